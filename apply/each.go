@@ -71,6 +71,9 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 // workOn does work on leases by what was read. The error is turn.ErrAgain or nil; the runs keep those of their own.
 func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot, work leaseWork, count func()) error {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.done })
+	if err := s.Rests(ctx, a.Command, groupsOf(runs)); err != nil {
+		return err
+	}
 	pools := pools.New(a.Options.Config, s)
 	for _, r := range runs {
 		r.begin(s, pools)

@@ -18,12 +18,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// unknownUID begins the UID of an object whose file shows none.
+// unknownUID is the prefix of the UIDs given to objects whose files have none.
 const unknownUID = "unknown-"
 
-// OfFiles is a cluster of the objects of files, to plan on. It adds to the objects what a plan needs and files do
-// not show. A namespace exists where anything is in it. An object with the marks of this program counts as written
-// by it: all of an object that was rendered, and of one that was exported without managed fields (unowned) what it is known by.
+// OfFiles returns a cluster with the objects of files, for planning. It adds what a plan needs and files lack: a
+// namespace for every object, UIDs, and managed fields for objects with this program's marks. A rendered object counts
+// as written by this program completely. Of an object exported without managed fields only the marks count; unowned is
+// the number of those.
 func OfFiles(objects []*unstructured.Unstructured) (c *cluster.Cluster, unowned int, err error) {
 	exists := map[string]bool{}
 	for _, o := range objects {
@@ -53,8 +54,9 @@ func isNamespace(o *unstructured.Unstructured) bool {
 	return o.GroupVersionKind().GroupKind() == kinds.Namespace.GroupKind()
 }
 
-// addWriter gives an object with the marks of this program, and without managed fields, those that this program
-// would own. It is true for one that was exported from a cluster: what of it is this program's cannot be told.
+// addWriter adds the managed fields that this program would own to an object with its marks but without managed fields.
+// It returns true for an object that was exported from a cluster: nobody can tell which of its fields are this
+// program's.
 func addWriter(o *unstructured.Unstructured) (exported bool) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	marked := o.GetAnnotations()[lease.AnnotationDefinition] != "" || o.GetLabels()[lease.LabelOurs] != ""
@@ -62,10 +64,11 @@ func addWriter(o *unstructured.Unstructured) (exported bool) {
 		return false
 	}
 	exported = o.GetUID() != "" || o.GetResourceVersion() != ""
-	fields := map[string]any{"metadata": among(metadata, "annotations", "labels")}
+	fields := map[string]any{"metadata": pick(metadata, "annotations", "labels")}
 	if exported {
 		fields["metadata"] = map[string]any{
-			"annotations": among(o.GetAnnotations(), lease.AnnotationDefinition), "labels": among(o.GetLabels(), lease.LabelOwner, lease.LabelOurs),
+			"annotations": pick(o.GetAnnotations(), lease.AnnotationDefinition),
+			"labels":      pick(o.GetLabels(), lease.LabelOwner, lease.LabelOurs),
 		}
 	}
 	for name, value := range o.Object {
@@ -84,20 +87,17 @@ func addWriter(o *unstructured.Unstructured) (exported bool) {
 	return exported
 }
 
-// writerOf is the field manager under which this program writes an object.
+// writerOf returns the field manager under which this program writes an object.
 func writerOf(o *unstructured.Unstructured) string {
-	if id, labelled := lease.IDFromLabels(o.GetLabels()); labelled {
-		for _, kind := range kinds.ClaimLike {
-			if kind.GroupKind() == o.GroupVersionKind().GroupKind() {
-				return observed.ManagerOf(kind, id.Group())
-			}
-		}
+	id, labelled := lease.IDFromLabels(o.GetLabels())
+	if kind := kinds.Of(o.GetKind()); labelled && kind.GroupKind() == o.GroupVersionKind().GroupKind() {
+		return observed.ManagerOf(kind, id.Group())
 	}
 	return lease.FieldManager
 }
 
-// among are those of the keys that a map has.
-func among[V any](have map[string]V, keys ...string) map[string]any {
+// pick returns the entries of a map with the given keys.
+func pick[V any](have map[string]V, keys ...string) map[string]any {
 	out := map[string]any{}
 	for _, key := range keys {
 		if value, there := have[key]; there {
@@ -107,7 +107,8 @@ func among[V any](have map[string]V, keys ...string) map[string]any {
 	return out
 }
 
-// fieldsOf are the fields of a value as managed fields write them; a list is one field. A map that has none is left out.
+// fieldsOf returns the fields of a value in the format of managed fields. A list counts as one field; a map without
+// fields is left out.
 func fieldsOf(value any) map[string]any {
 	out := map[string]any{}
 	if fields, ok := value.(map[string]any); ok {
@@ -121,7 +122,8 @@ func fieldsOf(value any) map[string]any {
 	return out
 }
 
-// forget takes out of a change what OfFiles and the dry run have added. The API server says of every manager when it wrote.
+// forget removes from a change what OfFiles and the dry run have added. The API server always sets the time of a field
+// manager.
 func forget(c *plan.Change) {
 	for i, f := range c.Fields {
 		c.Fields[i].Owners = slices.DeleteFunc(f.Owners, func(o plan.Owner) bool { return o.Since.IsZero() })
@@ -137,7 +139,7 @@ func forget(c *plan.Change) {
 	}
 }
 
-// drop leaves a field of the metadata out of the object as it is and as it would be.
+// drop removes a field of the metadata before and after the change.
 func drop(c *plan.Change, field string) {
 	unstructured.RemoveNestedField(c.Before, "metadata", field)
 	unstructured.RemoveNestedField(c.After, "metadata", field)

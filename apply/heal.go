@@ -11,11 +11,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// A lease is healed by the definition that the ledger keeps. The lease may have given up something of it since, or
-// handed it to another, and may hold something that it does not name. So nothing is claimed anew, and nothing is
-// given up that was not applied.
+// Heal applies a stored definition. Since it was stored, the lease may have given something up or transferred it, and may
+// have claimed things that the definition does not name. So heal claims nothing anew, and gives nothing up that was not
+// applied.
 
-// narrow leaves of what the run asks for by the definition that the ledger keeps what its lease holds by now.
+// narrow reduces the run's request to what the lease still holds.
 func (r *run) narrow(s *observed.Snapshot) error {
 	if !s.Definitions[kept.Name(r.Group)].Says(r.Def) {
 		return report.ErrChanged
@@ -31,7 +31,7 @@ func (r *run) narrow(s *observed.Snapshot) error {
 		if gone {
 			name := lease.HostPath(h.Host, h.Path)
 			r.WithheldHosts[name] = true
-			left = append(left, r.gaveUp(h.Hold(r.Request.Lease).Kind, name, key, claim))
+			left = append(left, r.leftOut(h.Hold(r.Request.Lease).Kind, name, key, claim))
 		}
 		return gone
 	})
@@ -41,18 +41,21 @@ func (r *run) narrow(s *observed.Snapshot) error {
 			gone := !slices.ContainsFunc(claims, func(c *state.Claim) bool { return holds(c, key) })
 			if gone {
 				r.WithheldPorts[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
-				left = append(left, r.gaveUp(state.Endpoint, e.Name+" "+(state.Part{Key: key}).PortText(), key, claims...))
+				left = append(left, r.leftOut(state.Endpoint, e.Name+" "+(state.Part{Key: key}).PortText(), key, claims...))
 			}
 			return gone
 		})
 	}
 	r.Request.Endpoints = slices.DeleteFunc(r.Request.Endpoints, func(e state.EndpointWant) bool { return len(e.Ports) == 0 })
-	return r.leave(left)
+	return r.reportSkipped(left)
 }
 
-// gaveUp is the answer for a part that the definition names and the lease does not hold; claims are those on the thing.
-func (r *run) gaveUp(kind state.Kind, name, key string, claims ...*state.Claim) plan.Change {
-	c := plan.Change{Action: plan.Leave, Kind: string(kind), Name: name, Why: "the lease has given it up since it was applied, and nobody holds it"}
+// leftOut describes a part that the definition names but the lease does not hold, by the claims on the thing.
+func (r *run) leftOut(kind state.Kind, name, key string, claims ...*state.Claim) plan.Change {
+	c := plan.Change{
+		Action: plan.Leave, Kind: string(kind), Name: name,
+		Why: "the lease has given it up since it was applied, and nobody holds it",
+	}
 	for _, claim := range claims {
 		switch part := claim.Part(key); {
 		case claim == nil || len(claim.Parts) == 0:
@@ -65,8 +68,8 @@ func (r *run) gaveUp(kind state.Kind, name, key string, claims ...*state.Claim) 
 	return c
 }
 
-// leave tells what is not claimed anew.
-func (r *run) leave(changes []plan.Change) error {
+// reportSkipped reports what is not claimed anew.
+func (r *run) reportSkipped(changes []plan.Change) error {
 	for _, c := range changes {
 		if err := r.Change(func() plan.Change { return c }); err != nil {
 			return err

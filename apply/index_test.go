@@ -110,13 +110,13 @@ func TestWorkOnAThingIsItsOwn(t *testing.T) {
 		r := newTransfer(&command.Command{}, someLease(someOwner, 1), s)
 		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
 		var names []string
-		for _, c := range r.named(things) {
+		for _, c := range r.claimsOn(things) {
 			names = append(names, c.Thing)
 		}
 		if want := []string{"shop-0.example.com", "10.0.0.1", "10.0.0.2", "10.0.0.3"}; !slices.Equal(names, want) {
 			t.Errorf("of %d leases: %q, want %q", n, names, want)
 		}
-		return testing.AllocsPerRun(10, func() { r.named(things) })
+		return testing.AllocsPerRun(10, func() { r.claimsOn(things) })
 	}
 	few, many := allocations(20), allocations(200)
 	if many > 2*few {

@@ -9,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// UnprovedError says that hosts are not proved to be their tenant's. Nothing was changed.
+// UnprovedError reports hosts that the tenant has not proved to control. Nothing was changed.
 type UnprovedError struct {
 	Lease lease.ID
 	Hosts []UnprovedHost
@@ -30,21 +30,21 @@ func (e *UnprovedError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// proof is the answer for one host of one owner.
+// proof is the result for one host of one owner.
 type proof struct {
 	how string
 	err error
 }
 
-// prove asks for proofs of all hosts that the runs want, before anything is claimed. There is one
-// error for each run; it is nil where all its hosts are proved, or where no proofs are asked for.
+// prove checks all hosts that the runs want before anything is claimed. It returns an error for each run, nil if all
+// its hosts are proved or no proof is required.
 func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 	errs := make([]error, len(runs))
 	if a.Options.Prove == nil {
 		return errs
 	}
 	type question struct{ owner, host string }
-	proofs := map[question]*proof{} // all entries are made here, each is filled by one goroutine
+	proofs := map[question]*proof{} // one goroutine fills each entry; only this one adds entries
 	group := parallel.New(a.Options.Concurrency)
 	for _, r := range runs {
 		for _, w := range r.Request.Hosts {
@@ -70,14 +70,14 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 	_ = group.Wait() // the errors are in proofs
 	for i, r := range runs {
 		if errs[i] = ctx.Err(); errs[i] == nil {
-			errs[i] = r.proved(func(host string) *proof { return proofs[question{r.Group.Owner, host}] })
+			errs[i] = r.reportProofs(func(host string) *proof { return proofs[question{r.Group.Owner, host}] })
 		}
 	}
 	return errs
 }
 
-// proved tells of each host of the run whether it is proved.
-func (r *run) proved(of func(host string) *proof) error {
+// reportProofs reports for each host of the run whether it is proved.
+func (r *run) reportProofs(of func(host string) *proof) error {
 	unproved := &UnprovedError{Lease: r.Request.Lease}
 	for i, w := range r.Request.Hosts {
 		if i > 0 && w.Host == r.Request.Hosts[i-1].Host {

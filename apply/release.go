@@ -25,14 +25,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// Release gives up what deployment groups hold, all of it or the named things: what serves traffic
-// goes first, the claims last, so that no name is free while it is still served. What Akash's
-// provider wrote is left. To release what is not held does nothing and says so.
+// Release gives up what deployment groups hold, or only the named things. It deletes what serves traffic first and the
+// claims last, so that no name is free while it is still served. It leaves what Akash's provider wrote. Releasing
+// something that is not held does nothing and reports so.
 //
-// What other runs of the leases do meanwhile is met: claims are given up only as they were read before
-// the objects that rest on them, and a release has ended when another look shows neither.
+// Other runs of the leases may write meanwhile. So Release gives up claims only as they were read before the objects
+// that depend on them, and it repeats until it finds neither.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
-	how := observed.Reading{Addresses: a.Options.Config.IP.Mode == config.ModeDedicated, Further: kinds.RecordsOf(a.Options.Config), ClaimsFirst: true}
+	how := observed.Reading{
+		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated,
+		Further:   kinds.RecordsOf(a.Options.Config), ClaimsFirst: true,
+	}
 	snapshot, err := observed.ReadWithOperators(ctx, a.Command, how)
 	if err != nil {
 		return err
@@ -42,7 +45,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 	for part := range slices.Chunk(groups, state.MaxAnnounced) {
 		var releases []*releasing
 		over := a.InTurn(ctx, part, func(ctx context.Context) (_ []lease.Group, err error) {
-			if snapshot == nil { // what was read before is old
+			if snapshot == nil { // the earlier snapshot is out of date
 				if snapshot, err = observed.ReadWithOperators(ctx, a.Command, how); err != nil {
 					return nil, err
 				}
@@ -56,7 +59,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 			return report.Gather(append(errs, over))
 		}
 		if !slices.ContainsFunc(releases, func(r *releasing) bool { return r.err != nil || r.Changed() }) {
-			errs = append(errs, over) // the end of a turn that changed nothing is no lease's
+			errs = append(errs, over) // nothing was changed, so the error belongs to no lease
 		}
 		for _, r := range releases {
 			if r.err == nil && r.Changed() {
@@ -68,8 +71,10 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 	return report.Gather(errs)
 }
 
-// releaseInTurn releases what several leases have, until another look shows nothing of it.
-func (a *Applier) releaseInTurn(ctx context.Context, s *observed.Snapshot, how observed.Reading, groups []lease.Group, chosen choice, count func()) ([]*releasing, error) {
+// releaseInTurn releases several leases and repeats until it finds nothing more.
+func (a *Applier) releaseInTurn(
+	ctx context.Context, s *observed.Snapshot, how observed.Reading, groups []lease.Group, chosen choice, count func(),
+) ([]*releasing, error) {
 	leased := sync.OnceValues(func() (map[lease.Group][]lease.ID, error) {
 		return observed.ReservedBy(ctx, a.Ledger, observed.OnlyOwner(groups))
 	})
@@ -88,7 +93,7 @@ func (a *Applier) releaseInTurn(ctx context.Context, s *observed.Snapshot, how o
 			break
 		}
 		var err error
-		if s, err = a.lookAt(ctx, s, how, todo); err != nil {
+		if s, err = a.readAgain(ctx, s, how, todo); err != nil {
 			for _, r := range todo {
 				r.err = cmp.Or(r.err, err)
 			}
@@ -103,13 +108,13 @@ func (a *Applier) releaseInTurn(ctx context.Context, s *observed.Snapshot, how o
 type releasing struct {
 	*run
 	chosen choice
-	// looked is called when the lease has been looked at.
+	// looked is called once the lease has been looked at.
 	looked func()
-	// leased says which leases had taken over what their orders have reserved, when the turn began.
+	// leased returns the leases that had taken over reservations of their orders when the turn began.
 	leased func() (map[lease.Group][]lease.ID, error)
-	// tries counts the looks at the lease that showed something to release.
+	// tries counts the attempts that found something to release.
 	tries int
-	// again is true where another look at the lease is due.
+	// again is true if the lease has to be read again.
 	again bool
 }
 
@@ -132,8 +137,10 @@ func (a *Applier) releaseAll(ctx context.Context, s *observed.Snapshot, todo []*
 	_ = work.Wait() // each release keeps its error
 }
 
-// lookAt reads again what several leases have: of one lease that alone, unless another serves for it.
-func (a *Applier) lookAt(ctx context.Context, before *observed.Snapshot, how observed.Reading, todo []*releasing) (*observed.Snapshot, error) {
+// readAgain reads several leases again; only that lease if it is one and no other lease serves for it.
+func (a *Applier) readAgain(
+	ctx context.Context, before *observed.Snapshot, how observed.Reading, todo []*releasing,
+) (*observed.Snapshot, error) {
 	former := func(c *state.Claim) bool {
 		return slices.ContainsFunc(c.PartsOf(todo[0].Group), func(p state.Part) bool { _, ok := p.Former(); return ok })
 	}
@@ -147,8 +154,8 @@ func (a *Applier) lookAt(ctx context.Context, before *observed.Snapshot, how obs
 	return s, err
 }
 
-// release releases what the snapshot shows of the lease. Another look is due (again) where there was
-// anything: another run of the lease may have added to it.
+// release releases what the snapshot shows of the lease. again is true if there was anything: another run of the lease
+// may have added to it.
 func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
 	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
 		return r.HasRemoved(o.Live) || !chosen.object(o, r.Snapshot)
@@ -157,29 +164,18 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, err
 	}
 	holds := slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return !c.Deleting && chosen.claim(c) })
-	definition, err := r.keptOf(ctx, chosen)
+	definition, err := r.storedDefinition(ctx)
 	if err != nil {
 		return false, err
 	}
-	var runs map[string]*workloads.Live
-	if chosen.all { // who may not take down what the lease runs releases nothing
-		if runs, err = running.RunsBeside(ctx, r.Objects, ""); err != nil {
-			return false, err
-		}
-		if r.tries == 0 { // whoever applies meanwhile writes a Manifest
-			unmarked, err := running.RunsUnmarked(ctx, r.Objects, runs)
-			if err != nil {
-				return false, err
-			}
-			maps.Copy(runs, unmarked)
-		}
-		if !r.Cluster.Waits() { // what is being deleted would be gone
-			maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.Group) })
-		}
+	runs, err := r.findWorkloads(ctx) // if the user may not delete workloads, nothing is released
+	if err != nil {
+		return false, err
 	}
 	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
 		return false, r.unreserveAll(ctx)
 	}
+	chosenPart := func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }
 	if r.tries++; r.tries > executor.Looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.Group)
 	}
@@ -191,13 +187,13 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 			return false, err
 		}
 	}
-	if err := r.RemoveFormer(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, report.Deleted); err != nil {
+	if err := r.RemoveFormer(ctx, chosenPart, report.Deleted); err != nil {
 		return false, err
 	}
 	if err := r.AwaitGone(ctx); err != nil {
 		return false, err
 	}
-	if err := r.Operated.AwaitUnserved(ctx, r.Snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
+	if err := r.Operated.AwaitUnserved(ctx, r.Snapshot, chosenPart); err != nil {
 		return false, err
 	}
 	if err := running.EndIn(ctx, r.Objects, runs, report.Deleted); err != nil {
@@ -206,7 +202,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if err := r.unreserveAll(ctx); err != nil {
 		return false, err
 	}
-	err = r.LeaveClaims(ctx, r.Snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, report.Released)
+	err = r.LeaveClaims(ctx, r.Snapshot, chosenPart, report.Released)
 	if err != nil && !errors.Is(err, ledger.ErrAgain) {
 		return false, err
 	}
@@ -216,20 +212,42 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	return true, nil
 }
 
-// keptOf is the definition that is kept for a lease of which all is released.
-func (r *releasing) keptOf(ctx context.Context, chosen choice) (*kept.Definition, error) {
-	if !chosen.all {
+// storedDefinition returns the stored definition to delete, or nil if only some things are released.
+func (r *releasing) storedDefinition(ctx context.Context) (*kept.Definition, error) {
+	if !r.chosen.all {
 		return nil, nil //nolint:nilnil // the lease goes on
 	}
 	d, err := observed.ReadDefinition(ctx, r.Ledger, r.Group)
 	if d != nil && d.Deleting {
-		return nil, nil //nolint:nilnil // it goes
+		return nil, nil //nolint:nilnil // somebody else has deleted it
 	}
 	return d, err
 }
 
-// tellLeft tells of what a release leaves, and of one that found nothing.
-func (r *releasing) tellLeft() {
+// findWorkloads returns what the lease runs, by namespace, or nil if only some things are released.
+func (r *releasing) findWorkloads(ctx context.Context) (map[string]*workloads.Live, error) {
+	if !r.chosen.all {
+		return nil, nil
+	}
+	runs, err := running.RunsBeside(ctx, r.Objects, "")
+	if err != nil {
+		return nil, err
+	}
+	if r.tries == 0 { // later only a concurrent apply can add workloads, and it writes a Manifest
+		unmarked, err := running.RunsUnmarked(ctx, r.Objects, runs)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(runs, unmarked)
+	}
+	if !r.Cluster.Waits() { // a dry run assumes that objects being deleted are gone
+		maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.Group) })
+	}
+	return runs, nil
+}
+
+// reportLeft reports what a release leaves, or that it found nothing.
+func (r *releasing) reportLeft() {
 	switch theirs := r.Snapshot.WrittenByOthers(r.Group); {
 	case theirs > 0 && r.chosen.all:
 		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
@@ -240,8 +258,8 @@ func (r *releasing) tellLeft() {
 	}
 }
 
-// unreserveAll gives up what leases of the group have taken over from their orders, where nothing that runs stands for it:
-// an apply may have ended between the two.
+// unreserveAll gives up reservations that leases of the group have taken over. It is needed when no workloads are left
+// that would trigger it: an apply may have ended between the two.
 func (r *releasing) unreserveAll(ctx context.Context) error {
 	if !r.chosen.all {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// choice is what of a lease is released.
+// choice selects what of a lease is released.
 type choice struct {
 	all    bool
 	things map[string]bool
@@ -27,13 +27,13 @@ func newChoice(things []string) choice {
 	return c
 }
 
-// claim is true for a claim that is chosen.
+// claim reports whether a claim is selected.
 func (c choice) claim(claim *state.Claim) bool {
 	return c.all || c.things[claim.Thing] || claim.Kind.HasPorts() && c.endpoint(claim)
 }
 
-// endpoint is true for an address whose IP endpoint is chosen, or for the endpoint itself, as
-// "endpoint/NAME", by its name alone, or by its sharing key, as it is printed.
+// endpoint reports whether the claim's IP endpoint is selected: as "endpoint/NAME", by its name alone, or by its
+// sharing key, as it is printed.
 func (c choice) endpoint(claim *state.Claim) bool {
 	if c.things[claim.SharingKey] || c.things["endpoint/"+claim.SharingKey] {
 		return true
@@ -42,8 +42,8 @@ func (c choice) endpoint(claim *state.Claim) bool {
 	return ok && (c.things[name] || c.things["endpoint/"+name])
 }
 
-// object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
-// the endpoint of a chosen address.
+// object reports whether an object serves what is selected. A ProviderLeasedIP does if its endpoint has a selected
+// address.
 func (c choice) object(o observed.Owned, s *observed.Snapshot) bool {
 	if c.all {
 		return true

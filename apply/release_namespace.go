@@ -20,18 +20,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
-// namesTold is how many objects of a namespace that stays are named.
-const namesTold = 5
+// maxNames is how many objects of a namespace the reason for keeping it names.
+const maxNames = 5
 
-// endNamespaces ends several releases: it tells what they leave, and deletes the leases' namespaces or
-// tells that they stay.
+// endNamespaces ends several releases: it reports what they leave, and deletes the leases' namespaces or reports why
+// they stay.
 func (a *Applier) endNamespaces(ctx context.Context, releases []*releasing) {
 	work := parallel.New(a.Options.Concurrency)
 	for _, r := range releases {
 		if r.err != nil {
 			continue
 		}
-		r.tellLeft()
+		r.reportLeft()
 		if !r.chosen.all {
 			continue
 		}
@@ -43,7 +43,7 @@ func (a *Applier) endNamespaces(ctx context.Context, releases []*releasing) {
 	_ = work.Wait() // each release keeps its error
 }
 
-// endAll deletes the namespaces of the released leases, or tells why they stay.
+// endAll deletes the namespaces of the released leases, or reports why they stay.
 func (r *releasing) endAll(ctx context.Context) error {
 	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
 		if err := r.endNamespace(ctx, name); err != nil {
@@ -53,9 +53,9 @@ func (r *releasing) endAll(ctx context.Context) error {
 	return nil
 }
 
-// endNamespace deletes a namespace of the released lease, or tells why it stays. What decides is read
-// after the namespace, and the delete is pinned to it: the objects first, then the claims, so that an apply
-// that has begun since is seen by its claim.
+// endNamespace deletes a namespace of the released lease, or reports why it stays. It reads the namespace first, then
+// its objects, then the claims, and pins the delete to the namespace. So it sees the claim of an apply that has begun
+// meanwhile.
 func (r *releasing) endNamespace(ctx context.Context, name string) error {
 	for range executor.Looks {
 		live, err := r.Cluster.Get(ctx, kinds.Namespace, "", name)
@@ -69,7 +69,7 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 		case live.GetDeletionTimestamp() != nil:
 			return nil
 		case !r.Options.DeleteNamespace:
-			r.tellNamespace(live)
+			r.reportNamespace(live)
 			return nil
 		}
 		why, err := r.namespaceStays(ctx, live)
@@ -91,10 +91,10 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.Group)
 }
 
-// tellNamespace tells that a namespace which this program has made stays, and what deletes it.
-func (r *releasing) tellNamespace(live *unstructured.Unstructured) {
+// reportNamespace reports the command that deletes a namespace which this program has created.
+func (r *releasing) reportNamespace(live *unstructured.Unstructured) {
 	if !state.MadeNamespace(live) {
-		return // it goes when Akash's provider deletes it
+		return // Akash's provider deletes it
 	}
 	r.Send(report.Event{
 		Time: time.Now(), Action: report.Left, Lease: r.Request.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
@@ -102,8 +102,7 @@ func (r *releasing) tellNamespace(live *unstructured.Unstructured) {
 	})
 }
 
-// namespaceStays says why the namespace of the released lease is not deleted; it is empty where nothing
-// is in the way.
+// namespaceStays returns why the namespace of the released lease is kept, or "" if it may be deleted.
 func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstructured) (why string, err error) {
 	if !state.MadeNamespace(live) {
 		return "kubectl akash-net did not make it, or another program has written its labels since", nil
@@ -116,11 +115,11 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 		return "", err
 	}
 	if len(names) > 0 {
-		told := strings.Join(names[:min(len(names), namesTold)], ", ")
-		if more := len(names) - namesTold; more > 0 {
-			told += fmt.Sprintf(" and %d more", more)
+		why := "it is not empty: " + strings.Join(names[:min(len(names), maxNames)], ", ")
+		if more := len(names) - maxNames; more > 0 {
+			why += fmt.Sprintf(" and %d more", more)
 		}
-		return "it is not empty: " + told, nil
+		return why, nil
 	}
 	if theirs := r.Snapshot.WrittenByOthers(r.Group); theirs > 0 {
 		return "Akash's provider serves the lease", nil
@@ -132,14 +131,14 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 	return "", err
 }
 
-// claimedAgain is true where the ledger names the lease.
+// claimedAgain reports whether the ledger names the lease.
 func (r *releasing) claimedAgain(ctx context.Context) (bool, error) {
 	claims, err := r.Ledger.ListOwner(ctx, r.Group.Owner)
 	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.Group) }), err
 }
 
-// awaitNamespace waits until a namespace that is being deleted is gone, and tells so. An apply that has
-// begun meanwhile has written into a namespace that goes: the error says that it is to be run again.
+// awaitNamespace waits until a deleted namespace is gone and reports it. If an apply has begun meanwhile, it may have
+// written into that namespace, and the error asks to run it again.
 func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured) error {
 	name, message := live.GetName(), "it goes as soon as Kubernetes has emptied it"
 	if r.Options.Wait > 0 {
@@ -148,7 +147,8 @@ func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstr
 			return now == nil || now.GetUID() != live.GetUID(), err
 		})
 		if wait.Interrupted(err) && ctx.Err() == nil {
-			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)}}
+			waiting := fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)
+			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waiting}}
 		}
 		if err != nil {
 			return err

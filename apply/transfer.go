@@ -17,17 +17,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// KindThing is the kind of what was named and is not known to be a host or an address: nobody holds it.
+// KindThing is the kind in events about a name that nobody holds, so that it is unknown whether it is a host or an
+// address.
 const KindThing = "thing"
 
-// Transfer hands hosts and addresses from the deployment groups of an owner to a lease of the same
-// owner: all of them or none. The name is never free meanwhile: each claim changes hands in one
-// forced write that is pinned to what was read. Things that nobody holds are left out, as Akash
-// does; things of another owner are an error.
+// Transfer moves hosts and addresses from the deployment groups of an owner to a lease of the same owner, all or none.
+// The things are never free meanwhile: each claim changes hands by one forced write, pinned to what was read. Transfer
+// skips things that nobody holds, as Akash does, and fails for things of another owner.
 //
-// What the lease is known to ask for is routed at once, with the options that it asked for: by the definition that
-// the ledger keeps for it, or by the notes of what was withheld from it. A definition (def, may be nil) is applied instead
-// where one is given. Otherwise the old routes stay until the lease's next apply.
+// It creates routes for what the lease is known to want, with the options that it asked for: by its stored definition,
+// or by the notes of what was withheld from it. If def is not nil, Transfer applies it instead. Routes that nobody
+// asked for stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
 	var r *transfer
 	var over error
@@ -52,17 +52,19 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	return r.Failed(r.err)
 }
 
-// errUnannounced says that a thing has a holder by now for which the command has not announced that it writes.
+// errUnannounced reports that a thing has a new holder whose deployment group the command has not announced.
 var errUnannounced = errors.New("another deployment of the owner has taken a part of it meanwhile; run it again")
 
-// transferInTurn does a transfer in a turn of its own, for the deployment groups that hold the things by what was read. The
-// run is nil where nothing was begun.
-func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *observed.Snapshot) (r *transfer, over error) {
-	over = a.InTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
-		if snapshot == nil { // what was read before is old
+// transferInTurn transfers in a turn for the deployment groups that held the things when they were read. The transfer
+// is nil if it did not begin.
+func (a *Applier) transferInTurn(
+	ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *observed.Snapshot,
+) (r *transfer, over error) {
+	over = a.InTurn(ctx, a.groupsToAnnounce(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
+		if snapshot == nil { // the earlier snapshot is out of date
 			if snapshot, err = observed.ReadAll(ctx, a.Command, to.Group()); err != nil {
 				r.err = err
-				return nil, nil //nolint:nilerr // the run keeps its error
+				return nil, nil //nolint:nilerr // the transfer keeps its error
 			}
 		}
 		r = newTransfer(a.Command, to, snapshot)
@@ -78,12 +80,12 @@ func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []stri
 	return r, over
 }
 
-// transferring are the deployment groups that a transfer writes for.
-func (a *Applier) transferring(to lease.ID, things []string, s *observed.Snapshot) []lease.Group {
+// groupsToAnnounce returns the deployment groups that a transfer writes for.
+func (a *Applier) groupsToAnnounce(to lease.ID, things []string, s *observed.Snapshot) []lease.Group {
 	groups := []lease.Group{to.Group()}
 	quiet := newTransfer(a.Command, to, s)
 	quiet.Quiet = true
-	for _, claim := range quiet.named(things) {
+	for _, claim := range quiet.claimsOn(things) {
 		if claim.Owner == to.Owner {
 			groups = append(groups, claim.Writers()...)
 		}
@@ -91,12 +93,12 @@ func (a *Applier) transferring(to lease.ID, things []string, s *observed.Snapsho
 	return groups
 }
 
-// transfer is the work on the lease that things are handed to.
+// transfer is the work on the lease that receives the things.
 type transfer struct {
 	*run
-	// asked is what the lease asks for by the definition that the ledger keeps for it.
+	// asked is what the lease asks for by its stored definition.
 	asked *asked
-	// next is the application of a definition with which the transfer ends.
+	// next applies a definition at the end of the transfer.
 	next *run
 }
 
@@ -106,16 +108,16 @@ func newTransfer(c *command.Command, to lease.ID, s *observed.Snapshot) *transfe
 	return r
 }
 
-// transfer does the work.
+// do transfers the things.
 func (r *transfer) do(ctx context.Context, things []string, def *lease.Definition) error {
 	r.Successors.GoesOn = "the next apply of the lease"
 	r.asked = r.askedFor()
-	moves, err := r.moves(things)
+	moves, err := r.planMoves(things)
 	if err == nil {
-		err = r.mayHave(moves, def)
+		err = r.checkAllowed(moves, def)
 	}
 	if err == nil {
-		err = r.fitsMoved(moves, def)
+		err = r.checkRoutes(moves, def)
 	}
 	if err == nil {
 		err = r.moveAll(ctx, moves)
@@ -133,17 +135,17 @@ func (r *transfer) do(ctx context.Context, things []string, def *lease.Definitio
 // move is a claim that changes hands.
 type move struct {
 	claim *state.Claim
-	// from are the groups that hold parts which the new lease is to hold.
+	// from are the groups that hold parts which the new lease is to get.
 	from []lease.Group
-	// old are the parts as they were, new as they are to be.
+	// old are the parts before the transfer, new after it.
 	old, new []state.Part
-	// taken is true when the new lease has them by this run, done when it had not had them before, gone
-	// when nobody has the claim any more.
+	// taken is true once the new lease holds the parts by this run, done if it did not hold them before, gone if nobody
+	// holds the claim any more.
 	taken, done, gone bool
 }
 
-// keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
-// mark, and its next apply brings the routes.
+// keepMoved ends a transfer that failed after the claims moved. The claims stay with the new lease, without the run's
+// mark; its next apply creates the routes.
 func (r *transfer) keepMoved(ctx context.Context, moves []*move, why error) error {
 	if command.CannotUndo(why) {
 		return why
@@ -155,13 +157,18 @@ func (r *transfer) keepMoved(ctx context.Context, moves []*move, why error) erro
 	return why
 }
 
+// movedAddresses returns the addresses that are transferred, by endpoint.
 func (r *transfer) movedAddresses(moves []*move) render.Addresses {
 	out := render.Addresses{}
 	for _, m := range moves {
 		if m.claim.Kind == state.Address {
-			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.Group.Owner+"-ip-")
-			out[endpoint] = append(out[endpoint], m.claim.Addr())
+			out[endpointOf(m.claim)] = append(out[endpointOf(m.claim)], m.claim.Addr())
 		}
 	}
 	return out
+}
+
+// endpointOf returns the name of the IP endpoint that a claim is of.
+func endpointOf(c *state.Claim) string {
+	return strings.TrimPrefix(c.SharingKey, c.Owner+"-ip-")
 }

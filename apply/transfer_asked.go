@@ -3,7 +3,8 @@ package apply
 import (
 	"net/netip"
 	"slices"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -15,17 +16,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// What a transfer routes at once is what the new lease is known to ask for: by the definition that the ledger keeps for
-// it, or by the note of what was withheld from it. The definition says more: a note has no TLS, weights or headers.
+// A transfer creates routes for what the new lease is known to ask for: by its stored definition, or by the notes of what
+// was withheld from it. The definition is more complete: a note has no TLS, weights or headers.
 
-// asked is what a lease asks for by the definition that the ledger keeps for it; nil where it keeps none.
+// asked is what a lease asks for by its stored definition; nil if there is none.
 type asked struct {
 	def *lease.Definition
 	req state.Request
 }
 
-// askedFor is what the run's lease asks for. The definition of another order or provider is not its own. One that cannot be
-// understood is told of, and left out.
+// askedFor decodes the lease's stored definition. It ignores the definition of another order or provider, and reports
+// one that cannot be decoded.
 func (r *transfer) askedFor() *asked {
 	d := r.Snapshot.Definitions[kept.Name(r.Group)]
 	if d == nil || d.Deleting {
@@ -39,11 +40,12 @@ func (r *transfer) askedFor() *asked {
 	if def.Lease != r.Request.Lease {
 		return nil
 	}
-	req, _ := state.NewRequest(def, r.Options.Config) // mayHave judges what moves
+	req, _ := state.NewRequest(def, r.Options.Config) // checkAllowed checks what moves
 	return &asked{def: def, req: req}
 }
 
-// part is a part of a claim as the lease asks for it; nil where it does not, and for hosts that the provider gives it.
+// part returns a part of a claim as the lease asks for it, or nil if it does not, or if the host is one that the
+// provider generates.
 func (a *asked) part(claim *state.Claim, key string) *state.Part {
 	if a == nil {
 		return nil
@@ -64,7 +66,7 @@ func (a *asked) part(claim *state.Claim, key string) *state.Part {
 		return nil
 	}
 	part := &parts[i]
-	// A note that a crashed run leaves says less than such a route needs.
+	// A note left by a crashed run does not describe such a route completely.
 	if e := a.def.Routed(claim.Thing, part.Path); e == nil || e.Routing == nil {
 		part.Definition = a.def.Hash
 		if e != nil {
@@ -74,33 +76,34 @@ func (a *asked) part(claim *state.Claim, key string) *state.Part {
 	return part
 }
 
-// routes is true for a part that is to be routed as the definition says. A note that says otherwise is of a later request.
+// routes reports whether a part is routed as the definition says. A note with another content belongs to a later
+// request.
 func (a *asked) routes(claim *state.Claim, p state.Part) bool {
 	want := a.part(claim, p.Key)
 	return want != nil && want.Service == p.Service && want.Port == p.Port && (p.Definition == "" || p.Definition == a.def.Hash)
 }
 
-// knownParts are the parts that are moved and of which it is known how they are to be routed.
-func (r *transfer) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) bool) map[string]map[string]bool {
-	keys := map[string]map[string]bool{}
+// knownParts returns the moved parts for which isKnown is true.
+func knownParts(moves []*move, isKnown func(*state.Claim, state.Part) bool) sets.Set[partKey] {
+	parts := sets.New[partKey]()
 	for _, m := range moves {
 		for _, p := range m.new {
-			if !isKnown(m.claim, p) {
-				continue
+			if isKnown(m.claim, p) {
+				parts.Insert(partKey{m.claim.Name(), p.Key})
 			}
-			if keys[m.claim.Name()] == nil {
-				keys[m.claim.Name()] = map[string]bool{}
-			}
-			keys[m.claim.Name()][p.Key] = true
 		}
 	}
-	return keys
+	return parts
 }
 
-// knownDefinitions say how what is moved is to be routed: the definition that is kept, with no other hosts, and the notes.
+// partKey identifies a part by the name of its claim and its key.
+type partKey struct{ claim, key string }
+
+// knownDefinitions returns definitions that describe how to route what is moved: the stored one, reduced to the moved
+// hosts, and one made of the notes.
 func (r *transfer) knownDefinitions(moves []*move) []*lease.Definition {
 	var known []*lease.Definition
-	if moved := r.knownParts(moves, r.asked.routes); len(moved) > 0 {
+	if moved := knownParts(moves, r.asked.routes); len(moved) > 0 {
 		known = append(known, r.askedOf(moved))
 	}
 	noted := &lease.Definition{Lease: r.Request.Lease}
@@ -108,7 +111,7 @@ func (r *transfer) knownDefinitions(moves []*move) []*lease.Definition {
 		for _, p := range m.new {
 			if isNoted(p) && !r.asked.routes(m.claim, p) {
 				noted.Hash = p.Definition
-				noted.Services = append(noted.Services, serviceOf(m.claim, p, r.Group.Owner))
+				noted.Services = append(noted.Services, serviceOf(m.claim, p))
 			}
 		}
 	}
@@ -118,12 +121,12 @@ func (r *transfer) knownDefinitions(moves []*move) []*lease.Definition {
 	return known
 }
 
-// askedOf is the kept definition with those of its hosts that are moved, and the ports that the lease holds then: where a
-// host leads may depend on the address of its service.
-func (r *transfer) askedOf(moved map[string]map[string]bool) *lease.Definition {
+// askedOf returns the stored definition, reduced to the moved hosts and the ports that the lease holds after the
+// transfer: the target of a host may depend on the address of its service.
+func (r *transfer) askedOf(moved sets.Set[partKey]) *lease.Definition {
 	hosts, ports := map[string]bool{}, map[string]bool{}
 	for _, h := range r.asked.req.Hosts {
-		if !moved[state.HostName(h.Host)][state.RouteKey(h.Path)] {
+		if !moved.Has(partKey{state.HostName(h.Host), state.RouteKey(h.Path)}) {
 			hosts[lease.HostPath(h.Host, h.Path)] = true
 		}
 	}
@@ -132,7 +135,7 @@ func (r *transfer) askedOf(moved map[string]map[string]bool) *lease.Definition {
 			key := state.PortKey(p.Protocol, p.ExternalPort)
 			if !slices.ContainsFunc(r.Snapshot.ByClaim().Endpoints[e.SharingKey], func(c *state.Claim) bool {
 				part := c.Part(key)
-				return moved[c.Name()][key] || part != nil && part.Lease.Group() == r.Group
+				return moved.Has(partKey{c.Name(), key}) || part != nil && part.Lease.Group() == r.Group
 			}) {
 				ports[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
 			}
@@ -141,14 +144,15 @@ func (r *transfer) askedOf(moved map[string]map[string]bool) *lease.Definition {
 	return state.Granted(r.asked.def, hosts, ports)
 }
 
-// isNoted is true for a part of which a note says how it is to be routed.
+// isNoted reports whether a note describes how to route a part.
 func isNoted(p state.Part) bool { return p.Definition != "" && p.Service != "" }
 
-// renderKnown renders what is moved. What the definition makes of anything else is as the lease's last apply has left it.
+// renderKnown renders the routes of what is moved. It leaves other objects of the definitions as the lease's last apply
+// left them.
 func (r *transfer) renderKnown(known []*lease.Definition, moves []*move) ([]render.Object, error) {
 	cfg := *r.Options.Config
-	cfg.Ingress.StaticHosts, cfg.Hosts.Generated = false, "" // hosts that the provider gives a lease are not moved
-	moved, claims := r.knownParts(moves, func(*state.Claim, state.Part) bool { return true }), make([]*state.Claim, len(moves))
+	cfg.Ingress.StaticHosts, cfg.Hosts.Generated = false, "" // hosts that the provider generates are not moved
+	moved, claims := knownParts(moves, func(*state.Claim, state.Part) bool { return true }), make([]*state.Claim, len(moves))
 	for i, m := range moves {
 		claims[i] = m.claim
 	}
@@ -159,18 +163,19 @@ func (r *transfer) renderKnown(known []*lease.Definition, moves []*move) ([]rend
 			return nil, err
 		}
 		desired = append(desired, slices.DeleteFunc(objects, func(o render.Object) bool {
+			grounds := observed.GroundsOf(observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: r.Group}, claims)
 			return (o.Kind == kinds.Service || o.Kind == kinds.ProviderLeasedIP) &&
-				!slices.ContainsFunc(observed.GroundsOf(observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: r.Group}, claims), func(g observed.Ground) bool { return moved[g.Name][g.Served.Key] })
+				!slices.ContainsFunc(grounds, func(g observed.Ground) bool { return moved.Has(partKey{g.Name, g.Served.Key}) })
 		})...)
 	}
 	return desired, nil
 }
 
-// heldAddresses are the addresses of the lease, with those that are moved.
+// heldAddresses returns the addresses of the lease after the transfer, by endpoint.
 func (r *transfer) heldAddresses(moves []*move) render.Addresses {
 	out := r.movedAddresses(moves)
 	for _, c := range r.Snapshot.Held[r.Group] {
-		endpoint := strings.TrimPrefix(c.SharingKey, r.Group.Owner+"-ip-")
+		endpoint := endpointOf(c)
 		if c.Kind == state.Address && len(c.PartsOf(r.Group)) > 0 && !slices.Contains(out[endpoint], c.Addr()) {
 			out[endpoint] = append(out[endpoint], c.Addr())
 		}

@@ -36,7 +36,7 @@ func TestKeptDefinitionComesBeforeNotes(t *testing.T) {
 		r.asked = &asked{def: def, req: req}
 		part := state.Part{Key: key, Lease: from, Path: "/", Service: "old", Port: 80}
 		claim := &state.Claim{Kind: state.Host, Thing: "a.example.com", Owner: someOwner, Parts: []state.Part{part}, Waits: tt.waits}
-		got := r.taken(claim, part)
+		got := r.newPart(claim, part)
 		if got.Service != tt.service || got.Lease != to || r.asked.routes(claim, got) != tt.kept {
 			t.Errorf("%s: taken is %+v, by the kept definition: %v", name, got, r.asked.routes(claim, got))
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// mayHave refuses what the configuration does not let the new lease have: what its definition asks for,
-// and hosts that the provider gives to leases itself, where they are not this one's.
-func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
+// checkAllowed refuses what the configuration does not allow the new lease: errors in its definition, and hosts that
+// the provider generates for another lease.
+func (r *transfer) checkAllowed(moves []*move, def *lease.Definition) error {
 	var refused lease.Problems
 	if def != nil {
 		_, problems := state.NewRequest(def, r.Options.Config)
@@ -25,7 +25,8 @@ func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
 	for _, m := range moves {
 		for _, p := range m.new {
 			to := config.Backend{Lease: p.Lease, Service: p.Service, Port: p.Port}
-			if why := r.Options.Config.OwnDomain(m.claim.Thing); !m.claim.Kind.HasPorts() && why != "" && !r.Options.Config.Gives(m.claim.Thing, to) {
+			why := r.Options.Config.OwnDomain(m.claim.Thing)
+			if !m.claim.Kind.HasPorts() && why != "" && !r.Options.Config.Gives(m.claim.Thing, to) {
 				refused.Add(lease.Place{}, "%s %s: lease %s cannot have it", m.claim.Thing, why, r.Request.Lease)
 				break
 			}
@@ -37,23 +38,23 @@ func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
 	return nil
 }
 
-// moves decides on everything before anything is written.
-func (r *transfer) moves(things []string) ([]*move, error) {
-	refused := &report.HeldError{Lease: r.Request.Lease}
+// planMoves decides about all claims on the things before anything is written.
+func (r *transfer) planMoves(things []string) ([]*move, error) {
+	var refused []report.HeldThing
 	var moves []*move
-	for _, claim := range r.named(things) {
-		m, held := r.move(claim)
+	for _, claim := range r.claimsOn(things) {
+		m, held := r.planMove(claim)
 		if held != nil {
-			refused.Held = append(refused.Held, *held)
+			refused = append(refused, *held)
 			continue
 		}
 		moves = append(moves, m)
 	}
-	if len(refused.Held) > 0 {
-		return nil, refused
+	if err := report.ErrorOfHeld(r.Request.Lease, refused); err != nil {
+		return nil, err
 	}
 	for _, m := range moves {
-		if err := r.announced(m); err != nil {
+		if err := r.checkAnnounced(m); err != nil {
 			return nil, err
 		}
 	}
@@ -61,8 +62,8 @@ func (r *transfer) moves(things []string) ([]*move, error) {
 	return moves, nil
 }
 
-// move decides on one claim, as it was read.
-func (r *transfer) move(claim *state.Claim) (*move, *report.HeldThing) {
+// planMove decides about one claim.
+func (r *transfer) planMove(claim *state.Claim) (*move, *report.HeldThing) {
 	if claim.Owner != r.Group.Owner || claim.Unreadable != "" {
 		return nil, &report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
 	}
@@ -70,22 +71,22 @@ func (r *transfer) move(claim *state.Claim) (*move, *report.HeldThing) {
 	for _, p := range claim.Parts {
 		g := p.Lease.Group()
 		if g == r.Group {
-			if p.Run != "" { // a run that took it has not ended: this one completes it
-				m.new = append(m.new, r.taken(claim, p))
+			if p.Run != "" { // the run that took it has not ended: complete it
+				m.new = append(m.new, r.newPart(claim, p))
 			}
 			continue
 		}
 		if !slices.Contains(m.from, g) {
 			m.from = append(m.from, g)
 		}
-		m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
+		m.old, m.new = append(m.old, p), append(m.new, r.newPart(claim, p))
 	}
 	return m, nil
 }
 
-// announced is an error where a claim has holders for which the command has not announced that it writes: a command of theirs
-// would not wait.
-func (r *transfer) announced(m *move) error {
+// checkAnnounced returns errUnannounced if a claim has holders that this command has not announced: their commands
+// would not wait for it.
+func (r *transfer) checkAnnounced(m *move) error {
 	groups := r.Options.Turn.Groups()
 	for _, g := range m.from {
 		if !slices.Contains(groups, g) {
@@ -95,8 +96,9 @@ func (r *transfer) announced(m *move) error {
 	return nil
 }
 
-// named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
-func (r *transfer) named(things []string) []*state.Claim {
+// claimsOn returns the claims on the things: hosts, addresses, or IP endpoints of the owner by name. It reports things
+// that nobody holds.
+func (r *transfer) claimsOn(things []string) []*state.Claim {
 	claims, seen := r.Snapshot.ByClaim(), map[*state.Claim]bool{}
 	var out []*state.Claim
 	for _, thing := range things {
@@ -105,7 +107,8 @@ func (r *transfer) named(things []string) []*state.Claim {
 			name = a.String()
 		}
 		found := false
-		for _, c := range slices.Concat(claims.Things[name], claims.Endpoints[typed], claims.Endpoints[lease.SharingKey(r.Group.Owner, typed)]) {
+		endpoints := slices.Concat(claims.Endpoints[typed], claims.Endpoints[lease.SharingKey(r.Group.Owner, typed)])
+		for _, c := range slices.Concat(claims.Things[name], endpoints) {
 			if c.Deleting || len(c.Parts) == 0 {
 				continue
 			}
@@ -120,9 +123,9 @@ func (r *transfer) named(things []string) []*state.Claim {
 	return out
 }
 
-// taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
-// definition comes first, but for a note that says otherwise.
-func (r *transfer) taken(claim *state.Claim, p state.Part) state.Part {
+// newPart returns a part as the new lease holds it, with the backend that the lease asked for. Its stored definition
+// comes first, unless a note disagrees with it.
+func (r *transfer) newPart(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.Request.Lease, r.Nonce
 	out.Expires, out.From, out.Applied = "", r.FormerOf(claim, p), false
@@ -137,14 +140,15 @@ func (r *transfer) taken(claim *state.Claim, p state.Part) state.Part {
 		}
 	}
 	if asked != nil && (!noted || r.asked.routes(claim, out)) {
-		out.Lease, out.Service, out.Port, out.HTTP, out.Definition = asked.Lease, asked.Service, asked.Port, asked.HTTP, asked.Definition
+		out.Lease, out.Service, out.Port = asked.Lease, asked.Service, asked.Port
+		out.HTTP, out.Definition = asked.HTTP, asked.Definition
 	}
 	return out
 }
 
-// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
-// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
-func (r *transfer) fitsMoved(moves []*move, def *lease.Definition) error {
+// checkRoutes refuses, before any claim moves, routes that the cluster cannot serve, that cannot be rendered as the
+// configured kind, or at which Akash's operators would stop.
+func (r *transfer) checkRoutes(moves []*move, def *lease.Definition) error {
 	if def == nil {
 		def = &lease.Definition{Lease: r.Request.Lease}
 		known := r.knownDefinitions(moves)

@@ -12,8 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Handover is a part of a claim that Akash's provider has moved to another lease of its owner, with the backend that it
-// has there.
+// Handover is a part of a claim that Akash's provider has moved to another lease of its owner, with its new backend.
 type Handover struct {
 	Part    state.Part
 	To      lease.ID
@@ -21,14 +20,17 @@ type Handover struct {
 	Port    uint16
 }
 
-// Follow hands parts of a claim, all of one deployment group, to the lease to which Akash's provider has moved them. The
-// write is pinned to the claim as it was read; written is true once it has been made.
-func Follow(ctx context.Context, c *command.Command, s *observed.Snapshot, claim *state.Claim, from lease.Group, parts []Handover) (written bool, err error) {
+// Follow transfers parts of a claim, all of one deployment group, to the lease to which Akash's provider has moved
+// them. The write is pinned to the claim as it was read; written reports whether it was made.
+func Follow(
+	ctx context.Context, c *command.Command, s *observed.Snapshot, claim *state.Claim, from lease.Group,
+	parts []Handover,
+) (written bool, err error) {
 	r := newTransfer(c, parts[0].To, s)
 	r.Quiet = true
 	moved := &move{claim: claim, from: []lease.Group{from}}
 	for _, h := range parts {
-		to := r.taken(claim, h.Part)
+		to := r.newPart(claim, h.Part)
 		to.Lease, to.HTTP, to.Definition = h.To, nil, ""
 		to.Service, to.Port = h.Service, h.Port
 		moved.old, moved.new = append(moved.old, h.Part), append(moved.new, to)

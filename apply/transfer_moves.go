@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -18,8 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
-// those that were are handed back.
+// moveAll takes the claims over in the global order of claims. If one fails, it gives the others back.
 func (r *transfer) moveAll(ctx context.Context, moves []*move) error {
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
@@ -29,7 +26,7 @@ func (r *transfer) moveAll(ctx context.Context, moves []*move) error {
 	return nil
 }
 
-// moveAllBack gives the claims that were taken over back to those who held them, the last one first.
+// moveAllBack gives the claims back to their former holders, in reverse order.
 func (r *transfer) moveAllBack(ctx context.Context, moves []*move, why error) error {
 	if command.CannotUndo(why) {
 		return why
@@ -50,9 +47,8 @@ func (r *transfer) moveAllBack(ctx context.Context, moves []*move, why error) er
 	return why
 }
 
-// confirmMoves relies on what was taken over. A run that has not ended may have left a host that nobody
-// has compared with the wildcard above it, or a wildcard that is pending: this run does what that
-// one did not.
+// confirmMoves checks the wildcards of the claims that were taken over: a run that has not ended may have left a host
+// that was not compared with the wildcard above it, or a pending wildcard.
 func (r *transfer) confirmMoves(ctx context.Context, moves []*move) error {
 	r.holdMoved(moves)
 	err := r.CheckWildcards(ctx)
@@ -65,7 +61,7 @@ func (r *transfer) confirmMoves(ctx context.Context, moves []*move) error {
 	return nil
 }
 
-// holdMoved makes the run rely on the claims that it has moved.
+// holdMoved adds the moved claims to those that the run relies on.
 func (r *transfer) holdMoved(moves []*move) {
 	for _, m := range moves {
 		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.Group))}
@@ -73,28 +69,22 @@ func (r *transfer) holdMoved(moves []*move) {
 	}
 }
 
-// moveOne takes one claim over. Where a write loses a race, or gets no answer, the claim is read again
-// and decided on anew.
+// moveOne takes one claim over. After a lost race or an unclear answer it reads the claim again and decides anew.
 func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
-	var why error
-	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err := r.Ledger.Until(ctx, func(ctx context.Context) error {
 		if len(m.new) == 0 || m.taken {
-			return true, nil // it is the lease's already, or nobody's any more
+			return nil // the lease holds it already, or nobody does any more
 		}
-		var claim *state.Claim
-		if claim, why = r.Ledger.Seize(ctx, m.claim, r.Group, withEntries(m.new, m.claim.Entries(r.Group))); why == nil {
+		claim, err := r.Ledger.Seize(ctx, m.claim, r.Group, withEntries(m.new, m.claim.Entries(r.Group)))
+		switch {
+		case err == nil:
 			m.claim, m.taken = claim, true
-			return true, nil
+		case errors.Is(err, ledger.ErrAgain):
+			return cmp.Or(r.planAgain(ctx, m), err)
 		}
-		if _, err := ledger.Retry(why); err != nil {
-			return false, err
-		}
-		return false, r.moveAnew(ctx, m)
+		return err
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
-	}
 	if err != nil {
 		return fmt.Errorf("%s %s could not be transferred: %w", kind, thing, err)
 	}
@@ -113,9 +103,8 @@ func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	return r.disown(ctx, m)
 }
 
-// moveAnew reads a claim again and decides anew. One that has gone meanwhile is left out, as one that
-// nobody ever held.
-func (r *transfer) moveAnew(ctx context.Context, m *move) error {
+// planAgain reads a claim again and decides anew. It skips a claim that is gone, like a thing that nobody ever held.
+func (r *transfer) planAgain(ctx context.Context, m *move) error {
 	now, err := r.Ledger.Get(ctx, m.claim.Name())
 	if err != nil {
 		_, err = ledger.Retry(err)
@@ -126,22 +115,22 @@ func (r *transfer) moveAnew(ctx context.Context, m *move) error {
 		m.new, m.gone = nil, true
 		return nil
 	}
-	if r.holdsAll(now, m.new) { // the write has taken effect although no answer came
+	if r.holdsAll(now, m.new) { // the write took effect, but its answer was lost
 		m.claim, m.taken = now, true
 		return nil
 	}
-	again, held := r.move(now)
+	again, held := r.planMove(now)
 	if held != nil {
 		return &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{*held}}
 	}
-	if err := r.announced(again); err != nil {
+	if err := r.checkAnnounced(again); err != nil {
 		return err
 	}
 	*m = *again
 	return nil
 }
 
-// withEntries are parts, with those of the entries that are not for the same thing.
+// withEntries returns parts and those entries that are for other keys.
 func withEntries(parts, entries []state.Part) []state.Part {
 	parts = slices.Clone(parts)
 	for _, own := range entries {
@@ -152,6 +141,7 @@ func withEntries(parts, entries []state.Part) []state.Part {
 	return parts
 }
 
+// holdsAll reports whether the claim has all the parts, with this run's mark.
 func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 	return claim != nil && !slices.ContainsFunc(parts, func(p state.Part) bool {
 		own := claim.Part(p.Key)
@@ -159,35 +149,19 @@ func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 	})
 }
 
-// disown makes the old holders own no field of what they no longer hold. Their managers would
-// otherwise keep the claim's shared fields alive.
+// disown removes the old holders from the claim's field managers, except for what they still hold. Otherwise their
+// managers would keep the claim's shared fields.
 func (r *transfer) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-			keep := m.claim.Entries(g)
-			var claim *state.Claim
-			var err error
-			if len(keep) > 0 {
-				claim, err = r.Ledger.Put(ctx, m.claim, g, keep)
-			} else {
-				claim, err = r.Ledger.Withdraw(ctx, m.claim, g)
+		gone, err := r.rewrite(ctx, m, func(ctx context.Context) (*state.Claim, error) {
+			if keep := m.claim.Entries(g); len(keep) > 0 {
+				return r.Ledger.Put(ctx, m.claim, g, keep)
 			}
-			if err == nil {
-				m.claim = claim
-				return true, nil
-			}
-			if done, err := ledger.Retry(err); done || err != nil {
-				return done, err
-			}
-			if claim, err = r.Ledger.Get(ctx, m.claim.Name()); err == nil && claim == nil {
-				return false, r.Overtaken(&claims.Held{Want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
-			}
-			if claim != nil {
-				m.claim = claim
-			}
-			_, err = ledger.Retry(err)
-			return false, err
+			return r.Ledger.Withdraw(ctx, m.claim, g)
 		})
+		if gone {
+			err = r.Overtaken(&claims.Held{Want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
+		}
 		if err != nil {
 			return err
 		}
@@ -195,30 +169,41 @@ func (r *transfer) disown(ctx context.Context, m *move) error {
 	return nil
 }
 
-// moveBack gives a claim back to those who held it: what still carries the run's mark.
+// rewrite sends a write of a move's claim. After a lost race or an unclear answer it reads the claim and sends the write
+// again. gone is true if there is no claim any more.
+func (r *transfer) rewrite(
+	ctx context.Context, m *move, write func(context.Context) (*state.Claim, error),
+) (gone bool, err error) {
+	err = r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		claim, err := write(ctx)
+		if errors.Is(err, ledger.ErrAgain) {
+			claim, err = r.Ledger.Get(ctx, m.claim.Name())
+			if gone = claim == nil && err == nil; claim != nil {
+				m.claim = claim
+			}
+			_, err = ledger.Retry(err)
+			return gone, err
+		}
+		if err == nil {
+			m.claim = claim
+		}
+		return err == nil, err
+	})
+	return gone, err
+}
+
+// moveBack gives the parts that still carry the run's mark back to their former holders.
 func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		_, err := r.rewrite(ctx, m, func(ctx context.Context) (*state.Claim, error) {
 			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {
 				own := m.claim.Part(p.Key)
 				return p.Lease.Group() != g || own == nil || own.Run != r.Nonce
 			})
 			if len(parts) == 0 {
-				return true, nil
+				return m.claim, nil
 			}
-			claim, err := r.Ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
-			if err == nil {
-				m.claim = claim
-				return true, nil
-			}
-			if _, err := ledger.Retry(err); err != nil {
-				return false, err
-			}
-			if claim, err = r.Ledger.Get(ctx, m.claim.Name()); claim != nil {
-				m.claim = claim
-			}
-			done, err := ledger.Retry(err)
-			return done && claim == nil, err
+			return r.Ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
 		})
 		if err != nil {
 			return fmt.Errorf("%s %s could not be handed back: %w", m.claim.Kind, m.claim.Thing, err)
@@ -229,6 +214,7 @@ func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	return r.disown(ctx, m)
 }
 
+// groupsText joins groups by commas.
 func groupsText(groups []lease.Group) string {
 	texts := make([]string, len(groups))
 	for i, g := range groups {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
@@ -21,19 +20,19 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 		next := newRun(r.Command, def, state.Request{})
 		next.Request, _ = state.NewRequest(def, r.Options.Config)
 		next.Group, next.routesOnly = def.Lease.Group(), true
-		// What was read is older than what was moved.
+		// The snapshot is older than the moved claims.
 		snapshot, err := observed.ReadAll(ctx, r.Command, r.Group)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
 		next.Snapshot, next.Pools, next.Nonce = snapshot, pools.New(r.Options.Config, snapshot), r.Nonce
-		for _, m := range moves { // should it fail, the claims stay where they are now
+		for _, m := range moves { // if the apply fails, the claims stay with the new lease
 			next.Before[m.claim.Name()] = unmarked(m.claim.Entries(r.Group))
 		}
 		r.next = next
 		err = next.apply(ctx)
 		r.Include(next.Executor)
-		if errors.Is(err, next.Successors.Err()) { // its claims are settled
+		if errors.Is(err, next.Successors.Err()) { // the apply has settled its claims
 			r.Closed = next.Closed
 			return err
 		}
@@ -64,19 +63,26 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 	if err := r.Settle(ctx); err != nil {
 		return err
 	}
-	for _, m := range moves {
-		switch keys := r.Routeless[m.claim.Name()]; {
-		case len(keys) == 0:
-		case slices.ContainsFunc(m.new, func(p state.Part) bool { return p.From != "" && slices.Contains(keys, p.Key) }):
-			r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
-		default:
-			r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
-		}
-	}
+	r.reportRouteless(moves)
 	return r.Successors.Err()
 }
 
-// writeKnownRecords writes the DNS records of the hosts that are moved.
+// reportRouteless reports the moved claims whose routes the transfer could not create.
+func (r *transfer) reportRouteless(moves []*move) {
+	for _, m := range moves {
+		keys := r.Routeless[m.claim.Name()]
+		if len(keys) == 0 {
+			continue
+		}
+		why := "nothing serves it; its routes come with the next apply of the lease"
+		if slices.ContainsFunc(m.new, func(p state.Part) bool { return p.From != "" && slices.Contains(keys, p.Key) }) {
+			why = "its routes follow with the next apply of the lease; until then the old ones serve"
+		}
+		r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, why)
+	}
+}
+
+// writeKnownRecords writes the DNS records of the moved hosts.
 func (r *transfer) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
 	r.Addresses = r.heldAddresses(moves)
 	isMoved := func(host string) bool {
@@ -87,20 +93,22 @@ func (r *transfer) writeKnownRecords(ctx context.Context, known []*lease.Definit
 		if err != nil {
 			return err
 		}
-		r.DNS.Unknown = append(r.DNS.Unknown, slices.DeleteFunc(dns.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
-		if err := r.PutRecords(ctx, slices.DeleteFunc(dns.Objects, func(o render.Object) bool { return !isMoved(records.HostOf(o)) })); err != nil {
+		unknown := slices.DeleteFunc(dns.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })
+		r.DNS.Unknown = append(r.DNS.Unknown, unknown...)
+		moved := slices.DeleteFunc(dns.Objects, func(o render.Object) bool { return !isMoved(records.HostOf(o)) })
+		if err := r.PutRecords(ctx, moved); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// serviceOf is the service that a note asks a part for.
-func serviceOf(claim *state.Claim, p state.Part, owner string) lease.Service {
+// serviceOf returns the service that a note describes.
+func serviceOf(claim *state.Claim, p state.Part) lease.Service {
 	e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
 	if claim.Kind.HasPorts() {
 		e.Protocol, e.As = p.ProtocolPort()
-		e.IP = strings.TrimPrefix(claim.SharingKey, owner+"-ip-")
+		e.IP = endpointOf(claim)
 	} else {
 		e.Path = p.Path
 		e.Hosts = []lease.Host{{Name: claim.Thing}}
@@ -111,8 +119,7 @@ func serviceOf(claim *state.Claim, p state.Part, owner string) lease.Service {
 	return lease.Service{Name: p.Service, Expose: []lease.Expose{e}}
 }
 
-// unroutedParts are the parts, by the name of their claim, of which it is not known how they are to be
-// routed.
+// unroutedParts returns the keys of parts without a known route, by the name of their claim.
 func (r *transfer) unroutedParts(moves []*move) map[string][]string {
 	keys := map[string][]string{}
 	for _, m := range moves {
@@ -125,7 +132,8 @@ func (r *transfer) unroutedParts(moves []*move) map[string][]string {
 	return keys
 }
 
-// switchRoutes writes the new routes, and removes the old when those serve: a write that is refused leaves the old.
+// switchRoutes writes the new routes and deletes the old ones once the new ones serve. If a write is refused, the old
+// routes stay.
 func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) error {
 	if err := r.Write(ctx, desired); err != nil {
 		return err
@@ -136,7 +144,7 @@ func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) er
 	return r.RemoveStrays(ctx, desired)
 }
 
-// settled are parts as they are when the run has ended.
+// settled returns the parts as they are after the run has ended.
 func settled(parts []state.Part) []state.Part {
 	out := slices.Clone(parts)
 	for i := range out {
@@ -145,7 +153,7 @@ func settled(parts []state.Part) []state.Part {
 	return out
 }
 
-// unmarked are parts and notes without the mark of a run.
+// unmarked returns parts and notes without the marks of runs.
 func unmarked(parts []state.Part) []state.Part {
 	out := slices.Clone(parts)
 	for i, p := range out {

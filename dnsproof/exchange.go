@@ -1,34 +1,36 @@
 package dnsproof
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/miekg/dns"
 )
 
-// noName are the words for a name that does not exist.
+// noName describes a name that does not exist.
 const noName = "no such name (NXDOMAIN)"
 
-// malformed says what is wrong with an answer that can be read.
+// malformed is the error for a reply that the DNS library can parse but that is invalid.
 type malformed string
 
 func (m malformed) Error() string { return string(m) }
 
-// exchange asks one server one question, over TCP where the answer does not fit a packet.
-func exchange(ctx context.Context, server, name string, qtype uint16, turn time.Duration) (*dns.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, turn)
+// exchange sends one query to one server and validates the reply. It uses TCP if the reply does not fit a UDP packet.
+func exchange(ctx context.Context, server, name string, qtype uint16, timeout time.Duration) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(name), qtype)
-	reply, err := over(ctx, "udp", server, question)
+	reply, err := send(ctx, "udp", server, question)
 	if reply != nil && reply.Truncated {
-		reply, err = over(ctx, "tcp", server, question)
+		reply, err = send(ctx, "tcp", server, question)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -37,19 +39,19 @@ func exchange(ctx context.Context, server, name string, qtype uint16, turn time.
 		return nil, err
 	case reply.Truncated:
 		return nil, malformed("truncated over TCP too")
-	case !answers(reply, question):
+	case !isReplyTo(reply, question):
 		return nil, malformed("it is to another question")
 	}
-	if why := contradiction(reply, qtype); why != "" {
+	if why := inconsistency(reply, qtype); why != "" {
 		return nil, malformed(why)
 	}
 	return reply, nil
 }
 
-// contradiction says why the records of an answer cannot be believed, or is empty. An answer with
-// NXDOMAIN may have the CNAMEs that lead to the name that does not exist, but no record of the type that
-// was asked for (RFC 2308, 2.1). A CNAME that is asked for is not followed (RFC 1034, 3.6.2).
-func contradiction(reply *dns.Msg, qtype uint16) string {
+// inconsistency returns why a reply's records contradict each other or its status, or "". A reply with NXDOMAIN may contain
+// the CNAMEs to the missing name, but no record of the queried type (RFC 2308, 2.1); a query for a CNAME does not follow it
+// (RFC 1034, 3.6.2).
+func inconsistency(reply *dns.Msg, qtype uint16) string {
 	for _, rr := range reply.Answer {
 		switch h := rr.Header(); {
 		case h.Class != dns.ClassINET:
@@ -61,10 +63,10 @@ func contradiction(reply *dns.Msg, qtype uint16) string {
 	return ""
 }
 
-// over asks by one protocol; the end of the context ends it at once. A reply may come with an
-// error: a truncated one need not be complete.
-func over(ctx context.Context, network, server string, question *dns.Msg) (*dns.Msg, error) {
-	// The size is that of the buffer: answers longer than 512 bytes are not asked for, but read.
+// send sends a query over one protocol until the context ends. It may return both a reply and an error, because a truncated
+// reply may be incomplete.
+func send(ctx context.Context, network, server string, question *dns.Msg) (*dns.Msg, error) {
+	// UDPSize is the buffer's: the query has no EDNS option for replies over 512 bytes, but they are accepted.
 	client := &dns.Client{Net: network, UDPSize: dns.DefaultMsgSize}
 	if deadline, ok := ctx.Deadline(); ok {
 		client.Timeout = time.Until(deadline)
@@ -79,8 +81,8 @@ func over(ctx context.Context, network, server string, question *dns.Msg) (*dns.
 	return reply, err
 }
 
-// answers is true for a response to the question. A server that refuses need not repeat it.
-func answers(reply, question *dns.Msg) bool {
+// isReplyTo reports whether a message is a reply to the query. Only an error may omit the question.
+func isReplyTo(reply, question *dns.Msg) bool {
 	if !reply.Response || reply.Opcode != dns.OpcodeQuery {
 		return false
 	}
@@ -88,15 +90,15 @@ func answers(reply, question *dns.Msg) bool {
 		return reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError
 	}
 	got, want := reply.Question[0], question.Question[0]
-	return len(reply.Question) == 1 && got.Qtype == want.Qtype && got.Qclass == want.Qclass && same(got.Name, want.Name)
+	return len(reply.Question) == 1 && got.Qtype == want.Qtype && got.Qclass == want.Qclass && sameName(got.Name, want.Name)
 }
 
-// failure says why what came back is no answer, or is empty when it is one: there are records, or
-// who knows says that there are none.
+// failure returns why an exchange has no usable answer, or "". Records are an answer, and so is a statement by an
+// authoritative or recursive server that there are none.
 func failure(reply *dns.Msg, err error) string {
 	switch {
 	case err != nil:
-		return broken(err)
+		return describeError(err)
 	case reply.Rcode == dns.RcodeServerFailure:
 		return "server failure (SERVFAIL)"
 	case reply.Rcode == dns.RcodeRefused:
@@ -104,36 +106,30 @@ func failure(reply *dns.Msg, err error) string {
 	case reply.Rcode == dns.RcodeNameError:
 		return ""
 	case reply.Rcode != dns.RcodeSuccess:
-		return "error " + rcode(reply.Rcode)
-	case len(reply.Answer) == 0 && !reply.Authoritative && (!reply.RecursionAvailable || refers(reply)):
+		return "error " + cmp.Or(dns.RcodeToString[reply.Rcode], strconv.Itoa(reply.Rcode))
+	case len(reply.Answer) == 0 && !reply.Authoritative && (!reply.RecursionAvailable || isReferral(reply)):
 		return "lame server: it is not authoritative for the name, and does not look it up"
 	}
 	return ""
 }
 
-// refers is true where an answer only names other servers.
-func refers(reply *dns.Msg) bool {
-	servers := false
+// isReferral reports whether a reply only names other servers: its authority section has NS records and no SOA record
+// (RFC 2308, 2.2).
+func isReferral(reply *dns.Msg) bool {
+	hasNS := false
 	for _, rr := range reply.Ns {
 		switch rr.(type) {
 		case *dns.SOA:
 			return false
 		case *dns.NS:
-			servers = true
+			hasNS = true
 		}
 	}
-	return servers
+	return hasNS
 }
 
-func rcode(code int) string {
-	if s, ok := dns.RcodeToString[code]; ok {
-		return s
-	}
-	return fmt.Sprint(code)
-}
-
-// broken finds the words for an exchange that failed.
-func broken(err error) string {
+// describeError returns a message for a failed exchange.
+func describeError(err error) string {
 	var wire *dns.Error
 	var wrong malformed
 	var op *net.OpError

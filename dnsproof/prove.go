@@ -1,3 +1,5 @@
+// Package dnsproof checks in DNS whether a tenant controls a host name: a TXT record names the tenant, or a CNAME points
+// into the provider's ingress domain.
 package dnsproof
 
 import (
@@ -6,46 +8,40 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/miekg/dns"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// ChallengeLabel is the label before a host under which its TXT record stands.
+// ChallengeLabel is the label of a host's TXT record: _akash-challenge.HOST.
 const ChallengeLabel = "_akash-challenge"
 
-// maxName is how many characters a name in DNS has at most (RFC 1035, without the last dot).
+// maxName is the maximum length of a DNS name without its final dot (RFC 1035, 3.1).
 const maxName = 253
 
-// Prover asks name servers for proofs. It holds no state: any number of hosts may be asked for at a
-// time.
+// Prover queries name servers for proofs. It is safe for concurrent use.
 type Prover struct {
-	// Servers are asked in this order, as HOST:PORT, until one answers.
+	// Servers are addresses of the form HOST:PORT. Prove asks them in this order until one answers.
 	Servers []string
-	// Domain is the provider's ingress domain; empty where it has none, and then no CNAME proves
-	// anything.
+	// Domain is the provider's ingress domain. If it is empty, no CNAME proves a host.
 	Domain string
-	// Timeout bounds all that is asked for one host.
+	// Timeout limits all queries for one host.
 	Timeout time.Duration
 }
 
-// Unproved says why a host is not proved to be its owner's.
+// Unproved is the error for a host that DNS does not prove to be its owner's.
 type Unproved struct {
 	Host, Owner string
-	// Asked are the questions in their order, with what came back.
+	// Asked are the queries in order, with their answers.
 	Asked []Exchange
-	// Note says why the answers do not suffice, where that is not plain.
+	// Note explains why the answers do not suffice, if they do not show it themselves.
 	Note string
-	// Records are lines of a zone file, each of which proves the host.
+	// Records are lines of a zone file. Each of them alone would prove the host.
 	Records []string
 }
 
-// Exchange is one question to one name server.
+// Exchange is one query to one name server.
 type Exchange struct {
 	Server     string
 	Type, Name string
-	// Answer is what came back, in words.
+	// Answer describes the reply or the failure.
 	Answer string
 }
 
@@ -64,30 +60,29 @@ func (x Exchange) String() string {
 	return fmt.Sprintf("%s %s at %s: %s", x.Type, x.Name, x.Server, x.Answer)
 }
 
-// Prove tells by which record a host, or a wildcard, is the owner's. Its error is an Unproved, or
-// that of the context.
+// Prove returns the record that proves a host or a wildcard to be the owner's. The error is an *Unproved or that of the
+// context.
 //
-// A TXT record of the host's own challenge name that holds the owner's address proves it. So does
-// a CNAME of the host into the provider's ingress domain, unless a TXT record names the address of
-// somebody else, or it cannot be known whether one does. Hosts in the provider's own domain are proved by
-// TXT alone: a CNAME there is the provider's own.
+// A TXT record at the host's challenge name with the owner's address proves the host. A CNAME from the host into the
+// provider's ingress domain proves it too, unless a TXT record names another owner or the TXT query failed. A host in the
+// provider's own domain needs a TXT record, because its CNAME is the provider's.
 func (p *Prover) Prove(ctx context.Context, owner, host string) (how string, err error) {
 	base := strings.TrimPrefix(host, "*.")
-	own := p.Domain != "" && within(base, p.Domain)
+	isProvidersOwn := p.Domain != "" && isWithin(base, p.Domain)
 	bounded, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
-	q := &inquiry{servers: slices.Clone(p.Servers), turn: p.Timeout / time.Duration(rounds*max(len(p.Servers), 1))}
+	l := &lookup{servers: slices.Clone(p.Servers), timeout: p.Timeout / time.Duration(rounds*max(len(p.Servers), 1))}
 	challenge := ChallengeLabel + "." + base
-	missing := &Unproved{Host: host, Owner: owner}
+	unproved := &Unproved{Host: host, Owner: owner}
 	if len(challenge) <= maxName {
-		missing.Records = append(missing.Records, fmt.Sprintf("%s. TXT %q", challenge, owner))
-		how, missing.Note = q.byText(bounded, owner, challenge)
+		unproved.Records = append(unproved.Records, fmt.Sprintf("%s. TXT %q", challenge, owner))
+		how, unproved.Note = l.byTXT(bounded, owner, challenge)
 	} else {
-		missing.Note = challenge + " would be longer than a name in DNS can be"
+		unproved.Note = challenge + " would be longer than a name in DNS can be"
 	}
-	if how == "" && p.Domain != "" && !own && !q.decided {
-		missing.Records = append(missing.Records, fmt.Sprintf("%s. CNAME %s.", host, p.Domain))
-		how = q.byAlias(bounded, host, p.Domain)
+	if how == "" && p.Domain != "" && !isProvidersOwn && !l.decided {
+		unproved.Records = append(unproved.Records, fmt.Sprintf("%s. CNAME %s.", host, p.Domain))
+		how = l.byCNAME(bounded, host, p.Domain)
 	}
 	if how != "" {
 		return how, nil
@@ -95,43 +90,6 @@ func (p *Prover) Prove(ctx context.Context, owner, host string) (how string, err
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	missing.Asked = q.asked
-	return "", missing
+	unproved.Asked = l.asked
+	return "", unproved
 }
-
-// byText looks for the TXT record that holds the owner's address. Where it finds another owner's,
-// or no server answers, that decides: no CNAME is asked for.
-func (q *inquiry) byText(ctx context.Context, owner, challenge string) (how, note string) {
-	texts, answered := q.texts(ctx, challenge)
-	if slices.Contains(texts, owner) {
-		return "TXT " + challenge, ""
-	}
-	if q.decided = !answered; q.decided {
-		return "", "without an answer it is not known whose the host is"
-	}
-	for _, text := range texts {
-		if lease.CheckAddress(text) == nil {
-			q.decided = true
-			return "", "the TXT record names another owner, and outweighs a CNAME"
-		}
-	}
-	return "", ""
-}
-
-// byAlias follows the host's CNAMEs until one leads into the domain.
-func (q *inquiry) byAlias(ctx context.Context, host, domain string) (how string) {
-	path := q.aliases(ctx, host, func(name string) bool { return within(name, domain) })
-	if len(path) == 0 {
-		return ""
-	}
-	return "CNAME " + host + " → " + strings.Join(path, " → ")
-}
-
-// within is true for the domain and the names below it, in any case.
-func within(name, domain string) bool { return dns.IsSubDomain(dns.Fqdn(domain), dns.Fqdn(name)) }
-
-// same is true for two spellings of one name.
-func same(a, b string) bool { return dns.CanonicalName(a) == dns.CanonicalName(b) }
-
-// shown is a name as it is printed.
-func shown(name string) string { return strings.TrimSuffix(dns.CanonicalName(name), ".") }

@@ -20,8 +20,7 @@ const (
 	owner  = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
 	other  = "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn"
 	domain = "ingress.provider.com"
-	// enough is more time than any answer on loopback needs, short what is waited for one that
-	// never comes.
+	// enough is longer than any answer on loopback takes, short is the wait for an answer that never comes.
 	enough = time.Minute
 	short  = 40 * time.Millisecond
 )
@@ -34,7 +33,7 @@ func proverFor(timeout time.Duration, servers ...*nameserver.Server) *dnsproof.P
 	return p
 }
 
-// unproved is why a host is not proved; the test fails if it is.
+// unproved returns the error for a host, and fails the test if the host is proved.
 func unproved(t *testing.T, p *dnsproof.Prover, host string) *dnsproof.Unproved {
 	t.Helper()
 	how, err := p.Prove(t.Context(), owner, host)
@@ -84,7 +83,7 @@ func TestProved(t *testing.T) {
 	}
 }
 
-// Each of these hosts has records, and none that proves it. The answers are told as they came.
+// These hosts have records that do not prove them. The error has the answers in order.
 func TestUnproved(t *testing.T) {
 	long := strings.Repeat("x", 63) + "."
 	long = long + long + long + strings.Repeat("y", 41) + ".com" // 237 characters: no room for the challenge's label
@@ -167,8 +166,7 @@ func ladderAsked() (out []string) {
 	return append(out, "CNAME h10.example.com: the CNAMEs go on; only 10 are followed")
 }
 
-// The records that would prove a host are named as they stand in a zone file: the server that gets
-// them proves it.
+// The error has records in the format of a zone file, and a server with them proves the host.
 func TestRecordsThatAreNamedProve(t *testing.T) {
 	for _, host := range []string{"shop.example.com", "*.example.com"} {
 		server := nameserver.Start(t)
@@ -191,7 +189,7 @@ func TestRecordsThatAreNamedProve(t *testing.T) {
 	}
 }
 
-// What a server gives instead of an answer is told; the next server is asked, and its answer counts.
+// The failure of a server is recorded, and the next server decides.
 func TestServersThatDoNotAnswer(t *testing.T) {
 	code := func(code int) func(string, *dns.Msg, *dns.Msg) *dns.Msg {
 		return func(_ string, question, _ *dns.Msg) *dns.Msg { return new(dns.Msg).SetRcode(question, code) }
@@ -252,13 +250,12 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// textOf is the TXT record that would prove the host to be the owner's.
+// textOf returns the TXT record that proves a host.
 func textOf(question *dns.Msg, class uint16) dns.RR {
 	return &dns.TXT{Hdr: dns.RR_Header{Name: question.Question[0].Name, Rrtype: dns.TypeTXT, Class: class}, Txt: []string{owner}}
 }
 
-// No host is proved by the CNAME record of a name that the same answer says does not exist, nor by one
-// of another class than the Internet's.
+// A CNAME in a reply with NXDOMAIN for its name proves nothing, and neither does one of another class than IN.
 func TestCNAMEsThatProveNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		rcode int
@@ -283,7 +280,7 @@ func TestCNAMEsThatProveNothing(t *testing.T) {
 	}
 }
 
-// A name that is an alias of one that does not exist is no contradiction.
+// NXDOMAIN for the target of a CNAME is consistent.
 func TestAliasOfNothingIsAnAnswer(t *testing.T) {
 	server := nameserver.Start(t, `_akash-challenge.shop.example.com. CNAME gone.example.net.`, `shop.example.com. CNAME `+domain+`.`)
 	if _, err := proverFor(enough, server).Prove(t.Context(), owner, "shop.example.com"); err != nil {
@@ -291,8 +288,7 @@ func TestAliasOfNothingIsAnAnswer(t *testing.T) {
 	}
 }
 
-// A server that gives no answer is passed over, and those that follow decide. The one that has
-// answered is then asked first.
+// If a server does not answer, the next one decides, and is asked first from then on.
 func TestTheNextServerIsAsked(t *testing.T) {
 	lame := nameserver.Start(t)
 	lame.Fault(func(_ string, question, _ *dns.Msg) *dns.Msg {
@@ -311,7 +307,7 @@ func TestTheNextServerIsAsked(t *testing.T) {
 	}
 }
 
-// A first question that is lost is asked again.
+// A lost query is sent again.
 func TestALostPacketIsSentAgain(t *testing.T) {
 	server := nameserver.Start(t, `_akash-challenge.shop.example.com. TXT "`+owner+`"`)
 	lost := make(chan struct{}, 1)
@@ -332,7 +328,7 @@ func TestALostPacketIsSentAgain(t *testing.T) {
 	}
 }
 
-// An answer that does not fit a packet is fetched over TCP.
+// A reply that does not fit a UDP packet is requested over TCP.
 func TestTruncatedAnswersAreFetchedOverTCP(t *testing.T) {
 	server := nameserver.Start(t, `_akash-challenge.shop.example.com. TXT "`+owner+`"`)
 	server.Fault(func(network string, _, reply *dns.Msg) *dns.Msg {
@@ -350,7 +346,7 @@ func TestTruncatedAnswersAreFetchedOverTCP(t *testing.T) {
 	}
 }
 
-// A resolver may give each CNAME alone: the rest is asked for.
+// If a resolver returns only one CNAME, its target is queried.
 func TestAnswersThatEndAtACNAME(t *testing.T) {
 	server := nameserver.Start(t, `_akash-challenge.shop.example.com. CNAME a.example.net.`, `a.example.net. TXT "`+owner+`"`)
 	server.Fault(func(_ string, _, reply *dns.Msg) *dns.Msg {
@@ -367,7 +363,7 @@ func TestAnswersThatEndAtACNAME(t *testing.T) {
 	}
 }
 
-// Nothing listens: that is said as the system says it.
+// If no server listens, the message has the error of the system.
 func TestNobodyListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -382,7 +378,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// An interrupt ends the wait for an answer, and is no verdict on the host.
+// The end of the context ends the wait for an answer, and is not an Unproved error.
 func TestAnInterruptEndsTheWait(t *testing.T) {
 	silent := nameserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,19 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// SystemConfig is where a Unix system names its name servers.
+// SystemConfig is the file with a Unix system's name servers.
 const SystemConfig = "/etc/resolv.conf"
 
-// maxServers is how many name servers of a resolv.conf count (resolv.conf(5): MAXNS).
+// maxServers is the number of name servers that a resolver uses (MAXNS in resolv.conf(5)).
 const maxServers = 3
 
-// ParseServer reads a name server as it is typed, HOST[:PORT], and gives it as HOST:PORT; the port
-// is 53 where none is named. HOST is an address (one of IPv6 in brackets where a port follows) or
-// a name.
+// ParseServer parses a name server, HOST[:PORT], and returns HOST:PORT. HOST is a name or an IP address; an IPv6 address
+// with a port needs brackets. The default port is 53.
 func ParseServer(text string) (string, error) {
 	host, port := text, "53"
 	bracketed := strings.HasPrefix(text, "[")
-	switch a, ok := address(text); {
+	switch a, ok := parseAddress(text); {
 	case ok:
 		return net.JoinHostPort(a.String(), port), nil
 	case bracketed && strings.HasSuffix(text, "]"):
@@ -39,7 +38,7 @@ func ParseServer(text string) (string, error) {
 	if err != nil || n == 0 || port != strconv.FormatUint(n, 10) {
 		return "", fmt.Errorf("%q: the port must be a number from 1 to 65535", text)
 	}
-	switch a, ok := address(host); {
+	switch a, ok := parseAddress(host); {
 	case ok && a.Is6() == bracketed:
 		return net.JoinHostPort(a.String(), port), nil
 	case ok || bracketed:
@@ -52,23 +51,24 @@ func ParseServer(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// address reads an address. The zone of one of IPv6 is the name of a network interface; what no
-// interface is called could not be told from the rest of the text.
-func address(text string) (a netip.Addr, ok bool) {
+// parseAddress parses an IP address. It rejects the zone of an IPv6 address if it cannot be the name of a network interface,
+// because the rest of the text would be ambiguous.
+func parseAddress(text string) (a netip.Addr, ok bool) {
 	a, err := netip.ParseAddr(text)
-	if err != nil || strings.ContainsFunc(a.Zone(), func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("[]:%/", c) }) {
+	isSeparator := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("[]:%/", c) }
+	if err != nil || strings.ContainsFunc(a.Zone(), isSeparator) {
 		return netip.Addr{}, false
 	}
 	return a, true
 }
 
-// endsInNumber is true for what can only be a mistyped IPv4 address: no top-level domain is a number.
+// endsInNumber reports whether the last label is a number. No top-level domain is, so the host is a mistyped IPv4 address.
 func endsInNumber(host string) bool {
 	_, err := strconv.ParseUint(host[strings.LastIndexByte(host, '.')+1:], 10, 64)
 	return err == nil
 }
 
-// SystemServers are the name servers that a resolv.conf names.
+// SystemServers returns the first name servers in a resolv.conf, as HOST:PORT.
 func SystemServers(path string) ([]string, error) {
 	known, err := dns.ClientConfigFromFile(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func SystemServers(path string) ([]string, error) {
 	}
 	var servers []string
 	for _, text := range known.Servers {
-		if a, ok := address(text); ok {
+		if a, ok := parseAddress(text); ok {
 			servers = append(servers, net.JoinHostPort(a.String(), known.Port))
 		}
 	}

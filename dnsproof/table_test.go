@@ -12,9 +12,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/nameserver"
 )
 
-// What proves a host, and what is told of one that is not proved: testdata/zones.txt; `go test ./dnsproof -rewrite` writes it. A
-// block is a zone, and its argument the host; OWNER and OTHER stand for two owners, DOMAIN for the provider's ingress domain, which
-// "domain=-" takes away.
+// The proofs, and the messages without one, are in testdata/zones.txt; `go test ./dnsproof -rewrite` writes it. Each block is a
+// zone, and its argument the host. OWNER and OTHER are two owners, DOMAIN is the provider's ingress domain; with "domain=-" there
+// is none.
 func TestZones(t *testing.T) {
 	words, said := strings.NewReplacer("OWNER", owner, "OTHER", other, "DOMAIN", domain), strings.NewReplacer(owner, "OWNER", other, "OTHER", domain, "DOMAIN")
 	datadriven.RunTest(t, "testdata/zones.txt", func(t *testing.T, d *datadriven.TestData) string {

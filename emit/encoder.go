@@ -1,4 +1,4 @@
-// Package emit writes anything that has a JSON form as YAML, JSON or KYAML, with sorted keys.
+// Package emit writes any value that encoding/json can marshal as YAML, JSON or KYAML, with sorted keys.
 package emit
 
 import (
@@ -13,11 +13,11 @@ const (
 	KYAML = "kyaml"
 )
 
-// flushAt is how much output an Encoder gathers before it writes.
+// flushAt is the number of bytes that an Encoder buffers before it writes.
 const flushAt = 32 << 10
 
-// Encoder writes objects as one stream, each with sorted keys: YAML and KYAML as documents, JSON
-// as one List. It keeps nothing of an object that it has written.
+// Encoder writes objects as one stream, each with sorted keys: YAML and KYAML as documents, JSON as one List. It does not
+// retain the objects.
 type Encoder struct {
 	w      io.Writer
 	format string
@@ -26,7 +26,7 @@ type Encoder struct {
 	count  int
 }
 
-// NewEncoder returns an encoder for one of the formats. Close ends the stream.
+// NewEncoder returns an encoder for one of the formats. The caller must call Close to end the stream.
 func NewEncoder(w io.Writer, format string) (*Encoder, error) {
 	e := &Encoder{w: w, format: format, tree: newTree()}
 	switch format {
@@ -67,7 +67,7 @@ func (e *Encoder) Encode(object any) error {
 	return e.flush()
 }
 
-// Close writes what is left and the end of the stream. It does not close the writer.
+// Close writes buffered output and ends the stream. It does not close the writer.
 func (e *Encoder) Close() error {
 	if e.format == JSON {
 		if e.count > 0 {
@@ -84,7 +84,7 @@ func (e *Encoder) flush() error {
 	return err
 }
 
-// appendJSON appends a value, indented as kubectl does.
+// appendJSON appends a value with kubectl's indentation of four spaces.
 func (t *tree) appendJSON(b []byte, n node, indent int) []byte {
 	if n.text != "{" && n.text != "[" {
 		return append(b, n.text...)

@@ -16,7 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
-// What each format makes of the same objects: `go test ./emit -rewrite` writes testdata/formats.txt. A line is an object.
+// The same objects in each format; each line of the input is an object. `go test ./emit -rewrite` writes testdata/formats.txt.
 func TestFormats(t *testing.T) {
 	datadriven.RunTest(t, "testdata/formats.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var out bytes.Buffer
@@ -36,7 +36,7 @@ func TestFormats(t *testing.T) {
 	})
 }
 
-// A stream is written while it is made, in pieces that are small beside what it has; it is the same however large it is.
+// An encoder writes a long stream in small pieces, and the pieces do not change the stream.
 func TestLongStreams(t *testing.T) {
 	for _, format := range []string{emit.YAML, emit.JSON, emit.KYAML} {
 		var out pieces
@@ -62,7 +62,7 @@ func TestLongStreams(t *testing.T) {
 	}
 }
 
-// read is the objects of a stream.
+// read returns the objects in a stream.
 func read(t *testing.T, format, text string) (all []map[string]any) {
 	t.Helper()
 	if format == emit.JSON {
@@ -99,7 +99,7 @@ func (p *pieces) largest() (n int) {
 	return n
 }
 
-// What cannot be written is said, and nothing of it stands in the stream.
+// An object that cannot be encoded is an error, and no part of it is in the stream.
 func TestWhatCannotBeWritten(t *testing.T) {
 	for _, format := range []string{emit.YAML, emit.JSON, emit.KYAML} {
 		var out bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// WriteJSON writes one value as indented JSON, with its fields in their order, and characters of HTML as they are.
+// WriteJSON writes a value as indented JSON. It keeps the order of fields and does not escape HTML.
 func WriteJSON(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

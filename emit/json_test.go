@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
-// JSON keeps the order of fields, and what HTML would escape.
+// WriteJSON keeps the order of fields, and does not escape HTML.
 func TestWriteJSON(t *testing.T) {
 	var out bytes.Buffer
 	value := struct {

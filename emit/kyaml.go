@@ -8,23 +8,25 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 )
 
-// What is looked for in the YAML that is written here, in which each quoted text is on one line.
+// These patterns match the output of appendYAML, which writes each quoted string on one line.
 var (
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// spacedLine begins a line of a text with a space that is neither a blank nor a tab.
+	// spacedLine matches a line of a string that begins with Unicode white space other than a blank or a tab.
 	spacedLine = regexp.MustCompile(`(?:^"|\\n)\\u(?:000[bcd]|0085|00a0|1680|20[0-9a-f]{2}|3000)`)
 	escape     = regexp.MustCompile(`\\.`)
 )
 
-// appendKYAML leaves the format to the library, which keeps the order of the keys that it reads. Of a text of several
-// lines it writes each on a line of its own, but escapes a space at the beginning of one twice (sigs.k8s.io/yaml 1.6):
-// such a text is handed over as one line, with a character in the place of each newline that the object does not have.
+// appendKYAML appends a document that sigs.k8s.io/yaml formats; the library keeps the order of keys.
+//
+// The library writes each line of a multi-line string on a line of its own. Version 1.6 escapes Unicode white space at the
+// start of such a line twice. appendKYAML avoids this: it passes the string as one line, with a private-use character that
+// the document does not contain instead of each newline, and puts the newlines back afterwards.
 func (e *Encoder) appendKYAML(root node) error {
 	text := e.tree.appendYAML(nil, root)
-	stands := ""
+	newline := ""
 	if bytes.Contains(text, []byte(`\u`)) {
-		for r := 0xe000; stands == "" || bytes.Contains(text, []byte(stands[2:])); r++ {
-			stands = fmt.Sprintf(`\u%04x`, r)
+		for r := 0xe000; newline == "" || bytes.Contains(text, []byte(newline[2:])); r++ {
+			newline = fmt.Sprintf(`\u%04x`, r)
 		}
 		text = quoted.ReplaceAllFunc(text, func(s []byte) []byte {
 			if !spacedLine.Match(s) {
@@ -32,7 +34,7 @@ func (e *Encoder) appendKYAML(root node) error {
 			}
 			return escape.ReplaceAllFunc(s, func(c []byte) []byte {
 				if string(c) == `\n` {
-					return []byte(stands)
+					return []byte(newline)
 				}
 				return c
 			})
@@ -43,8 +45,8 @@ func (e *Encoder) appendKYAML(root node) error {
 		return err
 	}
 	written := out.Bytes()
-	if stands != "" {
-		written = bytes.ReplaceAll(written, []byte(stands), []byte(`\n`))
+	if newline != "" {
+		written = bytes.ReplaceAll(written, []byte(newline), []byte(`\n`))
 	}
 	e.out = append(e.out, written...)
 	return nil

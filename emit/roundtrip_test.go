@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
-// drawText draws what some reader of YAML takes for something else, or pieces of it put together.
+// drawText draws strings that some YAML reader takes for another value, and concatenations of their parts.
 func drawText(t *rapid.T) string {
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -25,7 +25,7 @@ func drawText(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(piece, 0, 4).Draw(t, "text"), "")
 }
 
-// drawValue draws what a JSON document may hold.
+// drawValue draws a JSON value.
 func drawValue(t *rapid.T, depth int) any {
 	kind := rapid.IntRange(0, 7).Draw(t, "kind")
 	if depth == 0 {
@@ -56,7 +56,7 @@ func drawValue(t *rapid.T, depth int) any {
 	return drawText(t)
 }
 
-// What is written in any format is read as what it was, and written again as the same bytes: keys have one order.
+// A value that is written in any format and read again is equal, and is written as the same bytes.
 func TestRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []any
@@ -79,7 +79,7 @@ func TestRoundTrips(t *testing.T) {
 	})
 }
 
-// A text of several lines stands on several lines, save where the library would not write it as it is.
+// KYAML writes a multi-line string on several lines, unless the library would change it.
 func TestLinesOfKYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a":                    `"a"`,

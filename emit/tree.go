@@ -8,24 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// node is one JSON value within a tree. Children of a node stand next to each other.
+// node is one JSON value of a tree. Its children are tree.nodes[from:to].
 type node struct {
 	// key is the JSON literal of the member's name; empty for an element of an array.
 	key string
-	// text is the JSON literal of a scalar; for an object or array its opening bracket.
+	// text is the JSON literal of a scalar, or the opening bracket of an object or array.
 	text     string
 	from, to int
 }
 
-// tree is a JSON document, parsed for writing it again with sorted keys. It is reused from
-// document to document, so that writing many costs no memory for each.
+// tree is a parsed JSON document with sorted keys. An Encoder reuses it for all documents to avoid allocations.
 type tree struct {
 	buf   bytes.Buffer
 	enc   *json.Encoder
 	in    string
 	pos   int
 	nodes []node
-	open  []node
+	// open holds the children of objects and arrays whose closing bracket has not been read.
+	open []node
 }
 
 func newTree() *tree {
@@ -35,8 +35,8 @@ func newTree() *tree {
 	return t
 }
 
-// load takes the JSON form of a value. What encoding/json has written is valid and has no white
-// space, so the parser need not check anything.
+// load marshals a value, parses the JSON and returns its root. The parser checks nothing, because encoding/json writes
+// valid JSON without white space.
 func (t *tree) load(value any) (node, error) {
 	t.buf.Reset()
 	if err := t.enc.Encode(value); err != nil {
@@ -66,16 +66,16 @@ func (t *tree) value(key string) node {
 	return n
 }
 
-// children reads up to the closing bracket. They wait in t.open until all are known, because
-// their own children come first in t.nodes.
-func (t *tree) children(named bool) (from, to int) {
+// children reads the members of an object or the elements of an array up to the closing bracket. It collects them in
+// t.open, because their own children come first in t.nodes.
+func (t *tree) children(isObject bool) (from, to int) {
 	base := len(t.open)
 	for t.in[t.pos] != ']' && t.in[t.pos] != '}' {
 		if t.in[t.pos] == ',' {
 			t.pos++
 		}
 		key := ""
-		if named {
+		if isObject {
 			key = t.str()
 			t.pos++ // the colon
 		}
@@ -85,7 +85,7 @@ func (t *tree) children(named bool) (from, to int) {
 	from = len(t.nodes)
 	t.nodes = append(t.nodes, t.open[base:]...)
 	t.open = t.open[:base]
-	if named {
+	if isObject {
 		slices.SortFunc(t.nodes[from:], func(a, b node) int {
 			return strings.Compare(a.key[1:len(a.key)-1], b.key[1:len(b.key)-1])
 		})
@@ -93,7 +93,7 @@ func (t *tree) children(named bool) (from, to int) {
 	return from, len(t.nodes)
 }
 
-// str reads a string literal: up to the next quote that no backslash takes away.
+// str reads a string literal up to the next unescaped quote.
 func (t *tree) str() string {
 	start := t.pos
 	for t.pos++; ; t.pos++ {
@@ -107,13 +107,13 @@ func (t *tree) str() string {
 	return t.in[start:t.pos]
 }
 
-// unquote is the string that a JSON literal stands for.
+// unquote returns the value of a JSON string literal.
 func unquote(literal string) string {
 	s := literal[1 : len(literal)-1]
 	if strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s) {
 		return s
 	}
 	var out string
-	_ = json.Unmarshal([]byte(literal), &out) // a literal that encoding/json has let through
+	_ = json.Unmarshal([]byte(literal), &out) // encoding/json wrote the literal
 	return out
 }

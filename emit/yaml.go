@@ -1,12 +1,13 @@
 package emit
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
 )
 
-// WriteYAML writes one document of anything that has a JSON form, with sorted keys.
+// WriteYAML writes a value that encoding/json can marshal as one YAML document with sorted keys.
 func WriteYAML(w io.Writer, value any) error {
 	t := newTree()
 	root, err := t.load(value)
@@ -17,7 +18,7 @@ func WriteYAML(w io.Writer, value any) error {
 	return err
 }
 
-// appendYAML appends a document in block style, as kubectl prints one.
+// appendYAML appends a document in block style, as kubectl prints it.
 func (t *tree) appendYAML(b []byte, root node) []byte {
 	if root.from < root.to {
 		return t.appendBlock(b, root, 0)
@@ -25,7 +26,7 @@ func (t *tree) appendYAML(b []byte, root node) []byte {
 	return append(appendScalar(b, root), '\n')
 }
 
-// appendBlock appends the children of a node. The cursor stands where the first one begins.
+// appendBlock appends the children of a node. The caller has indented the first one.
 func (t *tree) appendBlock(b []byte, n node, indent int) []byte {
 	for i, child := range t.nodes[n.from:n.to] {
 		if i > 0 {
@@ -56,8 +57,7 @@ func (t *tree) appendBlock(b []byte, n node, indent int) []byte {
 	return b
 }
 
-// appendKey appends a member's name and its colon. YAML readers take a name of more than 1,024
-// characters only with a question mark before it.
+// appendKey appends a key and its colon. YAML limits a key without a question mark to 1,024 characters (YAML 1.2, 7.4.2).
 func appendKey(b []byte, key string, indent int) []byte {
 	if len(key) < 256 {
 		return append(appendString(b, unquote(key)), ':')
@@ -81,7 +81,7 @@ func appendScalar(b []byte, n node) []byte {
 	return append(b, n.text...)
 }
 
-// number gives a number with an exponent the form that YAML 1.1 readers want: 1.0e+21.
+// number returns a JSON number in a form that YAML 1.1 also reads as a number: 1.0e+21 instead of 1e21.
 func number(s string) string {
 	mantissa, exponent, ok := strings.Cut(strings.ToLower(s), "e")
 	if !ok {
@@ -96,13 +96,11 @@ func number(s string) string {
 	return mantissa + "e" + exponent
 }
 
-// appendString appends a string plain where no YAML reader can take it for anything else, and
-// quoted otherwise.
+// appendString appends a string, quoted unless every YAML version reads it as the same string without quotes.
 func appendString(b []byte, s string) []byte {
 	if isPlain(s) {
 		return append(b, s...)
 	}
-	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	for _, r := range s {
 		switch {
@@ -114,29 +112,21 @@ func appendString(b []byte, s string) []byte {
 			b = append(b, '\\', 't')
 		case r == ' ' || unicode.IsPrint(r):
 			b = append(b, string(r)...)
+		case r > 0xffff:
+			b = fmt.Appendf(b, `\U%08x`, r)
 		default:
-			digits := 4
-			b = append(b, '\\')
-			if r > 0xffff {
-				digits = 8
-				b = append(b, 'U')
-			} else {
-				b = append(b, 'u')
-			}
-			for d := digits - 1; d >= 0; d-- {
-				b = append(b, hex[r>>(4*d)&0xf])
-			}
+			b = fmt.Appendf(b, `\u%04x`, r)
 		}
 	}
 	return append(b, '"')
 }
 
-// The classes of characters in plain strings; 0 is for those that no plain string has.
+// The classes of characters that a plain string may contain. All others have class 0.
 const (
-	classLetter  = 1 + iota // a letter that no number and no time of any YAML version has
+	classLetter  = 1 + iota // a letter that occurs in no number or timestamp of any YAML version
 	classNumeric            // any other letter, or a digit
-	classSign               // harmless after the first character
-	classSpace              // harmless between two others
+	classSign               // allowed after the first character
+	classSpace              // allowed between two other characters
 )
 
 var classes = func() (table [256]byte) {
@@ -156,9 +146,8 @@ var classes = func() (table [256]byte) {
 	return table
 }()
 
-// isPlain is true for a string of letters, digits and a few harmless signs that begins with a
-// letter, a digit or a slash and is no word or number of any YAML version. It is stricter than
-// any reader.
+// isPlain reports whether a string needs no quotes: it consists of letters, digits and a few signs, begins with a letter, a
+// digit or a slash, and is not a keyword or number of any YAML version. It is stricter than any YAML reader.
 func isPlain(s string) bool {
 	if s == "" || s[0] != '/' && classes[s[0]] != classLetter && classes[s[0]] != classNumeric {
 		return false
@@ -176,11 +165,11 @@ func isPlain(s string) bool {
 			}
 		}
 	}
-	return !numeric && !isWord(s)
+	return !numeric && !isKeyword(s)
 }
 
-// isWord is true for what some YAML version reads as a boolean, a null or a number.
-func isWord(s string) bool {
+// isKeyword reports whether some YAML version reads a string as a boolean, a null or a number.
+func isKeyword(s string) bool {
 	if len(s) > len("infinity") {
 		return false
 	}

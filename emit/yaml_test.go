@@ -89,8 +89,7 @@ func FuzzYAML(f *testing.F) {
 			t.Skip()
 		}
 		checkRoundTrip(t, value, value)
-		// The text as it stands has escapes and numbers that Go does not write. A key that comes
-		// twice is not YAML.
+		// The original text may have escapes and numbers that Go does not write. YAML has no duplicate keys.
 		if again, err := json.Marshal(value); err == nil && tokens(again) == tokens(data) {
 			checkRoundTrip(t, json.RawMessage(data), value)
 		}
@@ -111,7 +110,7 @@ func checkRoundTrip(t *testing.T, input, want any) {
 	if err := kyaml.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("kyaml: %v\n%s", err, text)
 	}
-	// The reader gives whole numbers as integers.
+	// The reader returns whole numbers as integers.
 	back, err := json.Marshal(got)
 	if err != nil {
 		t.Fatalf("kyaml: %v\n%s", err, text)

@@ -6,25 +6,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is one kind of object, with what is needed to address it without asking
-// the cluster for its discovery documents.
+// Kind is a kind of object, with everything needed to send requests for it without API discovery.
 type Kind struct {
 	schema.GroupVersionKind
-	// Plural is the name of the resource in the API's paths.
+	// Plural is the resource name in API paths.
 	Plural string
-	// Singular is how messages and `-o name` call it, in lower case and with the group where
-	// kubectl would add it.
+	// Singular is the kind in lower case, for messages and "-o name".
 	Singular string
-	// ClusterScoped is true for objects that live in no namespace.
+	// ClusterScoped is true for objects without a namespace.
 	ClusterScoped bool
 }
 
-// Resource is the kind's group, version and resource.
+// Resource returns the kind's group, version and resource.
 func (k Kind) Resource() schema.GroupVersionResource {
 	return k.GroupVersion().WithResource(k.Plural)
 }
 
-// The kinds that a lease is rendered to, or that tell of it.
+// The kinds of objects that this program reads or writes: first those that make a lease's hosts and addresses reachable.
 var (
 	ProviderHost     = kind("akash.network", "v2beta2", "ProviderHost", "providerhosts")
 	ProviderLeasedIP = kind("akash.network", "v2beta2", "ProviderLeasedIP", "providerleasedips")
@@ -40,11 +38,11 @@ var (
 	DNSRecord        = kind("extensions.gardener.cloud", "v1alpha1", "DNSRecord", "dnsrecords")
 	DNSEndpoint      = kind("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
 
-	// Namespace is the kind of a lease's namespace, Gateway that of what HTTPRoutes and TLSRoutes attach to.
+	// Namespace is the kind of a lease's namespace; HTTPRoutes and TLSRoutes attach to a Gateway.
 	Namespace = clusterScoped(kind("", "v1", "Namespace", "namespaces"))
 	Gateway   = kind("gateway.networking.k8s.io", "v1", "Gateway", "gateways")
 
-	// The kinds of what a lease runs.
+	// The kinds of a lease's workloads.
 	Manifest       = kind("akash.network", "v2beta2", "Manifest", "manifests")
 	NetworkPolicy  = kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 	ServiceAccount = kind("", "v1", "ServiceAccount", "serviceaccounts")
@@ -54,11 +52,11 @@ var (
 	Deployment     = kind("apps", "v1", "Deployment", "deployments")
 	StatefulSet    = kind("apps", "v1", "StatefulSet", "statefulsets")
 
-	// What controllers make of it, and what is noted.
+	// The kinds that controllers create for workloads.
 	Pod   = kind("", "v1", "Pod", "pods")
 	Event = kind("", "v1", "Event", "events")
 
-	// The kinds that NGINX Gateway Fabric reads beside the Gateway API's.
+	// The kinds that NGINX Gateway Fabric adds to the Gateway API.
 	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")
 	ClientSettingsPolicy = kind("gateway.nginx.org", "v1alpha1", "ClientSettingsPolicy", "clientsettingspolicies")
 	ProxySettingsPolicy  = kind("gateway.nginx.org", "v1alpha1", "ProxySettingsPolicy", "proxysettingspolicies")

@@ -1,4 +1,4 @@
-// Package kinds names the kinds of object that a lease may have, and the order in which they are written and deleted.
+// Package kinds lists the kinds of objects of a lease, and the order in which they are written and deleted.
 package kinds
 
 import (
@@ -10,42 +10,43 @@ import (
 )
 
 var (
-	// RouteKinds are the kinds of route that lead a host to a Service.
+	// RouteKinds are the kinds of routes from a host to a Service.
 	RouteKinds = []Kind{Ingress, HTTPRoute, TLSRoute, Route}
-	// ServingKinds serve traffic; they are deleted before the claims they rest on.
+	// ServingKinds serve traffic. They are deleted before the claims that they require.
 	ServingKinds = slices.Concat(RouteKinds, []Kind{Service})
-	// Others are kinds of route that this program never writes, but whose hosts are in use. TCPRoute is not
-	// among them: it names no host, and takes the whole port of a listener.
+	// Others are kinds of routes that this program never writes, but that use hosts. TCPRoute is not one of them: it names
+	// no host and uses a whole port of a listener.
 	Others = []Kind{GRPCRoute}
-	// Filters are what routes refer to.
+	// Filters are the kinds that routes refer to.
 	Filters = []Kind{SnippetsFilter, BackendTLSPolicy}
-	// Policies are what refers to routes.
+	// Policies are the kinds that refer to routes.
 	Policies = []Kind{ClientSettingsPolicy, ProxySettingsPolicy}
-	// ClaimLike are Akash's objects that a claim entitles its holder to write.
+	// ClaimLike are Akash's kinds that only the holder of a claim may write.
 	ClaimLike = []Kind{ProviderHost, ProviderLeasedIP}
-	// Records are the kinds of DNS records. They point to what serves, so they are written last and
-	// deleted first.
+	// Records are the kinds of DNS records. They are written last and deleted first, because they point at serving objects.
 	Records = []Kind{DNSRecord, DNSEndpoint}
-	// Pools are MetalLB's objects; many leases share one.
+	// Pools are MetalLB's kinds. Leases share these objects.
 	Pools = []Kind{IPAddressPool, L2Advertisement}
 
-	// Stages are the kinds of a lease in the order in which they are written.
+	// Stages are the kinds of a lease in the order of writing.
 	Stages = [][]Kind{ClaimLike, Filters, ServingKinds, Policies}
-	// OfLease are the same in the order in which they are deleted.
+	// OfLease are the same kinds in the order of deletion.
 	OfLease = slices.Concat(Policies, ServingKinds, Filters, ClaimLike)
-	// Running are the kinds of what a lease runs, in the order in which they are written: the Manifest, which says that
-	// there is more; roles before what binds them; what serves before what leads to it.
-	Running = [][]Kind{{Manifest}, {NetworkPolicy, ServiceAccount, Role, Secret}, {RoleBinding}, {Deployment, StatefulSet}, {Service}}
-	// RunningEnds are the same in the order in which they are deleted.
+	// Running are the kinds of a lease's workloads in the order of writing: the Manifest first, because it shows that the
+	// lease has workloads; a Role before its RoleBinding; a Deployment before its Service.
+	Running = [][]Kind{
+		{Manifest}, {NetworkPolicy, ServiceAccount, Role, Secret}, {RoleBinding}, {Deployment, StatefulSet}, {Service},
+	}
+	// RunningEnds are the same kinds in the order of deletion.
 	RunningEnds = []Kind{Service, Deployment, StatefulSet, RoleBinding, Role, ServiceAccount, NetworkPolicy, Secret, Manifest}
-	// Reporting are the kinds of route in whose status routers report.
+	// Reporting are the kinds of routes whose status routers write.
 	Reporting = []Kind{HTTPRoute, TLSRoute, Route}
 )
 
-// LeasedPort selects the Services of leased ports.
+// LeasedPort is the label selector of the Services of leased ports.
 const LeasedPort = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 
-// Of is the kind of a name, be it in lower case; the zero kind where there is none.
+// Of returns the kind with a name, ignoring case, or the zero Kind. It does not know the kinds of workloads.
 func Of(name string) Kind {
 	for _, k := range slices.Concat(OfLease, Others, Records, Pools) {
 		if strings.EqualFold(k.Kind, name) {
@@ -55,7 +56,7 @@ func Of(name string) Kind {
 	return Kind{}
 }
 
-// OfTarget are the kinds of route that a target names.
+// OfTarget returns the kinds of routes of a target.
 func OfTarget(target string) []Kind {
 	switch target {
 	case config.TargetHTTPRoute:
@@ -66,8 +67,8 @@ func OfTarget(target string) []Kind {
 	return []Kind{Ingress}
 }
 
-// RecordsOf are the kinds of DNS records that a run reads: both if the configuration has any form
-// of them, so that a change of the form leaves none behind; otherwise none.
+// RecordsOf returns the kinds of DNS records to read: all if the configuration writes records of any form, so that records
+// of a former form are found and deleted; otherwise none.
 func RecordsOf(cfg *config.ProviderConfig) []Kind {
 	if cfg.DNS.Form == config.DNSNone {
 		return nil
@@ -75,7 +76,7 @@ func RecordsOf(cfg *config.ProviderConfig) []Kind {
 	return Records
 }
 
-// WrittenRecords are the kinds of the DNS records that are written.
+// WrittenRecords returns the kinds of DNS records to write.
 func WrittenRecords(cfg *config.ProviderConfig) []Kind {
 	switch cfg.DNS.Form {
 	case config.DNSGardener:
@@ -86,7 +87,7 @@ func WrittenRecords(cfg *config.ProviderConfig) []Kind {
 	return nil
 }
 
-// Optional are the kinds whose absence from a cluster only means that nobody uses them.
+// Optional reports whether a cluster may lack the kind. A list of a kind that is not installed is then empty, not an error.
 func Optional(kind Kind) bool {
 	return !slices.Contains(ClaimLike, kind) && kind != Ingress && kind != Service
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
-// all are the kinds that the package names.
+// all are the kinds of the package.
 func all() []kinds.Kind {
 	lists := [][]kinds.Kind{kinds.OfLease, kinds.Others, kinds.Records, kinds.Pools, kinds.RunningEnds, {kinds.Namespace, kinds.Gateway, kinds.Pod, kinds.Event}}
 	var out []kinds.Kind
@@ -29,7 +29,7 @@ func all() []kinds.Kind {
 	return out
 }
 
-// A kind's plural and version are not discovered: they are what Kubernetes makes of its name, and what its library has.
+// The plural is that which Kubernetes derives from the kind, and the version is one of the client library.
 func TestKindsAreKubernetes(t *testing.T) {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, gwv1.Install, routev1.Install} {
@@ -59,7 +59,7 @@ func TestKindsAreKubernetes(t *testing.T) {
 	}
 }
 
-// Akash's kinds are those of its definitions, which install brings.
+// Akash's kinds are those of the definitions that install applies.
 func TestKindsAreAkashs(t *testing.T) {
 	crds, err := manifests.CRDs()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestKindsAreAkashs(t *testing.T) {
 	}
 }
 
-// What is written first is deleted last; nothing is left out of one of the orders.
+// Kinds that are written first are deleted last, and both orders have the same kinds.
 func TestOrders(t *testing.T) {
 	for name, c := range map[string]struct {
 		written [][]kinds.Kind
@@ -129,7 +129,7 @@ func TestOrders(t *testing.T) {
 			}
 		}
 	}
-	// A claim goes last, and so does what entitles others; a route goes after what refers to it and before what it refers to.
+	// Claims are deleted last; a route is deleted after the objects that refer to it and before those that it refers to.
 	for _, c := range [][2]kinds.Kind{
 		{kinds.Ingress, kinds.ProviderHost}, {kinds.Service, kinds.ProviderLeasedIP}, {kinds.HTTPRoute, kinds.SnippetsFilter},
 		{kinds.HTTPRoute, kinds.BackendTLSPolicy}, {kinds.ClientSettingsPolicy, kinds.HTTPRoute}, {kinds.ProxySettingsPolicy, kinds.HTTPRoute},

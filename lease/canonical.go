@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// canonical sorts, and leaves out what equals a default. The order of exposes is that of Akash's
-// manifest: by port, protocol, global first; then by path, and by the service that may connect.
+// canonical sorts services, IP endpoints and exposes, and clears values that equal Akash's defaults. Exposes have the
+// order of Akash's manifest: port, protocol, global before internal, then path, then the connecting service.
 func canonical(d *Definition) {
 	slices.SortStableFunc(d.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(d.IPEndpoints, func(a, b IPEndpoint) int { return cmp.Compare(a.Name, b.Name) })
@@ -36,10 +36,11 @@ func compareExpose(a, b Expose) int {
 			globalFirst = -1
 		}
 	}
-	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol), globalFirst, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Peer, b.Peer))
+	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol), globalFirst,
+		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Peer, b.Peer))
 }
 
-// WithoutDefaults is the reverse of WithDefaults: what equals Akash's defaults is left out.
+// WithoutDefaults clears the options that equal Akash's defaults; it is the reverse of WithDefaults.
 func (o HTTPOptions) WithoutDefaults() HTTPOptions {
 	d := HTTPOptions{}.WithDefaults()
 	if o.MaxBodySize == d.MaxBodySize {
@@ -60,8 +61,8 @@ func (o HTTPOptions) WithoutDefaults() HTTPOptions {
 	return o
 }
 
-// canonical is what the routing says, with defaults filled in or left out, and lists whose order
-// means nothing sorted; nil where it says nothing.
+// canonical returns a copy of the routing with the default termination filled in, the default weight cleared, and lists
+// without a meaningful order sorted. It returns nil if the routing sets nothing.
 func (r *Routing) canonical() *Routing {
 	if r == nil {
 		return nil
@@ -82,22 +83,20 @@ func (r *Routing) canonical() *Routing {
 	if len(r.Backends) > 0 && r.Weight != nil && *r.Weight == DefaultWeight {
 		out.Weight = nil
 	}
-	out.Backends = sorted(r.Backends, func(a, b Backend) int {
+	out.Backends = slices.SortedStableFunc(slices.Values(r.Backends), func(a, b Backend) int {
 		return cmp.Or(strings.Compare(a.Service, b.Service), cmp.Compare(a.Port, b.Port))
 	})
-	out.Annotations = sorted(r.Annotations, func(a, b RouteAnnotation) int { return strings.Compare(a.Key, b.Key) })
-	if out.TLS == nil && out.Weight == nil && len(out.Backends) == 0 && out.Sticky == nil && len(out.RequestHeaders) == 0 &&
-		len(out.ResponseHeaders) == 0 && len(out.Annotations) == 0 && len(out.Labels) == 0 {
-		return nil
-	}
-	return &out
+	out.Annotations = slices.SortedStableFunc(slices.Values(r.Annotations), func(a, b RouteAnnotation) int {
+		return strings.Compare(a.Key, b.Key)
+	})
+	return out.OrNil()
 }
 
-// certManager is the group of cert-manager's own issuers.
+// certManager is the API group of cert-manager's own issuers.
 const certManager = "cert-manager.io"
 
-// canonical fills in the kind of cert-manager's issuers that its annotations stand for too, and
-// leaves out its group.
+// canonical clears cert-manager's own API group. If group and kind are both empty, it sets the kind Issuer, which is
+// cert-manager's default.
 func (i *Issuer) canonical() *Issuer {
 	if i == nil {
 		return nil
@@ -110,10 +109,4 @@ func (i *Issuer) canonical() *Issuer {
 		out.Kind = "Issuer"
 	}
 	return &out
-}
-
-func sorted[T any](list []T, compare func(a, b T) int) []T {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, compare)
-	return list
 }

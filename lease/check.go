@@ -9,16 +9,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
-// Check judges the groups of one deployment by the rules that all input formats share, and brings them into
-// their canonical form: services, exposes and IP endpoints sorted, values that equal Akash's defaults left
-// out. A path of a host, and a port of an IP endpoint, may be named only once (chain-sdk: the manifest's and
-// the SDL's validation).
-func Check(groups ...*Definition) Problems { return checker{}.groups(groups) }
+// Check validates the groups of one deployment against the rules that all input formats share. It also makes the
+// definitions canonical: it sorts services, exposes and IP endpoints, and clears values that equal Akash's defaults. A
+// path of a host and a port of an IP endpoint may occur only once per deployment (chain-sdk: validation of the manifest
+// and the SDL).
+func Check(groups ...*Definition) Problems { return check(groups, false) }
 
-// CheckPartial is Check for definitions whose document has errors already: what is missing is not reported again.
-func CheckPartial(groups ...*Definition) Problems { return checker{partial: true}.groups(groups) }
+// CheckPartial is Check for definitions from a document that already has errors: it does not report missing values
+// again.
+func CheckPartial(groups ...*Definition) Problems { return check(groups, true) }
 
-func (c checker) groups(groups []*Definition) Problems {
+func check(groups []*Definition, partial bool) Problems {
+	c := checker{
+		partial: partial, routes: map[routeKey]hostUser{}, hosts: map[string]hostUser{}, passthrough: map[string]hostUser{},
+		ports: map[portKey]portUser{}, keys: map[string]*IPEndpoint{},
+	}
 	for _, d := range groups {
 		c.definition(d)
 	}
@@ -28,16 +33,17 @@ func (c checker) groups(groups []*Definition) Problems {
 type checker struct {
 	problems Problems
 	partial  bool
-	// routes are the uses of paths of hosts, hosts the first use of each host, whole its first use by
-	// a route that passes TLS through.
-	routes map[routeKey]hostUser
-	hosts  map[string]hostUser
-	whole  map[string]hostUser
-	ports  map[portKey]portUser
-	// keys are the first endpoints of each sharing key.
+	// routes maps each path of a host to its first use, hosts each host to its first use, and passthrough each host to
+	// its first use by a route that passes TLS through.
+	routes      map[routeKey]hostUser
+	hosts       map[string]hostUser
+	passthrough map[string]hostUser
+	ports       map[portKey]portUser
+	// keys maps each sharing key to the first endpoint that has it.
 	keys map[string]*IPEndpoint
-	// used are the endpoint names that the definition's exposes refer to, leased the use by which each Service of a
-	// leased port has its name; services and endpoints are what the definition has by name.
+	// The maps below are per definition. used has the endpoint names that its exposes refer to; leased maps the name of
+	// each Service of a leased port to the expose that the Service is for; services and endpoint map names to what the
+	// definition declares.
 	used     map[string]bool
 	leased   map[string]*Expose
 	services map[string][]*Service
@@ -82,20 +88,21 @@ func (c *checker) definition(d *Definition) {
 	c.endpoints(d)
 }
 
-// CheckServiceName says why a service cannot have the name, or returns nil: Akash's rule
-// (chain-sdk: serviceNameValidationRegex) and the 63 characters of a Service's name, which Akash
-// finds out only when it deploys.
+// CheckServiceName returns an error if a service cannot have the name. It applies Akash's rule (chain-sdk:
+// serviceNameValidationRegex) and the limit of 63 characters of a Kubernetes Service name, which Akash enforces only
+// when it deploys.
 func CheckServiceName(name string) error {
 	switch {
 	case !isLabel(name) || name[0] < 'a':
 		return fmt.Errorf("%q is not a service name (lower-case letters, digits and \"-\", a letter first)", Clip(name))
 	case len(name) > validation.DNS1123LabelMaxLength:
-		return fmt.Errorf("the service name %q has %d characters; at most %d are allowed", Clip(name), len(name), validation.DNS1123LabelMaxLength)
+		return fmt.Errorf("the service name %q has %d characters; at most %d are allowed", Clip(name), len(name),
+			validation.DNS1123LabelMaxLength)
 	}
 	return nil
 }
 
-// missing is true for a value that the document's own errors account for.
+// missing reports whether a zero value needs no error here, because reading the document has already reported it.
 func (c *checker) missing(zero bool) bool { return zero && c.partial }
 
 func (c *checker) service(s *Service) {
@@ -129,7 +136,7 @@ func (c *checker) expose(d *Definition, s *Service, e *Expose) {
 	}
 }
 
-// laterEarlier are the later of two places, where a problem is reported, and the earlier.
+// laterEarlier orders two places. Problems are reported at the later one.
 func laterEarlier(a, b Place) (later, earlier Place) {
 	if a.File == b.File && cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) > 0 {
 		return a, b
@@ -137,6 +144,7 @@ func laterEarlier(a, b Place) (later, earlier Place) {
 	return b, a
 }
 
+// alsoAt returns the text that points to the other place, or "" if its line is unknown.
 func alsoAt(p Place) string {
 	if p.Line == 0 {
 		return ""
@@ -158,10 +166,13 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 			name, len(name), validation.DNS1123LabelMaxLength)
 	}
 	if len(c.services[name]) > 0 {
-		c.problems.Add(e.IPAt, "the Service would be named %q, and so is a service of the lease: one of the two needs another name", name)
+		c.problems.Add(e.IPAt, "the Service would be named %q, and so is a service of the lease: one of the two needs another name",
+			name)
 	}
-	if n := LeasedIPName(SharingKey(d.Lease.Owner, e.IP), e.Protocol, e.ExternalPort()); len(n) > validation.DNS1123SubdomainMaxLength {
-		c.problems.Add(e.IPAt, "the endpoint's name is too long: the ProviderLeasedIP's name would have %d characters; at most %d are allowed",
+	if n := LeasedIPName(SharingKey(d.Lease.Owner, e.IP), e.Protocol,
+		e.ExternalPort()); len(n) > validation.DNS1123SubdomainMaxLength {
+		c.problems.Add(e.IPAt,
+			"the endpoint's name is too long: the ProviderLeasedIP's name would have %d characters; at most %d are allowed",
 			len(n), validation.DNS1123SubdomainMaxLength)
 	}
 	if c.missing(e.Port == 0) {
@@ -175,14 +186,11 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 			key.port, key.protocol, e.IP, first.service, s.Name, alsoAt(also))
 		return
 	}
-	if c.ports == nil {
-		c.ports = map[portKey]portUser{}
-	}
 	c.ports[key] = portUser{s.Name, e.IPAt}
 }
 
-// leasedTwice refuses a port of a service on two IP endpoints: the Services for both would have one name, and one of
-// the two addresses would lead nowhere.
+// leasedTwice reports a port of a service on two IP endpoints: both would get a Service of the same name, so one of the
+// two addresses would not be served.
 func (c *checker) leasedTwice(s *Service, e *Expose, name string) {
 	first := c.leased[name]
 	if first == nil {
@@ -191,7 +199,8 @@ func (c *checker) leasedTwice(s *Service, e *Expose, name string) {
 	}
 	if first.IP != e.IP {
 		at, also := laterEarlier(first.IPAt, e.IPAt)
-		c.problems.Add(at, "port %d/%s of service %q is on the IP endpoints %q and %q%s, and both would have the Service %q: give one of them another port with \"as\"",
+		c.problems.Add(at, "port %d/%s of service %q is on the IP endpoints %q and %q%s, and both would have the Service %q: give "+
+			"one of them another port with \"as\"",
 			e.ExternalPort(), e.Protocol, s.Name, first.IP, e.IP, alsoAt(also), name)
 	}
 }

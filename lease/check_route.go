@@ -11,12 +11,11 @@ import (
 
 // hostUser is one use of a host in a deployment.
 type hostUser struct {
-	path        string
 	passthrough bool
 	at          Place
 }
 
-// notRouted is the message for what only routed ports can have.
+// notRouted is the message for fields that only routed ports can have.
 const notRouted = "only ports that are routed over HTTP have %s (global, TCP, and 80 outside or with tls)"
 
 func (c *checker) path(e *Expose) {
@@ -35,16 +34,24 @@ func (c *checker) path(e *Expose) {
 	}
 }
 
+// TLS returns the TLS settings of the expose's routes, or nil.
+func (e *Expose) TLS() *TLS {
+	if e.Routing == nil {
+		return nil
+	}
+	return e.Routing.TLS
+}
+
 func (e *Expose) passesThrough() bool {
-	return e.Routing != nil && e.Routing.TLS != nil && e.Routing.TLS.Termination == Passthrough
+	return e.TLS() != nil && e.TLS().Termination == Passthrough
 }
 
-// redirects is true where another route may be needed, which sends requests without TLS away.
+// redirects reports whether requests without TLS are redirected. Some targets need a second route for that.
 func (e *Expose) redirects() bool {
-	return e.Routing != nil && e.Routing.TLS != nil && e.Routing.TLS.Insecure == InsecureRedirect
+	return e.TLS() != nil && e.TLS().Insecure == InsecureRedirect
 }
 
-// host judges a host's name, and that each of its paths leads to one port of one service.
+// host validates a host's name, and that each path of the host is served by one port of one service.
 func (c *checker) host(e *Expose, h Host) {
 	path := e.RoutePath()
 	err := CheckHostOrWildcard(h.Name)
@@ -55,7 +62,7 @@ func (c *checker) host(e *Expose, h Host) {
 		c.problems.Add(h.At, "%v", err)
 		return
 	}
-	use := hostUser{path, e.passesThrough(), h.At}
+	use := hostUser{e.passesThrough(), h.At}
 	if first, again := c.routes[routeKey{h.Name, path}]; again {
 		at, also := laterEarlier(first.at, h.At)
 		if path == "/" {
@@ -65,7 +72,7 @@ func (c *checker) host(e *Expose, h Host) {
 		}
 		return
 	}
-	first, other := c.whole[h.Name]
+	first, other := c.passthrough[h.Name]
 	if !other && use.passthrough {
 		first, other = c.hosts[h.Name]
 	}
@@ -74,25 +81,17 @@ func (c *checker) host(e *Expose, h Host) {
 		c.problems.Add(at, "host %q passes TLS through, so it has one path only; it is named twice%s", h.Name, alsoAt(also))
 		return
 	}
-	c.use(h.Name, use)
-}
-
-// use notes a use of a host.
-func (c *checker) use(host string, use hostUser) {
-	if c.routes == nil {
-		c.routes, c.hosts, c.whole = map[routeKey]hostUser{}, map[string]hostUser{}, map[string]hostUser{}
-	}
-	c.routes[routeKey{host, use.path}] = use
-	if _, known := c.hosts[host]; !known {
-		c.hosts[host] = use
+	c.routes[routeKey{h.Name, path}] = use
+	if _, known := c.hosts[h.Name]; !known {
+		c.hosts[h.Name] = use
 	}
 	if use.passthrough {
-		c.whole[host] = use
+		c.passthrough[h.Name] = use
 	}
 }
 
-// routing judges what is said of the routes. The rules for TLS, weights, headers and annotations
-// are OpenShift's, the strictest of the targets'; a target may refuse more.
+// routing validates the route settings of an expose. The rules for TLS, weights, headers and annotations are
+// OpenShift's, because they are the strictest; rendering for a target may refuse more.
 func (c *checker) routing(s *Service, e *Expose) {
 	r := e.Routing
 	if !e.IsIngress() {
@@ -105,7 +104,7 @@ func (c *checker) routing(s *Service, e *Expose) {
 		c.tls(r.TLS, r.At.TLS)
 	}
 	if e.passesThrough() {
-		c.passthrough(e)
+		c.passthroughOptions(e)
 	}
 	c.weights(s, e)
 	c.sticky(r)
@@ -179,15 +178,15 @@ func (c *checker) issuer(i *Issuer, at Place) {
 	}
 }
 
-// isKind is true for a letter in upper case with letters and digits behind it.
+// isKind reports whether s is an upper-case letter followed by letters and digits.
 func isKind(s string) bool {
 	return len(s) <= validation.DNS1123LabelMaxLength && isLabel(strings.ToLower(s)) &&
 		'A' <= s[0] && s[0] <= 'Z' && !strings.Contains(s, "-")
 }
 
-// passthrough judges what does not go with a router that sees no request (openshift/library-go:
-// route validation, for certificates, headers and the insecure policy).
-func (c *checker) passthrough(e *Expose) {
+// passthroughOptions reports settings that a router cannot apply when it passes TLS through (openshift/library-go:
+// route validation of certificates, headers and the insecure policy).
+func (c *checker) passthroughOptions(e *Expose) {
 	r, t := e.Routing, e.Routing.TLS
 	refuse := func(given bool, at Place, why string) {
 		if given {
@@ -195,14 +194,13 @@ func (c *checker) passthrough(e *Expose) {
 		}
 	}
 	refuse(t.SecretName != "", r.At.TLS, "the backend has the certificate: there can be no secretName")
-	refuse(t.DestinationCASecretName != "", r.At.TLS, "the router does not judge the backend's certificate: there can be no destinationCASecretName")
+	refuse(t.DestinationCASecretName != "", r.At.TLS,
+		"the router does not judge the backend's certificate: there can be no destinationCASecretName")
 	refuse(t.Issuer != nil, r.At.TLS, "the backend has the certificate: there can be no issuer")
 	refuse(t.Insecure == InsecureAllow, r.At.TLS, "insecure can be None or Redirect, not Allow")
 	refuse(len(r.RequestHeaders)+len(r.ResponseHeaders) > 0, r.At.Headers, "the router sees no headers: it can change none")
 	refuse(r.Sticky != nil, r.At.Sticky, "the router sees no cookies: there can be no sticky")
-	http := e.HTTP
-	refuse(http.MaxBodySize != 0 || http.ReadTimeout != 0 || http.SendTimeout != 0 || http.NextTries != 0 || http.NextTimeout != 0 || http.NextCases != nil,
-		e.At, "the router sees no requests: there can be no http options")
+	refuse(e.Options() != nil, e.At, "the router sees no requests: there can be no http options")
 }
 
 func (c *checker) weights(s *Service, e *Expose) {
@@ -246,7 +244,7 @@ func (c *checker) weight(at Place, w uint16) {
 	}
 }
 
-// backend judges that the service is there and has the port.
+// backend validates that the service exists and exposes the port.
 func (c *checker) backend(e *Expose, b Backend) {
 	port := cmp.Or(b.Port, e.ExternalPort())
 	for _, s := range c.services[b.Service] {

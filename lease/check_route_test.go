@@ -206,8 +206,8 @@ func TestCheckRouting(t *testing.T) {
 		}, "did you mean " + allowlist},
 		{"termination", func(_ *lease.Expose, r *lease.Routing) {
 			r.Annotations = annotations("route.openshift.io/termination", "edge")
-		}, "is said by tls.termination"},
-		{"cert-manager", func(_ *lease.Expose, r *lease.Routing) { r.Annotations = annotations("cert-manager.io/issuer", "a") }, "is said by tls.issuer"},
+		}, "is set by tls.termination"},
+		{"cert-manager", func(_ *lease.Expose, r *lease.Routing) { r.Annotations = annotations("cert-manager.io/issuer", "a") }, "is set by tls.issuer"},
 		{"twice the key", func(_ *lease.Expose, r *lease.Routing) { r.Annotations = annotations(timeout, "1s", timeout, "2s") }, "is given twice"},
 		{"too much", func(_ *lease.Expose, r *lease.Routing) {
 			r.Annotations = annotations(allowlist, somebody+strings.Repeat(" "+somebody, 15000))

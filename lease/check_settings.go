@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -30,7 +29,8 @@ func (c *checker) sticky(r *Routing) {
 
 func (c *checker) headers(rules []HeaderRule, direction string, response bool, at Place) {
 	if len(rules) > grammar.MaxHeaderRules {
-		c.problems.Add(at, "there are %d rules for the headers of a %s; at most %d are allowed", len(rules), direction, grammar.MaxHeaderRules)
+		c.problems.Add(at, "there are %d rules for the headers of a %s; at most %d are allowed", len(rules), direction,
+			grammar.MaxHeaderRules)
 	}
 	seen := map[string]bool{}
 	for _, rule := range rules {
@@ -58,11 +58,11 @@ func (c *checker) headers(rules []HeaderRule, direction string, response bool, a
 	}
 }
 
-// maxAnnotations leaves room for our own annotations among the 256 KiB that an object may have.
+// maxAnnotations is the limit for all annotations together, in bytes. It is half of the 256 KiB that an object may
+// have, which leaves room for this program's own annotations.
 const maxAnnotations = 128 << 10
 
-// annotations judges the settings of OpenShift's router, each by itself and what they need of
-// others.
+// annotations validates the settings of OpenShift's router: each value, and the other settings that each one requires.
 func (c *checker) annotations(r *Routing) {
 	given := make(map[string]string, len(r.Annotations))
 	size := 0
@@ -92,7 +92,7 @@ func (c *checker) annotations(r *Routing) {
 	}
 }
 
-// ignored says why the router would not heed a setting that is right by itself.
+// ignored returns the reason why the router would ignore a valid setting, or "".
 func ignored(s grammar.Setting, r *Routing, given map[string]string) string {
 	passthrough := r.TLS != nil && r.TLS.Termination == Passthrough
 	switch {
@@ -114,13 +114,13 @@ func ignored(s grammar.Setting, r *Routing, given map[string]string) string {
 	return ""
 }
 
-// isTrue is what the router takes for true.
+// isTrue reports whether OpenShift's router reads the value as true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "t", "T", "true", "TRUE", "True"}, value)
 }
 
-// saidBy are annotations that other tools read, and what says the same here.
-var saidBy = []struct{ prefix, by string }{
+// replacements lists annotations that other tools read, and the field of a definition that sets them.
+var replacements = []struct{ prefix, field string }{
 	{"route.openshift.io/termination", "tls.termination"},
 	{"route.openshift.io/destination-ca-certificate-secret", "tls.destinationCASecretName"},
 	{"route.openshift.io/reconcile-labels", "labels"},
@@ -128,15 +128,16 @@ var saidBy = []struct{ prefix, by string }{
 	{"kubernetes.io/tls-acme", "tls.issuer"},
 }
 
-// unknownAnnotation is the message for a key that may not be given. Keys are compared by what
-// follows their domain: that is where people err.
+// unknownAnnotation returns the message for an annotation that is not allowed. It looks for misspelt keys by the part
+// after the domain.
 func unknownAnnotation(key string) string {
-	for _, s := range saidBy {
-		if strings.HasPrefix(key, s.prefix) {
-			return "the annotation " + Clip(key) + " is said by " + s.by
+	for _, r := range replacements {
+		if strings.HasPrefix(key, r.prefix) {
+			return "the annotation " + Clip(key) + " is set by " + r.field
 		}
 	}
-	text := "the annotation " + Clip(key) + " may not be given: only settings of OpenShift's router may, since others could configure any router"
+	text := "the annotation " + Clip(key) + " may not be given: only settings of OpenShift's router may, since others could " +
+		"configure any router"
 	known := map[string]string{}
 	for _, s := range grammar.Settings() {
 		known[s.Key[strings.LastIndex(s.Key, "/")+1:]] = s.Key
@@ -148,11 +149,7 @@ func unknownAnnotation(key string) string {
 	return text
 }
 
-func sortedKeys(m map[string]string) []string {
-	return slices.SortedFunc(maps.Keys(m), cmp.Compare[string])
-}
-
-// sameSite judges the cookie's attribute. Browsers drop cookies with None that came without TLS.
+// sameSite validates the cookie's attribute. Browsers drop cookies with SameSite=None that arrive without TLS.
 func (c *checker) sameSite(r *Routing) {
 	switch r.Sticky.SameSite {
 	case "", "Lax", "Strict":
@@ -166,7 +163,7 @@ func (c *checker) sameSite(r *Routing) {
 }
 
 func (c *checker) labels(r *Routing) {
-	for _, key := range sortedKeys(r.Labels) {
+	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
 		value := r.Labels[key]
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			c.problems.Add(r.At.Labels, "%q is not a label: %s", Clip(key), problems[0])
@@ -179,16 +176,16 @@ func (c *checker) labels(r *Routing) {
 	}
 }
 
-// reservedDomains are those of labels by which somebody tells what is his: Akash, Kubernetes and this tool;
-// cert-manager, which marks the routes of its solvers; what deploys objects and prunes those that it takes for
-// its own (Argo CD, Flux, Helm, kapp, Fleet, Crossplane, OLM); Gardener, MetalLB and Velero.
+// reservedDomains are the domains of labels that mark ownership: those of Akash, Kubernetes and this program; of
+// cert-manager, which labels the routes of its solvers; of tools that prune the objects that they consider theirs (Argo
+// CD, Flux, Helm, kapp, Fleet, Crossplane, OLM); and of Gardener, MetalLB and Velero.
 var reservedDomains = []string{
 	LabelManaged, "kubernetes.io", "k8s.io", "cert-manager.io", "argoproj.io", "fluxcd.io", "helm.sh", "k14s.io", "cattle.io",
 	"crossplane.io", "coreos.com", "gardener.cloud", "metallb.io", "metallb.universe.tf", "velero.io",
 }
 
-// ReservedDomain is the domain of a label that others give a meaning; it is empty for a label that a
-// definition may set. Akash has a label that is the domain itself.
+// ReservedDomain returns "the domain D" if the label is in a reserved domain D, or "" if a definition may set the
+// label. Akash has a label that is just the domain, without a slash.
 func ReservedDomain(key string) string {
 	domain, _, _ := strings.Cut(key, "/")
 	for _, reserved := range reservedDomains {

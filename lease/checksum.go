@@ -2,8 +2,8 @@ package lease
 
 import "strings"
 
-// ChecksumOK is true for an address whose bech32 checksum is right (BIP 173). It guards against
-// typing errors; the cluster's names would take any address.
+// ChecksumOK reports whether the bech32 checksum of the address is correct (BIP 173). It catches typing errors; names
+// in the cluster would accept any address.
 func ChecksumOK(address string) bool {
 	const alphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 	prefix, data, ok := strings.Cut(address, "1")

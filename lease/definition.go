@@ -10,119 +10,117 @@ import (
 // Protocol is a transport protocol in Kubernetes' spelling.
 type Protocol string
 
-// The protocols that Akash knows.
+// The protocols that Akash supports.
 const (
 	TCP Protocol = "TCP"
 	UDP Protocol = "UDP"
 )
 
-// Definition says what one lease exposes. Every input format is read into it, and every object is
-// made from it. A Definition that Check has passed has sorted services and exposes.
+// Definition is what one lease exposes. All input formats are read into it, and all objects are rendered from it. After
+// Check, services and exposes are sorted.
 type Definition struct {
-	// Name is the document's metadata.name: a word for people, with no meaning in the cluster.
+	// Name is the document's metadata.name. It has no meaning in the cluster.
 	Name string
-	// Lease is the lease that exposes.
+	// Lease identifies the lease.
 	Lease ID
-	// Services are the workloads that expose something, sorted by name; where workloads are read all of
-	// them, with the ports too that only services of the lease reach.
+	// Services are sorted by name. Without workloads they are the services that expose something; with workloads they
+	// are all services, including the ports that only other services of the lease reach.
 	Services []Service
-	// IPEndpoints are the addresses that the services' exposes refer to by name.
+	// IPEndpoints are the leased addresses that the exposes refer to by name.
 	IPEndpoints []IPEndpoint
 	// Workloads is what the lease runs; nil unless the reader was asked for it (input.Options).
 	Workloads *Workloads
-	// Hash identifies the definition as it was read (see Sum); it stays when parts of the
-	// definition are withheld.
+	// Hash identifies the definition as it was read (see Sum). It does not change when parts of the definition are
+	// withheld.
 	Hash string
-	// At is where the document stands.
+	// At is the position of the document.
 	At Place
 }
 
-// Service is one workload of a lease and what it exposes.
+// Service is one service of a lease and the ports that it exposes.
 type Service struct {
-	// Name is the name of the workload and of the Kubernetes Service that reaches it.
+	// Name is the name of the workload and of its Kubernetes Service.
 	Name string
-	// Target is the kind of route of this service's hosts: config.TargetIngress,
-	// config.TargetHTTPRoute or config.TargetRoute; empty is the configuration's.
+	// Target is the kind of route for this service's hosts: config.TargetIngress, config.TargetHTTPRoute or
+	// config.TargetRoute. Empty means the configuration's target.
 	Target string
-	// Expose lists the ports, in the order of Akash's manifest: by port, protocol, global first.
+	// Expose lists the ports in the order of Akash's manifest: port, protocol, global before internal.
 	Expose []Expose
 	At     Place
 }
 
-// Expose is one port of a service and the ways in which it is reached.
+// Expose is one port of a service and how it is reached.
 type Expose struct {
 	// Port is the container's port.
 	Port uint16
-	// As is the port seen from outside; 0 stands for Port.
+	// As is the external port; 0 means the same as Port.
 	As       uint16
 	Protocol Protocol
-	// Global is true for a port that is reached from outside the lease.
+	// Global is true if the port is reachable from outside the lease.
 	Global bool
-	// Peer is the service of the lease that may connect; empty for all. Sequence is the number of IP in the
-	// deployment. SaysAs is true where As was written though it equals Port, which Akash's manifest repeats.
-	// They are read with workloads alone.
+	// Peer is the service of the lease that may connect; empty means all. Sequence is the number of the IP endpoint in
+	// the deployment. SaysAs is true if As was written although it equals Port; Akash's manifest keeps that. All three
+	// are read only together with workloads.
 	Peer     string
 	Sequence uint32
 	SaysAs   bool
-	// Hosts are the host names that lead here. Those of a port that is no ingress are reserved
-	// and never routed, as Akash does.
+	// Hosts are the host names that route to this port. Hosts of a port that is not an ingress are claimed but not
+	// routed, as in Akash.
 	Hosts []Host
-	// HostsWithheld is true where all hosts that the definition names are withheld: the port is not
-	// one that names none.
+	// HostsWithheld is true if all hosts of the definition are withheld. It distinguishes such a port from one that
+	// never had hosts, which may get a generated host.
 	HostsWithheld bool
-	// Path is the path below which the hosts lead here; empty is the root, which Check writes so.
+	// Path is the path prefix that routes to this port; empty means the root. Check replaces "/" with "".
 	Path string
-	// Routing says more of the hosts' routes; nil where nothing is said.
+	// Routing has further settings of the routes; nil if there are none.
 	Routing *Routing
 	// IP is the name of the IP endpoint on which the port is leased, or empty.
 	IP   string
 	HTTP HTTPOptions
 	At   Place
-	// HTTPAt is where the options stand, nil where none were read.
+	// HTTPAt has the positions of the options; nil if none were read.
 	HTTPAt *HTTPPlaces
-	// IPAt is where IP stands, PathAt where Path does.
+	// IPAt and PathAt are the positions of IP and Path.
 	IPAt, PathAt Place
 }
 
-// Host is a host name and where it was read.
+// Host is a host name and its position in the input.
 type Host struct {
 	Name string
 	At   Place
 }
 
-// IPEndpoint is a leased IP address by the name that the lease gives it.
+// IPEndpoint is a leased IP address, under the name that the lease gives it.
 type IPEndpoint struct {
 	Name string
-	// Addresses are asked for by the definition; where there are none the ledger gives one a
-	// family.
+	// Addresses are the addresses that the definition requests. If it requests none, the ledger assigns one per family.
 	Addresses []netip.Addr
 	At        Place
 }
 
-// HTTPOptions are the options that Akash passes to the HTTP router. A zero value stands for
-// Akash's default, see WithDefaults.
+// HTTPOptions are the options that Akash passes to the HTTP router. A zero value means Akash's default, see
+// WithDefaults.
 type HTTPOptions struct {
-	// MaxBodySize is the largest request body in bytes.
+	// MaxBodySize is the largest request body, in bytes.
 	MaxBodySize uint32 `json:"maxBodySize,omitempty"`
-	// ReadTimeout and SendTimeout limit one read from and one write to the backend; they have a
-	// resolution of a millisecond.
+	// ReadTimeout and SendTimeout limit one read from and one write to the backend, in whole milliseconds.
 	ReadTimeout time.Duration `json:"readTimeout,omitempty"`
 	SendTimeout time.Duration `json:"sendTimeout,omitempty"`
-	// NextTries is how many backends are tried.
+	// NextTries is the number of backends to try.
 	NextTries uint32 `json:"nextTries,omitempty"`
-	// NextTimeout limits the time spent on further tries; 0 is no limit.
+	// NextTimeout limits the time spent on further tries; 0 means no limit.
 	NextTimeout time.Duration `json:"nextTimeout,omitempty"`
-	// NextCases are the outcomes after which another backend is tried: error, timeout, off, or an
-	// HTTP status.
+	// NextCases are the failures after which the next backend is tried: error, timeout or an HTTP status; or only
+	// "off".
 	NextCases []string `json:"nextCases,omitempty"`
 }
 
-// HTTPPlaces are the places of the options in HTTPOptions.
+// HTTPPlaces are the positions of HTTPOptions.
 type HTTPPlaces struct {
 	MaxBodySize, ReadTimeout, SendTimeout, NextTries, NextTimeout, NextCases Place
 }
 
-// ExternalPort is the port seen from outside.
+// ExternalPort returns the port as seen from outside.
 func (e Expose) ExternalPort() uint16 {
 	if e.As != 0 {
 		return e.As
@@ -130,14 +128,13 @@ func (e Expose) ExternalPort() uint16 {
 	return e.Port
 }
 
-// IsIngress is true for a port that is reached through the HTTP router: a global TCP port that is
-// 80 outside (chain-sdk: manifest's IsIngress), or one of whose hosts TLS is said, whatever its
-// number: Akash's formats cannot say that.
+// IsIngress reports whether the port is reached through the HTTP router: a global TCP port whose external number is 80
+// (chain-sdk: manifest's IsIngress), or one of any number that has TLS settings, which Akash's formats cannot express.
 func (e Expose) IsIngress() bool {
-	return e.Global && e.Protocol == TCP && (e.ExternalPort() == 80 || e.Routing != nil && e.Routing.TLS != nil)
+	return e.Global && e.Protocol == TCP && (e.ExternalPort() == 80 || e.TLS() != nil)
 }
 
-// Endpoint is the IP endpoint of the name, or nil.
+// Endpoint returns the IP endpoint of that name, or nil.
 func (d *Definition) Endpoint(name string) *IPEndpoint {
 	if i := slices.IndexFunc(d.IPEndpoints, func(e IPEndpoint) bool { return e.Name == name }); i >= 0 {
 		return &d.IPEndpoints[i]
@@ -145,7 +142,7 @@ func (d *Definition) Endpoint(name string) *IPEndpoint {
 	return nil
 }
 
-// WithDefaults fills in Akash's defaults (chain-sdk: go/sdl/expose.go).
+// WithDefaults sets unset options to Akash's defaults (chain-sdk: go/sdl/expose.go).
 func (o HTTPOptions) WithDefaults() HTTPOptions {
 	if o.MaxBodySize == 0 {
 		o.MaxBodySize = 1048576
@@ -165,8 +162,8 @@ func (o HTTPOptions) WithDefaults() HTTPOptions {
 	return o
 }
 
-// Exposes is true for a definition that has a host or an address to give: without any of them
-// there is nothing to claim and nothing to write.
+// Exposes reports whether the definition has a host, a routed port or an address. If not, there is nothing to claim and
+// nothing to write.
 func (d *Definition) Exposes() bool {
 	for _, s := range d.Services {
 		for _, e := range s.Expose {
@@ -178,7 +175,7 @@ func (d *Definition) Exposes() bool {
 	return false
 }
 
-// Routed is the expose to which a path of a host leads, or nil.
+// Routed returns the expose that serves a path of a host, or nil.
 func (d *Definition) Routed(host, path string) *Expose {
 	for i := range d.Services {
 		for j := range d.Services[i].Expose {
@@ -191,7 +188,7 @@ func (d *Definition) Routed(host, path string) *Expose {
 	return nil
 }
 
-// Options are the HTTP options of the expose; nil where they are Akash's defaults.
+// Options returns the HTTP options of the expose, or nil if all are Akash's defaults.
 func (e *Expose) Options() *HTTPOptions {
 	if reflect.DeepEqual(e.HTTP, HTTPOptions{}) {
 		return nil

@@ -5,9 +5,8 @@ import (
 	"net/netip"
 )
 
-// CheckEndpointName says why an IP endpoint cannot have the name, or returns nil. The rule is
-// Akash's (chain-sdk: endpointNameValidationRegex): at least two characters, a letter first, then
-// letters, digits, "-" and "_".
+// CheckEndpointName returns an error if an IP endpoint cannot have the name. Akash's rule (chain-sdk:
+// endpointNameValidationRegex): at least two characters, first a letter, then letters, digits, "-" and "_".
 func CheckEndpointName(name string) error {
 	ok := len(name) >= 2 && 'a' <= name[0] && name[0] <= 'z'
 	for i := range len(name) {
@@ -58,24 +57,24 @@ func (c *checker) endpoints(d *Definition) {
 	}
 }
 
-// sharingKey refuses an endpoint that is named like the hash of another: MetalLB would give both the same address.
+// sharingKey reports an endpoint whose name equals the hash in the sharing key of another: MetalLB would assign both
+// the same address.
 func (c *checker) sharingKey(d *Definition, e *IPEndpoint) {
 	key := SharingKey(d.Lease.Owner, e.Name)
 	first := c.keys[key]
 	if first == nil {
-		if c.keys == nil {
-			c.keys = map[string]*IPEndpoint{}
-		}
 		c.keys[key] = e
 		return
 	}
 	if first.Name != e.Name {
 		at, also := laterEarlier(first.At, e.At)
-		c.problems.Add(at, "the IP endpoints %q and %q%s have the same sharing key, so both would have the same address: rename one of them",
+		c.problems.Add(at,
+			"the IP endpoints %q and %q%s have the same sharing key, so both would have the same address: rename one of them",
 			first.Name, e.Name, alsoAt(also))
 	}
 }
 
+// otherEndpoint returns the text that names the endpoint with the same address, or "" if it is the same endpoint.
 func otherEndpoint(other, name string) string {
 	if other == name {
 		return ""
@@ -83,10 +82,10 @@ func otherEndpoint(other, name string) string {
 	return fmt.Sprintf(" (also to endpoint %q)", other)
 }
 
-// broadcast is every host of a network.
+// broadcast is the IPv4 limited broadcast address.
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// CheckAddr says why an address cannot be leased, or returns nil.
+// CheckAddr returns an error if the address cannot be leased.
 func CheckAddr(a netip.Addr) error {
 	switch {
 	case !a.IsValid():

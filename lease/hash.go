@@ -2,12 +2,13 @@ package lease
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 )
 
-// Sum identifies what a definition says, whatever its format, name, places and order of hosts:
-// the Hash of an encoding in which every text and list is preceded by its length. Check must
-// have passed it, so that defaults and order are canonical.
+// Sum returns a hash that identifies the content of a definition, independent of its format, name, source positions and
+// the order of hosts. It hashes an encoding in which the length precedes every text and list. The definition must have
+// passed Check, which makes defaults and order canonical.
 func Sum(d *Definition) string {
 	b := make([]byte, 0, 512)
 	b = appendTexts(b, d.Lease.String())
@@ -30,8 +31,8 @@ func Sum(d *Definition) string {
 	return Hash(string(appendWorkloads(appendRoutes(b, d), d)))
 }
 
-// appendRoutes adds what is said of targets, paths and routes. What stands before tells where it
-// ends, so a definition that says nothing of them has the sum that it had before there were any.
+// appendRoutes encodes targets, paths and routing. The encoding before it is self-delimiting, so a definition without
+// any of them keeps the hash that it had before these fields existed.
 func appendRoutes(b []byte, d *Definition) []byte {
 	for i, s := range d.Services {
 		if s.Target != "" {
@@ -81,12 +82,12 @@ func appendRouting(b []byte, r *Routing) []byte {
 	if s := r.Sticky; s == nil {
 		b = append(b, 0)
 	} else {
-		b = appendTexts(append(b, 1+flag(s.Disabled)), s.Cookie, s.SameSite)
+		b = appendTexts(append(b, 1+boolByte(s.Disabled)), s.Cookie, s.SameSite)
 	}
 	for _, rules := range [][]HeaderRule{r.RequestHeaders, r.ResponseHeaders} {
 		b = binary.AppendUvarint(b, uint64(len(rules)))
 		for _, h := range rules {
-			b = appendTexts(append(b, flag(h.Delete)), h.Name, h.Value)
+			b = appendTexts(append(b, boolByte(h.Delete)), h.Name, h.Value)
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.Annotations)))
@@ -94,13 +95,13 @@ func appendRouting(b []byte, r *Routing) []byte {
 		b = appendTexts(b, a.Key, a.Value)
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.Labels)))
-	for _, key := range sortedKeys(r.Labels) {
+	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
 		b = appendTexts(b, key, r.Labels[key])
 	}
 	return b
 }
 
-func flag(set bool) byte {
+func boolByte(set bool) byte {
 	if set {
 		return 1
 	}
@@ -111,7 +112,7 @@ func appendExpose(b []byte, e *Expose) []byte {
 	b = binary.AppendUvarint(b, uint64(e.Port))
 	b = binary.AppendUvarint(b, uint64(e.As))
 	b = appendTexts(b, string(e.Protocol), e.IP)
-	b = append(b, flag(e.Global))
+	b = append(b, boolByte(e.Global))
 	hosts := make([]string, len(e.Hosts))
 	for i, h := range e.Hosts {
 		hosts[i] = h.Name
@@ -128,6 +129,7 @@ func appendExpose(b []byte, e *Expose) []byte {
 	return appendTexts(b, e.HTTP.NextCases...)
 }
 
+// appendTexts appends each text after its length.
 func appendTexts(b []byte, texts ...string) []byte {
 	for _, t := range texts {
 		b = binary.AppendUvarint(b, uint64(len(t)))
@@ -136,5 +138,5 @@ func appendTexts(b []byte, texts ...string) []byte {
 	return b
 }
 
-// Key joins texts so that no two lists of texts have the same key.
+// Key joins texts such that different lists of texts have different keys.
 func Key(texts ...string) string { return string(appendTexts(nil, texts...)) }

@@ -11,10 +11,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 )
 
-// CheckHost says why a host name cannot be reserved, or returns nil. It follows Akash's rule (a
-// lower-case DNS-1123 subdomain) and refuses early what the cluster would refuse later: labels
-// over 63 characters, IPv4 literals, and first labels that name other claims, or the routes of further
-// paths and redirects. A name that ends in a number is refused too: no client can ask for it.
+// CheckHost returns an error if a host name cannot be claimed. It applies Akash's rule (a lower-case DNS-1123
+// subdomain) and rejects what the cluster would reject later: labels over 63 characters, IPv4 literals, and first
+// labels that this program uses for other claims and for routes of further paths and redirects. It also rejects a name
+// that ends in a number, because clients read it as an address.
 func CheckHost(host string) error {
 	if !isSubdomain(host) {
 		return badHost(host)
@@ -28,16 +28,14 @@ func CheckHost(host string) error {
 	if first, _, _ := strings.Cut(host, "."); IsReserved(first) {
 		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", Clip(host), Clip(first))
 	}
-	for label := range strings.SplitSeq(host, ".") {
-		if len(label) > validation.DNS1123LabelMaxLength {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", Clip(host), len(label), validation.DNS1123LabelMaxLength)
-		}
+	if n := longestLabel(host); n > validation.DNS1123LabelMaxLength {
+		return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", Clip(host), n, validation.DNS1123LabelMaxLength)
 	}
 	return nil
 }
 
-// CheckHostOrWildcard is CheckHost for a name that may also be a wildcard, such as *.example.com: it
-// stands for one label, and not for example.com.
+// CheckHostOrWildcard is CheckHost for a name that may also be a wildcard. *.example.com covers names one label below
+// example.com, and not example.com itself.
 func CheckHostOrWildcard(host string) error {
 	domain, wildcard := strings.CutPrefix(host, "*.")
 	if !wildcard {
@@ -52,29 +50,30 @@ func CheckHostOrWildcard(host string) error {
 	return checkRouteName(host, "/", false)
 }
 
-// reservedLabels begin the names of what is no host: other claims, kept definitions, announcements, and routes of
-// further paths.
+// reservedLabels are the prefixes of object names that do not stand for a host: those of other claims, kept
+// definitions, announcements, and routes of further paths and redirects.
 var reservedLabels = []string{"ip--", "ep--", "rs--", "df--", "run--", "pt--", "rd--"}
 
-// IsReserved is true for the first labels of names that no host may have.
+// IsReserved reports whether the label cannot be the first label of a host.
 func IsReserved(label string) bool {
-	return label == "wc--any" || slices.ContainsFunc(reservedLabels, func(prefix string) bool { return strings.HasPrefix(label, prefix) })
+	return label == "wc--any" || slices.ContainsFunc(reservedLabels,
+		func(prefix string) bool { return strings.HasPrefix(label, prefix) })
 }
 
-// IsHostName is true for a DNS-1123 subdomain of DNS-1123 labels, each of at most 63 characters.
+// IsHostName reports whether s is a DNS-1123 subdomain with labels of at most 63 characters.
 func IsHostName(s string) bool {
-	if !isSubdomain(s) {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if len(label) > validation.DNS1123LabelMaxLength {
-			return false
-		}
-	}
-	return true
+	return isSubdomain(s) && longestLabel(s) <= validation.DNS1123LabelMaxLength
 }
 
-// badHost finds the words for a name that is no DNS-1123 subdomain.
+// longestLabel returns the length of the longest label of the name.
+func longestLabel(name string) (longest int) {
+	for label := range strings.SplitSeq(name, ".") {
+		longest = max(longest, len(label))
+	}
+	return longest
+}
+
+// badHost returns the error for a name that is not a DNS-1123 subdomain.
 func badHost(host string) error {
 	switch {
 	case host == "":
@@ -93,8 +92,7 @@ func badHost(host string) error {
 	return fmt.Errorf("%q is not a host name (lower-case letters, digits and \"-\" in labels joined by \".\")", Clip(host))
 }
 
-// isSubdomain is validation.IsDNS1123Subdomain without its regular expression: it runs for every
-// host of 100,000 leases.
+// isSubdomain is validation.IsDNS1123Subdomain without a regular expression: it runs for every host of 100,000 leases.
 func isSubdomain(s string) bool {
 	if len(s) > validation.DNS1123SubdomainMaxLength {
 		return false
@@ -112,7 +110,7 @@ func isSubdomain(s string) bool {
 	return true
 }
 
-// isLabel is true for lower-case letters, digits and inner dashes, of any length.
+// isLabel reports whether s has only lower-case letters, digits and inner dashes. The length may be any but 0.
 func isLabel(s string) bool {
 	for i := range len(s) {
 		c := s[i]

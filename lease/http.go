@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// The limits of Akash's HTTP options (chain-sdk: go/sdl/v2.go). The time spent on further tries
-// has none beyond what Akash's field, milliseconds in 32 bits, can hold.
+// The limits of Akash's HTTP options (chain-sdk: go/sdl/v2.go). The time for further tries is limited only by Akash's
+// field, 32 bits of milliseconds.
 const (
 	MaxBodySizeLimit = 104857600
 	TimeoutLimit     = time.Minute
 	nextTimeoutLimit = math.MaxUint32 * time.Millisecond
 )
 
-// nextCases are the outcomes that Akash knows (chain-sdk: go/sdl/v2.go).
+// nextCases are the values that Akash accepts (chain-sdk: go/sdl/v2.go).
 var nextCases = []string{"error", "timeout", "500", "502", "503", "504", "403", "404", "429", "off"}
 
-// listedCases is nextCases for messages.
+// listedCases is nextCases as a text for messages.
 var listedCases = strings.Join(nextCases, ", ")
 
-// IsNextCase is true for an outcome that Akash knows.
+// IsNextCase reports whether Akash accepts the value.
 func IsNextCase(s string) bool { return slices.Contains(nextCases, s) }
 
 func (c *checker) http(e *Expose) {

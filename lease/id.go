@@ -7,31 +7,37 @@ import (
 	"strings"
 )
 
-// ID is the identity of a lease: the contract between a tenant (Owner) and a Provider for one
-// order of one deployment group, as akash-network's market module numbers it.
+// ID identifies a lease: the contract between a tenant (Owner) and a Provider for one order of one deployment group,
+// numbered as in akash-network's market module.
 type ID struct {
-	// Owner is the tenant's wallet, a bech32 address that begins with "akash1".
+	// Owner is the tenant's wallet, a bech32 address with the prefix "akash1".
 	Owner string
-	// DSeq, GSeq and OSeq number the deployment, its group and the group's order; all start at 1.
+	// DSeq, GSeq and OSeq number the deployment, its group and the group's order, each from 1.
 	DSeq       uint64
 	GSeq, OSeq uint32
 	// Provider is the provider's wallet, a bech32 address.
 	Provider string
 }
 
-// Group is a deployment group, the identity that holds claims. An order's number and the provider
-// do not count, as in Akash's hostname service ("there is no need to consider order ID or
-// provider ID").
+// Order is the order of a deployment group, which providers bid on. It becomes a lease at the provider that wins it.
+type Order struct {
+	Owner      string
+	DSeq       uint64
+	GSeq, OSeq uint32
+}
+
+// Group is a deployment group, the identity that holds claims. Like Akash's hostname service, it ignores the order and
+// the provider ("there is no need to consider order ID or provider ID").
 type Group struct {
 	Owner string
 	DSeq  uint64
 	GSeq  uint32
 }
 
-// CheckAddress says why s is not the form of an Akash address, or returns nil. The checksum is
-// not judged here: see ChecksumOK.
+// CheckAddress returns an error if s does not have the form of an Akash address. It does not verify the checksum, see
+// ChecksumOK.
 func CheckAddress(s string) error {
-	// Not more than fits a label's value. A loop, for it runs for each of 100,000 claims.
+	// At most the 63 characters of a label's value. A loop is used because this runs for each of 100,000 claims.
 	rest, ok := strings.CutPrefix(s, "akash1")
 	ok = ok && len(rest) >= 1 && len(rest) <= 57
 	for i := 0; ok && i < len(rest); i++ {
@@ -49,42 +55,63 @@ func ParseID(s string) (ID, error) {
 	if len(parts) != 5 {
 		return ID{}, fmt.Errorf("lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", Clip(s))
 	}
-	group, err := parseGroup(parts[:3])
-	if err != nil {
-		return ID{}, fmt.Errorf("lease %q: %w", Clip(s), err)
-	}
-	oseq, err := parseSeq("oseq", parts[3], 32)
+	o, err := parseOrder(parts[:4])
 	if err != nil {
 		return ID{}, fmt.Errorf("lease %q: %w", Clip(s), err)
 	}
 	if err := CheckAddress(parts[4]); err != nil {
 		return ID{}, fmt.Errorf("lease %q: provider: %w", Clip(s), err)
 	}
-	return ID{Owner: group.Owner, DSeq: group.DSeq, GSeq: group.GSeq, OSeq: uint32(oseq), Provider: parts[4]}, nil
+	return ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: parts[4]}, nil
 }
 
-// ParseGroup reads OWNER/DSEQ/GSEQ; what follows a third slash (an order and a provider, so a
-// whole lease ID) is read and left out.
+// ParseOrder reads OWNER/DSEQ/GSEQ/OSEQ.
+func ParseOrder(s string) (Order, error) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 4 {
+		return Order{}, fmt.Errorf("order %q is not of the form OWNER/DSEQ/GSEQ/OSEQ", Clip(s))
+	}
+	o, err := parseOrder(parts)
+	if err != nil {
+		return Order{}, fmt.Errorf("order %q: %w", Clip(s), err)
+	}
+	return o, nil
+}
+
+// ParseGroup reads OWNER/DSEQ/GSEQ. It also accepts an order and a lease ID, checks them, and returns their group.
 func ParseGroup(s string) (Group, error) {
 	parts := strings.Split(s, "/")
-	if len(parts) == 5 {
+	var g Group
+	var err error
+	switch len(parts) {
+	case 3:
+		g, err = parseGroup(parts)
+	case 4:
+		var o Order
+		o, err = parseOrder(parts)
+		g = o.Group()
+	case 5:
 		id, err := ParseID(s)
 		return id.Group(), err
-	}
-	if len(parts) == 4 {
-		if _, err := parseSeq("oseq", parts[3], 32); err != nil {
-			return Group{}, fmt.Errorf("lease %q: %w", Clip(s), err)
-		}
-		parts = parts[:3]
-	}
-	if len(parts) != 3 {
+	default:
 		return Group{}, fmt.Errorf("lease %q is not of the form OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]", Clip(s))
 	}
-	g, err := parseGroup(parts)
 	if err != nil {
 		return Group{}, fmt.Errorf("lease %q: %w", Clip(s), err)
 	}
 	return g, nil
+}
+
+func parseOrder(parts []string) (Order, error) {
+	g, err := parseGroup(parts[:3])
+	if err != nil {
+		return Order{}, err
+	}
+	oseq, err := parseSeq("oseq", parts[3], 32)
+	if err != nil {
+		return Order{}, err
+	}
+	return Order{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq, OSeq: uint32(oseq)}, nil
 }
 
 func parseGroup(parts []string) (Group, error) {
@@ -110,7 +137,7 @@ func parseSeq(name, s string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// String is the lease ID as Akash writes and hashes it: owner/dseq/gseq/oseq/provider.
+// String returns the lease ID as Akash writes and hashes it: owner/dseq/gseq/oseq/provider.
 func (id ID) String() string {
 	var text [128]byte
 	return string(id.appendTo(text[:0]))
@@ -124,22 +151,42 @@ func (id ID) appendTo(b []byte) []byte {
 	return append(b, id.Provider...)
 }
 
-// Group is the deployment group of the lease.
+// Order returns the order that became the lease.
+func (id ID) Order() Order {
+	return Order{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq}
+}
+
+// Group returns the deployment group of the lease.
 func (id ID) Group() Group { return Group{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq} }
 
-// Compare orders leases by owner, then by number.
+// Compare orders leases by owner, then by their numbers.
 func (id ID) Compare(other ID) int {
 	return cmp.Or(id.Group().Compare(other.Group()), cmp.Compare(id.OSeq, other.OSeq), cmp.Compare(id.Provider, other.Provider))
 }
 
-// Compare orders deployment groups by owner, then by number.
+// Compare orders deployment groups by owner, then by their numbers.
 func (g Group) Compare(other Group) int {
 	return cmp.Or(cmp.Compare(g.Owner, other.Owner), cmp.Compare(g.DSeq, other.DSeq), cmp.Compare(g.GSeq, other.GSeq))
 }
 
-// String is owner/dseq/gseq.
+// String returns owner/dseq/gseq.
 func (g Group) String() string { return fmt.Sprintf("%s/%d/%d", g.Owner, g.DSeq, g.GSeq) }
 
-// FieldManager is the server-side apply field manager under which the group's claims are written.
-// It has at most 128 characters (the API server's limit), whatever the address.
+// FieldManager returns the server-side apply field manager of the group's claims. It never exceeds the API server's
+// limit of 128 characters.
 func (g Group) FieldManager() string { return "akash-net/" + g.String() }
+
+// String returns the order as Akash writes it: owner/dseq/gseq/oseq.
+func (o Order) String() string { return fmt.Sprintf("%s/%d/%d/%d", o.Owner, o.DSeq, o.GSeq, o.OSeq) }
+
+// Group returns the deployment group of the order.
+func (o Order) Group() Group { return Group{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq} }
+
+// FieldManager returns the server-side apply field manager of the order's reservation. It never exceeds the API
+// server's limit of 128 characters.
+func (o Order) FieldManager() string { return "akash-net/" + o.String() }
+
+// Compare orders orders by owner, then by their numbers.
+func (o Order) Compare(other Order) int {
+	return cmp.Or(o.Group().Compare(other.Group()), cmp.Compare(o.OSeq, other.OSeq))
+}

@@ -24,48 +24,49 @@ const (
 	ServiceTargetMetalLB = "metal-lb"
 )
 
-// Labels and annotations of our own.
+// Labels and annotations of this program.
 const (
+	// Domain is the domain of this program's labels and annotations.
 	Domain = "net.akash.network"
 	// AnnotationDefinition holds the hash of the definition that an object was rendered from.
 	AnnotationDefinition = Domain + "/definition"
-	// AnnotationClosing is on the ledger's namespace while an uninstall removes it. Its value is the nonce
-	// of that uninstall: only who wrote it takes it back.
+	// AnnotationClosing is set on the ledger's namespace while an uninstall removes it. Its value is the nonce of that
+	// uninstall, so that only the same uninstall removes the annotation again.
 	AnnotationClosing = Domain + "/closing"
-	// AnnotationTaken holds the nonce of the run that last took, or marked, a claim on which an object
-	// rests that was there already as it should be.
+	// AnnotationTaken holds the nonce of the run that last took or marked the claim for an object that already existed
+	// as required.
 	AnnotationTaken = Domain + "/taken"
-	// AnnotationHost names the host for which a DNS record is.
+	// AnnotationHost holds the host of a DNS record.
 	AnnotationHost = Domain + "/host"
-	// AnnotationDNSTTL is on a route that is to be deleted: for how many seconds resolvers may still have its
-	// address once its host's DNS records point elsewhere.
+	// AnnotationDNSTTL is set on a route before it is deleted: for how many seconds resolvers may still cache its
+	// address after the host's DNS records point elsewhere.
 	AnnotationDNSTTL = Domain + "/dns-ttl"
-	// LabelOurs marks objects that are ours and unknown to Akash's operators.
+	// LabelOurs marks objects of this program that Akash's operators do not know.
 	LabelOurs = Domain + "/managed"
 )
 
-// FieldManager is the field manager of everything that is not a claim.
+// FieldManager is the field manager of all objects except claims.
 const FieldManager = "akash-net"
 
-// hexLower is base32 with RFC 4648's extended hex alphabet, unpadded, in lower case.
+// hexLower is base32 with the extended hex alphabet of RFC 4648, unpadded, in lower case.
 var hexLower = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// Hash is a text's SHA-256 in lower-case base32hex, 52 characters: fit for the name part of an
-// annotation (at most 63).
+// Hash returns the SHA-256 of a text in lower-case base32hex. Its 52 characters fit the name part of an annotation (at
+// most 63).
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hexLower.EncodeToString(sum[:])
 }
 
-// Namespace is the name of the Kubernetes namespace that Akash's provider gives the lease: 45
-// characters (provider: cluster/util/lease_id_to_namespace.go).
+// Namespace returns the name of the namespace that Akash's provider creates for the lease, 45 characters (provider:
+// cluster/util/lease_id_to_namespace.go).
 func (id ID) Namespace() string {
 	var text [128]byte
 	sum := sha256.Sum224(id.appendTo(text[:0]))
 	return string(hexLower.AppendEncode(text[:0], sum[:]))
 }
 
-// Labels are the labels by which Akash's provider and operators find the lease of an object.
+// Labels returns the labels by which Akash's provider and operators find the lease of an object.
 func (id ID) Labels() map[string]string {
 	return map[string]string{
 		LabelManaged:  "true",
@@ -77,8 +78,8 @@ func (id ID) Labels() map[string]string {
 	}
 }
 
-// IDFromLabels reads a lease ID from Akash's five labels; ok is false where one is missing or
-// does not parse, which is when Akash's own recovery gives up too.
+// IDFromLabels reads a lease ID from Akash's five labels. ok is false if one is missing or invalid; Akash's own
+// recovery skips such objects too.
 func IDFromLabels(labels map[string]string) (id ID, ok bool) {
 	id, err := ParseID(strings.Join([]string{
 		labels[LabelOwner], labels[LabelDSeq], labels[LabelGSeq], labels[LabelOSeq], labels[LabelProvider],
@@ -86,11 +87,11 @@ func IDFromLabels(labels map[string]string) (id ID, ok bool) {
 	return id, err == nil
 }
 
-// StaticHost is the host name that the provider gives an ingress service when
-// deployment-ingress-static-hosts is on: a version 5 UUID of the lease ID and the service's name
-// in base32hex, below the provider's ingress domain (provider: manifest/parse.go).
+// StaticHost returns the host name that the provider gives an ingress service with deployment-ingress-static-hosts: a
+// version 5 UUID of the lease ID and the service's name in base32hex, below the provider's ingress domain (provider:
+// manifest/parse.go).
 func (id ID) StaticHost(service, domain string) string {
-	// RFC 4122 appendix C: the name space for host names.
+	// The namespace for host names of RFC 4122, appendix C.
 	space := []byte{0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8}
 	sum := sha1.Sum(append(space, id.String()+service...)) //nolint:gosec // see the import
 	uuid := sum[:16]
@@ -101,8 +102,8 @@ func (id ID) StaticHost(service, domain string) string {
 
 var plainEndpoint = regexp.MustCompile(`^[a-z\d\-]+$`)
 
-// SharingKey names an IP endpoint of an owner across all the owner's leases; MetalLB gives
-// Services with the same key the same address (provider: cluster/util/ip_sharing_key.go).
+// SharingKey identifies an IP endpoint across all leases of an owner. MetalLB assigns Services with the same key the
+// same address (provider: cluster/util/ip_sharing_key.go).
 func SharingKey(owner, endpoint string) string {
 	if !plainEndpoint.MatchString(endpoint) {
 		sum := sha256.Sum256([]byte(endpoint))
@@ -111,14 +112,13 @@ func SharingKey(owner, endpoint string) string {
 	return owner + "-ip-" + endpoint
 }
 
-// LeasedIPName is the name of the ProviderLeasedIP for one port of an IP endpoint (provider:
+// LeasedIPName returns the name of the ProviderLeasedIP of one port of an IP endpoint (provider:
 // cluster/kube/cluster_ip_connections.go).
 func LeasedIPName(sharingKey string, protocol Protocol, externalPort uint16) string {
 	return strings.ToLower(sharingKey + "-" + string(protocol) + "-" + strconv.Itoa(int(externalPort)))
 }
 
-// ParseLeasedIPName reads the name of a ProviderLeasedIP. ok is false for a name that LeasedIPName does not
-// give.
+// ParseLeasedIPName is the reverse of LeasedIPName. ok is false for names that LeasedIPName does not return.
 func ParseLeasedIPName(name string) (sharingKey string, protocol Protocol, externalPort uint16, ok bool) {
 	at := strings.LastIndexByte(name, '-')
 	if at < 0 {
@@ -136,13 +136,13 @@ func ParseLeasedIPName(name string) (sharingKey string, protocol Protocol, exter
 	return key, protocol, uint16(port), true
 }
 
-// IPServiceName is the name of the LoadBalancer Service for one port of an IP endpoint, and of
+// IPServiceName returns the name of the LoadBalancer Service of one port of an IP endpoint, which is also the name of
 // its port (provider: cluster/kube/operators/clients/metallb/client.go).
 func IPServiceName(service string, externalPort uint16, protocol Protocol) string {
 	return strings.ToLower(service + "-ip-" + strconv.Itoa(int(externalPort)) + "-" + string(protocol))
 }
 
-// HostPath is how a path of a host is called: the root path by the host alone.
+// HostPath returns the printed name of a path of a host. The root path has just the host's name.
 func HostPath(host, path string) string {
 	if path == "" || path == "/" {
 		return host
@@ -150,9 +150,9 @@ func HostPath(host, path string) string {
 	return host + path
 }
 
-// RouteName is the name of the route object for a path of a host. The root path's is the host, as
-// Akash names its one route for each host; a wildcard's begins with the label that its claim has,
-// and a further path's with one that no host may have.
+// RouteName returns the name of the route object of a path of a host. The root path's route is named after the host,
+// like Akash's only route of a host; a wildcard's name starts with the label of its claim, and a further path's with a
+// label that no host may have.
 func RouteName(host, path string) string {
 	if domain, wildcard := strings.CutPrefix(host, "*."); wildcard {
 		host = "wc--any." + domain
@@ -163,7 +163,7 @@ func RouteName(host, path string) string {
 	return "pt--" + PathHash(path) + "." + host
 }
 
-// PathHash is how a further path of a host is called in the name of its route; the root has none.
+// PathHash returns the hash that identifies a further path in the name of its route; "" for the root.
 func PathHash(path string) string {
 	if path == "" || path == "/" {
 		return ""
@@ -171,11 +171,11 @@ func PathHash(path string) string {
 	return Hash(path)[:13]
 }
 
-// RedirectName is the name of the route that sends the plain HTTP requests of another to HTTPS.
+// RedirectName returns the name of the route that redirects the plain HTTP requests of another route to HTTPS.
 func RedirectName(name string) string { return "rd--http." + name }
 
-// ParseRouteName is the reverse of RouteName and RedirectName: the host or wildcard, and the hash
-// of the path (PathHash) that a route of this name serves.
+// ParseRouteName is the reverse of RouteName and RedirectName. It returns the host or wildcard, and the PathHash of the
+// path.
 func ParseRouteName(name string) (host, pathHash string, redirect bool) {
 	name, redirect = strings.CutPrefix(name, "rd--http.")
 	if rest, further := strings.CutPrefix(name, "pt--"); further {

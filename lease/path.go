@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxPath is the Gateway API's limit; the other targets take more.
+// maxPath is the Gateway API's limit; the other targets accept longer paths.
 const maxPath = 1024
 
-// CheckPath says why a path cannot be routed, or returns nil. It takes what every target takes, so
-// that routes can move from one to another: the Gateway API's and Kubernetes' rules for prefixes,
-// and the characters that ingress-nginx allows in one. A slash at the end is refused: to Ingress and
-// the Gateway API /a/ is /a, to OpenShift's router it is not.
+// CheckPath returns an error if a path cannot be routed. It accepts only what every target accepts, so that routes can
+// be migrated between targets: the rules of the Gateway API and Kubernetes for prefixes, and the characters that
+// ingress-nginx allows. It rejects a trailing slash: Ingress and the Gateway API treat /a/ like /a, OpenShift's router
+// does not.
 func CheckPath(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -27,7 +27,8 @@ func CheckPath(path string) error {
 	}
 	for i := range len(path) {
 		if c := path[i]; !isPathByte(c) {
-			return fmt.Errorf("the path %q may not hold %s (letters, digits, \"-\", \"_\" and \".\" in segments joined by \"/\")", Clip(path), badCharacter(path[i:]))
+			return fmt.Errorf("the path %q may not hold %s (letters, digits, \"-\", \"_\" and \".\" in segments joined by \"/\")",
+				Clip(path), badCharacter(path[i:]))
 		}
 	}
 	for segment := range strings.SplitSeq(path, "/") {
@@ -42,7 +43,7 @@ func isPathByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("/-_.", c) >= 0
 }
 
-// badCharacter names the first character of a text.
+// badCharacter returns the first character of s, quoted.
 func badCharacter(s string) string {
 	for _, r := range s {
 		return fmt.Sprintf("%q", r)
@@ -50,8 +51,7 @@ func badCharacter(s string) string {
 	return ""
 }
 
-// CheckRoute says why a path of a host, or of a wildcard, cannot be claimed and routed, or returns
-// nil.
+// CheckRoute returns an error if a path of a host or wildcard cannot be claimed and routed.
 func CheckRoute(host, path string) error {
 	if err := CheckHostOrWildcard(host); err != nil {
 		return err
@@ -62,8 +62,8 @@ func CheckRoute(host, path string) error {
 	return checkRouteName(host, path, false)
 }
 
-// checkRouteName judges the names of a route's objects: those of further paths, of wildcards and of
-// redirects are longer than the host.
+// checkRouteName returns an error if the names of the route's objects would be too long: for further paths, wildcards
+// and redirects they are longer than the host.
 func checkRouteName(host, path string, redirects bool) error {
 	name := RouteName(host, path)
 	if redirects {

@@ -2,10 +2,10 @@ package lease
 
 import "slices"
 
-// Routes is what the lease exposes, without what it runs and without the ports that only its own services reach, save
-// those of services to which a route leads: of Akash's formats what a reader gives that is not asked for workloads. Its
-// hash is its own. What is kept of a definition, and what its routes carry, is that of Routes: environments and images
-// are no part of either. A definition without workloads is returned as it is.
+// Routes returns the definition without its workloads, as a reader that is not asked for workloads reads it from
+// Akash's formats: without ports that only services of the lease reach, except those of services that are backends of a
+// route. It has a hash of its own. The ledger and the routes keep only this part, so that they contain no environment
+// and no image. A definition without workloads is returned unchanged.
 func (d *Definition) Routes() *Definition {
 	if d.Workloads == nil {
 		return d
@@ -31,7 +31,7 @@ func (d *Definition) Routes() *Definition {
 	return &out
 }
 
-// backends are the services that share the traffic of a route.
+// backends returns the names of the services that share the traffic of a route.
 func (d *Definition) backends() map[string]bool {
 	services := map[string]bool{}
 	for _, s := range d.Services {

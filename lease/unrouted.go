@@ -2,9 +2,8 @@ package lease
 
 import "fmt"
 
-// Unrouted are the hosts of the definition that are claimed and served by nothing: they stand at a port
-// that the HTTP router does not reach, and that no IP endpoint has. The usual reason is an SDL with
-// "as: 8000" where "as: 80" is meant.
+// Unrouted returns the hosts that are claimed but not served: the HTTP router does not reach their port, and no IP
+// endpoint has it. The usual cause is an SDL with "as: 8000" instead of "as: 80".
 func (d *Definition) Unrouted() []Host {
 	var hosts []Host
 	for _, s := range d.Services {
@@ -17,7 +16,7 @@ func (d *Definition) Unrouted() []Host {
 	return hosts
 }
 
-// Warnings are doubts about a definition that do not depend on the provider.
+// Warnings returns the warnings about a definition that do not depend on the provider.
 func Warnings(d *Definition) Problems {
 	var problems Problems
 	for _, s := range d.Services {

@@ -11,40 +11,43 @@ import (
 
 // Workloads is what a lease runs: Akash's manifest of one deployment group.
 type Workloads struct {
-	// Group is the placement's name in the SDL; empty where the format has none.
+	// Group is the placement's name in the SDL; empty if the format has none.
 	Group string `json:"group,omitempty"`
 	// Services are sorted by name.
 	Services []Workload `json:"services"`
 }
 
-// Workload is a service with what it runs and what that takes.
+// Workload is what a service runs, and the resources that it needs.
 type Workload struct {
 	Name    string   `json:"name"`
 	Image   string   `json:"image"`
 	Command []string `json:"command,omitempty"`
 	Args    []string `json:"args,omitempty"`
-	// Env are entries NAME=VALUE; without "=" the value is empty.
+	// Env has entries NAME=VALUE; an entry without "=" has an empty value.
 	Env []string `json:"env,omitempty"`
 	// Count is the number of replicas.
 	Count     uint32              `json:"count"`
 	Resources resources.Resources `json:"resources"`
-	// Params is nil where the service has none; Akash's manifest tells that from empty ones.
+	// Params is nil if the service has none; Akash's manifest distinguishes that from empty ones.
 	Params      *Params      `json:"params,omitempty"`
 	Credentials *Credentials `json:"credentials,omitempty"`
-	// Scheduler is what an earlier reservation chose, where the format keeps it: a Manifest object does.
+	// Scheduler is the result of an earlier reservation, if the format keeps it: a Manifest object does.
 	Scheduler *SchedulerParams `json:"-"`
 	At        Place            `json:"-"`
 }
 
-// Params are what the service says of its volumes and of its rights in the cluster.
+// Compare orders workloads by name.
+func (w Workload) Compare(other Workload) int { return cmp.Compare(w.Name, other.Name) }
+
+// Params are the mounts of a service's volumes and its permissions in the cluster.
 type Params struct {
-	// Storage are the mounts of volumes, sorted by the volume's name.
+	// Storage has the mounts, sorted by the volume's name.
 	Storage []Mount `json:"storage,omitempty"`
-	// Permissions is nil where nothing is said of them.
+	// Permissions is nil if the definition has none.
 	Permissions *Permissions `json:"permissions,omitempty"`
 }
 
-// Mount says where a volume is in the container.
+// Mount is the path of a volume in the container.
 type Mount struct {
 	Volume   string `json:"name"`
 	Path     string `json:"mount"`
@@ -52,36 +55,39 @@ type Mount struct {
 	At       Place  `json:"-"`
 }
 
-// Permissions are what the service may read of its own namespace.
+// Compare orders mounts by the volume's name.
+func (m Mount) Compare(other Mount) int { return cmp.Compare(m.Volume, other.Volume) }
+
+// Permissions are what the service may read in its own namespace.
 type Permissions struct {
-	// Read are words such as logs and events; others mean nothing.
+	// Read has words such as logs and events; unknown words grant nothing.
 	Read []string `json:"read,omitempty"`
 }
 
-// Credentials open a private registry.
+// Credentials are the credentials of a private registry.
 type Credentials struct {
 	Host     string `json:"host"`
 	Email    string `json:"email,omitempty"`
 	Username string `json:"username"`
-	// Password is no part of a definition's hash, nor of what is kept of it. It is empty where the
-	// definition was written without it.
+	// Password is not part of a definition's hash, and is not stored with the definition. It is empty if the definition
+	// was written without it.
 	Password string `json:"-"`
 	At       Place  `json:"-"`
 }
 
-// SchedulerParams is what a reservation chose for a unit (provider: the Manifest's scheduler_params).
+// SchedulerParams is what a reservation has chosen for a resource unit (provider: the Manifest's scheduler_params).
 type SchedulerParams struct {
 	RuntimeClass string `json:"runtime_class"`
 	// GPU is nil for a unit without GPUs.
 	GPU *SchedulerGPU `json:"gpu,omitempty"`
 }
 
-// SchedulerGPU is the card that was chosen.
+// SchedulerGPU is the GPU model that was chosen.
 type SchedulerGPU struct {
 	Vendor, Model, MemorySize, Interface string
 }
 
-// Endpoints are the endpoints that the port takes (chain-sdk: the manifest's GetEndpoints).
+// Endpoints returns the endpoints that the port uses (chain-sdk: the manifest's GetEndpoints).
 func (e Expose) Endpoints() []resources.Endpoint {
 	if !e.Global {
 		return nil
@@ -97,8 +103,8 @@ func (e Expose) Endpoints() []resources.Endpoint {
 	return endpoints
 }
 
-// Ports are all ports of a service in the order of Akash's manifest: by the service that may connect, port,
-// protocol, global first. The position of a port names it in the Kubernetes Service.
+// Ports returns all ports of a service in the order of Akash's manifest: by connecting service, port, protocol, global
+// before internal. The Kubernetes Service names each port after its index.
 func (d *Definition) Ports(service string) []Expose {
 	var ports []Expose
 	for _, s := range d.Services {
@@ -116,7 +122,8 @@ func sortPorts(ports []Expose) {
 	})
 }
 
-// NumberEndpoints gives the ports on IP endpoints that no format has numbered the position of their endpoint.
+// NumberEndpoints sets the sequence of ports on IP endpoints that the input format does not number: the position of
+// their endpoint.
 func NumberEndpoints(d *Definition) {
 	if d.Workloads == nil {
 		return
@@ -135,9 +142,9 @@ func NumberEndpoints(d *Definition) {
 	}
 }
 
-// ResourceGroup is what the lease's group asks a provider for, as an order does: services that share a unit
-// (SDL 2.1: a compute profile) are one, their counts added up and their endpoints in the order of their numbers.
-// It is empty for a definition that was read without workloads.
+// ResourceGroup returns the resources that the lease's group requests from a provider, as its order does. Services that
+// share a resource unit (SDL 2.1: a compute profile) become one unit with the sum of their counts and their endpoints
+// sorted by sequence. It is empty for a definition without workloads.
 func (d *Definition) ResourceGroup() resources.Group {
 	if d.Workloads == nil {
 		return resources.Group{}
@@ -163,7 +170,7 @@ func (d *Definition) ResourceGroup() resources.Group {
 		}
 		unit := &group.Units[i]
 		if unit.Count += s.Count; unit.Count < s.Count {
-			unit.Count = math.MaxUint32 // more than anybody has: it must not become few
+			unit.Count = math.MaxUint32 // more than any provider has; the sum must not wrap around
 		}
 		unit.Endpoints = append(unit.Endpoints, endpoints...)
 		slices.SortStableFunc(unit.Endpoints, func(a, b resources.Endpoint) int { return cmp.Compare(a.Sequence, b.Sequence) })
@@ -171,7 +178,7 @@ func (d *Definition) ResourceGroup() resources.Group {
 	return group
 }
 
-// Workload is the workload of the name, or nil.
+// Workload returns the workload of that name, or nil.
 func (w *Workloads) Workload(name string) *Workload {
 	if i := slices.IndexFunc(w.Services, func(s Workload) bool { return s.Name == name }); i >= 0 {
 		return &w.Services[i]
@@ -179,15 +186,15 @@ func (w *Workloads) Workload(name string) *Workload {
 	return nil
 }
 
-// hashedPort is what a definition without workloads does not say of a port.
+// hashedPort has the fields of a port that are read only with workloads.
 type hashedPort struct {
 	Peer     string `json:"peer,omitempty"`
 	Sequence uint32 `json:"sequence,omitempty"`
 	SaysAs   bool   `json:"saysAs,omitempty"`
 }
 
-// appendWorkloads adds what the lease runs to what Sum hashes. Passwords are no part of it: the hash stands on
-// objects that many may read, and a short password could be guessed from it.
+// appendWorkloads encodes what the lease runs. It leaves out passwords: many users can read the hash on objects, and
+// could guess a short password from it.
 func appendWorkloads(b []byte, d *Definition) []byte {
 	if d.Workloads == nil {
 		return b
@@ -200,10 +207,10 @@ func appendWorkloads(b []byte, d *Definition) []byte {
 	}
 	data, err := json.Marshal([]any{d.Workloads, ports})
 	if err != nil {
-		panic(err) // plain texts and numbers
+		panic(err) // strings and numbers always marshal
 	}
 	return appendTexts(b, "workloads", string(data))
 }
 
-// Has is true where the service may read what the word stands for.
+// Has reports whether the service may read what the word means.
 func (p *Permissions) Has(word string) bool { return p != nil && slices.Contains(p.Read, word) }

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// ConfigMapName is the name of the ConfigMap that holds the configuration of a cluster, in the
-	// ledger's namespace.
+	// ConfigMapName is the name of the ConfigMap with a cluster's configuration, in the ledger's namespace.
 	ConfigMapName = "config"
-	// ConfigMapKey is the key of the ProviderConfig document in it.
+	// ConfigMapKey is the ConfigMap's key with the ProviderConfig document.
 	ConfigMapKey = "config.yaml"
 )
 
-// Config is the ConfigMap that all clients of a cluster read. document is the text of a
-// ProviderConfig from which cfg was read, and is kept to the letter. Without one it is the default
-// document, with a comment on each key, and the namespaces of cfg.
+// Config returns the ConfigMap that all clients of a cluster read. It contains document, the text from which cfg was read,
+// unchanged. If document is empty, it contains the default document, which has a comment for each key, with the namespaces
+// of cfg.
 func Config(cfg *config.ProviderConfig, document string) (*unstructured.Unstructured, error) {
 	objects, err := read("config.yaml")
 	if err != nil {
@@ -40,7 +39,7 @@ func Config(cfg *config.ProviderConfig, document string) (*unstructured.Unstruct
 	return object, unstructured.SetNestedField(object.Object, document, "data", ConfigMapKey)
 }
 
-// withNamespaces sets the namespaces in the default document, whose comments stay.
+// withNamespaces sets the namespaces in the default document and keeps its comments.
 func withNamespaces(text string, cfg *config.ProviderConfig) (string, error) {
 	names := map[string]string{
 		"manifestNamespace": cfg.ManifestNamespace,
@@ -72,7 +71,7 @@ func withNamespaces(text string, cfg *config.ProviderConfig) (string, error) {
 	return out.String(), encoder.Close()
 }
 
-// field is the value of a key of a mapping, or nil.
+// field returns the value of a key in a mapping, or nil.
 func field(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping == nil {
 		return nil

@@ -198,7 +198,7 @@ func structural(t *testing.T, v apiextensionsv1.CustomResourceDefinitionVersion)
 	return s
 }
 
-// leaves are the fields that hold a value, each followed by its type, sorted.
+// leaves returns the sorted fields that hold a value, each followed by its type.
 func leaves(s *schema.Structural, path string) []string {
 	switch s.Type {
 	case "object":

@@ -19,14 +19,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render/workload"
 )
 
-// Wallets with a good checksum.
+// Wallets with valid checksums.
 const (
 	tenantOne = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
 	tenantTwo = "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn"
 	provider  = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 )
 
-// definition is as much of a LeaseDefinition as the examples need.
+// definition has the fields of a LeaseDefinition that the examples use.
 type definition struct {
 	APIVersion, Kind string
 	Metadata         struct {
@@ -125,7 +125,7 @@ func TestExampleThiefWantsTheShopsHost(t *testing.T) {
 	}
 }
 
-// TestExampleRoutes: the example says what it says by the words of routes, on the default target.
+// TestExampleRoutes checks the routes of the example on the default target.
 func TestExampleRoutes(t *testing.T) {
 	var names []string
 	problems, err := input.Read(t.Context(), bytes.NewReader(example(t, "routes.yaml")), "routes.yaml", input.Options{}, func(def *lease.Definition) error {
@@ -144,7 +144,7 @@ func TestExampleRoutes(t *testing.T) {
 	}
 }
 
-// What the examples run is rendered, with what the reservation beside them chose.
+// The workloads of the examples are rendered with the scheduler params next to them.
 func TestExamplesOfWorkloads(t *testing.T) {
 	params, problems, err := input.ReadScheduler(bytes.NewReader(example(t, "train-params.json")), "train-params.json")
 	if err != nil || len(problems) > 0 {

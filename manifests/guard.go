@@ -1,36 +1,27 @@
 package manifests
 
 import (
-	"bytes"
-	"embed"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-//go:embed guard/*.yaml
-var guardFiles embed.FS
-
-// strictPrefix begins the names of the files that only the strict guard has.
+// strictPrefix begins the names of the files that only the strict guard includes.
 const strictPrefix = "strict-"
 
-// Guard are the ValidatingAdmissionPolicies (Kubernetes 1.30 and later) with which the API server
-// holds everybody to the ledger, also those who force, who do not use server-side apply, or who
-// have never heard of it: all policies, then a binding of the same name for each. What they refuse
-// is answered as Forbidden and names the holder.
+// Guard returns ValidatingAdmissionPolicies (Kubernetes 1.30 and later), which make the API server enforce the ledger for all
+// clients, also for those that force or do not use server-side apply: first all policies, then a binding of the same name
+// for each. A refused request gets the status Forbidden and a message that names the holder.
 //
-// strict adds those that refuse the delete of a claim or of a ProviderLeasedIP that names no uid;
-// Akash's provider sends such deletes, so this is for clusters without it.
+// strict adds policies that refuse to delete a claim or a ProviderLeasedIP without its UID. Akash's provider sends such
+// requests, so use strict only in clusters without it.
 func Guard(cfg *config.ProviderConfig, strict bool) ([]*unstructured.Unstructured, error) {
-	entries, err := fs.ReadDir(guardFiles, "guard")
+	entries, err := fs.ReadDir(files, "guard")
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +30,12 @@ func Guard(cfg *config.ProviderConfig, strict bool) ([]*unstructured.Unstructure
 		if strings.HasPrefix(e.Name(), strictPrefix) && !strict {
 			continue
 		}
-		objects, err := readGuard(path.Join("guard", e.Name()))
+		objects, err := read(path.Join("guard", e.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("embedded guard/%s: %w", e.Name(), err)
+			return nil, err
+		}
+		if len(objects) != 2 {
+			return nil, fmt.Errorf("embedded guard/%s: %d documents where a policy and its binding are expected", e.Name(), len(objects))
 		}
 		if err := setNamespace(objects[0], cfg); err != nil {
 			return nil, fmt.Errorf("embedded guard/%s: %w", e.Name(), err)
@@ -51,33 +45,7 @@ func Guard(cfg *config.ProviderConfig, strict bool) ([]*unstructured.Unstructure
 	return append(policies, bindings...), nil
 }
 
-// readGuard returns a file's policy and its binding.
-func readGuard(name string) ([]*unstructured.Unstructured, error) {
-	data, err := guardFiles.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), len(data))
-	var objects []*unstructured.Unstructured
-	for {
-		o := &unstructured.Unstructured{}
-		err := decoder.Decode(o)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, o)
-	}
-	if len(objects) != 2 {
-		return nil, fmt.Errorf("%d documents where a policy and its binding are expected", len(objects))
-	}
-	return objects, nil
-}
-
-// setNamespace puts the configuration's namespace in the place of the default one, in a policy
-// that watches one namespace.
+// setNamespace replaces the default namespace with the configured one in a policy for a single namespace.
 func setNamespace(policy *unstructured.Unstructured, cfg *config.ProviderConfig) error {
 	name := []string{"spec", "matchConstraints", "namespaceSelector", "matchLabels", "kubernetes.io/metadata.name"}
 	namespace, found, err := unstructured.NestedString(policy.Object, name...)

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// literal is a variable of a policy that joins texts.
+// literal matches a variable of a policy that concatenates strings.
 func literal(t *testing.T, policy, variable string) string {
 	t.Helper()
 	for _, o := range guard(t, config.Default(), true) {
@@ -35,7 +35,7 @@ func literal(t *testing.T, policy, variable string) string {
 	return ""
 }
 
-// What the program writes of a part, with any of its fields, is what the guard takes.
+// The guard accepts every part that the program writes, with any of its fields.
 func TestGuardTakesWhatIsWritten(t *testing.T) {
 	id := lease.ID{Owner: "akash1abc", DSeq: 17999999999999999999, GSeq: 3999999999, OSeq: 1, Provider: "akash1xyz"}
 	all := state.Part{

@@ -53,7 +53,7 @@ func TestGuardInInstallOrder(t *testing.T) {
 
 func TestGuardWatchesTheConfiguredNamespaces(t *testing.T) {
 	cfg := config.Default()
-	// The defaults of each other: an edit that is made twice would give them back.
+	// Each has the default of the other, so that replacing twice would restore the defaults.
 	cfg.LedgerNamespace, cfg.ManifestNamespace = cfg.ManifestNamespace, cfg.LedgerNamespace
 	got := map[string]string{}
 	for _, o := range guard(t, cfg, true) {
@@ -74,7 +74,7 @@ func TestGuardWatchesTheConfiguredNamespaces(t *testing.T) {
 	}
 }
 
-// An object that is not just so would guard nothing, or would not be found when it is to go.
+// A policy with other fields would not be enforced, or uninstall would not find it.
 func TestGuardObjects(t *testing.T) {
 	for _, o := range guard(t, config.Default(), true) {
 		t.Run(o.GetKind()+" "+o.GetName(), func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestGuardFilesAreAllInstalled(t *testing.T) {
 	}
 }
 
-// decode is strict: a key that Kubernetes does not know is an error.
+// decode returns an error for a key that Kubernetes does not know.
 func decode[T any](t *testing.T, o *unstructured.Unstructured) T {
 	t.Helper()
 	var typed T

@@ -1,6 +1,5 @@
-// Package manifests holds what is installed into a cluster, as YAML files that are
-// embedded in the binary. The files can also be given to kubectl as they are; the functions put
-// the namespaces of a configuration in the place of the default ones.
+// Package manifests embeds the YAML files that install applies to a cluster. kubectl can apply them too; the functions of
+// this package replace their default namespaces with the configured ones.
 package manifests
 
 import (
@@ -11,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -20,11 +21,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-//go:embed crds/*.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml
+//go:embed crds/*.yaml guard/*.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml
 var files embed.FS
 
-// All is everything that is installed, in the order in which it can be applied: definitions and
-// namespaces before what needs them. See Config for document.
+// All returns the objects that install always applies, in this order: definitions, namespaces, roles, and the ConfigMap.
+// Config describes document.
 func All(cfg *config.ProviderConfig, document string) ([]*unstructured.Unstructured, error) {
 	crds, err := CRDs()
 	if err != nil {
@@ -42,15 +43,11 @@ func All(cfg *config.ProviderConfig, document string) ([]*unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	var all []*unstructured.Unstructured
-	all = append(all, crds...)
-	all = append(all, namespaces...)
-	all = append(all, roles...)
-	return append(all, settings), nil
+	return append(slices.Concat(crds, namespaces, roles), settings), nil
 }
 
-// CRDs are the definitions of Akash's kinds, for clusters that do not have Akash's own. They accept
-// whatever Akash's accept, and carry a label app.kubernetes.io/managed-by that Akash's do not have.
+// CRDs returns definitions of Akash's kinds for clusters that lack Akash's own. They accept everything that Akash's accept.
+// Their label app.kubernetes.io/managed-by distinguishes them from Akash's.
 func CRDs() ([]*unstructured.Unstructured, error) {
 	entries, err := fs.ReadDir(files, "crds")
 	if err != nil {
@@ -67,8 +64,8 @@ func CRDs() ([]*unstructured.Unstructured, error) {
 	return crds, nil
 }
 
-// Namespaces are the ledger's namespace and the one in which Akash keeps its objects. Where the
-// configuration has both in one namespace, that is one object.
+// Namespaces returns the ledger's namespace and that of Akash's objects: one object if the configuration names the same
+// namespace for both.
 func Namespaces(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error) {
 	objects, err := read("namespaces.yaml")
 	if err != nil {
@@ -81,15 +78,13 @@ func Namespaces(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error
 		return objects, nil
 	}
 	labels := ledger.GetLabels()
-	for k, v := range akash.GetLabels() {
-		labels[k] = v
-	}
+	maps.Copy(labels, akash.GetLabels())
 	ledger.SetLabels(labels)
 	return objects[:1], nil
 }
 
-// RBAC are the roles of those who operate and of those who only look: for each a ClusterRole, and
-// a Role in the ledger's namespace. They are bound to nobody.
+// RBAC returns the roles of operators and of viewers: each a ClusterRole and a Role in the ledger's namespace. It returns no
+// bindings.
 func RBAC(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error) {
 	objects, err := read("rbac.yaml")
 	if err != nil {
@@ -103,11 +98,10 @@ func RBAC(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Workloads are the roles of those who apply what leases run. They are installed on request, and bound to nobody.
+// Workloads returns the roles for applying the workloads of leases, without bindings. They are installed only on request.
 func Workloads() ([]*unstructured.Unstructured, error) { return read("workloads.yaml") }
 
-// read returns the objects of an embedded file in its order. An error means that the binary was
-// built from a broken file.
+// read returns the objects of an embedded file in order. An error means that the embedded file is invalid.
 func read(name string) ([]*unstructured.Unstructured, error) {
 	data, err := files.ReadFile(name)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestOneNamespaceForBoth(t *testing.T) {
 	}
 }
 
-// TestCallersDoNotShareObjects: what one caller changes, another does not see.
+// TestCallersDoNotShareObjects checks that callers do not see each other's changes.
 func TestCallersDoNotShareObjects(t *testing.T) {
 	for range 2 {
 		objects, err := manifests.RBAC(config.Default())
@@ -119,8 +119,8 @@ func TestRolesGrantNoMoreThanIsNeeded(t *testing.T) {
 	}
 }
 
-// TestViewerReadsWhatOperatorReads: the same command shows both the same book. Manifests are in no book,
-// and hold what is the tenants' own.
+// TestViewerReadsWhatOperatorReads checks that both roles can show the same book. Viewers cannot read Manifests, which are not
+// in the book and have tenants' data.
 func TestViewerReadsWhatOperatorReads(t *testing.T) {
 	all := roles(t)
 	for _, kind := range []string{"ClusterRole", "Role"} {
@@ -171,7 +171,7 @@ func roles(t *testing.T) map[role][]rbacv1.PolicyRule {
 	return all
 }
 
-// verbs are the sorted verbs by group/resource.
+// verbs returns the sorted verbs by group/resource.
 func verbs(rules []rbacv1.PolicyRule) map[string][]string {
 	all := map[string][]string{}
 	for _, r := range rules {
@@ -186,7 +186,7 @@ func verbs(rules []rbacv1.PolicyRule) map[string][]string {
 	return all
 }
 
-// readable are the reading verbs by group/resource.
+// readable returns the reading verbs by group/resource.
 func readable(rules []rbacv1.PolicyRule) map[string][]string {
 	all := verbs(rules)
 	for key, list := range all {

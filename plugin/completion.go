@@ -46,7 +46,7 @@ func newCompletion(c *session.Session) *cobra.Command {
 				return installCompletion(c)
 			}
 			root := cmd.Root()
-			root.Annotations = nil // the script completes the program, not kubectl
+			root.Annotations = nil // the script completes kubectl-akash_net, not kubectl
 			switch args[0] {
 			case "bash":
 				return root.GenBashCompletionV2(c.Out, true)
@@ -58,8 +58,9 @@ func newCompletion(c *session.Session) *cobra.Command {
 			return root.GenPowerShellCompletionWithDesc(c.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&install, "install", false, "Create the link through which kubectl finds the completions, next to this program")
-	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
+	cmd.Flags().BoolVar(&install, "install", false,
+		"Create the link through which kubectl finds the completions, next to this program")
+	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 
 func installCompletion(c *session.Session) error {
@@ -73,7 +74,8 @@ func installCompletion(c *session.Session) error {
 		return nil
 	}
 	if err := os.Symlink(filepath.Base(program), link); err != nil {
-		return fmt.Errorf("the link for completion could not be made: %w; make it in a folder of your PATH: ln -s %s DIR/%sakash_net", err, program, completionName)
+		return fmt.Errorf("the link for completion could not be made: %w; make it in a folder of your PATH: ln -s %s DIR/%sakash_net",
+			err, program, completionName)
 	}
 	fmt.Fprintf(c.Out, "%s created\n", link)
 	return nil

@@ -140,7 +140,7 @@ items:
 `,
 }
 
-// What a tenant writes, and what stands in the ledger, never gets at the terminal of those who read it.
+// Text output escapes control characters in inputs of tenants and in the ledger.
 func TestNothingIsObeyedByATerminal(t *testing.T) {
 	commands := [][]string{
 		{"render", "-f", "-"}, {"render", "-f", "-", "--lease", testLease}, {"convert", "-f", "-", "--lease", testLease},
@@ -171,7 +171,7 @@ func TestNothingIsObeyedByATerminal(t *testing.T) {
 	}
 }
 
-// What is said of claims, whose parts any writer of Leases may have written.
+// Text output escapes control characters in claims, which anybody who can write Leases may have written.
 func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out, errOut bytes.Buffer

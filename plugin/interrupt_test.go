@@ -10,7 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Who types what an interrupted command has printed must not release what that command has not touched.
+// The command that is printed after an interrupt must not release more than the interrupted command has changed.
 func TestInterruptSaysHowToGoOn(t *testing.T) {
 	const again, undo = "Run the same command again to finish", "kubectl akash-net release"
 	for _, tt := range []struct {

@@ -1,4 +1,4 @@
-// Package plugin is the command line: it puts the commands together and runs them.
+// Package plugin assembles the command line and runs it.
 package plugin
 
 import (
@@ -15,30 +15,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
-// completionName begins the name under which kubectl asks a plugin for completions.
+// completionName is the beginning of the name of the program that kubectl runs to complete a plugin's arguments.
 const completionName = "kubectl_complete-"
 
-// Main runs the command line args (args[0] is the program's name) and returns the exit code.
-// Started as kubectl_complete-akash_net it answers kubectl's completion protocol, so that a link
-// to the program is all that completion needs.
+// Main runs the command line args, where args[0] is the program's name, and returns the exit code. A program with the name
+// kubectl_complete-akash_net completes arguments for kubectl, so completion needs only a link to the program.
 //
-// An interrupt ends the request under way and gives back what is not in use yet; a second one
-// ends the process at once.
+// The first interrupt cancels requests and undoes claims that are not in use yet. The second one ends the process.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) (code int) {
-	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
-	ctx, stop := console.Notified(ctx)
+	klog.SetLogger(logr.Discard()) // errors include what client-go logs
+	ctx, stop := console.NotifyContext(ctx)
 	defer stop()
 	c := session.New(ctx, streams)
 	defer func() {
 		if r := recover(); r != nil {
-			code = c.Report(r)
+			code = c.ReportPanic(r)
 		}
 	}()
 	root := newRoot(c)
 	arguments := args[1:]
 	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
 		arguments = append([]string{"__complete"}, arguments...)
-		root.SetErr(io.Discard) // kubectl passes its stderr on to the terminal
+		root.SetErr(io.Discard) // kubectl prints the program's stderr on the terminal
 	}
 	root.SetArgs(arguments)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -40,16 +40,20 @@ func newRoot(c *session.Session) *cobra.Command {
 	c.AddFlags(root)
 	groups := templates.CommandGroups{
 		{Message: "Documents:", Commands: []*cobra.Command{documents.NewRender(c), documents.NewConvert(c)}},
-		{Message: "Leases in the cluster:", Commands: []*cobra.Command{change.NewApply(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), change.NewTransfer(c), change.NewMigrate(c), change.NewRelease(c), show.NewState(c), show.NewLeases(c), show.NewExplain(c), show.NewLeaseStatus(c), show.NewLogs(c), show.NewLeaseEvents(c), change.NewRepair(c), show.NewFit(c)}},
+		{Message: "Leases in the cluster:", Commands: []*cobra.Command{
+			change.NewApply(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), change.NewTransfer(c),
+			change.NewMigrate(c), change.NewRelease(c), show.NewState(c), show.NewLeases(c), show.NewExplain(c), show.NewLeaseStatus(c),
+			show.NewLogs(c), show.NewLeaseEvents(c), change.NewRepair(c), show.NewFit(c),
+		}},
 		{Message: "The cluster:", Commands: []*cobra.Command{change.NewInstall(c), change.NewUninstall(c)}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}
 	groups.Add(root)
 	templates.ActsAsRootCommand(root, []string{"options", "help"}, groups...)
-	root.SetUsageFunc(asPlugin(root.UsageFunc()))
+	root.SetUsageFunc(withDisplayName(root.UsageFunc()))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		templates.Normalize(cmd) // here, and not for each command at every start: it costs milliseconds
+		templates.Normalize(cmd) // doing this for all commands at every start would take milliseconds
 		help(cmd, args)
 	})
 	root.AddCommand(newOptions(c))
@@ -59,7 +63,7 @@ func newRoot(c *session.Session) *cobra.Command {
 	return root
 }
 
-// refuseUnknownTopics makes "help" of what is no command an error, and not the help of the program.
+// refuseUnknownTopics makes "help" return an error for an unknown command, instead of printing the help of the program.
 func refuseUnknownTopics(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "help" {
@@ -73,9 +77,9 @@ func refuseUnknownTopics(root *cobra.Command) {
 	}
 }
 
-// asPlugin makes the one line of kubectl's help template that knows the program by its file name
-// know it by the words that people type.
-func asPlugin(usage func(*cobra.Command) error) func(*cobra.Command) error {
+// withDisplayName replaces the file name of the program with "kubectl akash-net" in the line of kubectl's usage template that
+// ignores cobra.CommandDisplayNameAnnotation.
+func withDisplayName(usage func(*cobra.Command) error) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		out := cmd.OutOrStderr()
 		var text bytes.Buffer
@@ -87,7 +91,7 @@ func asPlugin(usage func(*cobra.Command) error) func(*cobra.Command) error {
 	}
 }
 
-// newOptions shows the flags that all commands take, as kubectl does.
+// newOptions returns the command that lists the inherited flags, as in kubectl.
 func newOptions(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "options",
@@ -98,7 +102,7 @@ func newOptions(c *session.Session) *cobra.Command {
 	cmd.SetOut(c.Out)
 	cmd.SetErr(c.Out)
 	templates.UseOptionsTemplates(cmd)
-	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
+	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 
 func newVersion(c *session.Session) *cobra.Command {
@@ -118,10 +122,9 @@ func newVersion(c *session.Session) *cobra.Command {
 			case "yaml":
 				return emit.WriteYAML(c.Out, info)
 			}
-			return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
+			return flags.CheckOneOf("output", output, "yaml", "json")
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
-	flags.Complete(cmd, "output", "json", "yaml")
-	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
+	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
+	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }

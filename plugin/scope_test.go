@@ -11,14 +11,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
-// connectionFlags are those that say how a cluster is reached, and as whom.
+// connectionFlags are the flags that define the connection to a cluster and its user.
 var connectionFlags = []string{
 	"as", "as-group", "as-uid", "as-user-extra", "certificate-authority", "client-certificate", "client-key", "cluster", "context",
 	"disable-compression", "insecure-skip-tls-verify", "proxy-url", "request-timeout", "server", "tls-server-name", "token", "user",
 }
 
-// commandLines are commands as they are typed, with the flags that mean something to them: "namespace",
-// "connection" for those of the connection, "config".
+// commandLines are command lines with the inherited flags that they support: "namespace", "connection" for
+// connectionFlags, "config".
 var commandLines = map[string]string{
 	"apply -f a.yaml":                     "connection config",
 	"check -f a.yaml":                     "connection config",
@@ -81,7 +81,7 @@ func TestInheritedFlags(t *testing.T) {
 			switch {
 			case slices.Contains(connectionFlags, f.Name):
 				kind = "connection"
-			case f.Name == "kubeconfig": // says where settings are, as KUBECONFIG does
+			case f.Name == "kubeconfig": // every command accepts it
 				return
 			}
 			value := map[string]string{"bool": "true", "stringArray": "a=b", "string": "x"}[f.Value.Type()]

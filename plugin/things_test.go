@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// What is not understood is exit code 2, with what to type instead, before any cluster is asked.
+// An invalid name has exit code 2 and a message with valid forms, and no request is sent.
 func TestNamesThatAreNotUnderstood(t *testing.T) {
 	for line, want := range map[string]string{
 		"explain 8438017":                            "OWNER/DSEQ/GSEQ",
@@ -51,7 +51,7 @@ func TestNamesThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
-// Whatever is printed with -o name is understood by every command that takes such a thing.
+// Every command accepts the names that -o name prints for things of its kinds.
 func TestPrintedNames(t *testing.T) {
 	id, err := lease.ParseID(testLease)
 	if err != nil {

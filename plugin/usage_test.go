@@ -38,7 +38,7 @@ func TestStateNamesThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
-// Wrong usage is told before any cluster is asked.
+// Usage errors are found before a request is sent.
 func TestStateUsage(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent")
 	for words, want := range map[string]string{

@@ -9,8 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// backends are the services of the route with the ports of their Kubernetes Services: first its
-// own, then the others.
+// backends returns the services of the route with the ports of their Kubernetes Services, its own service first.
 func (r route) backends() []lease.Backend {
 	own := lease.Backend{Service: r.service, Port: r.port, Weight: r.weight()}
 	if r.routing == nil || len(r.routing.Backends) == 0 {
@@ -26,22 +25,22 @@ func (r route) backends() []lease.Backend {
 	return all
 }
 
-// weighted is true where services share the traffic.
+// weighted reports whether several services share the traffic.
 func (r route) weighted() bool { return r.routing != nil && len(r.routing.Backends) > 0 }
 
-// backendTLS is how a Gateway reaches a Service: the zero value without TLS. The Gateway API says
-// it once for each Service (BackendTLSPolicy).
+// backendTLS is how a Gateway connects to a Service; the zero value is without TLS. The Gateway API has one
+// BackendTLSPolicy per Service.
 type backendTLS struct {
 	// hostname is the name that the backend's certificate must have.
 	hostname string
-	// ca is the Secret with the CA; empty trusts those of the system.
+	// ca is the Secret with the CA; empty trusts the system's CAs.
 	ca string
-	// written is true when the policy stands among the objects.
+	// written is true once the policy has been rendered.
 	written bool
 }
 
-// backendTLS is how the route wants a service to be reached. A CA of the tenant's signs the name
-// of the Service; one that the system trusts can only sign the host.
+// backendTLS returns how the route requires a service to be reached. A tenant's CA signs the name of the Service; a CA
+// that the system trusts can sign only the host.
 func (l *leased) backendTLS(r route, service string) backendTLS {
 	tls := r.tls()
 	switch {
@@ -53,8 +52,8 @@ func (l *leased) backendTLS(r route, service string) backendTLS {
 	return backendTLS{hostname: r.host}
 }
 
-// findBackends learns how the Gateway is to reach each Service and refuses routes that want the
-// same one in different ways. Where no route asks for TLS there is nothing to learn.
+// findBackends collects how the Gateway connects to each Service, and refuses routes that require different ways for
+// the same Service. It does nothing if no route re-encrypts.
 func (l *leased) findBackends(all []route) {
 	for _, r := range all {
 		if t := r.tls(); t != nil && t.Termination == lease.Reencrypt && r.target == config.TargetHTTPRoute {
@@ -87,8 +86,7 @@ func (r route) tlsPlace() (at lease.Place) {
 	return at
 }
 
-// appendBackendTLS appends the policies for the route's services that no earlier route has
-// brought.
+// appendBackendTLS appends the policies for the route's services, except those that an earlier route has appended.
 func (l *leased) appendBackendTLS(objects []Object, r route) []Object {
 	tls := r.tls()
 	if tls == nil || tls.Termination != lease.Reencrypt {
@@ -96,9 +94,11 @@ func (l *leased) appendBackendTLS(objects []Object, r route) []Object {
 	}
 	switch {
 	case tls.DestinationCASecretName == "" && r.wildcard():
-		l.refuse(r, r.routing.At.TLS, "the backend of a wildcard host has no one name for its certificate: name the CA (destinationCASecretName)")
+		l.refuse(r, r.routing.At.TLS,
+			"the backend of a wildcard host has no one name for its certificate: name the CA (destinationCASecretName)")
 	case tls.DestinationCASecretName != "" && l.cfg.Gateway.Implementation == config.GatewayStandard:
-		l.warn(r, r.routing.At.TLS, "not every implementation of the Gateway API takes a backend's CA from a Secret; all take it from a ConfigMap only")
+		l.warn(r, r.routing.At.TLS,
+			"not every implementation of the Gateway API takes a backend's CA from a Secret; all take it from a ConfigMap only")
 	case tls.DestinationCASecretName != "" && len(r.routing.Backends) > 0:
 		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric wants certificates of one name from all services of a route, "+
 			"but with a CA of the lease's each is to have its Service's: give each service a host of its own")
@@ -122,11 +122,16 @@ func (l *leased) backendTLSPolicy(service string, p backendTLS) Object {
 	} else {
 		validation.WithCACertificateRefs(gwac.LocalObjectReference().WithGroup("").WithKind("Secret").WithName(gwv1.ObjectName(p.ca)))
 	}
-	return Object{Kind: kinds.BackendTLSPolicy, Namespace: l.namespace, Name: service, Config: gwac.BackendTLSPolicy(service, l.namespace).
-		WithLabels(l.labelsBeside()).
-		WithAnnotations(l.annotations()).
-		WithSpec(gwac.BackendTLSPolicySpec().
-			WithTargetRefs(gwac.LocalPolicyTargetReferenceWithSectionName().
-				WithGroup("").WithKind("Service").WithName(gwv1.ObjectName(service))).
-			WithValidation(validation))}
+	return Object{Kind: kinds.BackendTLSPolicy, Namespace: l.namespace, Name: service,
+		Config: gwac.BackendTLSPolicy(service, l.namespace).
+			WithLabels(l.ownLabels()).
+			WithAnnotations(l.annotations()).
+			WithSpec(gwac.BackendTLSPolicySpec().
+				WithTargetRefs(gwac.LocalPolicyTargetReferenceWithSectionName().
+					WithGroup("").WithKind("Service").WithName(gwv1.ObjectName(service))).
+				WithValidation(validation))}
 }
+
+// backendName returns the name that a backend's certificate must have if a CA of the lease verifies it: the name of the
+// Service, which the tenant's CA can sign whatever the hosts are.
+func (l *leased) backendName(service string) string { return service + "." + l.namespace + ".svc" }

@@ -7,40 +7,39 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 )
 
-// Published is where hosts are reached, by host, as the status of routes, Gateways and Services
-// says: what cannot be known without a cluster.
+// Published maps hosts to their targets, taken from the status of routes, Gateways and Services in the cluster.
 type Published map[string]dns.Target
 
-// DNS are the DNS records of a lease.
+// DNS is the result of rendering the DNS records of a lease.
 type DNS struct {
-	// Objects are DNSRecords or DNSEndpoints, in the order of the hosts. The forms without objects
-	// of their own have none.
+	// Objects are DNSRecords or DNSEndpoints, sorted by host. Forms without objects of their own have none.
 	Objects []Object
-	// Unknown are the hosts whose value is neither in the configuration nor published yet.
+	// Unknown are the hosts whose value is neither configured nor published yet.
 	Unknown []UnknownHost
 }
 
-// UnknownHost is a host whose record has no value yet, and the source that it is to come from.
+// UnknownHost is a host whose record has no value yet, with the source of the value.
 type UnknownHost struct {
 	lease.Host
 	Source string
-	// Target is the kind of its route.
+	// Target is the kind of the host's route.
 	Target string
-	// Endpoint is the IP endpoint whose address it is, where the source is an address.
+	// Endpoint is the IP endpoint with the address, if the source is an address.
 	Endpoint string
 }
 
-// Records renders the DNS records of a lease: for each host that leads somewhere, from the first of
-// the configured sources that applies to it. A host that is reserved and not served has none. The
-// error is of type lease.Problems.
+// Records renders the DNS records of a lease. Each host that is served gets records from the first configured source
+// that applies to it; hosts that are only reserved get none. The error is of type lease.Problems.
 func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, published Published) (DNS, error) {
-	l := &leased{id: def.Lease, cfg: cfg, namespace: def.Lease.Namespace(), labels: def.Lease.Labels(), hash: def.Hash}
+	l := newLeased(def, cfg)
 	var out DNS
 	var problems lease.Problems
 	for _, h := range namedHosts(def, cfg) {
@@ -79,13 +78,14 @@ func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses,
 	return out, nil
 }
 
-// checkApex refuses a CNAME record of a zone's own name: its SOA and NS records stand there, and beside a
-// CNAME no other record may.
+// checkApex rejects a CNAME record for a zone's own name: the zone's SOA and NS records have the same name, and a CNAME
+// excludes all other records.
 func checkApex(records []dns.Record, cfg *config.ProviderConfig) error {
 	for _, r := range records {
 		apex := func(z config.Zone) bool { return z.Domain == r.Name }
 		if r.Type == dns.CNAME && slices.ContainsFunc(cfg.DNS.Gardener.Zones, apex) {
-			return fmt.Errorf("%s is a zone of dns.gardener.zones, and a zone's own name can have no CNAME record (to %s), only addresses: "+
+			return fmt.Errorf("%s is a zone of dns.gardener.zones, and a zone's own name can have no CNAME record (to %s), only "+
+				"addresses: "+
 				"name them in dns.targets, or lease one for its service with the source address", r.Name, strings.Join(r.Values, ", "))
 		}
 	}
@@ -99,11 +99,11 @@ type namedHost struct {
 	// endpoint is the IP endpoint that its service leases, or empty.
 	endpoint string
 	routed   bool
-	// kind is the kind of its route, a config.Target….
+	// kind is the kind of its route, one of config.Target….
 	kind string
 }
 
-// namedHosts are the hosts that lead somewhere, each once, sorted.
+// namedHosts returns the hosts that are served, sorted and without duplicates.
 func namedHosts(def *lease.Definition, cfg *config.ProviderConfig) []namedHost {
 	if cfg.DNS.Form == config.DNSNone {
 		return nil
@@ -136,8 +136,8 @@ func namedHosts(def *lease.Definition, cfg *config.ProviderConfig) []namedHost {
 	return slices.CompactFunc(all, func(a, b namedHost) bool { return a.Name == b.Name })
 }
 
-// target is where the host leads, empty where that is not known yet. In pool mode an address is
-// MetalLB's choice, whatever the definition asks for.
+// target returns the target of the host, which is empty if it is not known yet. In pool mode MetalLB chooses the
+// address, whatever the definition requests.
 func (h namedHost) target(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, published Published) dns.Target {
 	switch h.source {
 	case config.FromTarget:
@@ -152,12 +152,13 @@ func (h namedHost) target(def *lease.Definition, cfg *config.ProviderConfig, add
 	return published[h.Name]
 }
 
-// unwritable says why the form of annotations cannot say where the host leads.
+// unwritable returns the reason why annotations cannot express the host's target, or "".
 func (h namedHost) unwritable(cfg *config.ProviderConfig) string {
 	switch {
 	case cfg.DNS.Form != config.DNSAnnotations || !h.routed:
 	case h.kind == config.TargetRoute && (h.source != config.FromStatus || cfg.DNS.TTL > 0):
-		return "Routes get no external-dns annotations, for a Route names its host and its target by itself: leave out dns.ttl and use dns.sources [status], or use dns.form endpoint"
+		return "Routes get no external-dns annotations, for a Route names its host and its target by itself: leave out dns.ttl and " +
+			"use dns.sources [status], or use dns.form endpoint"
 	case h.source == config.FromStatus:
 	case h.kind == config.TargetHTTPRoute:
 		return "external-dns takes the target of an HTTPRoute from its Gateway alone; use dns.sources [status], or dns.form endpoint"
@@ -185,11 +186,12 @@ type secretRef struct {
 	Namespace string `json:"namespace"`
 }
 
-// dnsRecord is one record for Gardener. Its name has the type, which cannot be changed.
+// dnsRecord renders one record for Gardener. The object's name contains the type, because the type of a DNSRecord is
+// immutable.
 func (l *leased) dnsRecord(host string, r dns.Record) Object {
 	g := l.cfg.DNS.Gardener
 	access := g.Access(strings.TrimPrefix(r.Name, "*."))
-	return newCustom(kinds.DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
+	return NewCustom(kinds.DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
 		Class: g.Class, Name: r.Name, RecordType: string(r.Type), Region: access.Region,
 		SecretRef: secretRef{access.Secret.Name, access.Secret.Namespace},
 		TTL:       r.TTL, Type: g.Type, Values: r.Values, Zone: access.Zone,
@@ -208,25 +210,23 @@ type endpoint struct {
 	Targets    []string `json:"targets"`
 }
 
-// dnsEndpoint is all records of a host for external-dns.
+// dnsEndpoint renders all records of a host for external-dns.
 func (l *leased) dnsEndpoint(host string, records []dns.Record) Object {
 	var spec dnsEndpointSpec
 	for _, r := range records {
 		spec.Endpoints = append(spec.Endpoints, endpoint{r.Name, r.TTL, string(r.Type), r.Values})
 	}
-	return newCustom(kinds.DNSEndpoint, l.dnsMeta(host, ""), spec)
+	return NewCustom(kinds.DNSEndpoint, l.dnsMeta(host, ""), spec)
 }
 
-// maxName is the longest name of most objects.
-const maxName = 253
-
-// dnsMeta names an object after the host; a host that is too long with the suffix by its hash.
-func (l *leased) dnsMeta(host, suffix string) meta {
+// dnsMeta returns metadata with a name made of the host and the suffix, or of the host's hash if that would be too
+// long.
+func (l *leased) dnsMeta(host, suffix string) Meta {
 	name := dns.Plain(host) + suffix
-	if len(name) > maxName {
+	if len(name) > validation.DNS1123SubdomainMaxLength {
 		name = lease.Hash(host) + suffix
 	}
 	a := l.annotations()
 	a[lease.AnnotationHost] = host
-	return meta{Annotations: a, Labels: l.labelsAnd(lease.LabelOurs, "true"), Name: name, Namespace: l.namespace}
+	return Meta{Annotations: a, Labels: l.labelsAnd(lease.LabelOurs, "true"), Name: name, Namespace: l.namespace}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 )
 
-// annotateDNS tells external-dns of the lease's hosts on the objects that serve them, where the
-// configuration says so. A route names its hosts already; where they lead is in its status, unless
-// another source is configured. A Service is told the hosts that have no route.
+// annotateDNS annotates the objects that serve hosts for external-dns, if the configuration uses annotations. Routes
+// already contain their hosts, and their status has the target unless another source is configured. Services get the
+// hosts that have no route.
 func annotateDNS(objects []Object, def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) {
 	if cfg.DNS.Form != config.DNSAnnotations {
 		return
@@ -49,7 +49,7 @@ func servesHost(host string) func(netac.IngressRuleApplyConfiguration) bool {
 	return func(r netac.IngressRuleApplyConfiguration) bool { return r.Host != nil && *r.Host == host }
 }
 
-// hostsOf are the hosts without a route that the Service of a leased port serves.
+// hostsOf returns the hosts without a route that the Service of a leased port serves.
 func hostsOf(service string, def *lease.Definition, hosts []namedHost) []string {
 	var names []string
 	for _, s := range def.Services {
@@ -74,7 +74,7 @@ type externalAnnotations struct {
 	entries map[string]string
 }
 
-// external begins with what every annotated object has.
+// external returns the annotations of every annotated object.
 func external(cfg *config.ProviderConfig) externalAnnotations {
 	a := externalAnnotations{cfg.DNS.AnnotationPrefix + "/", map[string]string{}}
 	if cfg.DNS.TTL > 0 {
@@ -85,7 +85,7 @@ func external(cfg *config.ProviderConfig) externalAnnotations {
 
 func (a externalAnnotations) set(name, value string) { a.entries[a.prefix+name] = value }
 
-// targetText lists a target's values; external-dns makes A, AAAA and CNAME records of them.
+// targetText lists a target's values. external-dns creates A, AAAA and CNAME records from them.
 func targetText(t dns.Target) string {
 	var values []string
 	for _, r := range t.Records("", 0) {

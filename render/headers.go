@@ -12,24 +12,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// The limits of the Gateway API (HTTPHeaderFilter), which are below OpenShift's.
+// The limits of the Gateway API's HTTPHeaderFilter, which are lower than OpenShift's.
 const (
 	maxHeaderRules = 16
 	maxHeaderValue = 4096
 )
 
-// nginxHeaders are those that NGINX Gateway Fabric writes itself; a route that changes one is not accepted.
+// nginxHeaders are the headers that NGINX Gateway Fabric sets itself. It does not accept a route that changes one of
+// them.
 var nginxHeaders = []string{"host", "connection", "upgrade"}
 
-// headerFilter is the Gateway API's form of header rules, nil where there are none.
+// headerFilter converts header rules to the Gateway API; nil if there are none.
 func (l *leased) headerFilter(r route, rules []lease.HeaderRule) *gwac.HTTPHeaderFilterApplyConfiguration {
 	if len(rules) == 0 {
 		return nil
 	}
 	filter := gwac.HTTPHeaderFilter()
 	for _, rule := range rules {
-		if l.cfg.Gateway.Implementation != config.GatewayStandard && (len(validation.IsHTTPHeaderName(rule.Name)) > 0 || slices.Contains(nginxHeaders, strings.ToLower(rule.Name))) {
-			l.refuse(r, rule.At, "the header %q cannot be changed by NGINX Gateway Fabric: it takes names of letters, digits and \"-\", and not %s", rule.Name, strings.Join(nginxHeaders, ", "))
+		unsupported := len(validation.IsHTTPHeaderName(rule.Name)) > 0 || slices.Contains(nginxHeaders, strings.ToLower(rule.Name))
+		if l.cfg.Gateway.Implementation != config.GatewayStandard && unsupported {
+			l.refuse(r, rule.At, "the header %q cannot be changed by NGINX Gateway Fabric: it takes names of letters, digits and "+
+				"\"-\", and not %s", rule.Name, strings.Join(nginxHeaders, ", "))
 		}
 		if rule.Delete {
 			filter.WithRemove(rule.Name)
@@ -43,8 +46,8 @@ func (l *leased) headerFilter(r route, rules []lease.HeaderRule) *gwac.HTTPHeade
 	return filter
 }
 
-// headerValue is the text that OpenShift's form of a value stands for: HAProxy's log format, in
-// which a percent sign begins an expression and two are one.
+// headerValue converts a value from HAProxy's log format, in which a percent sign starts an expression and two are a
+// literal one.
 func (l *leased) headerValue(r route, rule lease.HeaderRule) string {
 	value := strings.ReplaceAll(rule.Value, "%%", "")
 	if strings.ContainsRune(value, '%') {
@@ -52,7 +55,8 @@ func (l *leased) headerValue(r route, rule lease.HeaderRule) string {
 	}
 	value = strings.ReplaceAll(rule.Value, "%%", "%")
 	if len(value) > maxHeaderValue {
-		l.refuse(r, rule.At, "the value of header %q has %d characters; in an HTTPRoute at most %d are allowed", rule.Name, len(value), maxHeaderValue)
+		l.refuse(r, rule.At, "the value of header %q has %d characters; in an HTTPRoute at most %d are allowed", rule.Name, len(value),
+			maxHeaderValue)
 	}
 	if l.cfg.Gateway.Implementation != config.GatewayStandard && strings.ContainsAny(value, `"$\`) {
 		l.refuse(r, rule.At, "the value of header %q has one of \" $ \\, which NGINX Gateway Fabric does not take", rule.Name)

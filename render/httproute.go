@@ -9,12 +9,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// appendHTTPRoute appends the objects that route a path of a host through a Gateway. Plain ones
-// are as Akash's provider makes them in gateway mode (provider: cluster/kube/gateway).
+// appendHTTPRoute appends the objects that route a path of a host through a Gateway. Without further settings they
+// equal those of Akash's provider in gateway mode (provider: cluster/kube/gateway).
 func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	listeners := l.listeners(r)
 	if r.wildcard() {
-		l.warn(r, r.at, "a Gateway takes %s for every name below, such as a.b%s; an Ingress and an OpenShift Route take it for one label only",
+		l.warn(r, r.at,
+			"a Gateway takes %s for every name below, such as a.b%s; an Ingress and an OpenShift Route take it for one label only",
 			r.host, r.host[1:])
 	}
 	if r.passthrough() {
@@ -33,25 +34,19 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 		l.akashOptions(annotations, r)
 	}
 	objects = l.appendBackendTLS(objects, r)
-	name := r.name()
-	objects = append(objects, Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
-		WithLabels(l.routeLabels(r, r.known())).
-		WithAnnotations(annotations).
-		WithSpec(gwac.HTTPRouteSpec().
-			WithParentRefs(l.parents(listeners)...).
-			WithHostnames(gwv1.Hostname(r.host)).
-			WithRules(rule))})
+	objects = append(objects, l.httpRoute(r, r.name(), l.routeLabels(r, r.known()), annotations, listeners, rule))
 	return append(l.appendRedirect(objects, r), after...)
 }
 
-// listeners are the Gateway's listeners to which the route attaches by name; none stand for all
-// that accept the host, as with Akash.
+// listeners returns the Gateway's listeners that the route attaches to by name. nil attaches it to all listeners that
+// accept the host, as in Akash.
 func (l *leased) listeners(r route) []string {
 	tls := r.tls()
 	if tls == nil {
 		return nil
 	}
-	const belongs = "on a Gateway the certificate belongs to the listener, which the provider's administrator configures: leave it out"
+	const belongs = "on a Gateway the certificate belongs to the listener, " +
+		"which the provider's administrator configures: leave it out"
 	if tls.SecretName != "" {
 		l.refuse(r, r.routing.At.TLS, "%s (secretName %q)", belongs, tls.SecretName)
 	}
@@ -67,7 +62,7 @@ func (l *leased) listeners(r route) []string {
 	return nil
 }
 
-// configured are the listeners of one use, which the configuration must name.
+// configured returns the listeners for a purpose, and refuses the route if none are configured.
 func (l *leased) configured(r route, names []string, key, use string) []string {
 	if len(names) == 0 {
 		l.refuse(r, r.routing.At.TLS, "the provider's configuration names no listener that %s (%s)", use, key)
@@ -75,7 +70,7 @@ func (l *leased) configured(r route, names []string, key, use string) []string {
 	return names
 }
 
-// parents are the references to the Gateway: one for each listener, or one for all.
+// parents returns the references to the Gateway: one per listener, or one without a listener.
 func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfiguration {
 	parent := func() *gwac.ParentReferenceApplyConfiguration {
 		return gwac.ParentReference().
@@ -94,7 +89,7 @@ func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfigu
 	return parents
 }
 
-// httpRule is the one rule of the route, with what every implementation of the Gateway API knows.
+// httpRule returns the route's only rule, with the fields that all implementations of the Gateway API support.
 func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r))
 	for _, ref := range r.backendRefs() {
@@ -116,9 +111,9 @@ func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	return rule
 }
 
-// backendRefs are the services of the route as the API server keeps them, with the defaults that it fills
-// in. The list of rules is atomic: an apply that leaves a default out differs from what is stored, and
-// conflicts with everybody else who has applied the same bytes.
+// backendRefs returns the services of the route, with the defaults that the API server adds. The list of rules is
+// atomic: an apply without these defaults would differ from the stored object, and conflict with every other manager
+// that has applied the same bytes.
 func (r route) backendRefs() []*gwac.BackendRefApplyConfiguration {
 	var refs []*gwac.BackendRefApplyConfiguration
 	for _, b := range r.backends() {
@@ -138,7 +133,7 @@ func pathMatch(r route) *gwac.HTTPRouteMatchApplyConfiguration {
 		WithValue(r.path))
 }
 
-// whyNotSticky is why the implementation keeps no client on one backend.
+// whyNotSticky returns the reason why the implementation has no sticky sessions.
 func (l *leased) whyNotSticky() string {
 	if l.cfg.Gateway.Implementation == config.GatewayStandard {
 		return "sticky sessions (sessionPersistence) are not in the Gateway API's standard channel: use the target ingress or route"
@@ -146,7 +141,7 @@ func (l *leased) whyNotSticky() string {
 	return "NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus: use the target ingress or route"
 }
 
-// appendRedirect appends the HTTPRoute that sends requests without TLS to the same place with it.
+// appendRedirect appends the HTTPRoute that redirects requests without TLS to the same URL with TLS.
 func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	if r.tls() == nil || r.tls().Insecure != lease.InsecureRedirect {
 		return objects
@@ -156,16 +151,22 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
 		WithType(gwv1.HTTPRouteFilterRequestRedirect).
 		WithRequestRedirect(gwac.HTTPRequestRedirectFilter().WithScheme("https").WithStatusCode(301)))
-	return append(objects, Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
-		WithLabels(l.routeLabels(r, false)).
-		WithAnnotations(l.annotations()).
+	return append(objects, l.httpRoute(r, name, l.routeLabels(r, false), l.annotations(), listeners, rule))
+}
+
+// httpRoute renders an HTTPRoute of the route's host with one rule.
+func (l *leased) httpRoute(r route, name string, labels, annotations map[string]string, listeners []string,
+	rule *gwac.HTTPRouteRuleApplyConfiguration) Object {
+	return Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+		WithLabels(labels).
+		WithAnnotations(annotations).
 		WithSpec(gwac.HTTPRouteSpec().
 			WithParentRefs(l.parents(listeners)...).
 			WithHostnames(gwv1.Hostname(r.host)).
-			WithRules(rule))})
+			WithRules(rule))}
 }
 
-// tlsRoute hands the TLS of a host on to the backend.
+// tlsRoute renders the TLSRoute that forwards a host's TLS to the backend.
 func (l *leased) tlsRoute(r route, listeners []string) Object {
 	l.refuseAnnotations(r)
 	rule := gwac.TLSRouteRule()

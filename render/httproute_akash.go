@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// akashOptions are the HTTP options as Akash's gateway provider writes them. NGINX Gateway Fabric
-// does not read them.
+// akashOptions writes the HTTP options as Akash's gateway provider does. NGINX Gateway Fabric ignores them.
 func (l *leased) akashOptions(a map[string]string, r route) {
 	const prefix = gatewayPrefix
 	if size := l.cfg.Gateway.ProxyBufferSize; size != "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// The specs of the kinds that NGINX Gateway Fabric reads (gateway.nginx.org/v1alpha1), as far as
-// they are written here.
+// The specs of NGINX Gateway Fabric's kinds (gateway.nginx.org/v1alpha1), with the fields that are rendered.
 type (
 	policyTarget struct {
 		Group string `json:"group"`
@@ -48,17 +47,16 @@ type (
 	}
 )
 
-// nginxSize is a size as the policies take it.
+// nginxSize matches sizes that the policies accept.
 var nginxSize = regexp.MustCompile(`^\d{1,4}(k|m|g)?$`)
 
-// nginxFabric writes the HTTP options as policies and a filter of the route. It appends the filter
-// to the objects, because the route fails while it is missing, and returns the policies, which
-// follow the route. Defaults of Akash's are nginx's own, but for the number of tries; they are not
-// written, and what the administrator says for the whole Gateway holds.
+// nginxFabric renders the HTTP options as policies and a filter of the route. The filter goes before the route, which
+// is invalid without it; the returned policies go after it. Akash's defaults, except for the number of tries, equal
+// nginx's. Defaults are not written, so the administrator's settings for the whole Gateway remain effective.
 func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRuleApplyConfiguration) (before, after []Object) {
-	m := meta{Annotations: l.annotations(), Labels: l.labelsBeside(), Name: r.name(), Namespace: l.namespace}
+	m := Meta{Annotations: l.annotations(), Labels: l.ownLabels(), Name: r.name(), Namespace: l.namespace}
 	if directives := nginxDirectives(r.expose.HTTP); len(directives) > 0 {
-		objects = append(objects, newCustom(kinds.SnippetsFilter, m, snippetsFilterSpec{Snippets: []snippet{
+		objects = append(objects, NewCustom(kinds.SnippetsFilter, m, snippetsFilterSpec{Snippets: []snippet{
 			{Context: "http.server.location", Value: strings.Join(directives, "\n")},
 		}}))
 		rule.WithFilters(gwac.HTTPRouteFilter().
@@ -70,7 +68,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 	}
 	target := policyTarget{Group: kinds.HTTPRoute.Group, Kind: kinds.HTTPRoute.Kind, Name: m.Name}
 	if size := r.expose.HTTP.MaxBodySize; size != 0 {
-		after = append(after, newCustom(kinds.ClientSettingsPolicy, m, clientSettingsSpec{
+		after = append(after, NewCustom(kinds.ClientSettingsPolicy, m, clientSettingsSpec{
 			Body: clientBody{MaxSize: roundedSize(size)}, TargetRef: target,
 		}))
 	}
@@ -81,7 +79,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 		}
 		// The size of all buffers together must leave room for two of these (nginx:
 		// proxy_busy_buffers_size), which nginx's default number of smaller ones does not.
-		after = append(after, newCustom(kinds.ProxySettingsPolicy, m, proxySettingsSpec{
+		after = append(after, NewCustom(kinds.ProxySettingsPolicy, m, proxySettingsSpec{
 			Buffering:  proxyBuffering{BufferSize: size, Buffers: proxyBuffers{Number: 8, Size: size}},
 			TargetRefs: []policyTarget{target},
 		}))
@@ -89,7 +87,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 	return objects, after
 }
 
-// nginxDirectives are the options for which there is no policy.
+// nginxDirectives returns the options for which there is no policy, as directives of nginx.
 func nginxDirectives(o lease.HTTPOptions) []string {
 	var all []string
 	add := func(directive, value string) { all = append(all, directive+" "+value+";") }
@@ -111,8 +109,7 @@ func nginxDirectives(o lease.HTTPOptions) []string {
 	return all
 }
 
-// roundedSize is a number of bytes in the four digits that a policy has for it, rounded up where
-// they do not do.
+// roundedSize formats a number of bytes with at most four digits, as a policy requires, and rounds up if necessary.
 func roundedSize(bytes uint32) string {
 	size, unit := uint64(bytes), 0
 	for size > 9999 {

@@ -8,13 +8,13 @@ import (
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 )
 
-// standardRule writes the HTTP options for which the Gateway API's standard channel has a field,
-// and refuses the others.
+// standardRule writes the HTTP options that the Gateway API's standard channel supports, and refuses the others.
 func (l *leased) standardRule(r route, rule *gwac.HTTPRouteRuleApplyConfiguration) {
 	for _, option := range r.given() {
 		switch option.name {
 		case "readTimeout":
-			l.warn(r, option.at, "the Gateway API limits the whole answer of a backend, not one read of it: longer downloads end after %s", r.http.ReadTimeout)
+			l.warn(r, option.at,
+				"the Gateway API limits the whole answer of a backend, not one read of it: longer downloads end after %s", r.http.ReadTimeout)
 			rule.WithTimeouts(gwac.HTTPRouteTimeouts().WithBackendRequest(gwv1.Duration(duration(r.http.ReadTimeout))))
 		case "nextTries", "nextTimeout", "nextCases":
 			l.refuse(r, option.at, "retries are not in the Gateway API's standard channel: no %s", option.name)
@@ -24,8 +24,7 @@ func (l *leased) standardRule(r route, rule *gwac.HTTPRouteRuleApplyConfiguratio
 	}
 }
 
-// duration is a time in the units that nginx and the Gateway API share: whole seconds where it
-// is, or milliseconds.
+// duration formats a duration in a unit that nginx and the Gateway API share: whole seconds or milliseconds.
 func duration(d time.Duration) string {
 	if d%time.Second == 0 {
 		return strconv.FormatInt(int64(d/time.Second), 10) + "s"

@@ -15,9 +15,8 @@ import (
 // nginxPrefix is the prefix of ingress-nginx's annotations.
 const nginxPrefix = "nginx.ingress.kubernetes.io/"
 
-// ingress routes a host as Akash's provider does in ingress mode (provider:
-// cluster/kube/client_ingress.go). Its hostname operator stops at an Ingress with more than one
-// rule or path.
+// ingress routes a path of a host as Akash's provider does in ingress mode (provider: cluster/kube/client_ingress.go).
+// Akash's hostname operator stops at an Ingress with more than one rule or path.
 func (l *leased) ingress(r route) Object {
 	backend := netac.IngressBackend().WithService(netac.IngressServiceBackend().
 		WithName(r.service).
@@ -43,7 +42,7 @@ func (l *leased) ingress(r route) Object {
 	return Object{Kind: kinds.Ingress, Namespace: l.namespace, Name: name, Config: config}
 }
 
-// ingressAnnotations are the HTTP options for ingress-nginx. All are always there.
+// ingressAnnotations returns the HTTP options for ingress-nginx. It always includes all of them.
 func (l *leased) ingressAnnotations(o lease.HTTPOptions) map[string]string {
 	a := l.annotations()
 	a[nginxPrefix+"proxy-body-size"] = strconv.FormatUint(uint64(o.MaxBodySize), 10)
@@ -55,8 +54,7 @@ func (l *leased) ingressAnnotations(o lease.HTTPOptions) map[string]string {
 	return a
 }
 
-// ingressRouting writes what ingress-nginx and cert-manager know by annotations, and refuses the
-// rest.
+// ingressRouting writes the settings that ingress-nginx and cert-manager read from annotations, and refuses the others.
 func (l *leased) ingressRouting(r route, a map[string]string, spec *netac.IngressSpecApplyConfiguration) {
 	at := r.routing.At
 	if len(r.routing.Backends) > 0 {
@@ -80,8 +78,8 @@ func (l *leased) ingressRouting(r route, a map[string]string, spec *netac.Ingres
 	}
 }
 
-// ingressTLS writes the termination. nginx passes TLS on by the host alone and leaves requests
-// without TLS to the rule.
+// ingressTLS writes the TLS settings. With passthrough, nginx selects the backend by the host alone, and the rule
+// applies only to requests without TLS.
 func (l *leased) ingressTLS(r route, a map[string]string, spec *netac.IngressSpecApplyConfiguration) {
 	switch r.routing.TLS.Insecure {
 	case lease.InsecureNone:
@@ -112,9 +110,9 @@ func (l *leased) ingressTLS(r route, a map[string]string, spec *netac.IngressSpe
 	spec.WithTLS(tls)
 }
 
-// ingressSecret is the Secret with the host's certificate, or empty for nginx's default one. Where
-// an issuer is named, cert-manager makes the Secret: it knows issuers that are not its own by
-// kind and group only (cert-manager: pkg/controller/certificate-shim).
+// ingressSecret returns the Secret with the host's certificate, or "" for nginx's default certificate. If an issuer is
+// set, cert-manager creates the Secret; it finds external issuers only by kind and group (cert-manager:
+// pkg/controller/certificate-shim).
 func (l *leased) ingressSecret(r route, a map[string]string) string {
 	const prefix = "cert-manager.io/"
 	tls := r.routing.TLS
@@ -138,23 +136,20 @@ func (l *leased) ingressSecret(r route, a map[string]string) string {
 		return r.name()
 	}
 	if l.issued[tls.SecretName] {
-		l.refuse(r, r.routing.At.TLS, "cert-manager writes one certificate for each Ingress, but several hosts or paths share the Secret %q: "+
-			"leave its name out, and each gets a Secret of its own", tls.SecretName)
-	}
-	if l.issued == nil {
-		l.issued = map[string]bool{}
+		l.refuse(r, r.routing.At.TLS,
+			"cert-manager writes one certificate for each Ingress, but several hosts or paths share the Secret %q: "+
+				"leave its name out, and each gets a Secret of its own", tls.SecretName)
 	}
 	l.issued[tls.SecretName] = true
 	return tls.SecretName
 }
 
-// seconds are whole seconds, rounded up: nginx knows no smaller unit here, and 0 would mean
-// something else.
+// seconds returns whole seconds, rounded up: nginx has no smaller unit here, and 0 has another meaning.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// nextCases is the list in nginx's spelling, in which an HTTP status has a prefix.
+// nextCases returns the list in nginx's spelling, in which an HTTP status has the prefix http_.
 func nextCases(cases []string) string {
 	texts := make([]string, len(cases))
 	for i, c := range cases {

@@ -8,8 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// Kinds are the kinds of object that a definition is rendered to, whatever its addresses: what Lease, Pools
-// and the DNS records have of it.
+// Kinds returns the kinds of objects that Lease, Pools and Records render for a definition, whatever its addresses.
 func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []kinds.Kind {
 	var all []kinds.Kind
 	add := func(these ...kinds.Kind) {

@@ -1,6 +1,5 @@
-// Package render turns a lease definition, the provider's configuration and the leased addresses
-// into Kubernetes objects, and writes objects as YAML, JSON or KYAML. It is pure: the same input
-// gives the same bytes, whatever the cluster and the time.
+// Package render converts a lease definition, the provider's configuration and the leased addresses to Kubernetes
+// objects. It is pure: the same input gives the same bytes, whatever the cluster and the time.
 package render
 
 import (
@@ -13,16 +12,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// Addresses are the leased addresses by the name of the IP endpoint, at most one per family.
+// Addresses maps IP endpoints to their leased addresses, at most one per family.
 type Addresses map[string][]netip.Addr
 
-// Lease renders a lease: for each host and path, in their order, the ProviderHost where Akash's
-// operators know the route, and the route with the objects that it needs; then for each leased
-// port, in the order of the services, the ProviderLeasedIP and its Service, or two Services where
-// the port has an address of each family.
-// An endpoint that addrs does not have gets the addresses of the definition. The objects share
-// their labels and are not to be changed. The error is of type lease.Problems: what the definition
-// lacks, and what it says of a route that the route's target cannot express.
+// Lease renders a lease. First come the routes, sorted by host and path: each with a ProviderHost if Akash's operators
+// know the route, and with the other objects that it needs. Then come the leased ports, in the order of the services:
+// each with a ProviderLeasedIP and its Service, or two Services if the port has an address of each family. An endpoint
+// without an entry in addrs gets the addresses of the definition. The objects share label maps and must not be changed.
+// The error is of type lease.Problems: missing addresses, and route settings that the target does not support.
 func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) ([]Object, error) {
 	l := newLeased(def, cfg)
 	objects := l.routeObjects()
@@ -45,13 +42,13 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 	return objects, nil
 }
 
-// Warnings are what a user should know of the routes that Lease makes: where a target takes what
-// the definition says for something a little different. Plain definitions have none, save for
-// wildcards and the options of the Gateway API.
+// Warnings returns what users should know about the routes that Lease renders: where a target interprets a setting
+// slightly differently. Only definitions with route settings, wildcards, or options of the Gateway API have warnings.
 func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
 	all, warnings := routes(def, cfg), lease.Warnings(def)
 	warns := func(r route) bool {
-		return r.routing != nil || r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
+		return r.routing != nil || r.target == config.TargetHTTPRoute &&
+			(r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
 	}
 	if !slices.ContainsFunc(all, warns) {
 		return warnings
@@ -77,7 +74,7 @@ func (l *leased) leasedPort(def *lease.Definition, service string, e lease.Expos
 	return append([]Object{l.providerLeasedIP(service, e)}, services...), nil
 }
 
-// leased is what all objects of a lease have in common, and what is found on the way.
+// leased has what the objects of a lease share, and what is collected while rendering.
 type leased struct {
 	def       *lease.Definition
 	id        lease.ID
@@ -85,11 +82,11 @@ type leased struct {
 	namespace string
 	labels    map[string]string
 	hash      string
-	// beside are the labels of routes that Akash's operators do not know; made when needed.
-	beside map[string]string
-	// backends says how the Gateway is to reach each Service; nil where no route asks for TLS.
+	// internalLabels are the labels of routes that Akash's operators do not know; created on first use.
+	internalLabels map[string]string
+	// backends is how the Gateway connects to each Service; nil if no route re-encrypts.
 	backends map[string]backendTLS
-	// issued are the Secrets of the definition into which cert-manager writes for some Ingress.
+	// issued are the Secrets that cert-manager writes for an Ingress of the definition.
 	issued   map[string]bool
 	problems lease.Problems
 }
@@ -100,12 +97,13 @@ func newLeased(def *lease.Definition, cfg *config.ProviderConfig) *leased {
 		namespace: def.Lease.Namespace(),
 		labels:    def.Lease.Labels(),
 		hash:      def.Hash,
+		issued:    map[string]bool{},
 	}
 }
 
-// addressesFor lists the addresses that the expose's Services ask for, IPv4 first; none in pool
-// mode.
-func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, e lease.Expose) ([]netip.Addr, *lease.Problem) {
+// addressesFor returns the addresses that the expose's Services request, IPv4 first; none in pool mode.
+func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, e lease.Expose) ([]netip.Addr,
+	*lease.Problem) {
 	if cfg.IP.Mode == config.ModePool {
 		return nil, nil
 	}

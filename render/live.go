@@ -15,31 +15,31 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// Live is a route of the cluster in the words of a lease definition: one path of one host.
+// Live is a route of the cluster, one path of one host, expressed as fields of a lease definition.
 type Live struct {
 	// Route is the object as it was read.
 	Route *unstructured.Unstructured
 	Lease lease.ID
-	// Hash is that of the definition it was rendered from; empty where this program did not.
+	// Hash is the hash of the definition that the route was rendered from; empty if this program did not render it.
 	Hash string
 	Host string
-	// Service is the route's own service; Expose its port, with no more than what the route says.
-	// Expose.Port, the container's port, is 0 where nobody says it.
+	// Service is the route's own service. Expose is its port, with the settings of the route. Expose.Port, the
+	// container's port, is 0 if it is unknown.
 	Service string
 	Expose  lease.Expose
-	// Beside are the objects that say more of this route, and that go with it.
+	// Beside are the other objects of this route, which are deleted together with it.
 	Beside []Ref
-	// Lost are the annotations and fields for which a definition has no word, with the reason.
+	// Lost are the annotations and fields that a definition cannot express.
 	Lost []Loss
-	// nginx are the annotations of an Ingress as they are.
+	// nginx are the annotations of an Ingress, unchanged.
 	nginx map[string]string
 }
 
-// Loss is something of a route that its new form will not have.
+// Loss is a setting of a route that its new form does not have.
 type Loss struct {
-	// What is the annotation, the field, or the word of the definition.
+	// What is an annotation, a field of the object, or a field of the definition.
 	What string
-	// Why is empty where there simply is no word for it.
+	// Why is the reason; empty if a definition simply has no field for it.
 	Why string
 }
 
@@ -50,27 +50,27 @@ func (l Loss) String() string {
 	return l.What + ": " + l.Why
 }
 
-// Ref names an object in the namespace of its lease.
+// Ref refers to an object in the namespace of its lease.
 type Ref struct {
 	Kind kinds.Kind
 	Name string
 }
 
-// Surroundings are what else has to be known to read a route back.
+// Surroundings are the other objects that are needed to read a route.
 type Surroundings struct {
-	// Find is the object of that kind and name that this program wrote for the lease, or nil.
+	// Find returns the object that this program wrote for the lease, or nil.
 	Find func(kind kinds.Kind, name string) *unstructured.Unstructured
-	// Ports are the ports of the lease's Services by name. What is not there is not known.
+	// Ports maps the lease's Services to their ports. A missing Service is unknown.
 	Ports map[string][]ServicePort
 }
 
-// ServicePort is a port of a Service, and the port of the containers behind it.
+// ServicePort is a port of a Service and the container port behind it.
 type ServicePort struct {
 	Name            string
 	Port, Container uint16
 }
 
-// container is the port of the containers behind a Service's port, or 0.
+// container returns the container port behind a Service's port, or 0.
 func (s Surroundings) container(service string, port uint16) uint16 {
 	for _, p := range s.Ports[service] {
 		if p.Port == port {
@@ -80,8 +80,7 @@ func (s Surroundings) container(service string, port uint16) uint16 {
 	return 0
 }
 
-// reader reads one route. Each annotation and label that is understood is taken out of its map; what
-// is left in the end is lost.
+// reader reads one route. It removes every annotation that it understands; the remaining ones are lost.
 type reader struct {
 	*Live
 	Surroundings
@@ -89,9 +88,8 @@ type reader struct {
 	annotations map[string]string
 }
 
-// ReadRoute reads a route back into the words of a definition. It may be this program's or one of
-// Akash's provider. The error says why the route is none that a definition could mean: nothing that
-// decides which requests reach the backend is left out.
+// ReadRoute reads a route of this program or of Akash's provider as fields of a definition. It returns an error if a
+// definition cannot express which requests reach the backend.
 func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surroundings) (*Live, error) {
 	id, labelled := lease.IDFromLabels(o.GetLabels())
 	if !labelled {
@@ -105,7 +103,7 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 		Surroundings: s, cfg: cfg, annotations: map[string]string{},
 	}
 	for k, v := range o.GetAnnotations() {
-		if !working(k) && !said(k, v, cfg) {
+		if !maintained(k) && !fromConfig(k, v, cfg) {
 			r.annotations[k] = v
 		}
 	}
@@ -129,12 +127,12 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 	}
 	r.Expose.Hosts = []lease.Host{{Name: r.Host}}
 	r.Expose.HTTP = r.Expose.HTTP.WithoutDefaults()
-	r.Expose.Routing = worded(r.Expose.Routing)
-	return r.Live, r.named()
+	r.Expose.Routing = r.Expose.Routing.OrNil()
+	return r.Live, r.checkName()
 }
 
-// named refuses a route under a name that its new form would not have: there would be two.
-func (r *reader) named() error {
+// checkName returns an error if the new form would have another name, because then both routes would exist.
+func (r *reader) checkName() error {
 	if err := lease.CheckRoute(r.Host, r.Expose.RoutePath()); err != nil {
 		return err
 	}
@@ -144,9 +142,8 @@ func (r *reader) named() error {
 	return nil
 }
 
-// working is true for annotations with which other programs do their work, and for those that every
-// form of the route has.
-func working(key string) bool {
+// maintained reports whether another program maintains the annotation, or every form of the route has it.
+func maintained(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	switch domain {
 	case lease.Domain, lease.LabelManaged, "acme.cert-manager.io", "openshift.io":
@@ -158,15 +155,15 @@ func working(key string) bool {
 	}, key)
 }
 
-// said is true for what the provider's configuration has said to external-dns: it says it of the new
-// form too, but for who reads a route that goes.
-func said(key, value string, cfg *config.ProviderConfig) bool {
+// fromConfig reports whether the annotation was written for external-dns because of the provider's configuration. The
+// new form gets it again. It also matches the controller annotation of a route that is about to be deleted.
+func fromConfig(key, value string, cfg *config.ProviderConfig) bool {
 	prefix := cfg.DNS.AnnotationPrefix + "/"
 	return cfg.DNS.Form == config.DNSAnnotations &&
 		(key == prefix+"ttl" || key == prefix+"target" || key == prefix+"controller" && value == lease.FieldManager)
 }
 
-// take is an annotation that is understood from here on.
+// take returns an annotation and removes it from those that are lost.
 func (r *reader) take(key string) string {
 	value := r.annotations[key]
 	delete(r.annotations, key)
@@ -177,7 +174,7 @@ func (r *reader) lose(what, format string, args ...any) {
 	r.Lost = append(r.Lost, Loss{What: what, Why: fmt.Sprintf(format, args...)})
 }
 
-// labels are those of the definition: all but Akash's, Kubernetes' and ours.
+// labels reads the labels of the definition: all except those of Akash, Kubernetes and this program.
 func (r *reader) labels() {
 	for _, k := range slices.Sorted(maps.Keys(r.Route.GetLabels())) {
 		domain, _, _ := strings.Cut(k, "/")
@@ -194,7 +191,7 @@ func (r *reader) labels() {
 	}
 }
 
-// tls is the TLS of the route, made when it is first spoken of.
+// tls returns the TLS settings of the route, and creates them on first use.
 func (r *reader) tls() *lease.TLS {
 	if r.Expose.Routing.TLS == nil {
 		r.Expose.Routing.TLS = &lease.TLS{}
@@ -202,13 +199,13 @@ func (r *reader) tls() *lease.TLS {
 	return r.Expose.Routing.TLS
 }
 
-// leads sets the service and its port, with the container's where it is known.
-func (r *reader) leads(service string, port uint16) {
+// setService sets the service and its port, with the container's port if it is known.
+func (r *reader) setService(service string, port uint16) {
 	r.Service = service
 	r.Expose.As, r.Expose.Port = port, r.container(service, port)
 }
 
-// beside is an object that goes with the route, or nil where there is none of this lease.
+// beside returns another object of the route, or nil if this lease has no such object.
 func (r *reader) beside(kind kinds.Kind, name string) *unstructured.Unstructured {
 	if r.Find == nil {
 		return nil
@@ -224,7 +221,7 @@ func (r *reader) beside(kind kinds.Kind, name string) *unstructured.Unstructured
 	return o
 }
 
-// as reads an object into the struct of its kind.
+// as converts an object to the type of its kind.
 func as[T any](o *unstructured.Unstructured) (*T, error) {
 	out := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out); err != nil {
@@ -233,29 +230,15 @@ func as[T any](o *unstructured.Unstructured) (*T, error) {
 	return out, nil
 }
 
-// worded is nil for a routing that says nothing.
-func worded(r *lease.Routing) *lease.Routing {
-	if r.TLS == nil && r.Weight == nil && len(r.Backends) == 0 && r.Sticky == nil && len(r.RequestHeaders)+len(r.ResponseHeaders) == 0 &&
-		len(r.Annotations) == 0 && len(r.Labels) == 0 {
-		return nil
-	}
-	return r
-}
-
-// shares sets the services that share the traffic. One alone has all of it, whatever its weight.
+// shares sets the services that share the traffic. A single service gets all of it, whatever its weight.
 func (r *reader) shares(all []lease.Backend) error {
-	for _, b := range all {
-		if b.Weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", b.Service, b.Weight)
-		}
-	}
 	if len(all) > 4 {
 		return fmt.Errorf("%d services share its traffic; at most 4 are supported", len(all))
 	}
 	if len(all) == 1 && all[0].Weight == 0 {
 		return fmt.Errorf("its only service has the weight 0: it serves nothing")
 	}
-	r.leads(all[0].Service, all[0].Port)
+	r.setService(all[0].Service, all[0].Port)
 	if len(all) == 1 {
 		return nil
 	}
@@ -264,7 +247,19 @@ func (r *reader) shares(all []lease.Backend) error {
 	return nil
 }
 
-// route is the live route as it is to be rendered for a target.
+// readWeight reads the weight of a service, or returns the default if it has none.
+func readWeight(service string, weight *int32, defaultWeight int32) (uint16, error) {
+	w := defaultWeight
+	if weight != nil {
+		w = *weight
+	}
+	if w < 0 || w > 256 {
+		return 0, fmt.Errorf("service %q has the weight %d; at most 256 is supported", service, w)
+	}
+	return uint16(w), nil
+}
+
+// route returns the live route for rendering with the target.
 func (l *Live) route(target string) route {
 	e := l.Expose
 	return route{

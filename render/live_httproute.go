@@ -11,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// httpRoute reads an HTTPRoute with one host, one rule and one path, and the objects that say more of
-// it: its redirect, and what NGINX Gateway Fabric reads.
+// httpRoute reads an HTTPRoute with one host, one rule and one path, and its other objects: the redirect and those of
+// NGINX Gateway Fabric.
 func (r *reader) httpRoute() error {
 	o, err := as[gwv1.HTTPRoute](r.Route)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *reader) httpRoute() error {
 	}
 	r.readNGINX(gatewayPrefix, "client-max-body-size")
 	if r.annotations[gatewayPrefix+"proxy-buffer-size"] == r.cfg.Gateway.ProxyBufferSize {
-		r.take(gatewayPrefix + "proxy-buffer-size") // the configuration's
+		r.take(gatewayPrefix + "proxy-buffer-size") // set by the configuration
 	}
 	r.policies()
 	if err := r.endsTLS(o.Spec.ParentRefs); err != nil {
@@ -91,14 +91,11 @@ func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
 			b.Namespace != nil && string(*b.Namespace) != r.Route.GetNamespace() {
 			return fmt.Errorf("it leads to something else than a port of a Service of the lease")
 		}
-		weight := int32(1)
-		if b.Weight != nil {
-			weight = *b.Weight
+		weight, err := readWeight(string(b.Name), b.Weight, 1)
+		if err != nil {
+			return err
 		}
-		if weight < 0 || weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", b.Name, weight)
-		}
-		all = append(all, lease.Backend{Service: string(b.Name), Port: uint16(*b.Port), Weight: uint16(weight)})
+		all = append(all, lease.Backend{Service: string(b.Name), Port: uint16(*b.Port), Weight: weight})
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("it leads to no Service")
@@ -106,34 +103,34 @@ func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
 	return r.shares(all)
 }
 
-// filters reads the header rules and the filter of NGINX Gateway Fabric that this program writes.
-func (r *reader) filters(filters []gwv1.HTTPRouteFilter) error {
+// filters reads the header rules, and the filter of NGINX Gateway Fabric that this program writes.
+func (r *reader) filters(filters []gwv1.HTTPRouteFilter) (err error) {
 	routing := r.Expose.Routing
 	for _, f := range filters {
 		switch {
 		case f.RequestHeaderModifier != nil && routing.RequestHeaders == nil:
-			routing.RequestHeaders = headerRules(f.RequestHeaderModifier)
-			if len(f.RequestHeaderModifier.Add) > 0 {
-				return fmt.Errorf("it adds headers; only setting and deleting them is supported")
-			}
+			routing.RequestHeaders, err = headerRules(f.RequestHeaderModifier)
 		case f.ResponseHeaderModifier != nil && routing.ResponseHeaders == nil:
-			routing.ResponseHeaders = headerRules(f.ResponseHeaderModifier)
-			if len(f.ResponseHeaderModifier.Add) > 0 {
-				return fmt.Errorf("it adds headers; only setting and deleting them is supported")
-			}
-		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == kinds.SnippetsFilter.Kind && string(f.ExtensionRef.Name) == r.Route.GetName():
-			if err := r.snippets(); err != nil {
-				return err
-			}
+			routing.ResponseHeaders, err = headerRules(f.ResponseHeaderModifier)
+		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == kinds.SnippetsFilter.Kind &&
+			string(f.ExtensionRef.Name) == r.Route.GetName():
+			err = r.snippets()
 		default:
 			return fmt.Errorf("it has a filter of type %s, which a lease definition cannot express", f.Type)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// headerRules are in the form of OpenShift's router, where a percent sign is written twice.
-func headerRules(f *gwv1.HTTPHeaderFilter) []lease.HeaderRule {
+// headerRules converts header rules to the form of OpenShift's router, in which a literal percent sign is written
+// twice.
+func headerRules(f *gwv1.HTTPHeaderFilter) ([]lease.HeaderRule, error) {
+	if len(f.Add) > 0 {
+		return nil, fmt.Errorf("it adds headers; only setting and deleting them is supported")
+	}
 	rules := []lease.HeaderRule{}
 	for _, h := range f.Set {
 		rules = append(rules, lease.HeaderRule{Name: string(h.Name), Value: strings.ReplaceAll(h.Value, "%", "%%")})
@@ -141,10 +138,10 @@ func headerRules(f *gwv1.HTTPHeaderFilter) []lease.HeaderRule {
 	for _, name := range f.Remove {
 		rules = append(rules, lease.HeaderRule{Name: name, Delete: true})
 	}
-	return rules
+	return rules, nil
 }
 
-// snippets reads the SnippetsFilter as nginxDirectives writes it.
+// snippets reads the SnippetsFilter in the form that nginxDirectives writes.
 func (r *reader) snippets() error {
 	o := r.beside(kinds.SnippetsFilter, r.Route.GetName())
 	if o == nil {
@@ -163,7 +160,7 @@ func (r *reader) snippets() error {
 	return nil
 }
 
-// policies reads what stands in policies of NGINX Gateway Fabric.
+// policies reads the policies of NGINX Gateway Fabric.
 func (r *reader) policies() {
 	name := r.Route.GetName()
 	if o := r.beside(kinds.ClientSettingsPolicy, name); o != nil {
@@ -172,10 +169,10 @@ func (r *reader) policies() {
 			r.lose("clientsettingspolicy "+name, "")
 		}
 	}
-	r.beside(kinds.ProxySettingsPolicy, name) // the configuration's
+	r.beside(kinds.ProxySettingsPolicy, name) // set by the configuration
 }
 
-// endsTLS learns from the listeners to which the route attaches by name how TLS ends.
+// endsTLS derives the TLS settings from the listeners that the route attaches to by name.
 func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 	var named []string
 	for _, p := range parents {
@@ -189,7 +186,8 @@ func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 	}
 	for _, name := range named {
 		if !slices.Contains(r.cfg.Gateway.Listeners.HTTPS, name) {
-			return fmt.Errorf("it attaches to the listener %q, which is not among gateway.listeners.https of the provider's configuration", name)
+			return fmt.Errorf("it attaches to the listener %q, which is not among gateway.listeners.https of the provider's "+
+				"configuration", name)
 		}
 	}
 	tls := r.tls()
@@ -200,7 +198,7 @@ func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 	return nil
 }
 
-// backendTLS reads the policy by which a Gateway speaks TLS to the route's service.
+// backendTLS reads the policy for TLS between the Gateway and the route's service.
 func (r *reader) backendTLS() error {
 	o := r.beside(kinds.BackendTLSPolicy, r.Service)
 	if o == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// ingress reads an Ingress with one rule and one path, as this program and Akash's provider write
-// them.
+// ingress reads an Ingress with one rule and one path, the form that this program and Akash's provider write.
 func (r *reader) ingress() error {
 	o, err := as[netv1.Ingress](r.Route)
 	if err != nil {
@@ -41,7 +40,7 @@ func (r *reader) ingress() error {
 	if port == 0 {
 		return fmt.Errorf("it leads to port %q of Service %s, which is not there", service.Port.Name, service.Name)
 	}
-	r.leads(service.Name, port)
+	r.setService(service.Name, port)
 	r.nginx = r.Route.GetAnnotations()
 	r.readNGINX(nginxPrefix, "proxy-body-size")
 	r.ingressSticky()
@@ -61,17 +60,17 @@ func (r *reader) ingressSticky() {
 	}
 }
 
-// deciding are ingress-nginx's annotations that let requests in or lead them elsewhere, or may do so: a
-// route without them would be another one.
+// deciding are ingress-nginx's annotations that may decide which requests are accepted or where they go. Without them
+// the route would behave differently, so a route that has one cannot be migrated.
 var deciding = []string{
 	"whitelist-source-range", "allowlist-source-range", "denylist-source-range", "satisfy",
-	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity", "modsecurity-snippet",
-	"configuration-snippet", "server-snippet", "stream-snippet",
+	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity",
+	"modsecurity-snippet", "configuration-snippet", "server-snippet", "stream-snippet",
 	"rewrite-target", "app-root", "use-regex", "server-alias", "upstream-vhost", "default-backend", "canary", "mirror-target",
 	"permanent-redirect", "temporal-redirect", "from-to-www-redirect",
 }
 
-// ingressTLS reads how TLS ends.
+// ingressTLS reads the TLS settings.
 func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	const prefix = nginxPrefix
 	insecure := lease.InsecurePolicy("")
@@ -117,8 +116,8 @@ func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	return nil
 }
 
-// ingressCA reads how the backend's certificate is verified. What is verified otherwise than a
-// definition can say is not weakened in silence.
+// ingressCA reads how the backend's certificate is verified. It returns an error for any verification that a definition
+// cannot express, because dropping it would weaken the route.
 func (r *reader) ingressCA(tls *lease.TLS) error {
 	secret, verify := r.take(nginxPrefix+"proxy-ssl-secret"), r.take(nginxPrefix+"proxy-ssl-verify")
 	name := r.take(nginxPrefix + "proxy-ssl-name")
@@ -128,7 +127,8 @@ func (r *reader) ingressCA(tls *lease.TLS) error {
 	}
 	namespace, ca, _ := strings.Cut(secret, "/")
 	if namespace != r.Lease.Namespace() || ca == "" || verify != "on" {
-		return fmt.Errorf("%sproxy-ssl-secret %s: only a CA in the lease's namespace that is verified is supported", nginxPrefix, secret)
+		return fmt.Errorf("%sproxy-ssl-secret %s: only a CA in the lease's namespace that is verified is supported", nginxPrefix,
+			secret)
 	}
 	if want := r.Service + "." + namespace + ".svc"; name != want {
 		return fmt.Errorf("%sproxy-ssl-name %s: the certificate is verified for %s", nginxPrefix, name, want)
@@ -150,6 +150,6 @@ func (r *reader) ingressIssuer(tls *lease.TLS) {
 		}
 	}
 	if tls.Issuer != nil && tls.SecretName == r.Route.GetName() {
-		tls.SecretName = "" // so it is where the definition names none
+		tls.SecretName = "" // the name of the Secret if the definition names none
 	}
 }

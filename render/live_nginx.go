@@ -12,10 +12,9 @@ import (
 // gatewayPrefix is the prefix of the annotations that Akash's provider writes on HTTPRoutes.
 const gatewayPrefix = "nginx.org/"
 
-// GatewayAnnotations are the HTTP options of an Ingress's annotations as Akash's provider carries
-// them over to an HTTPRoute (provider: migrations/ingress_to_httproute.go): numbers are rounded up, a
-// size and the outcomes stay as they are written, and where nothing readable is said its defaults
-// stand.
+// GatewayAnnotations converts the HTTP options in an Ingress's annotations to annotations of an HTTPRoute, as Akash's
+// provider does (provider: migrations/ingress_to_httproute.go): it rounds numbers up, copies the size and the failure
+// cases unchanged, and uses Akash's defaults for missing and unreadable values.
 func GatewayAnnotations(ingress map[string]string) map[string]string {
 	from := func(key string) string { return ingress[nginxPrefix+key] }
 	number := func(key string, otherwise int64) string {
@@ -39,7 +38,7 @@ func GatewayAnnotations(ingress map[string]string) map[string]string {
 	return a
 }
 
-// wholeNumber is a number rounded up, or the other one where the text is none.
+// wholeNumber reads a number and rounds it up. It returns otherwise if the text is not a number.
 func wholeNumber(text string, otherwise int64) int64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > math.MaxUint32 {
@@ -48,7 +47,7 @@ func wholeNumber(text string, otherwise int64) int64 {
 	return int64(math.Ceil(n))
 }
 
-// readNGINX reads the HTTP options from nginx's annotations, of either prefix.
+// readNGINX reads the HTTP options from nginx's annotations with the prefix. body is the key of the body size.
 func (r *reader) readNGINX(prefix, body string) {
 	o := &r.Expose.HTTP
 	option := func(key string, read func(text string) bool) {
@@ -71,7 +70,7 @@ func (r *reader) readNGINX(prefix, body string) {
 	option("proxy-next-upstream", func(s string) bool { return readCases(s, &o.NextCases) })
 }
 
-// readSeconds reads a time as nginx writes it: seconds without a unit, or with one.
+// readSeconds reads a duration in nginx's format: seconds without a unit, or a number with a unit.
 func readSeconds(text string, into *time.Duration) bool {
 	if n := wholeNumber(text, 0); n > 0 {
 		*into = time.Duration(n) * time.Second
@@ -85,7 +84,7 @@ func readSeconds(text string, into *time.Duration) bool {
 	return true
 }
 
-// readSize reads a size as nginx writes it. Without a limit (0) there is no word for it.
+// readSize reads a size in nginx's format. A definition cannot express 0, which means unlimited.
 func readSize(text string, into *uint32) bool {
 	digits, unit := strings.ToLower(text), uint64(1)
 	for suffix, factor := range map[string]uint64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
@@ -102,8 +101,8 @@ func readSize(text string, into *uint32) bool {
 	return true
 }
 
-// readCases reads the outcomes after which nginx tries another backend. Only those that Akash knows
-// have a word.
+// readCases reads the failures after which nginx tries another backend. A definition can express only those that Akash
+// accepts.
 func readCases(text string, into *[]string) bool {
 	var cases []string
 	for _, c := range strings.Fields(text) {

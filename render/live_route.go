@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
-// openShiftRoute reads a Route of OpenShift.
+// openShiftRoute reads an OpenShift Route.
 func (r *reader) openShiftRoute() error {
 	o, err := as[routev1.Route](r.Route)
 	if err != nil {
@@ -32,13 +32,14 @@ func (r *reader) openShiftRoute() error {
 		return err
 	}
 	if h := spec.HTTPHeaders; h != nil {
-		r.Expose.Routing.RequestHeaders, r.Expose.Routing.ResponseHeaders = routeRules(h.Actions.Request), routeRules(h.Actions.Response)
+		r.Expose.Routing.RequestHeaders = routeRules(h.Actions.Request)
+		r.Expose.Routing.ResponseHeaders = routeRules(h.Actions.Response)
 	}
 	r.routeSettings()
 	return nil
 }
 
-// routeBackends finds the ports of the Services behind the containers' port that a Route names.
+// routeBackends finds the Service ports for the container port that a Route names.
 func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 	if spec.Port == nil {
 		return fmt.Errorf("it names no port")
@@ -50,16 +51,14 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 		}
 		port := r.servicePort(to.Name, spec.Port.TargetPort.IntValue(), spec.Port.TargetPort.StrVal)
 		if port == 0 {
-			return fmt.Errorf("which port of Service %s has the containers' port %s cannot be seen: the Service is not there, or has no such port", to.Name, spec.Port.TargetPort.String())
+			return fmt.Errorf("which port of Service %s has the containers' port %s cannot be seen: the Service is not there, or has "+
+				"no such port", to.Name, spec.Port.TargetPort.String())
 		}
-		weight := int32(lease.DefaultWeight)
-		if to.Weight != nil {
-			weight = *to.Weight
+		weight, err := readWeight(to.Name, to.Weight, lease.DefaultWeight)
+		if err != nil {
+			return err
 		}
-		if weight < 0 || weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", to.Name, weight)
-		}
-		all = append(all, lease.Backend{Service: to.Name, Port: port, Weight: uint16(weight)})
+		all = append(all, lease.Backend{Service: to.Name, Port: port, Weight: weight})
 	}
 	if err := r.shares(all); err != nil {
 		return err
@@ -70,8 +69,7 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 	return nil
 }
 
-// servicePort is the port of a Service behind which the containers have the port of that number or
-// name, or 0.
+// servicePort returns the port of a Service whose container port has that number or name, or 0.
 func (r *reader) servicePort(service string, container int, name string) uint16 {
 	for _, p := range r.Ports[service] {
 		if name == "" && int(p.Container) == container || name != "" && p.Name == name {
@@ -104,13 +102,14 @@ func (r *reader) routeTLS(tls *routev1.TLSConfig) error {
 	return nil
 }
 
-// routeSettings reads the annotations of OpenShift's router: those that have words, and those that
-// a definition may have as they are.
+// routeSettings reads the annotations of OpenShift's router: those with a field in the definition, and those that a
+// definition may set directly.
 func (r *reader) routeSettings() {
 	if text := r.annotations[routeTimeout]; text != "" && readSeconds(text, &r.Expose.HTTP.ReadTimeout) {
 		r.take(routeTimeout)
 	}
-	sticky := lease.Sticky{Disabled: r.take(routeDisableCookies) == "true", Cookie: r.take(routeCookieName), SameSite: r.take(routeCookieSameSite)}
+	sticky := lease.Sticky{Disabled: r.take(grammar.DisableCookie) == "true", Cookie: r.take(grammar.CookieName),
+		SameSite: r.take(grammar.SameSite)}
 	if sticky != (lease.Sticky{}) {
 		r.Expose.Routing.Sticky = &sticky
 	}

@@ -1,26 +1,30 @@
 package render
 
 import (
+	"maps"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// custom is an object of a kind whose module is not worth its weight.
+// custom is an object of a kind whose Go module is not worth the dependency.
 type custom[S any] struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Metadata   meta   `json:"metadata"`
+	Metadata   Meta   `json:"metadata"`
 	Spec       S      `json:"spec"`
 }
 
-type meta struct {
+// Meta is the metadata of such an object.
+type Meta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Name        string            `json:"name"`
 	Namespace   string            `json:"namespace"`
 }
 
-func newCustom[S any](k kinds.Kind, m meta, spec S) Object {
+// NewCustom returns an object of a kind whose Go module is not worth the dependency.
+func NewCustom[S any](k kinds.Kind, m Meta, spec S) Object {
 	return Object{Kind: k, Namespace: m.Namespace, Name: m.Name, Config: &custom[S]{
 		APIVersion: k.GroupVersion().String(),
 		Kind:       k.Kind,
@@ -29,7 +33,7 @@ func newCustom[S any](k kinds.Kind, m meta, spec S) Object {
 	}}
 }
 
-// annotations are those that every object of the lease has, with room for further ones.
+// annotations returns the annotations that every object of the lease has, in a new map.
 func (l *leased) annotations() map[string]string {
 	a := make(map[string]string, 8)
 	if l.hash != "" {
@@ -38,12 +42,9 @@ func (l *leased) annotations() map[string]string {
 	return a
 }
 
-// labelsAnd are the labels of the lease and further ones, given as name, value, ….
+// labelsAnd returns the labels of the lease and further labels, given as name, value, ….
 func (l *leased) labelsAnd(pairs ...string) map[string]string {
-	all := make(map[string]string, len(l.labels)+len(pairs)/2)
-	for k, v := range l.labels {
-		all[k] = v
-	}
+	all := maps.Clone(l.labels)
 	for i := 0; i < len(pairs); i += 2 {
 		all[pairs[i]] = pairs[i+1]
 	}

@@ -13,57 +13,74 @@ import (
 // Migrated is a route in its new form.
 type Migrated struct {
 	*Live
-	// Objects are those of the new form, in the order in which they are to be written; none where
-	// the route is Refused.
+	// Objects are the objects of the new form, in the order of writing; none if the route is refused.
 	Objects []Object
-	// Lost is what the new form does not have.
+	// Lost are the settings that the new form does not have.
 	Lost []Loss
-	// Refused says why the target cannot take the route: what it would have to leave out decides who
+	// Refused has the reasons why the route cannot be migrated: the target does not support a setting that decides who
 	// reaches what.
 	Refused []string
 }
 
-// Migrate renders live routes of one lease for the configuration's target. What only tunes a route,
-// and the target does not have, is left out and told; a route of which more would have to be left
-// out is refused. Routes of the lease that have the target's form already (beside) count where a
-// thing is said once for several routes.
+// Migrate renders live routes of one lease for the configuration's target. It drops settings that only tune a route if
+// the target does not support them, and reports them as lost. It refuses a route if it would have to drop anything
+// else. beside are the lease's routes that already have the target's form; they count for settings that several routes
+// share.
 func Migrate(lives, beside []*Live, cfg *config.ProviderConfig, s Surroundings) []Migrated {
-	var taken []*Live
-	taken = append(taken, beside...)
-	issued := map[string]bool{}
+	m := migration{cfg: cfg, Surroundings: s, taken: slices.Clone(beside), issued: map[string]bool{}}
 	out := make([]Migrated, len(lives))
 	for i, live := range lives {
-		m := Migrated{Live: live}
-		m.Objects, m.Lost, m.Refused = fit(live, taken, issued, cfg, s)
-		if len(m.Refused) == 0 {
-			m.Lost = append(m.carried(cfg), m.Lost...)
-			annotateDNS(m.Objects, live.definition(), cfg, nil)
-			taken = append(taken, m.Live)
-			markIssued(issued, m.Live, cfg)
-		}
-		out[i] = m
+		out[i] = m.migrate(live)
 	}
 	return out
 }
 
-// definition is one that says no more than the route.
-func (l *Live) definition() *lease.Definition {
-	return &lease.Definition{Lease: l.Lease, Hash: l.Hash, Services: []lease.Service{{Name: l.Service, Expose: []lease.Expose{l.Expose}}}}
+// migration is the state shared by routes of a lease that are migrated together.
+type migration struct {
+	Surroundings
+	cfg *config.ProviderConfig
+	// taken are the routes that already have the target's form.
+	taken []*Live
+	// issued are the Secrets that cert-manager writes for their Ingresses.
+	issued map[string]bool
 }
 
-// carried are the losses of reading, without what Akash's form of a Gateway's route takes as it is.
-func (m Migrated) carried(cfg *config.ProviderConfig) []Loss {
-	if m.nginx == nil || cfg.Target != config.TargetHTTPRoute || cfg.Gateway.Implementation != config.GatewayAkash {
-		return m.Live.Lost
+// migrate renders one route and, unless it is refused, adds it to the taken routes.
+func (m *migration) migrate(live *Live) Migrated {
+	out := Migrated{Live: live}
+	out.Objects, out.Lost, out.Refused = m.fit(live)
+	if len(out.Refused) > 0 {
+		return out
 	}
-	return slices.DeleteFunc(slices.Clone(m.Live.Lost), func(l Loss) bool {
-		return l.What == nginxPrefix+"proxy-body-size" || l.What == nginxPrefix+"proxy-next-upstream"
+	out.Lost = append(live.readLosses(m.cfg), out.Lost...)
+	annotateDNS(out.Objects, live.definition(), m.cfg, nil)
+	m.taken = append(m.taken, live)
+	if t := live.Expose.TLS(); m.cfg.Target == config.TargetIngress && t != nil && t.Issuer != nil && t.SecretName != "" {
+		m.issued[t.SecretName] = true
+	}
+	return out
+}
+
+// definition returns a definition of just this route.
+func (l *Live) definition() *lease.Definition {
+	return &lease.Definition{Lease: l.Lease, Hash: l.Hash,
+		Services: []lease.Service{{Name: l.Service, Expose: []lease.Expose{l.Expose}}}}
+}
+
+// readLosses returns the losses of reading the route, except for annotations that Akash's HTTPRoutes copy unchanged.
+func (l *Live) readLosses(cfg *config.ProviderConfig) []Loss {
+	if l.nginx == nil || cfg.Target != config.TargetHTTPRoute || cfg.Gateway.Implementation != config.GatewayAkash {
+		return l.Lost
+	}
+	return slices.DeleteFunc(slices.Clone(l.Lost), func(lost Loss) bool {
+		return lost.What == nginxPrefix+"proxy-body-size" || lost.What == nginxPrefix+"proxy-next-upstream"
 	})
 }
 
-// fit renders a route, leaving out what must be left out.
-func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.ProviderConfig, s Surroundings) (objects []Object, lost []Loss, refused []string) {
-	objects, problems := attempt(live, taken, issued, cfg, s)
+// fit renders a route, and drops tuning options until the target accepts it.
+func (m *migration) fit(live *Live) (objects []Object,
+	lost []Loss, refused []string) {
+	objects, problems := m.attempt(live)
 	for _, option := range tuning {
 		if len(problems) == 0 {
 			break
@@ -72,7 +89,7 @@ func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.Provider
 		if !option.drop(without) {
 			continue
 		}
-		fewer, still := attempt(without, taken, issued, cfg, s)
+		fewer, still := m.attempt(without)
 		if len(still) < len(problems) {
 			lost = append(lost, Loss{What: option.what, Why: vanished(problems, still)})
 			*live, objects, problems = *without, fewer, still
@@ -87,25 +104,25 @@ func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.Provider
 	return objects, lost, nil
 }
 
-// attempt renders one route as it would be among those that are taken.
-func attempt(live *Live, taken []*Live, issued map[string]bool, cfg *config.ProviderConfig, s Surroundings) ([]Object, lease.Problems) {
-	l := newLeased(&lease.Definition{Lease: live.Lease, Hash: live.Hash, Services: s.services()}, cfg)
-	l.issued = maps.Clone(issued)
-	r := live.route(cfg.Target)
-	if cfg.Target == config.TargetRoute && r.expose.Port == 0 {
-		l.refuse(r, r.at, "which port of the containers is behind port %d of Service %s cannot be seen, and a Route names that one: the Service is not there, or names it",
-			r.port, r.service)
+// attempt renders one route together with the taken routes.
+func (m *migration) attempt(live *Live) ([]Object, lease.Problems) {
+	l := newLeased(&lease.Definition{Lease: live.Lease, Hash: live.Hash, Services: m.services()}, m.cfg)
+	l.issued = maps.Clone(m.issued)
+	r := live.route(m.cfg.Target)
+	if m.cfg.Target == config.TargetRoute && r.expose.Port == 0 {
+		l.refuse(r, r.at, "which port of the containers is behind port %d of Service %s cannot be seen, "+
+			"and a Route names that one: the Service is not there, or names it", r.port, r.service)
 	}
-	all := make([]route, 0, len(taken)+1)
-	for _, t := range taken {
-		all = append(all, t.route(cfg.Target))
+	all := make([]route, 0, len(m.taken)+1)
+	for _, t := range m.taken {
+		all = append(all, t.route(m.cfg.Target))
 	}
 	l.findBackends(append(all, r))
 	objects := l.appendRoute(nil, r)
 	return objects, l.problems.Errors()
 }
 
-// services are the cluster's, as a definition would have them.
+// services returns the cluster's Services as a definition would declare them.
 func (s Surroundings) services() []lease.Service {
 	var all []lease.Service
 	for _, name := range slices.Sorted(maps.Keys(s.Ports)) {
@@ -120,7 +137,7 @@ func (s Surroundings) services() []lease.Service {
 	return all
 }
 
-// vanished are the messages of the problems that are no more.
+// vanished returns the messages of the problems in before that are not in after.
 func vanished(before, after lease.Problems) string {
 	var texts []string
 	for _, p := range before {
@@ -131,14 +148,7 @@ func vanished(before, after lease.Problems) string {
 	return strings.Join(texts, "; ")
 }
 
-// markIssued notes the Secret into which cert-manager writes for an Ingress.
-func markIssued(issued map[string]bool, live *Live, cfg *config.ProviderConfig) {
-	if r := live.Expose.Routing; cfg.Target == config.TargetIngress && r != nil && r.TLS != nil && r.TLS.Issuer != nil && r.TLS.SecretName != "" {
-		issued[r.TLS.SecretName] = true
-	}
-}
-
-// clone is a copy of which options can be dropped.
+// clone returns a copy whose options can be dropped.
 func (l *Live) clone() *Live {
 	out := *l
 	if r := l.Expose.Routing; r != nil {
@@ -152,16 +162,15 @@ func (l *Live) clone() *Live {
 	return &out
 }
 
-// option is something that a route may do without: it is served as before to the same people, less
-// well tuned. drop is false where the route does not have it.
+// option is a setting that a route can lose: it then serves the same clients, but less well tuned. drop returns false
+// if the route does not have it.
 type option struct {
 	what string
 	drop func(*Live) bool
 }
 
-// tuning lists what may be left out. All else that a route says decides which requests reach which
-// backend, and what the backend is told: TLS and its policies, CAs, weights, header rules, lists of
-// addresses.
+// tuning are the options that may be dropped. All other settings decide which requests reach which backend, and what
+// the backend receives: TLS and its policies, CAs, weights, header rules, address lists.
 var tuning = []option{
 	{"maxBodySize", func(l *Live) bool { return zero(&l.Expose.HTTP.MaxBodySize) }},
 	{"readTimeout", func(l *Live) bool { return zero(&l.Expose.HTTP.ReadTimeout) }},
@@ -183,7 +192,7 @@ var tuning = []option{
 	{"tls.issuer", inTLS(func(t *lease.TLS) bool { return zero(&t.Issuer) })},
 }
 
-// admits is true for settings that decide who is let in.
+// admits reports whether the setting decides which clients are admitted.
 func admits(key string) bool {
 	return key == grammar.Allowlist || key == grammar.Whitelist
 }
@@ -193,7 +202,7 @@ func inRouting(drop func(*lease.Routing) bool) func(*Live) bool {
 		if l.Expose.Routing == nil || !drop(l.Expose.Routing) {
 			return false
 		}
-		l.Expose.Routing = worded(l.Expose.Routing)
+		l.Expose.Routing = l.Expose.Routing.OrNil()
 		return true
 	}
 }
@@ -202,7 +211,7 @@ func inTLS(drop func(*lease.TLS) bool) func(*Live) bool {
 	return inRouting(func(r *lease.Routing) bool { return r.TLS != nil && drop(r.TLS) })
 }
 
-// zero takes a value away, if there is one.
+// zero clears a value and reports whether it was set.
 func zero[T comparable](v *T) bool {
 	var none T
 	had := *v != none

@@ -2,8 +2,8 @@ package render
 
 import "github.com/akash-net/kubectl-akash-net/lease"
 
-// CheckNames refuses two objects of one kind and name: services of a lease can be named so that what is made of one
-// has the name of what is made of another. The error is of type lease.Problems.
+// CheckNames returns an error if two objects have the same kind and name, which the names of services can cause. The
+// error is of type lease.Problems.
 func CheckNames(objects []Object, at lease.Place) error {
 	var problems lease.Problems
 	type key struct{ kind, namespace, name string }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,8 +12,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// poolSpec is the part of an IPAddressPool's spec that is written. AutoAssign is false: only a
-// Service that asks for an address gets one.
+// poolSpec has the fields of an IPAddressPool's spec that are written. AutoAssign is false, so that only Services that
+// request an address get one.
 type poolSpec struct {
 	Addresses  []string `json:"addresses"`
 	AutoAssign bool     `json:"autoAssign"`
@@ -22,10 +23,9 @@ type advertisementSpec struct {
 	IPAddressPools []string `json:"ipAddressPools"`
 }
 
-// Pools renders the IPAddressPools that serve the addresses, each followed by its
-// L2Advertisement: in range mode one pair for each configured range, in dedicated mode one for
-// each address, in pool mode none. Leases share them, so no lease owns them. An address that no
-// pool can serve is an error.
+// Pools renders the IPAddressPools that serve the addresses, each followed by its L2Advertisement: one pair per
+// configured range in range mode, one per address in dedicated mode, none in pool mode. Leases share them, so they
+// belong to no lease. It returns an error for an address that no pool can serve.
 func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 	if cfg.IP.Mode == config.ModePool {
 		return nil, nil
@@ -43,17 +43,17 @@ func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 			continue
 		}
 		done[name] = true
-		addresses := []string{config.Range{First: a, Last: a}.MetalLB()}
+		ranges := []config.Range{{First: a, Last: a}}
 		if cfg.IP.Mode == config.ModeRange {
-			addresses = pieces(cfg.IP.Ranges, a)
+			configured, _ := cfg.IP.Ranges.Find(a)
+			ranges = cfg.IP.Ranges.Pieces(configured)
 		}
-		objects = append(objects, pool(cfg, name, addresses), advertisement(cfg, name))
+		objects = append(objects, PoolPair(cfg, name, ranges)...)
 	}
 	return objects, nil
 }
 
-// RangePools renders the pools of all configured ranges. An address of each is enough to find its pool; a
-// range of which everything is excluded has none.
+// RangePools renders the pools of all configured ranges, except ranges that are excluded completely.
 func RangePools(cfg *config.ProviderConfig) ([]Object, error) {
 	var addresses []netip.Addr
 	for _, r := range cfg.IP.Ranges.Include {
@@ -66,33 +66,20 @@ func RangePools(cfg *config.ProviderConfig) ([]Object, error) {
 
 // Pool renders an IPAddressPool with the addresses of ranges.
 func Pool(cfg *config.ProviderConfig, name string, ranges []config.Range) Object {
-	return pool(cfg, name, texts(ranges))
+	return NewCustom(kinds.IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: texts(ranges)})
 }
 
 // PoolPair renders an IPAddressPool with the addresses of ranges, and its L2Advertisement.
 func PoolPair(cfg *config.ProviderConfig, name string, ranges []config.Range) []Object {
-	return []Object{Pool(cfg, name, ranges), advertisement(cfg, name)}
+	advertisement := NewCustom(kinds.L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
+	return []Object{Pool(cfg, name, ranges), advertisement}
 }
 
-func pool(cfg *config.ProviderConfig, name string, addresses []string) Object {
-	return newCustom(kinds.IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: addresses})
+func poolMeta(cfg *config.ProviderConfig, name string) Meta {
+	return Meta{Labels: map[string]string{lease.LabelOurs: "true"}, Name: name, Namespace: cfg.IP.MetalLBNamespace}
 }
 
-func advertisement(cfg *config.ProviderConfig, name string) Object {
-	return newCustom(kinds.L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
-}
-
-func poolMeta(cfg *config.ProviderConfig, name string) meta {
-	return meta{Labels: map[string]string{lease.LabelOurs: "true"}, Name: name, Namespace: cfg.IP.MetalLBNamespace}
-}
-
-// pieces are the range that leases the address, without what is excluded.
-func pieces(ranges config.Ranges, a netip.Addr) []string {
-	r, _ := ranges.Find(a)
-	return texts(ranges.Pieces(r))
-}
-
-// texts are ranges as MetalLB reads them.
+// texts returns ranges in MetalLB's format.
 func texts(ranges []config.Range) (out []string) {
 	for _, r := range ranges {
 		out = append(out, r.MetalLB())
@@ -100,16 +87,11 @@ func texts(ranges []config.Range) (out []string) {
 	return out
 }
 
+// describe lists the configured ranges for a message.
 func describe(ranges config.Ranges) string {
-	var texts []string
-	for _, r := range ranges.Include {
-		texts = append(texts, r.MetalLB())
+	all := texts(ranges.Include)
+	for _, text := range texts(ranges.Exclude) {
+		all = append(all, "!"+text)
 	}
-	for _, r := range ranges.Exclude {
-		texts = append(texts, "!"+r.MetalLB())
-	}
-	if texts == nil {
-		return "none"
-	}
-	return strings.Join(texts, ", ")
+	return cmp.Or(strings.Join(all, ", "), "none")
 }

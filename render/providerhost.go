@@ -2,8 +2,8 @@ package render
 
 import "github.com/akash-net/kubectl-akash-net/kinds"
 
-// providerHostSpec is the spec of Akash's ProviderHost (provider:
-// pkg/apis/akash.network/v2beta2/provider_host.go). DSeq is a number here.
+// providerHostSpec is the spec of Akash's ProviderHost (provider: pkg/apis/akash.network/v2beta2/provider_host.go).
+// Here DSeq is a number.
 type providerHostSpec struct {
 	DSeq         uint64 `json:"dseq"`
 	ExternalPort uint16 `json:"external_port"`
@@ -15,10 +15,10 @@ type providerHostSpec struct {
 	ServiceName  string `json:"service_name"`
 }
 
-// providerHost is the object by which Akash's hostname operator knows the host. Its name is the
-// host, so that there cannot be two.
+// providerHost renders the object through which Akash's hostname operator knows the host. It is named after the host,
+// so a second one cannot exist.
 func (l *leased) providerHost(r route) Object {
-	return newCustom(kinds.ProviderHost, meta{
+	return NewCustom(kinds.ProviderHost, Meta{
 		Annotations: l.annotations(),
 		Labels:      l.labels,
 		Name:        r.host,

@@ -11,15 +11,15 @@ import (
 // pkg/apis/akash.network/v2beta2/provider_lease_ip.go).
 type providerLeasedIPSpec struct {
 	ExternalPort uint16         `json:"external_port"`
-	LeaseID      leaseIDSpec    `json:"lease_id"`
+	LeaseID      LeaseIDSpec    `json:"lease_id"`
 	Port         uint16         `json:"port"`
 	Protocol     lease.Protocol `json:"protocol"`
 	ServiceName  string         `json:"service_name"`
 	SharingKey   string         `json:"sharing_key"`
 }
 
-// leaseIDSpec is a lease ID in Akash's objects. DSeq is a string here.
-type leaseIDSpec struct {
+// LeaseIDSpec is a lease ID in Akash's objects. Here DSeq is a string.
+type LeaseIDSpec struct {
 	DSeq     string `json:"dseq"`
 	GSeq     uint32 `json:"gseq"`
 	OSeq     uint32 `json:"oseq"`
@@ -27,11 +27,18 @@ type leaseIDSpec struct {
 	Provider string `json:"provider"`
 }
 
-// providerLeasedIP is the object by which Akash's IP operator knows the leased port. The last
-// three labels have no prefix, as Akash writes them.
+// NewLeaseIDSpec returns the lease ID as Akash's objects have it.
+func NewLeaseIDSpec(id lease.ID) LeaseIDSpec {
+	return LeaseIDSpec{
+		DSeq: strconv.FormatUint(id.DSeq, 10), GSeq: id.GSeq, OSeq: id.OSeq, Owner: id.Owner, Provider: id.Provider,
+	}
+}
+
+// providerLeasedIP renders the object through which Akash's IP operator knows the leased port. The last three labels
+// have no prefix, as in Akash's own objects.
 func (l *leased) providerLeasedIP(service string, e lease.Expose) Object {
 	key := lease.SharingKey(l.id.Owner, e.IP)
-	return newCustom(kinds.ProviderLeasedIP, meta{
+	return NewCustom(kinds.ProviderLeasedIP, Meta{
 		Annotations: l.annotations(),
 		Labels: l.labelsAnd(
 			"service-name", service,
@@ -41,13 +48,10 @@ func (l *leased) providerLeasedIP(service string, e lease.Expose) Object {
 		Namespace: l.cfg.ManifestNamespace,
 	}, providerLeasedIPSpec{
 		ExternalPort: e.ExternalPort(),
-		LeaseID: leaseIDSpec{
-			DSeq: strconv.FormatUint(l.id.DSeq, 10), GSeq: l.id.GSeq, OSeq: l.id.OSeq,
-			Owner: l.id.Owner, Provider: l.id.Provider,
-		},
-		Port:        e.Port,
-		Protocol:    e.Protocol,
-		ServiceName: service,
-		SharingKey:  key,
+		LeaseID:      NewLeaseIDSpec(l.id),
+		Port:         e.Port,
+		Protocol:     e.Protocol,
+		ServiceName:  service,
+		SharingKey:   key,
 	})
 }

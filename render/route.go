@@ -6,9 +6,10 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
-// routeSpec is OpenShift's, with header rules that leave out the lists that are empty.
+// routeSpec is OpenShift's RouteSpec, but omits empty lists of header rules.
 type routeSpec struct {
 	routev1.RouteSpec
 	HTTPHeaders *routeHeaders `json:"httpHeaders,omitempty"`
@@ -23,16 +24,10 @@ type routeHeaderActions struct {
 	Response []routev1.RouteHTTPHeader `json:"response,omitempty"`
 }
 
-// The annotations of OpenShift's router that are written for what has words of its own.
-const (
-	routeTimeout        = "haproxy.router.openshift.io/timeout"
-	routeDisableCookies = "haproxy.router.openshift.io/disable_cookies"
-	routeCookieName     = "router.openshift.io/cookie_name"
-	routeCookieSameSite = "router.openshift.io/cookie-same-site"
-)
+// routeTimeout is the annotation with the read timeout.
+const routeTimeout = "haproxy.router.openshift.io/timeout"
 
-// openShiftRoute routes a path of a host through OpenShift's router. Akash's operators do not know
-// the kind.
+// openShiftRoute routes a path of a host through OpenShift's router. Akash's operators do not know the kind.
 func (l *leased) openShiftRoute(r route) Object {
 	spec := routeSpec{RouteSpec: routev1.RouteSpec{
 		Host: r.host,
@@ -44,7 +39,7 @@ func (l *leased) openShiftRoute(r route) Object {
 		spec.Path = r.path
 	}
 	if r.wildcard() {
-		// OpenShift takes any host of the domain for the wildcard.
+		// OpenShift accepts any host of the domain here and routes the whole domain.
 		spec.Host = "wildcard" + r.host[1:]
 		spec.WildcardPolicy = routev1.WildcardPolicySubdomain
 	}
@@ -58,7 +53,7 @@ func (l *leased) openShiftRoute(r route) Object {
 			}}
 		}
 	}
-	return newCustom(kinds.Route, meta{
+	return NewCustom(kinds.Route, Meta{
 		Annotations: annotations,
 		Labels:      l.routeLabels(r, false),
 		Name:        r.name(),
@@ -70,8 +65,8 @@ func routeTarget(service string, weight uint16) routev1.RouteTargetReference {
 	return routev1.RouteTargetReference{Kind: "Service", Name: service, Weight: new(int32(weight))}
 }
 
-// routeAnnotations are the options and settings that the router reads from annotations. Its own
-// read timeout is half of Akash's, so that this one is always written.
+// routeAnnotations returns the options and settings that the router reads from annotations. The read timeout is always
+// written, because the router's default is half of Akash's.
 func (l *leased) routeAnnotations(r route) map[string]string {
 	a := l.annotations()
 	if !r.passthrough() {
@@ -101,21 +96,21 @@ func (l *leased) routeSticky(r route, a map[string]string) {
 	case s == nil:
 		return
 	case s.Disabled:
-		a[routeDisableCookies] = "true"
+		a[grammar.DisableCookie] = "true"
 		return
 	}
 	if s.Cookie != "" {
-		a[routeCookieName] = s.Cookie
+		a[grammar.CookieName] = s.Cookie
 	}
 	if s.SameSite != "" {
 		if r.tls() == nil || r.tls().Insecure == lease.InsecureAllow {
 			l.refuse(r, r.routing.At.Sticky, "OpenShift's router writes SameSite only where no request comes without TLS")
 		}
-		a[routeCookieSameSite] = s.SameSite
+		a[grammar.SameSite] = s.SameSite
 	}
 }
 
-// routeBackends adds the further services. The Route has one port for all of them.
+// routeBackends adds the other services. A Route has one container port for all of them.
 func (l *leased) routeBackends(r route, spec *routeSpec) {
 	for _, b := range r.routing.Backends {
 		port := b.Port
@@ -130,8 +125,8 @@ func (l *leased) routeBackends(r route, spec *routeSpec) {
 	}
 }
 
-// containerPort is the port of the containers behind a port of a service; the port itself where
-// the definition does not say.
+// containerPort returns the container port behind a port of a service, or the port itself if the definition does not
+// declare it.
 func (l *leased) containerPort(service string, port uint16) uint16 {
 	for _, s := range l.def.Services {
 		for _, e := range s.Expose {
@@ -143,9 +138,8 @@ func (l *leased) containerPort(service string, port uint16) uint16 {
 	return port
 }
 
-// routeTLS writes the termination. Without a certificate the router's own is served. Where an issuer
-// is named, cert-manager's addition for Routes writes its certificate into the Route, not into the
-// Secret that an Ingress would have.
+// routeTLS writes the TLS settings. Without a certificate the router uses its own. If an issuer is set, cert-manager's
+// add-on for Routes writes the certificate into the Route, not into a Secret.
 func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 	tls := r.routing.TLS
 	if tls == nil {
@@ -156,8 +150,9 @@ func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyType(tls.Insecure),
 	}
 	if tls.DestinationCASecretName != "" {
-		l.refuse(r, r.routing.At.TLS, "an OpenShift Route holds the backend's CA itself, and certificates never stand in a lease definition: "+
-			"leave destinationCASecretName out, and the cluster's service CA is trusted")
+		l.refuse(r, r.routing.At.TLS,
+			"an OpenShift Route holds the backend's CA itself, and certificates never stand in a lease definition: "+
+				"leave destinationCASecretName out, and the cluster's service CA is trusted")
 	}
 	if tls.Issuer == nil {
 		if tls.SecretName != "" {
@@ -166,7 +161,8 @@ func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 		return
 	}
 	if tls.SecretName != "" {
-		l.warn(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself; the Secret %q is not used", tls.SecretName)
+		l.warn(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself; the Secret %q is not used",
+			tls.SecretName)
 	}
 	const prefix = "cert-manager.io/"
 	a[prefix+"issuer-name"] = tls.Issuer.Name

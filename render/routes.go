@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,23 +10,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// route is one path of a host and what the router is told about it.
+// route is one path of a host, with its settings.
 type route struct {
 	host, path string
 	service    string
-	port       uint16 // the Kubernetes Service's
+	port       uint16 // of the Kubernetes Service
 	http       lease.HTTPOptions
 	// target is the kind of route.
 	target string
 	expose *lease.Expose
-	// routing is what the definition says beyond Akash's options; nil where it says nothing.
+	// routing has the settings beyond Akash's options; nil if there are none.
 	routing *lease.Routing
 	at      lease.Place
-	// nginx are the annotations of the Ingress that the route was, if it was one.
+	// nginx are the annotations of the Ingress that the route is migrated from, or nil.
 	nginx map[string]string
 }
 
-// routes lists what is routed, by host and path: the hosts of the definition and the provider's own.
+// routes returns all routes, sorted by host and path: for the hosts of the definition and for the provider's own.
 func routes(def *lease.Definition, cfg *config.ProviderConfig) []route {
 	var all []route
 	for i := range def.Services {
@@ -44,7 +45,7 @@ func routes(def *lease.Definition, cfg *config.ProviderConfig) []route {
 			}
 		}
 		for _, own := range cfg.OwnHosts(def.Lease, s) {
-			add(own.Host, own.Path, own.Expose, ownCertificate(own.Expose.Routing), own.Expose.At)
+			add(own.Host, own.Path, own.Expose, withoutCertificate(own.Expose.Routing), own.Expose.At)
 		}
 	}
 	slices.SortFunc(all, func(a, b route) int {
@@ -53,9 +54,9 @@ func routes(def *lease.Definition, cfg *config.ProviderConfig) []route {
 	return all
 }
 
-// ownCertificate is the routing of a host below the provider's own domain, for which the router
-// has a certificate: the tenant's is for other hosts.
-func ownCertificate(r *lease.Routing) *lease.Routing {
+// withoutCertificate returns the routing of a host below the provider's own domain. The router has a certificate for
+// it; the tenant's certificate is for other hosts.
+func withoutCertificate(r *lease.Routing) *lease.Routing {
 	if r == nil || r.TLS == nil || r.TLS.SecretName == "" && r.TLS.Issuer == nil {
 		return r
 	}
@@ -65,16 +66,16 @@ func ownCertificate(r *lease.Routing) *lease.Routing {
 	return &routing
 }
 
-// name is the name of the route object.
+// name returns the name of the route object.
 func (r route) name() string { return lease.RouteName(r.host, r.path) }
 
-// known is true for the one route of a host that Akash's operators know: they deploy to the root
-// of a host and have no wildcards.
+// known reports whether Akash's operators know the route. They deploy only to the root path of a host, and do not
+// support wildcards.
 func (r route) known() bool { return r.path == "/" && !r.wildcard() }
 
 func (r route) wildcard() bool { return strings.HasPrefix(r.host, "*.") }
 
-// tls is how the host is served over TLS, or nil.
+// tls returns the TLS settings, or nil.
 func (r route) tls() *lease.TLS {
 	if r.routing == nil {
 		return nil
@@ -86,7 +87,7 @@ func (r route) passthrough() bool {
 	return r.tls() != nil && r.tls().Termination == lease.Passthrough
 }
 
-// weight is the share of the service itself.
+// weight returns the share of the service itself.
 func (r route) weight() uint16 {
 	if r.routing == nil || r.routing.Weight == nil {
 		return lease.DefaultWeight
@@ -94,7 +95,7 @@ func (r route) weight() uint16 {
 	return *r.routing.Weight
 }
 
-// routeObjects renders the routes with what Akash knows of them and what they need.
+// routeObjects renders the routes, with the ProviderHosts and the other objects that they need.
 func (l *leased) routeObjects() []Object {
 	all := routes(l.def, l.cfg)
 	l.findBackends(all)
@@ -108,7 +109,7 @@ func (l *leased) routeObjects() []Object {
 	return objects
 }
 
-// appendRoute appends the objects of one route, in the order in which they are to be written.
+// appendRoute appends the objects of one route, in the order of writing.
 func (l *leased) appendRoute(objects []Object, r route) []Object {
 	switch r.target {
 	case config.TargetHTTPRoute:
@@ -119,41 +120,75 @@ func (l *leased) appendRoute(objects []Object, r route) []Object {
 	return append(objects, l.ingress(r))
 }
 
-// routeLabels are the labels of a route object: Akash's where its operators know the route, ours
-// where they would stop at it, and beside them those of the definition.
+// routeLabels returns the labels of a route object: Akash's if its operators know the route, otherwise this program's,
+// because the operators would stop at the route. They take precedence over the labels of the definition.
 func (l *leased) routeLabels(r route, known bool) map[string]string {
 	labels := l.labels
 	if !known {
-		labels = l.labelsBeside()
+		labels = l.ownLabels()
 	}
 	if r.routing == nil || len(r.routing.Labels) == 0 {
 		return labels
 	}
-	all := make(map[string]string, len(labels)+len(r.routing.Labels))
-	for k, v := range r.routing.Labels {
-		all[k] = v
-	}
-	for k, v := range labels {
-		all[k] = v
-	}
+	all := maps.Clone(r.routing.Labels)
+	maps.Copy(all, labels)
 	return all
 }
 
-// labelsBeside are the labels of objects that Akash's operators do not know.
-func (l *leased) labelsBeside() map[string]string {
-	if l.beside == nil {
-		l.beside = l.labelsAnd(lease.LabelOurs, "true")
-		delete(l.beside, lease.LabelManaged)
+// ownLabels returns the labels of objects that Akash's operators do not know.
+func (l *leased) ownLabels() map[string]string {
+	if l.internalLabels == nil {
+		l.internalLabels = l.labelsAnd(lease.LabelOurs, "true")
+		delete(l.internalLabels, lease.LabelManaged)
 	}
-	return l.beside
+	return l.internalLabels
 }
 
-// refuse notes that the route's target cannot express something; the place is the expose's where
-// it is not known better.
+// refuse adds an error: the route's target does not support a setting. The position defaults to that of the expose.
 func (l *leased) refuse(r route, at lease.Place, format string, args ...any) {
 	l.problems.Add(cmp.Or(at, r.expose.At), format, args...)
 }
 
+// warn is refuse for a warning.
 func (l *leased) warn(r route, at lease.Place, format string, args ...any) {
 	l.problems.Warn(cmp.Or(at, r.expose.At), format, args...)
+}
+
+// given is an HTTP option that differs from Akash's default.
+type given struct {
+	name string
+	at   lease.Place
+}
+
+// given returns the HTTP options of the definition under their names there. Akash's defaults are omitted: a target
+// without a field for an option uses its router's default.
+func (r route) given() []given {
+	o, at := r.expose.HTTP, r.expose.HTTPAt
+	if at == nil {
+		at = &lease.HTTPPlaces{}
+	}
+	var all []given
+	for _, option := range []struct {
+		given
+		set bool
+	}{
+		{given{"maxBodySize", at.MaxBodySize}, o.MaxBodySize != 0},
+		{given{"readTimeout", at.ReadTimeout}, o.ReadTimeout != 0},
+		{given{"sendTimeout", at.SendTimeout}, o.SendTimeout != 0},
+		{given{"nextTries", at.NextTries}, o.NextTries != 0},
+		{given{"nextTimeout", at.NextTimeout}, o.NextTimeout != 0},
+		{given{"nextCases", at.NextCases}, len(o.NextCases) > 0},
+	} {
+		if option.set {
+			all = append(all, option.given)
+		}
+	}
+	return all
+}
+
+// refuseAnnotations refuses settings of OpenShift's router for other targets.
+func (l *leased) refuseAnnotations(r route) {
+	for _, a := range r.routing.Annotations {
+		l.refuse(r, a.At, "%s is a setting of OpenShift's router: only the target route has it", a.Key)
+	}
 }

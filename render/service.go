@@ -6,22 +6,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// SecondFamilySuffix ends the name of the Service for the IPv6 address of a port that has an IPv4
-// address too. There are two Services because MetalLB gives a Service only addresses of one pool
-// (MetalLB 0.15: poolFor in internal/allocator), and no pool of ours has both families.
+// SecondFamilySuffix is the suffix of the Service for the IPv6 address of a port that also has an IPv4 address. Two
+// Services are needed because MetalLB assigns a Service only addresses of one pool (MetalLB 0.15: poolFor in
+// internal/allocator), and this program's pools have one family each.
 const SecondFamilySuffix = "-v6"
 
-// maxLabel is the longest name of a Service.
-const maxLabel = 63
-
-// services are the LoadBalancer Services of one leased port: one for each address, IPv4 first; in
-// pool mode one that names no address.
+// services renders the LoadBalancer Services of one leased port: one per address, IPv4 first; in pool mode one without
+// an address.
 func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, *lease.Problem) {
 	object := lease.IPServiceName(name, e.ExternalPort(), e.Protocol)
 	if len(ips) == 0 {
@@ -30,18 +28,18 @@ func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Obje
 	objects := []Object{l.service(object, name, e, ips[0])}
 	if len(ips) == 2 {
 		second := object + SecondFamilySuffix
-		if len(second) > maxLabel {
-			return nil, &lease.Problem{At: e.At, Message: fmt.Sprintf(
-				"the Service for the IPv6 address would be named %q, which has more than %d characters: shorten the service's name", second, maxLabel)}
+		if len(second) > validation.DNS1123LabelMaxLength {
+			return nil, &lease.Problem{At: e.At, Message: fmt.Sprintf("the Service for the IPv6 address would be named %q, "+
+				"which has more than %d characters: shorten the service's name", second, validation.DNS1123LabelMaxLength)}
 		}
 		objects = append(objects, l.service(second, name, e, ips[1]))
 	}
 	return objects, nil
 }
 
-// service is a LoadBalancer Service as Akash writes it (provider:
-// cluster/kube/operators/clients/metallb/client.go), which asks for the address where there is
-// one. IPv4 is the family that a cluster gives by itself.
+// service renders a LoadBalancer Service as Akash writes it (provider:
+// cluster/kube/operators/clients/metallb/client.go). It requests the address if there is one. Only IPv6 needs a family
+// policy, because IPv4 is the default of most clusters.
 func (l *leased) service(object, name string, e lease.Expose, ip netip.Addr) Object {
 	spec := coreac.ServiceSpec().
 		WithType(corev1.ServiceTypeLoadBalancer).
@@ -61,7 +59,7 @@ func (l *leased) service(object, name string, e lease.Expose, ip netip.Addr) Obj
 	return Object{Kind: kinds.Service, Namespace: l.namespace, Name: object, Config: service}
 }
 
-// serviceAnnotations are what MetalLB is told. It reads them under both prefixes (MetalLB 0.15:
+// serviceAnnotations returns the annotations for MetalLB, which accepts both prefixes (MetalLB 0.15:
 // controller/service.go).
 func (l *leased) serviceAnnotations(endpoint string, ip netip.Addr) map[string]string {
 	prefix := l.cfg.IP.AnnotationPrefix + "/"

@@ -7,19 +7,17 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// Addresses is what is known of addresses at one moment: who claimed them and which Services use
-// them.
+// Addresses is a snapshot of the claims on addresses and of the Services that use them.
 type Addresses struct {
 	claims map[netip.Addr]*Claim
 	byKey  map[string][]*Claim
 	uses   map[netip.Addr][]Use
 }
 
-// NewAddresses indexes claims and uses by address; claims on hosts are passed over.
+// NewAddresses indexes claims and uses by address. It skips claims on hosts.
 func NewAddresses(claims []*Claim, uses []Use) *Addresses {
 	as := &Addresses{claims: map[netip.Addr]*Claim{}, byKey: map[string][]*Claim{}, uses: map[netip.Addr][]Use{}}
 	for _, c := range claims {
@@ -39,7 +37,7 @@ func NewAddresses(claims []*Claim, uses []Use) *Addresses {
 	return as
 }
 
-// InUse are the addresses that are claimed or that a Service was granted.
+// InUse returns the addresses that are claimed or granted to a Service, sorted.
 func (as *Addresses) InUse() []netip.Addr {
 	used := slices.Collect(maps.Keys(as.claims))
 	for a, uses := range as.uses {
@@ -51,11 +49,11 @@ func (as *Addresses) InUse() []netip.Addr {
 	return slices.Compact(used)
 }
 
-// Uses are all uses of the address by Services.
+// Uses returns all uses of the address by Services.
 func (as *Addresses) Uses(a netip.Addr) []Use { return as.uses[a] }
 
-// Foreign are the uses of the address by Services that do not carry the sharing key: whoever they
-// belong to, MetalLB will not let the two share.
+// Foreign returns the uses of the address by Services with another sharing key. MetalLB never lets such a Service share
+// the address, whoever owns it, so the uses name no lease.
 func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
 	var out []Use
 	for _, u := range as.uses[a] {
@@ -67,10 +65,12 @@ func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
 	return out
 }
 
-// Next is the address that an IP endpoint of an owner is to have in a family: the one its sharing
-// key has already, else one that MetalLB has given the key, else the lowest free one of the
-// ranges. skip are addresses that were lost to others meanwhile. ok is false when none is left.
-func (as *Addresses) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool) (a netip.Addr, ok bool) {
+// Next returns the address that an owner's IP endpoint should get in a family: the one its sharing key already has,
+// else one that MetalLB has granted to the key, else the lowest free one of the ranges. It skips the addresses in skip.
+// ok is false if none is left.
+func (as *Addresses) Next(
+	owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool,
+) (a netip.Addr, ok bool) {
 	for _, c := range as.byKey[sharingKey] {
 		if a := c.Addr(); c.Owner == owner && !c.Deleting && config.FamilyOf(a) == family && !skip[a] {
 			return a, true
@@ -93,7 +93,7 @@ func (as *Addresses) free(a netip.Addr, sharingKey string) bool {
 	return as.claims[a] == nil && len(as.Foreign(a, sharingKey)) == 0
 }
 
-// granted are the addresses that stand in the status of Services with the key, in order.
+// granted returns the addresses in the status of Services with the sharing key, sorted.
 func (as *Addresses) granted(sharingKey string) []netip.Addr {
 	var out []netip.Addr
 	for a, uses := range as.uses {
@@ -105,29 +105,28 @@ func (as *Addresses) granted(sharingKey string) []netip.Addr {
 	return out
 }
 
-// Picker gives addresses to the leases of one run, which take theirs at the same time: what one
-// of them has picked the others leave alone, unless they share its key. It may be used by several
-// goroutines.
+// Picker assigns addresses to the leases of one run, which choose concurrently. An address that it assigned to one
+// sharing key is not available to another. Its methods are safe for concurrent use.
 type Picker struct {
 	mu     sync.Mutex
 	known  *Addresses
 	picked map[netip.Addr]string
 }
 
-// NewPicker makes a picker on top of what is known.
+// NewPicker returns a Picker that starts from a snapshot.
 func NewPicker(known *Addresses) *Picker {
 	return &Picker{known: known, picked: map[netip.Addr]string{}}
 }
 
-// Next picks as Addresses.Next does. lost are addresses that turned out to be taken. anew is true for an address that no
-// lease of the run has picked before.
-func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool) (a netip.Addr, anew, ok bool) {
+// Next picks an address by the rules of Addresses.Next. lost are addresses that turned out to be taken. anew is true if
+// no lease of the run has picked the address before.
+func (p *Picker) Next(
+	owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool,
+) (a netip.Addr, anew, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	skip := map[netip.Addr]bool{}
-	for a := range lost {
-		skip[a] = true
-	}
+	maps.Copy(skip, lost)
 	var shared netip.Addr
 	for a, key := range p.picked {
 		if key == sharingKey && config.FamilyOf(a) == family && !skip[a] && (!shared.IsValid() || a.Less(shared)) {
@@ -144,8 +143,7 @@ func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges con
 	return a, ok, ok
 }
 
-// Name keeps the addresses that a lease of the run asks for by name: no other is given them, unless it
-// shares the key.
+// Name keeps the addresses that a request names for the request's sharing keys.
 func (p *Picker) Name(request Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +156,7 @@ func (p *Picker) Name(request Request) {
 	}
 }
 
-// Update replaces the claims that are known by those of a later moment; the uses stay.
+// Update replaces the claims of the snapshot. The uses stay.
 func (p *Picker) Update(claims []*Claim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,37 +165,30 @@ func (p *Picker) Update(claims []*Claim) {
 	p.known = known
 }
 
-// Uses are all uses of the address by Services.
+// Uses returns all uses of the address by Services.
 func (p *Picker) Uses(a netip.Addr) []Use {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known.Uses(a)
 }
 
-// Foreign are the uses of the address by Services that do not carry the sharing key.
+// Foreign returns the uses of the address by Services with another sharing key.
 func (p *Picker) Foreign(a netip.Addr, sharingKey string) []Use {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known.Foreign(a, sharingKey)
 }
 
-// InUse are the addresses that are claimed or that a Service was granted.
+// InUse returns the addresses that are claimed or granted to a Service, sorted.
 func (p *Picker) InUse() []netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known.InUse()
 }
 
-// Drop forgets an address that was lost to somebody else, or that its lease does not take.
+// Drop makes an address available again that its lease lost to another client or does not take.
 func (p *Picker) Drop(a netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.picked, a)
-}
-
-// LeaseNamespaceLabels are the labels of a lease's namespace as Akash's provider makes it.
-func LeaseNamespaceLabels(id lease.ID) map[string]string {
-	labels := id.Labels()
-	labels[lease.LabelNamespace] = id.Namespace()
-	return labels
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// addressUse is what a Service says of an address; it has the sharing key of the lease's endpoint "public".
+// addressUse is a use of an address by a Service with the sharing key of the lease's endpoint "public".
 func addressUse(id lease.ID, address string, granted bool) Use {
 	return Use{Kind: "service", Name: "web", Address: netip.MustParseAddr(address), Granted: granted, SharingKey: lease.SharingKey(id.Owner, "public"), Lease: id, HasLease: true}
 }
@@ -27,8 +27,8 @@ func addressSet(addresses ...string) map[netip.Addr]bool {
 	return set
 }
 
-// An endpoint has the address that its key has already, else one that it was granted, else the lowest that is
-// free. The ranges are 203.0.113.0/30 without .1, and 2001:db8::/126; the endpoint is "public" of alice.
+// An endpoint gets the address that its key already has, else one that it was granted, else the lowest free one. The
+// ranges are 203.0.113.0/30 without .1, and 2001:db8::/126; the endpoint is "public" of alice.
 func TestNextAddress(t *testing.T) {
 	claimed := func(id lease.ID, address string, change ...func(*Claim)) *Claim {
 		c := bookAddressClaim(address, "public", id, bookHTTPS())
@@ -89,7 +89,7 @@ func TestNextAddress(t *testing.T) {
 	}
 }
 
-// What is in use, and by whom, whatever lease a Service says it is of.
+// Foreign lists the uses with another sharing key, whatever lease their Services belong to.
 func TestAddressesInUse(t *testing.T) {
 	claim := bookAddressClaim("203.0.113.7", "public", statetest.Shop, bookHTTPS())
 	known := NewAddresses([]*Claim{claim, bookHostClaim("a.example.com", statetest.Shop, "")}, []Use{
@@ -108,8 +108,8 @@ func TestAddressesInUse(t *testing.T) {
 	}
 }
 
-// The leases of a run share addresses by their keys alone, whatever order they ask in: no two keys get one
-// address, what one names no other gets, and an address is refused only while all of them are taken.
+// The leases of a run share addresses only by sharing key, in whatever order they ask: no address goes to two keys or
+// to a key that did not name it, and an address is refused only if all are taken.
 func TestPicker(t *testing.T) {
 	cfg := statetest.Config(t, config.ModeRange, "203.0.113.0/29")
 	keys := []string{"a-ip-x", "a-ip-y", "b-ip-x", "c-ip-x"}
@@ -142,7 +142,7 @@ func TestPicker(t *testing.T) {
 	})
 }
 
-// A picker goes on with what is known later, and keeps what it has picked and how addresses are used.
+// Update replaces the claims of a picker, and keeps what it has picked and the uses.
 func TestPickerLearns(t *testing.T) {
 	ranges := statetest.Config(t, config.ModeRange, "203.0.113.0/30").IP.Ranges
 	p := NewPicker(NewAddresses(nil, []Use{addressUse(statetest.Blog, "203.0.113.0", true)}))

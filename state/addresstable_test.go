@@ -25,7 +25,7 @@ func TestAddressTable(t *testing.T) {
 	})
 }
 
-// endpointOf reads OWNER@ENDPOINT.
+// endpointOf parses OWNER@ENDPOINT.
 func endpointOf(t *testing.T, text string) (owner, key string) {
 	who, endpoint, _ := strings.Cut(strings.TrimSpace(text), "@")
 	owner = wordLease(t, who).Owner
@@ -41,7 +41,7 @@ func wordClaims(t *testing.T, text string) (claims []*Claim) {
 	return claims
 }
 
-// addressUses are uses of addresses; key=A@public is the sharing key of an endpoint.
+// addressUses parses uses of addresses. key=A@public is the sharing key of an endpoint.
 func addressUses(t *testing.T, text string) []Use {
 	uses := wordUses(t, text)
 	for i, u := range uses {
@@ -123,7 +123,7 @@ func pickInWords(t *testing.T, line string) string {
 	return strings.Join(said, " ")
 }
 
-// Pools: "POOLS | what is asked". A pool is NAME [NAMESPACE/] RANGE..., "their" before it where it is an administrator's.
+// Pools: "POOLS | question". A pool is NAME [NAMESPACE/] RANGE..., after "their" if it is an administrator's.
 func TestPoolTable(t *testing.T) {
 	table(t, "pools.txt", map[string]func(*testing.T, string) string{
 		"of":       poolQuestion(poolsOf),
@@ -168,7 +168,7 @@ func poolQuestion(ask func(t *testing.T, x *PoolIndex, words []string) string) f
 	}
 }
 
-// poolsOf are the pools of an address, or all that share addresses with a range.
+// poolsOf prints the pools of an address, or all that overlap a range.
 func poolsOf(t *testing.T, x *PoolIndex, words []string) string {
 	if strings.ContainsAny(words[0], "/-") {
 		var names []string
@@ -188,7 +188,7 @@ func poolsOf(t *testing.T, x *PoolIndex, words []string) string {
 	return o.Name
 }
 
-// poolOverlap asks for another pool than NAMESPACE/NAME that shares addresses with ranges.
+// poolOverlap prints a pool other than NAMESPACE/NAME that overlaps ranges.
 func poolOverlap(t *testing.T, x *PoolIndex, words []string) string {
 	namespace, name, _ := strings.Cut(words[0], "/")
 	o, theirs, ok := x.Overlap(wordRanges(t, strings.Join(words[1:], " ")), namespace, name)
@@ -198,7 +198,7 @@ func poolOverlap(t *testing.T, x *PoolIndex, words []string) string {
 	return fmt.Sprintf("%s/%s %s", o.Ref.Namespace, o.Name, theirs.MetalLB())
 }
 
-// poolRanges asks what the pool NAME is to have: NAME RANGE... used ADDRESS...
+// poolRanges prints the ranges that the pool NAME should have: NAME RANGE... used ADDRESS...
 func poolRanges(t *testing.T, x *PoolIndex, words []string) string {
 	wanted, used, _ := strings.Cut(strings.Join(words[1:], " "), "used")
 	var addresses []netip.Addr

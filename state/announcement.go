@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,8 +17,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// KindRun is the kind, as its label says it, of an announcement. It is no kind of claim.
+// KindRun is the value of the kind label of an announcement. It is no Kind of claim.
 const KindRun = "run"
+
+// OwnerRun is the value of the owner label of an announcement: one LIST by that label selects the announcements and the
+// claims of an owner. It is no wallet.
+const OwnerRun = "run"
 
 // Annotations of an announcement.
 const (
@@ -27,85 +32,87 @@ const (
 	AnnotationVersion  = lease.Domain + "/version"
 )
 
-// startOfAnnouncement begins the name of an announcement.
-const startOfAnnouncement = "run--"
+// announcementPrefix starts the name of each announcement.
+const announcementPrefix = "run--"
 
-// MaxAnnounced is how many deployment groups one announcement names at most: others wait for it, and an object's
-// annotations have 256 KiB together.
+// MaxAnnounced limits the deployment groups of one announcement: other commands wait for all of them, and the
+// annotations of an object have at most 256 KiB.
 const MaxAnnounced = 500
 
-// Phase is what the command of an announcement does.
+// Phase is the state of a command that has announced itself.
 type Phase string
 
-// The phases.
+// The phases of a command.
 const (
 	// Active commands write for their deployment groups.
 	Active Phase = "active"
-	// Undoing commands give back what they have taken, for some of their groups at least.
+	// Undoing commands give back what they took, for at least some of their groups.
 	Undoing Phase = "undoing"
-	// Fenced commands count as dead: another one has taken over their work. They write no more.
+	// Fenced commands count as dead. Another command has taken over their work; they no longer write.
 	Fenced Phase = "fenced"
-	// Closing is the phase of an uninstall, which is removing the ledger. It names no groups: nobody waits for it, and
-	// nobody who sees it takes a claim. It is not renewed, and is over when install or uninstall deletes it.
+	// Closing is the phase of an uninstall that removes the ledger. It names no groups: nobody waits for it, and
+	// commands that see it take no claims. It is never renewed; install or uninstall deletes it.
 	Closing Phase = "closing"
 )
 
-// Announcement says that a command is at work, and for which deployment groups it writes. It is an object of kind
-// Lease in the ledger's namespace, from before the command's first write to its end.
+// Announcement records that a command is running and for which deployment groups it writes. It is a Lease object in the
+// ledger's namespace. It exists from before the command's first write until the command ends.
 type Announcement struct {
-	// Nonce is the mark of what the command takes.
+	// Nonce identifies the command. The marks on the parts that it takes contain it.
 	Nonce  string
 	Groups []lease.Group
-	// By is who runs the command, as USER@HOST; Version is that of the program.
+	// By is who runs the command, as USER@HOST. Version is the version of the program.
 	By, Version string
-	// Begun is when the command announced itself, Renewed when it last said that it is at work, both by the API
-	// server's clock. Lasts is for how long that holds.
+	// Begun is when the command announced itself, Renewed when it last renewed the announcement, both by the API
+	// server's clock. A renewal is valid for Lasts.
 	Begun, Renewed time.Time
 	Lasts          time.Duration
 	Phase          Phase
-	// FencedBy is the nonce of the command that has taken over; its own where a command has ended in the middle
-	// of its work.
+	// FencedBy is the nonce of the command that has taken over. It is the command's own nonce if the command ended with
+	// unfinished work.
 	FencedBy string
 
 	UID             types.UID
 	ResourceVersion string
 }
 
-// Name is the name of the object.
+// Name returns the name of the object.
 func (a *Announcement) Name() string { return AnnouncementName(a.Nonce) }
 
-// AnnouncementName is the name of the announcement with the nonce.
-func AnnouncementName(nonce string) string { return startOfAnnouncement + nonce }
+// AnnouncementName returns the object name of the announcement with the nonce.
+func AnnouncementName(nonce string) string { return announcementPrefix + nonce }
 
-// AnnouncedNonce is the nonce of the announcement with the name; ok is false for another name.
+// AnnouncedNonce returns the nonce in the name of an announcement. ok is false for any other name.
 func AnnouncedNonce(name string) (nonce string, ok bool) {
-	return strings.CutPrefix(name, startOfAnnouncement)
+	return strings.CutPrefix(name, announcementPrefix)
 }
 
-// IsAnnouncement is true for the name of an announcement.
-func IsAnnouncement(name string) bool { return strings.HasPrefix(name, startOfAnnouncement) }
+// IsAnnouncement reports whether the name is the name of an announcement.
+func IsAnnouncement(name string) bool { return strings.HasPrefix(name, announcementPrefix) }
 
-// Names is true for an announcement of one of the deployment groups.
+// Names reports whether the announcement names one of the deployment groups.
 func (a *Announcement) Names(groups ...lease.Group) bool {
 	return slices.ContainsFunc(groups, func(g lease.Group) bool { return slices.Contains(a.Groups, g) })
 }
 
-// Over is true where the command has not renewed its announcement in time, at the moment now by the API server's clock.
+// Over reports whether the announcement has expired: the command has not renewed it in time. now is by the API server's
+// clock.
 func (a *Announcement) Over(now time.Time) bool {
 	return a.Phase != Closing && now.After(a.Renewed.Add(a.Lasts+Margin))
 }
 
-// Dead is true where it is over, or was not renewed for a shorter time that is given; 0 is for all.
+// Dead reports whether the announcement has expired, or is older than after since its last renewal. With after 0 every
+// announcement counts as dead, except one that is Closing.
 func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
 	return a.Phase != Closing && (after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after)
 }
 
-// String says who is at work, and since when.
+// String names the run, who runs it and when it began.
 func (a *Announcement) String() string {
 	return fmt.Sprintf("run %s of %s, begun %s", a.Nonce, a.By, a.Begun.UTC().Format(time.RFC3339))
 }
 
-// Stands says who is at work and whether it still is, at the moment now by the API server's clock.
+// Stands describes the run and its state. now is by the API server's clock.
 func (a *Announcement) Stands(now time.Time) string {
 	switch {
 	case a.Phase == Fenced && a.FencedBy == a.Nonce:
@@ -122,7 +129,8 @@ func (a *Announcement) Stands(now time.Time) string {
 	return a.String() + ", is at work"
 }
 
-// ReadAnnouncement reads an announcement. It is strict: who cannot read one does not know for whom it stands.
+// ReadAnnouncement reads an announcement from an unstructured Lease. It returns an error for any field it does not
+// understand: a client that misreads an announcement could write for groups it should wait for.
 func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	at := func(field string) time.Time {
@@ -132,13 +140,33 @@ func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 	}
 	by, _ := spec["holderIdentity"].(string)
 	seconds, _ := spec["leaseDurationSeconds"].(int64)
-	return readAnnouncement(o, Announcement{By: by, Lasts: time.Duration(seconds) * time.Second, Begun: at("acquireTime"), Renewed: at("renewTime")})
+	return readAnnouncement(o, Announcement{
+		By: by, Lasts: time.Duration(seconds) * time.Second, Begun: at("acquireTime"), Renewed: at("renewTime"),
+	})
 }
 
-// readAnnouncement adds what the metadata of an announcement says to what its spec says; what that does not say is zero.
+// AnnouncementOf reads an announcement from a typed Lease, by the rules of ReadAnnouncement.
+func AnnouncementOf(o *coordination.Lease) (*Announcement, error) {
+	var spec Announcement
+	if by := o.Spec.HolderIdentity; by != nil {
+		spec.By = *by
+	}
+	if seconds := o.Spec.LeaseDurationSeconds; seconds != nil {
+		spec.Lasts = time.Duration(*seconds) * time.Second
+	}
+	if at := o.Spec.AcquireTime; at != nil {
+		spec.Begun = at.Time
+	}
+	if at := o.Spec.RenewTime; at != nil {
+		spec.Renewed = at.Time
+	}
+	return readAnnouncement(o, spec)
+}
+
+// readAnnouncement adds the metadata of the object to the fields of its spec. Fields that the spec lacks are zero.
 func readAnnouncement(o metav1.Object, spec Announcement) (*Announcement, error) {
 	annotations := o.GetAnnotations()
-	nonce, _ := strings.CutPrefix(o.GetName(), startOfAnnouncement)
+	nonce, _ := strings.CutPrefix(o.GetName(), announcementPrefix)
 	a := &Announcement{
 		Nonce: nonce, Version: annotations[AnnotationVersion], Phase: Phase(annotations[AnnotationPhase]),
 		FencedBy: annotations[AnnotationFencedBy], UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
@@ -151,7 +179,7 @@ func readAnnouncement(o metav1.Object, spec Announcement) (*Announcement, error)
 		return nil, fail(errors.New("its name does not say so"))
 	case o.GetLabels()[LabelKind] != KindRun:
 		return nil, fail(fmt.Errorf("its label %s is not %s", LabelKind, KindRun))
-	case annotations[AnnotationLedger] != ledgerVersion:
+	case annotations[AnnotationLedger] != LedgerVersion:
 		return nil, fail(fmt.Errorf("it was written for version %q of the ledger", annotations[AnnotationLedger]))
 	case !slices.Contains([]Phase{Active, Undoing, Fenced, Closing}, a.Phase):
 		return nil, fail(fmt.Errorf("there is no phase %q", a.Phase))
@@ -181,12 +209,13 @@ func readAnnouncement(o metav1.Object, spec Announcement) (*Announcement, error)
 	return a, nil
 }
 
-// Configuration is the announcement as it is written.
+// Configuration returns the apply configuration that writes the announcement.
 func (a *Announcement) Configuration(namespace string) *coordinationv1.LeaseApplyConfiguration {
 	ac := coordinationv1.Lease(a.Name(), namespace).
-		WithLabels(map[string]string{LabelKind: KindRun}).
+		WithLabels(map[string]string{LabelKind: KindRun, LabelOwner: OwnerRun}).
 		WithAnnotations(map[string]string{
-			AnnotationLedger: ledgerVersion, AnnotationGroups: a.groupsText(), AnnotationPhase: string(a.Phase), AnnotationVersion: a.Version,
+			AnnotationLedger: LedgerVersion, AnnotationGroups: strings.Join(groupTexts(a.Groups), " "),
+			AnnotationPhase: string(a.Phase), AnnotationVersion: a.Version,
 		}).
 		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(a.By).WithLeaseDurationSeconds(int32(a.Lasts / time.Second)).
 			WithAcquireTime(metav1.NewMicroTime(a.Begun.UTC())).WithRenewTime(metav1.NewMicroTime(a.Renewed.UTC())))
@@ -199,10 +228,11 @@ func (a *Announcement) Configuration(namespace string) *coordinationv1.LeaseAppl
 	return ac
 }
 
-func (a *Announcement) groupsText() string {
-	texts := make([]string, len(a.Groups))
-	for i, g := range a.Groups {
+// groupTexts returns the groups as text.
+func groupTexts(groups []lease.Group) []string {
+	texts := make([]string, len(groups))
+	for i, g := range groups {
 		texts[i] = g.String()
 	}
-	return strings.Join(texts, " ")
+	return texts
 }

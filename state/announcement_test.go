@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -27,7 +28,7 @@ func announcement() *Announcement {
 	}
 }
 
-// written is an announcement as the API server stores it.
+// writtenRun returns an announcement as the API server stores it.
 func writtenRun(t testing.TB, a *Announcement) *unstructured.Unstructured {
 	t.Helper()
 	text, err := json.Marshal(a.Configuration("akash-net"))
@@ -41,7 +42,7 @@ func writtenRun(t testing.TB, a *Announcement) *unstructured.Unstructured {
 	return o
 }
 
-// What is written is what is read.
+// Reading what Configuration writes returns the same announcement.
 func TestAnnouncementRoundTrip(t *testing.T) {
 	for name, change := range map[string]func(*Announcement){
 		"active":  func(*Announcement) {},
@@ -62,7 +63,7 @@ func TestAnnouncementRoundTrip(t *testing.T) {
 	}
 }
 
-// Who cannot read an announcement does not know for whom it stands: nothing is guessed.
+// A faulty announcement is an error: guessing its groups could let a command write for groups it should wait for.
 func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 	annotate := func(key, value string) func(*unstructured.Unstructured) {
 		return func(o *unstructured.Unstructured) {
@@ -98,7 +99,7 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Whatever stands in the annotations: what is read is written again as it was, or it is an error.
+// Arbitrary annotations are an error, or are written again as they were read.
 func FuzzAnnouncement(f *testing.F) {
 	f.Add(runShop.Group().String(), "active", "")
 	f.Add(runShop.Group().String()+" "+runBlog.Group().String(), "fenced", "another")
@@ -119,7 +120,7 @@ func FuzzAnnouncement(f *testing.F) {
 	})
 }
 
-// An announcement is no claim, whatever its labels say, and no claim selects it.
+// An announcement is not a claim, whatever its labels are.
 func TestAnAnnouncementIsNoClaim(t *testing.T) {
 	o := writtenRun(t, announcement())
 	meta := metaOf(o)
@@ -132,8 +133,7 @@ func TestAnAnnouncementIsNoClaim(t *testing.T) {
 	}
 }
 
-// A run counts as dead when it has not said for as long as it said that it would that it is at work, or for a shorter
-// time that is given.
+// A run counts as dead if it has not renewed its announcement in time, or within a shorter given time.
 func TestDeadRuns(t *testing.T) {
 	a := announcement()
 	for _, tt := range []struct {
@@ -155,4 +155,89 @@ func TestDeadRuns(t *testing.T) {
 
 func metaOf(o *unstructured.Unstructured) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Name: o.GetName(), Labels: o.GetLabels(), Annotations: o.GetAnnotations()}
+}
+
+// Both readers return the same announcement or the same error.
+func TestAnnouncementOfTypedObject(t *testing.T) {
+	for name, change := range map[string]func(*coordinationv1.Lease){
+		"whole":            func(*coordinationv1.Lease) {},
+		"without a holder": func(o *coordinationv1.Lease) { o.Spec.HolderIdentity = nil },
+		"without an end":   func(o *coordinationv1.Lease) { o.Spec.LeaseDurationSeconds = nil },
+		"never begun":      func(o *coordinationv1.Lease) { o.Spec.AcquireTime = nil },
+		"never renewed":    func(o *coordinationv1.Lease) { o.Spec.RenewTime = nil },
+		"without a label":  func(o *coordinationv1.Lease) { o.Labels = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain, typed := writtenRun(t, announcement()), &coordinationv1.Lease{}
+			text, err := plain.MarshalJSON()
+			if err == nil {
+				err = json.Unmarshal(text, typed)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(typed)
+			if text, err = json.Marshal(typed); err == nil {
+				err = plain.UnmarshalJSON(text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, refused := AnnouncementOf(typed)
+			want, why := ReadAnnouncement(plain)
+			if !reflect.DeepEqual(got, want) || (refused == nil) != (why == nil) || refused != nil && refused.Error() != why.Error() {
+				t.Errorf("got %+v (%v), want %+v (%v)", got, refused, want, why)
+			}
+		})
+	}
+}
+
+func TestStands(t *testing.T) {
+	const who = "run abcdefghijk23 of ann@laptop, begun 2026-11-20T12:00:00Z"
+	for name, tt := range map[string]struct {
+		change func(*Announcement)
+		after  time.Duration
+		want   string
+	}{
+		"a renewed command is at work":                     {func(*Announcement) {}, time.Minute, who + ", is at work"},
+		"an undoing command gives back":                    {func(a *Announcement) { a.Phase = Undoing }, 0, who + ", gives back what it took"},
+		"a command that has not renewed in time crashed":   {func(*Announcement) {}, time.Hour, who + ", has crashed (last renewed at 2026-11-20T12:01:00Z)"},
+		"an undoing command crashes too":                   {func(a *Announcement) { a.Phase = Undoing }, time.Hour, who + ", has crashed (last renewed at 2026-11-20T12:01:00Z)"},
+		"an uninstall is never renewed":                    {func(a *Announcement) { a.Phase = Closing }, time.Hour, who + ", is uninstalling the ledger"},
+		"a fenced command has crashed":                     {func(a *Announcement) { a.Phase, a.FencedBy = Fenced, "other" }, 0, who + ", has crashed; run other has taken over"},
+		"a command that fenced itself has unfinished work": {func(a *Announcement) { a.Phase, a.FencedBy = Fenced, a.Nonce }, 0, who + ", ended with unfinished work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := announcement()
+			tt.change(a)
+			if got := a.Stands(a.Renewed.Add(tt.after)); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNamesOfAnnouncements(t *testing.T) {
+	a := announcement()
+	if nonce, ok := AnnouncedNonce(a.Name()); !ok || nonce != a.Nonce {
+		t.Errorf("the nonce of %s is %q (%v)", a.Name(), nonce, ok)
+	}
+	if nonce, ok := AnnouncedNonce("shop.example.com"); ok {
+		t.Errorf("a host is the announcement %q", nonce)
+	}
+	other := runShop.Group()
+	other.GSeq++
+	for name, tt := range map[string]struct {
+		groups []lease.Group
+		want   bool
+	}{
+		"no group":               {nil, false},
+		"a group of it":          {[]lease.Group{runBlog.Group()}, true},
+		"another group":          {[]lease.Group{other}, false},
+		"one of several matches": {[]lease.Group{other, runShop.Group()}, true},
+	} {
+		if got := a.Names(tt.groups...); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"slices"
@@ -15,19 +16,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// Labelled is what the metadata of an object of a lease says, whoever wrote it.
+// Labelled is what the metadata of an object says about its lease, whoever wrote the object.
 type Labelled struct {
-	// Kind is the kind in lower case.
+	// Kind is the object's kind in lower case.
 	Kind, Namespace, Name string
-	// Lease is the lease that the labels name; HasLease is false where they name none.
+	// Lease is the lease that the labels name. HasLease is false if they name none.
 	Lease    lease.ID
 	HasLease bool
-	// Owner is the owner's label, which may be there without the others.
+	// Owner is the owner label, which may be set without the other labels of a lease.
 	Owner string
 	Since time.Time
 }
 
-// LabelledOf is what the labels of an object of a kind say.
+// LabelledOf reads the labels of an object of the kind.
 func LabelledOf(kind string, o metav1.Object) Labelled {
 	l := Labelled{
 		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
@@ -38,27 +39,26 @@ func LabelledOf(kind string, o metav1.Object) Labelled {
 	return l
 }
 
-// Of is true for an object of a deployment group.
+// Of reports whether the object belongs to the deployment group.
 func (l Labelled) Of(g lease.Group) bool { return l.HasLease && l.Lease.Group() == g }
 
-// HostObject is a ProviderHost, or a route of a lease. Both are named after the host, whether
-// Akash's provider wrote them or we did.
+// HostObject is a ProviderHost or a route of a lease. Akash's provider and this program both name them after the host.
 type HostObject struct {
 	Labelled
-	// Host is the host or wildcard that the name says, PathHash its path (lease.PathHash). A
-	// Redirect sends on to the route that serves.
+	// Host is the host or wildcard and PathHash the hash of the path (lease.PathHash) in the object's name. Redirect is
+	// true for a route that redirects to the route with the backend.
 	Host, PathHash string
 	Redirect       bool
-	// Whole is true for an object that was read whole: the fields below are known then.
+	// Whole is true if the whole object was read. Only then are the fields below set.
 	Whole bool
 	// Service and Port are the backend.
 	Service string
 	Port    uint16
-	// Unaccepted says why a route does not serve yet, where controllers report in its status.
+	// Unaccepted says why a route does not serve yet, according to the controllers that write its status.
 	Unaccepted string
 }
 
-// HostObjectOf reads an object's metadata.
+// HostObjectOf reads the metadata of a ProviderHost or a route.
 func HostObjectOf(kind string, o metav1.Object) HostObject {
 	h := HostObject{Labelled: LabelledOf(kind, o)}
 	h.Host, h.PathHash, h.Redirect = lease.ParseRouteName(h.Name)
@@ -74,8 +74,8 @@ type PortObject struct {
 	Service    string
 }
 
-// PortObjectOf reads a ProviderLeasedIP's metadata: its name says the sharing key, the protocol and the
-// port. Where it is not of that form the labels name protocol and port.
+// PortObjectOf reads the metadata of a ProviderLeasedIP. The name contains the sharing key, the protocol and the port.
+// If the name has another form, the labels contain the protocol and the port.
 func PortObjectOf(o metav1.Object) PortObject {
 	labels := o.GetLabels()
 	p := PortObject{Labelled: LabelledOf("ProviderLeasedIP", o), Service: labels["service-name"]}
@@ -94,15 +94,15 @@ type ServiceObject struct {
 	Labelled
 	SharingKey string
 	Protocol   lease.Protocol
-	// Port is the port on the address, ContainerPort the one of the workload Service.
+	// Port is the port on the address, ContainerPort the port of the workload's Service.
 	Port, ContainerPort uint16
 	Service             string
-	// Pool is the pool that MetalLB took the address from, or is told to.
+	// Pool is the pool that MetalLB allocated the address from, or else the pool that the Service requests.
 	Pool           string
 	Asked, Granted []netip.Addr
 }
 
-// ServiceObjectOf reads a Service.
+// ServiceObjectOf reads a LoadBalancer Service.
 func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 	s := ServiceObject{Labelled: LabelledOf("Service", o)}
 	for _, u := range AddressUses(o) {
@@ -125,10 +125,7 @@ func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 	}
 	port := first(Field(o.Object, "spec"), "ports")
 	protocol, _ := Field(port, "protocol").(string)
-	s.Protocol = lease.Protocol(protocol)
-	if s.Protocol == "" {
-		s.Protocol = lease.TCP
-	}
+	s.Protocol = cmp.Or(lease.Protocol(protocol), lease.TCP)
 	s.Port, s.ContainerPort = portNumber(Field(port, "port")), portNumber(Field(port, "targetPort"))
 	s.Service, _ = Field(o.Object, "spec", "selector", lease.LabelService).(string)
 	return s
@@ -138,21 +135,21 @@ func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 type PoolObject struct {
 	Name string
 	Ref  ObjectRef
-	// Ours is true for a pool that this program made.
+	// Ours is true for a pool that this program created.
 	Ours bool
-	// Texts are its addresses as they stand there, Ranges those that can be understood.
+	// Texts are the entries of spec.addresses, Ranges those of them that can be parsed.
 	Texts  []string
 	Ranges []config.Range
-	// Assigned and Available are MetalLB's own count, known where Counted is true (MetalLB 0.15).
+	// Assigned and Available are MetalLB's counts. MetalLB 0.15 and later report them; Counted is false if it does not.
 	Assigned, Available int64
 	Counted             bool
-	// counts are those of each family.
+	// counts are the counts per family.
 	counts map[config.Family]poolCount
 }
 
 type poolCount struct{ assigned, available int64 }
 
-// Of is what a pool has of a family.
+// Of returns the pool reduced to one family.
 func (p PoolObject) Of(f config.Family) PoolObject {
 	p.Assigned, p.Available = p.counts[f].assigned, p.counts[f].available
 	p.Ranges = slices.DeleteFunc(slices.Clone(p.Ranges), func(r config.Range) bool { return config.FamilyOf(r.First) != f })
@@ -162,7 +159,8 @@ func (p PoolObject) Of(f config.Family) PoolObject {
 // PoolObjectOf reads an IPAddressPool.
 func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
 	p := PoolObject{Name: o.GetName(), Ours: o.GetLabels()[lease.LabelOurs] == "true", Ref: ObjectRef{
-		Kind: "ipaddresspool", Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+		Kind: "ipaddresspool", Namespace: o.GetNamespace(), Name: o.GetName(),
+		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
 	}}
 	p.Texts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "addresses")
 	for _, text := range p.Texts {
@@ -182,7 +180,7 @@ func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
 	return p
 }
 
-// Saturated adds counts.
+// Saturated returns a+b, or math.MaxInt64 if the sum would overflow.
 func Saturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

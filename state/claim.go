@@ -10,19 +10,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Kind is what sort of thing is claimed.
+// Kind is the kind of thing that a claim is for.
 type Kind string
 
 // The kinds of claim, in the order in which a run takes them.
 const (
 	Address Kind = "address"
-	// Endpoint is an IP endpoint whose addresses MetalLB chooses: its sharing key is what is claimed.
+	// Endpoint is an IP endpoint whose addresses MetalLB chooses. The claim is on its sharing key.
 	Endpoint Kind = "endpoint"
 	Host     Kind = "host"
 	Wildcard Kind = "wildcard"
 )
 
-// HasPorts is true for a kind of claim whose parts are ports.
+// HasPorts reports whether the parts of a claim of the kind are ports.
 func (k Kind) HasPorts() bool { return k == Address || k == Endpoint }
 
 // Labels and annotations of a claim.
@@ -37,54 +37,54 @@ const (
 	PortPrefix  = "port." + lease.Domain + "/"
 	waitPrefix  = "wait." + lease.Domain + "/"
 
-	// ledgerVersion is the only version of the protocol that this program writes and trusts.
-	ledgerVersion = "v1"
+	// LedgerVersion is the only version of the ledger that this program reads and writes.
+	LedgerVersion = "v1"
 )
 
-// Limits of one claim: an object's annotations have 256 KiB together, and a write costs more the
-// more managers an object has (2.7 ms with ten, 100 ms with a hundred).
+// Limits of one claim: the annotations of an object have at most 256 KiB, and each field manager makes a write slower
+// (10 managers: 2.7 ms, 100 managers: 100 ms).
 const (
 	MaxGroups = 100
 	MaxParts  = 500
 )
 
-// Claim is the exclusive hold of one thing by one owner, read from the metadata of an object of
-// kind Lease. Deployment groups of the owner hold its parts.
+// Claim gives one owner exclusive use of a host, a wildcard, an address or an IP endpoint. Deployment groups of the
+// owner hold its parts. A claim is stored in the metadata of a Lease object.
 type Claim struct {
 	Kind Kind
-	// Thing is what is claimed: a host name, an address in its shortest form, or a sharing key.
+	// Thing is the claimed host name, the address in its shortest form, or the sharing key.
 	Thing string
-	// Owner is the only owner whose groups may hold parts.
+	// Owner is the only owner whose deployment groups may hold parts.
 	Owner string
-	// SharingKey is the IP endpoint that an address belongs to, or that is claimed; empty for a host.
+	// SharingKey identifies the IP endpoint of an address or endpoint claim. It is empty for a host.
 	SharingKey string
-	// Parts are what is held, sorted by key. A claim without parts is free.
+	// Parts are the parts that are held, sorted by key. A claim without parts is free.
 	Parts []Part
-	// Waits are what deployment groups of the owner would hold if others of the owner did not:
-	// it is withheld from them.
+	// Waits are the parts that deployment groups of the owner asked for while another group of the owner held them.
+	// They are notes and hold nothing.
 	Waits []Part
 
 	UID             types.UID
 	ResourceVersion string
-	// Unmanaged are the deployment groups that hold parts and whose managers have applied nothing of the
-	// claim: it was restored from a backup. It decides nothing.
+	// Unmanaged are the deployment groups that hold parts but whose field managers own nothing on the claim: it was
+	// restored from a backup. No decision depends on it.
 	Unmanaged []lease.Group
-	// Created is when the claim was made, by the API server's clock.
+	// Created is when the claim was created, by the API server's clock.
 	Created time.Time
-	// Updated is when it was last written, as far as its managed fields tell.
+	// Updated is the time of the last write according to the managed fields.
 	Updated time.Time
-	// Deleting is true for a claim that is going: it is no claim any more, but its name is not
-	// free yet.
+	// Deleting is true for a claim with a deletion timestamp. It no longer counts as a claim, but its name is not free
+	// yet.
 	Deleting bool
-	// Finalizers keep the claim, and so its name, once it is being deleted.
+	// Finalizers delay the deletion of the claim, and so keep its name in use.
 	Finalizers []string
-	// AtWork says who has taken parts of the claim and has not ended, where that was asked (Meet).
+	// AtWork describes the run that has taken parts of the claim and has not ended. Only Meet sets it.
 	AtWork string
-	// Unreadable says why the claim cannot be understood; such a claim shuts out everybody.
+	// Unreadable says why the claim cannot be read. Nobody may take or use such a claim.
 	Unreadable string
 }
 
-// Name is the name of the object that is the claim.
+// Name returns the name of the Lease object.
 func (c *Claim) Name() string {
 	if c.Kind == Address {
 		if a, err := netip.ParseAddr(c.Thing); err == nil {
@@ -97,13 +97,13 @@ func (c *Claim) Name() string {
 	return HostName(c.Thing)
 }
 
-// Addr is the claimed address; the zero Addr for a host.
+// Addr returns the claimed address, or the zero Addr for a host.
 func (c *Claim) Addr() netip.Addr {
 	a, _ := netip.ParseAddr(c.Thing)
 	return a
 }
 
-// Part is the part of the key, or nil.
+// Part returns the part with the key, or nil.
 func (c *Claim) Part(key string) *Part {
 	if c == nil {
 		return nil
@@ -114,21 +114,27 @@ func (c *Claim) Part(key string) *Part {
 	return nil
 }
 
-// PartsOf are the parts that a deployment group holds.
+// PartsOf returns the parts that the deployment group holds.
 func (c *Claim) PartsOf(g lease.Group) []Part {
+	if c == nil {
+		return nil
+	}
+	return partsOf(c.Parts, g)
+}
+
+// partsOf returns the parts of the deployment group.
+func partsOf(parts []Part, g lease.Group) []Part {
 	var out []Part
-	if c != nil {
-		for _, p := range c.Parts {
-			if p.Lease.Group() == g {
-				out = append(out, p)
-			}
+	for _, p := range parts {
+		if p.Lease.Group() == g {
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// SaysAs is true where two readings of a claim, nil where there is none, name the same holders of the
-// same parts, with the same backends and marks.
+// SaysAs reports whether two readings of a claim (nil if it does not exist) have the same owner and the same parts,
+// with their holders, backends and marks.
 func (c *Claim) SaysAs(other *Claim) bool {
 	if c == nil || other == nil {
 		return c == other
@@ -137,21 +143,16 @@ func (c *Claim) SaysAs(other *Claim) bool {
 		c.Unreadable == other.Unreadable && slices.EqualFunc(c.Parts, other.Parts, Part.Same)
 }
 
-// Entries are all that a deployment group has written on the claim: the parts that it holds and
-// those that it waits for.
+// Entries returns everything that the deployment group has written on the claim: the parts that it holds and those that
+// it waits for.
 func (c *Claim) Entries(g lease.Group) []Part {
-	out := c.PartsOf(g)
-	if c != nil {
-		for _, p := range c.Waits {
-			if p.Lease.Group() == g {
-				out = append(out, p)
-			}
-		}
+	if c == nil {
+		return nil
 	}
-	return out
+	return append(partsOf(c.Parts, g), partsOf(c.Waits, g)...)
 }
 
-// Groups are the deployment groups that hold a part, in order.
+// Groups returns the deployment groups that hold a part, sorted.
 func (c *Claim) Groups() []lease.Group {
 	var out []lease.Group
 	for _, p := range c.Parts {
@@ -163,7 +164,7 @@ func (c *Claim) Groups() []lease.Group {
 	return out
 }
 
-// Writers are the deployment groups that have written anything on the claim, each once.
+// Writers returns the deployment groups that hold a part or wait for one, each once.
 func (c *Claim) Writers() []lease.Group {
 	out := c.Groups()
 	for _, w := range c.Waits {
@@ -174,20 +175,20 @@ func (c *Claim) Writers() []lease.Group {
 	return out
 }
 
-// Marked is true while a run that took a part has not ended, or has crashed.
+// Marked reports whether a part has the mark of a run that has not ended or has crashed.
 func (c *Claim) Marked() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Run != "" })
 }
 
-// Margin is how far the clocks of several API servers may be apart.
+// Margin is the clock skew that is tolerated between API servers.
 const Margin = 5 * time.Second
 
-// Ended is true when all parts of the claim are holds whose time is over.
+// Ended reports whether every part of the claim is a hold that has expired.
 func (c *Claim) Ended(now time.Time) bool {
 	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !p.Ended(now) })
 }
 
-// Bound is true for a wildcard that shuts out other owners' hosts.
+// Bound reports whether the claim is a wildcard that excludes the hosts of other owners.
 func (c *Claim) Bound() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Bound })
 }

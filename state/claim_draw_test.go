@@ -39,7 +39,7 @@ func drawLease(t *rapid.T, owner string) lease.ID {
 	}
 }
 
-// drawClaim is any claim that a run could have written.
+// drawClaim draws any claim that a run could have written.
 func drawClaim(t *rapid.T) *Claim {
 	c := &Claim{Owner: drawOwner.Draw(t, "owner"), UID: types.UID(rapid.String().Draw(t, "uid")), ResourceVersion: rapid.StringMatching(`\d+`).Draw(t, "version"),
 		Created: statetest.Minute(1), Updated: statetest.Minute(2)}

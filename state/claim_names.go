@@ -11,21 +11,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// AddressName is the name of the claim on an address: dashes for dots and colons, IPv6 in full.
+// AddressName returns the object name of the claim on an address, with dashes for dots and colons. IPv6 addresses are
+// fully expanded.
 func AddressName(a netip.Addr) string {
 	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
-// startOfEndpoint begins the name of the claim on an IP endpoint.
-const startOfEndpoint = "ep--"
+// endpointPrefix starts the name of each claim on an IP endpoint.
+const endpointPrefix = "ep--"
 
-// EndpointName is the name of the claim on an IP endpoint.
-func EndpointName(sharingKey string) string { return startOfEndpoint + lease.Hash(sharingKey) }
+// EndpointName returns the object name of the claim on an IP endpoint.
+func EndpointName(sharingKey string) string { return endpointPrefix + lease.Hash(sharingKey) }
 
-// wildcardLabel stands for the asterisk in the name of a claim.
+// wildcardLabel replaces the asterisk of a wildcard in the name of its claim.
 const wildcardLabel = "wc--any"
 
-// HostName is the name of the claim on a host or on a wildcard.
+// HostName returns the object name of the claim on a host or wildcard.
 func HostName(host string) string {
 	if domain, ok := strings.CutPrefix(host, "*."); ok {
 		return wildcardLabel + "." + domain
@@ -33,8 +34,8 @@ func HostName(host string) string {
 	return host
 }
 
-// WildcardOver is the wildcard that covers the host: one label, never the apex. It is empty for a
-// host of one label and for a wildcard.
+// WildcardOver returns the wildcard that covers the host: it replaces exactly one label and never covers the apex. It
+// returns "" for a wildcard and for a host of one label.
 func WildcardOver(host string) string {
 	first, domain, ok := strings.Cut(host, ".")
 	if !ok || first == "*" {
@@ -43,7 +44,8 @@ func WildcardOver(host string) string {
 	return "*." + domain
 }
 
-// parseAddressName is the address of a claim's name. One of IPv4 has one name, and not a second one as IPv6.
+// parseAddressName returns the address in the name of a claim. It accepts only the name that AddressName makes, so an
+// IPv4 address has no second name in IPv6 form.
 func parseAddressName(name string) (netip.Addr, bool) {
 	text, ok := strings.CutPrefix(name, "ip--")
 	if !ok {
@@ -57,11 +59,11 @@ func parseAddressName(name string) (netip.Addr, bool) {
 	return a, err == nil && !a.Is4In6() && AddressName(a) == name
 }
 
-// Kept are the finalizers of a claim that is being deleted.
+// Kept describes the finalizers that delay the deletion of the claim.
 func (c *Claim) Kept() string { return "its finalizers " + strings.Join(c.Finalizers, ", ") }
 
-// Refused says why the provider does not let those who hold a host have it, or is empty. Whose the
-// port of a generated host is was judged when it was claimed: here any port of the service will do.
+// Refused returns why the provider does not let the holders have the host, or "". NewRequest has already checked which
+// port a generated host belongs to; here any port of the service is allowed.
 func (c *Claim) Refused(cfg *config.ProviderConfig) string {
 	if c.Kind.HasPorts() {
 		return ""
@@ -77,8 +79,8 @@ func (c *Claim) Refused(cfg *config.ProviderConfig) string {
 	return cfg.Refuse(c.Thing, config.Backend{})
 }
 
-// RefusedBackend says why a lease may not have a host for the backend that a claim or a route names.
-// The port that it names may be that of the containers.
+// RefusedBackend returns why the lease may not have the host for the backend that a claim or a route names, or "". The
+// port may be a container port, so a host that is allowed for any port of the service is allowed.
 func RefusedBackend(cfg *config.ProviderConfig, host string, id lease.ID, service string, port uint16) string {
 	why := cfg.Refuse(host, config.Backend{Lease: id, Service: service, Port: port})
 	if why == "" {
@@ -87,20 +89,15 @@ func RefusedBackend(cfg *config.ProviderConfig, host string, id lease.ID, servic
 	return cfg.Refuse(host, config.Backend{Lease: id, Service: service})
 }
 
-// Holders are the deployment groups that hold parts of a claim, in words.
+// Holders returns the names of the deployment groups that hold parts of the claim.
 func Holders(c *Claim) string {
-	groups := c.Groups()
-	texts := make([]string, len(groups))
-	for i, g := range groups {
-		texts[i] = g.String()
-	}
-	return cmp.Or(strings.Join(texts, " and "), c.Owner, "nobody that can be read")
+	return cmp.Or(strings.Join(groupTexts(c.Groups()), " and "), c.Owner, "nobody that can be read")
 }
 
-// Stamp is a time as people read it.
+// Stamp formats a time for people.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Withholder says who holds the part that is waited for.
+// Withholder describes who holds the part that is waited for.
 func (c *Claim) Withholder(wait Part) string {
 	if p := c.Part(wait.For); p != nil {
 		return fmt.Sprintf("held by deployment %d", p.Lease.DSeq)

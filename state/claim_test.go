@@ -16,8 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// stored is the object that the API server keeps when each deployment group has applied what it holds and
-// waits for, each under its own field manager.
+// stored returns the object in the API server after each deployment group has applied its entries with its own field
+// manager.
 func stored(c *Claim, writers ...lease.Group) *metav1.ObjectMeta {
 	meta := &metav1.ObjectMeta{
 		Name: c.Name(), UID: c.UID, ResourceVersion: c.ResourceVersion, CreationTimestamp: metav1.NewTime(c.Created),
@@ -38,10 +38,10 @@ func stored(c *Claim, writers ...lease.Group) *metav1.ObjectMeta {
 	return meta
 }
 
-// byKey compares parts whatever their order.
+// byKey compares parts in any order.
 var byKey = cmpopts.SortSlices(func(a, b Part) bool { return a.Key < b.Key })
 
-// A claim that is written as the ledger writes it is the same when it is read back.
+// Reading what the ledger writes returns the same claim.
 func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawClaim(t)
@@ -70,7 +70,7 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 	})
 }
 
-// A configuration pins what was read; that of a new claim pins nothing, and one that withdraws names no part.
+// A configuration is pinned to what was read. That of a new claim is not pinned, and a withdrawal names no part.
 func TestConfigurationPins(t *testing.T) {
 	c := bookHostClaim("a.example.com", statetest.Shop, "")
 	if ac := c.Configuration("ns", c.Parts); ac.UID != nil || ac.ResourceVersion != nil || *ac.Namespace != "ns" || *ac.Spec.HolderIdentity != statetest.Alice {
@@ -85,8 +85,7 @@ func TestConfigurationPins(t *testing.T) {
 	}
 }
 
-// Each thing has a name of its own, and the name tells the thing: two names for one thing, or one for two, and
-// two owners could hold it.
+// Each thing has exactly one name, and each name exactly one thing: otherwise two owners could hold one thing.
 func TestNamesTellThings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAddr.Draw(t, "address")
@@ -97,7 +96,7 @@ func TestNamesTellThings(t *testing.T) {
 		if lease.CheckRoute(host, "/") != nil {
 			return // nobody can claim it
 		}
-		meta := &metav1.ObjectMeta{Name: HostName(host), Annotations: map[string]string{AnnotationLedger: ledgerVersion}}
+		meta := &metav1.ObjectMeta{Name: HostName(host), Annotations: map[string]string{AnnotationLedger: LedgerVersion}}
 		if got, _ := ReadClaim(meta); got.Thing != host || got.Unreadable != "" || got.Name() != meta.Name || (got.Kind == Wildcard) != strings.HasPrefix(host, "*.") {
 			t.Errorf("%s is named %s, which is %s %s %s", host, meta.Name, got.Kind, got.Thing, got.Unreadable)
 		}
@@ -115,8 +114,7 @@ func TestNamesTellThings(t *testing.T) {
 	}
 }
 
-// A claim whose name and label disagree is unreadable, and does not pass for the claim on what another name
-// stands for.
+// A claim whose name and label disagree is unreadable, and is not the claim on the thing of another name.
 func TestMisnamedClaims(t *testing.T) {
 	key := lease.SharingKey(statetest.Alice, "public")
 	for name, tc := range map[string]struct {
@@ -153,8 +151,7 @@ func TestMisnamedClaims(t *testing.T) {
 	}
 }
 
-// What is no claim is passed over, what another version wrote is not trusted, and of two faults always the
-// same is told.
+// ReadClaim skips other objects, does not trust other versions, and reports the same one of two faults each time.
 func TestClaimsThatAreNotTrusted(t *testing.T) {
 	if c, ok := ReadClaim(&metav1.ObjectMeta{Name: "leader", Annotations: map[string]string{"a": "b"}}); ok {
 		t.Errorf("another program's lease is read as %+v", c)
@@ -175,7 +172,7 @@ func TestClaimsThatAreNotTrusted(t *testing.T) {
 	}
 }
 
-// Two readings of a claim are the same where they say the same of who holds what.
+// SaysAs compares what two readings say about the holders of parts.
 func TestSaysAs(t *testing.T) {
 	read := func(change func(c *Claim)) *Claim {
 		c := bookHostClaim("a.example.com", statetest.Shop, "")
@@ -211,7 +208,7 @@ func TestSaysAs(t *testing.T) {
 	}
 }
 
-// A claim's parts are told by who holds them; a claim has ended when all of them have.
+// Claim methods select parts by holder. A claim has ended if all its parts have.
 func TestPartsOfAClaim(t *testing.T) {
 	sibling := statetest.Shop
 	sibling.DSeq++
@@ -246,8 +243,8 @@ func TestPartsOfAClaim(t *testing.T) {
 	}
 }
 
-// Whatever stands in an object, to read it never panics, its name is its own, and what is readable says the same
-// when it is written again.
+// Reading an arbitrary object never panics. The name of the claim is the object's, and a readable claim is written
+// again as it was.
 func FuzzReadClaim(f *testing.F) {
 	id := statetest.Shop.String()
 	f.Add("a.example.com", "host", statetest.Alice, "v1", "", RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)

@@ -41,10 +41,10 @@ func TestClaimTable(t *testing.T) {
 	})
 }
 
-// nameInWords is the name of a claim, and what a claim of that name is read as.
+// nameInWords prints the name of the claim on a thing, and what a claim of that name is read as.
 func nameInWords(t *testing.T, line string) string {
 	c := wordClaim(t, line+" A:")
-	meta := &metav1.ObjectMeta{Name: c.Name(), Labels: map[string]string{LabelOwner: c.Owner}, Annotations: map[string]string{AnnotationLedger: ledgerVersion, AnnotationSharingKey: c.SharingKey}}
+	meta := &metav1.ObjectMeta{Name: c.Name(), Labels: map[string]string{LabelOwner: c.Owner}, Annotations: map[string]string{AnnotationLedger: LedgerVersion, AnnotationSharingKey: c.SharingKey}}
 	read, ok := ReadClaim(meta)
 	if !ok || read.Kind != c.Kind || read.Thing != c.Thing || read.Unreadable != "" || read.Addr() != c.Addr() {
 		return fmt.Sprintf("%s, which is read as %s", c.Name(), sayClaim(&read))
@@ -63,7 +63,7 @@ func addressNameInWords(_ *testing.T, line string) string {
 	return "none"
 }
 
-// keyInWords is the key of a part, and what it is read as.
+// keyInWords prints the key of a part, and what it is read as.
 func keyInWords(_ *testing.T, line string) string {
 	key := wordKey(line)
 	p := Part{Key: key}
@@ -80,7 +80,7 @@ func keyInWords(_ *testing.T, line string) string {
 	return text
 }
 
-// isInWords: NAME LABEL ENDPOINT VERSION, "-" for what is not there.
+// isInWords: NAME LABEL ENDPOINT VERSION, with "-" for a missing one.
 func isInWords(_ *testing.T, line string) string {
 	words := strings.Fields(line)
 	meta := &metav1.ObjectMeta{Name: words[0], Labels: map[string]string{LabelOwner: "akash1a"}, Annotations: map[string]string{}}
@@ -104,7 +104,7 @@ func isInWords(_ *testing.T, line string) string {
 	return text
 }
 
-// valueInWords reads "KEY VALUE"; LEASE stands for a lease of the owner.
+// valueInWords reads "KEY VALUE"; LEASE is replaced by a lease of the owner.
 func valueInWords(t *testing.T, line string) string {
 	word, value, _ := strings.Cut(line, " ")
 	value = strings.NewReplacer("LEASE2", wordLease(t, "A/2").String(), "LEASE", wordLease(t, "A/1").String(), "OTHER", wordLease(t, "B/1").String()).Replace(value)
@@ -137,7 +137,7 @@ func writeInWords(t *testing.T, line string) string {
 	return strings.NewReplacer(`"apiVersion":"coordination.k8s.io/v1","kind":"Lease",`, "", "net.akash.network", "NET", `\"`, `'`).Replace(short(string(body)))
 }
 
-// askInWords is all that is to know of a claim but what stands in it.
+// askInWords prints what the methods of a claim return.
 func askInWords(t *testing.T, line string) string {
 	c := wordClaim(t, line)
 	var said []string
@@ -167,7 +167,7 @@ func askInWords(t *testing.T, line string) string {
 	return strings.Join(said, "; ")
 }
 
-// waitInWords is what each note on a claim says of who holds the part.
+// waitInWords prints what Withholder returns for each wait.
 func waitInWords(t *testing.T, line string) string {
 	c := wordClaim(t, line)
 	var said []string
@@ -177,7 +177,7 @@ func waitInWords(t *testing.T, line string) string {
 	return strings.Join(said, "; ")
 }
 
-// refusedInWords: CLAIM | a word for each rule of the provider's.
+// refusedInWords: CLAIM | a word for each of the provider's rules.
 func refusedInWords(t *testing.T, line string) string {
 	f := fields(line, 2)
 	cfg := config.Default()
@@ -200,7 +200,7 @@ func refusedInWords(t *testing.T, line string) string {
 	return cmp.Or(wordClaim(t, text).Refused(cfg), "-")
 }
 
-// Whoever writes a claim in whatever order, what is read has its parts by their keys.
+// ReadClaim sorts parts by key, in whatever order they were written.
 func TestPartsAreSorted(t *testing.T) {
 	c := wordClaim(t, "address 203.0.113.7@public A: 80/tcp A/1, 443/tcp A/2, 9/udp A/1, any A/3, 53/udp A/2")
 	read, _ := ReadClaim(stored(c, c.Writers()...))
@@ -221,7 +221,7 @@ func TestPartsAreSorted(t *testing.T) {
 	}
 }
 
-// What holds no ledger's part of a claim is left out, and what does is told by its manager.
+// Unmanaged leaves out groups whose field managers own parts of the claim.
 func TestUnmanagedGroups(t *testing.T) {
 	c := wordClaim(t, "host a.example.com A: / A/1, /v1 A/2, /v2 A/2, /v3 A/3")
 	meta := stored(c, c.Writers()...)
@@ -238,7 +238,7 @@ func TestUnmanagedGroups(t *testing.T) {
 	}
 }
 
-// A claim that is being deleted says so, and what keeps it; when it was written last is the latest of its managers'.
+// A claim that is being deleted has its finalizers; its last write is the latest of its managers'.
 func TestMomentsOfAClaim(t *testing.T) {
 	c := wordClaim(t, "host a.example.com A: / A/1")
 	meta := stored(c, c.Writers()...)
@@ -262,7 +262,7 @@ func TestMomentsOfAClaim(t *testing.T) {
 	}
 }
 
-// The order in which every run takes what it wants: addresses, endpoints, hosts, wildcards, each by name.
+// Every run takes its claims in this order: addresses, endpoints, hosts, wildcards, each by name.
 func TestOrderOfHolds(t *testing.T) {
 	want := []string{
 		"address 10.0.0.1@x", "address 10.0.0.10@a", "address 10.0.0.2@x", "address 2001:db8::1@x", "endpoint a@a", "host a.example.com", "host b.example.com", "wildcard *.a.com", "wildcard *.b.com",
@@ -283,7 +283,7 @@ func TestOrderOfHolds(t *testing.T) {
 	}
 }
 
-// Names that differ in what people do not see differ in what the ledger has.
+// Names that look alike are different claims.
 func TestNamesOfAddressesAreUnique(t *testing.T) {
 	names := map[string]netip.Addr{}
 	for _, first := range []string{"0.0.0.0", "203.0.113.250", "::", "2001:db8::ff00", "::ffff:ffff:fff0", "1::", "1:0:0:1::"} {

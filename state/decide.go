@@ -8,71 +8,69 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Verdict is what may be done with a thing that a lease wants.
+// Verdict is what a deployment group may do with a part that it wants.
 type Verdict int
 
 // The verdicts.
 const (
-	// Free may be taken.
+	// Free parts may be taken.
 	Free Verdict = iota
-	// Mine is held by the deployment group itself.
+	// Mine is for parts that the deployment group itself holds.
 	Mine
-	// Withheld is held by another deployment group of the same owner: it is not taken, and that
-	// is no error.
+	// Withheld parts belong to another deployment group of the same owner. They are not taken, which is no error.
 	Withheld
-	// Held is held by another owner.
+	// Held parts belong to another owner.
 	Held
-	// Going is a claim that is being deleted: it is free when it is gone.
+	// Going is for a claim that is being deleted. It is free once it is gone.
 	Going
-	// Expired is a hold whose time is over: it may be removed, and taken.
+	// Expired holds may be removed and then taken.
 	Expired
 )
 
-// Finding is a verdict with its reason.
+// Finding is a verdict and its reason.
 type Finding struct {
 	Verdict Verdict
-	// By is the holder when the verdict is Withheld or Held.
+	// By is the holder. It is set unless the verdict is Free or Mine.
 	By Holder
 }
 
-// Holder is who holds a thing, as far as the cluster tells.
+// Holder describes who holds a thing, with what the cluster says about it.
 type Holder struct {
-	// Owner is the holding wallet; empty where the object names none.
+	// Owner is the wallet of the holder. It is empty if the object names none.
 	Owner string
-	// Lease is the holding lease; the zero ID where it is not known.
+	// Lease is the lease that holds the thing. It is the zero ID if it is unknown.
 	Lease lease.ID
-	// Object is the object that holds the thing, where that is no claim.
+	// Object is the object that uses the thing if no claim exists.
 	Object string
 	// Namespace is the namespace of the holder's routes.
 	Namespace string
-	// Since is when the thing was taken, by the API server's clock.
+	// Since is when the holder took the thing, by the API server's clock.
 	Since   time.Time
 	Service string
 	Port    uint16
-	// Running is true while a run is under way that took the thing and may yet give it back.
+	// Running is true if the run that took the thing has not ended. It may still give the thing back.
 	Running bool
-	// Reason is set where the claim itself is the trouble.
+	// Reason is set if the claim itself is the obstacle.
 	Reason string
-	// Input is where the same run's input asks for the thing, for another owner; nobody holds it yet.
+	// Input is the place where another owner's definition in the same input asks for the thing, which nobody holds yet.
 	Input string
 }
 
 // Judge decides for one deployment group at one moment.
 type Judge struct {
 	Group lease.Group
-	// Now is the API server's clock, never the client's.
+	// Now is by the API server's clock, never the client's.
 	Now time.Time
-	// Adopt lets the group take what an object of its own owner uses without a claim.
+	// Adopt lets the group take things that objects of its own owner use without a claim.
 	Adopt bool
-	// OnePort is true beside Akash's IP operator, which keys a port of an endpoint by its number alone: what
-	// one deployment asks for in TCP it deletes when another asks for the same number in UDP.
+	// OnePort is true if Akash's IP operator runs. It identifies a port of an endpoint by its number alone: when one
+	// deployment asks for a number in UDP, the operator deletes what another has in TCP.
 	OnePort bool
 }
 
-// Decide says what the deployment group may do with one part of what it wants to hold. claim is the
-// claim on the thing, nil where there is none; then what others have written for the same thing
-// counts (uses). That second check is best effort by nature: nobody who writes a route without a
-// claim can be kept from it.
+// Decide returns what the deployment group may do with the part of want that has the key. claim is the claim on the
+// thing, or nil. Without a claim, the objects that others have written for the thing (uses) decide. That check is best
+// effort: nothing stops a client that writes a route without a claim.
 func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 	group := j.Group
 	switch {
@@ -96,7 +94,8 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 	switch {
 	case part == nil && claim.full(want, group):
 		h := claim.holder(nil)
-		h.Reason = fmt.Sprintf("one claim may have %d parts and %d deployment groups, and this one would have more", MaxParts, MaxGroups)
+		h.Reason = fmt.Sprintf("one claim may have %d parts and %d deployment groups, and this one would have more",
+			MaxParts, MaxGroups)
 		return Finding{Verdict: Held, By: h}
 	case part == nil:
 		return Finding{Verdict: Free}
@@ -106,12 +105,13 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 		return Finding{Verdict: Expired, By: claim.holder(part)}
 	default:
 		h := claim.holder(part)
-		h.Running = part.Run != "" // whatever becomes of the parts beside it
+		h.Running = part.Run != "" // the marks of other parts do not matter
 		return Finding{Verdict: Withheld, By: h}
 	}
 }
 
-// otherProtocol is the part that another deployment group holds of the same port number, where that counts.
+// otherProtocol returns the part with the same port number in the other protocol if another deployment group holds it
+// and OnePort is set. Otherwise it returns nil.
 func (j Judge) otherProtocol(claim *Claim, key string) *Part {
 	other := claim.Part(OtherProtocol(key))
 	if !j.OnePort || other == nil || other.Lease.Group() == j.Group {
@@ -144,7 +144,7 @@ func (j Judge) decideUses(uses []Use) Finding {
 	return finding
 }
 
-// holder describes who holds the claim; part is the one that is in the way, nil for any.
+// holder describes the holder of the part, or of the first part if part is nil.
 func (c *Claim) holder(part *Part) Holder {
 	h := Holder{Owner: c.Owner, Since: c.Created, Running: c.Marked(), Reason: c.Unreadable}
 	if part == nil && len(c.Parts) > 0 {
@@ -157,20 +157,19 @@ func (c *Claim) holder(part *Part) Holder {
 	return h
 }
 
-// onlyReservedBy is true for an address of which the group alone holds a part, and that without a
-// port: nothing depends on its sharing key yet.
+// onlyReservedBy reports whether the group alone holds the address and uses no port of it yet. Nothing depends on its
+// sharing key then.
 func (c *Claim) onlyReservedBy(group lease.Group) bool {
 	return !slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Key != WholeAddress || p.Lease.Group() != group })
 }
 
-// HeldBy is the holder of the claim as others see it.
+// HeldBy describes the holder of the claim.
 func (c *Claim) HeldBy() Holder { return c.holder(nil) }
 
-// Full is true where nothing more fits into the claim for the group, not even a note.
+// Full reports whether the claim has no room for another entry of the group, not even a wait.
 func (c *Claim) Full(group lease.Group) bool { return c.full(Hold{}, group) }
 
-// full is true where the claim would have more parts than one may have with those that are wanted anew,
-// or more deployment groups.
+// full reports whether the claim would exceed MaxParts with the parts that want adds, or MaxGroups with the group.
 func (c *Claim) full(want Hold, group lease.Group) bool {
 	more := 0
 	for _, p := range want.Parts {
@@ -178,6 +177,6 @@ func (c *Claim) full(want Hold, group lease.Group) bool {
 			more++
 		}
 	}
-	groups := c.Writers() // each is a field manager, and costs as one
+	groups := c.Writers() // each writer is a field manager
 	return len(c.Parts)+len(c.Waits)+max(more, 1) > MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// What a lease may do with a thing: each row of the table in docs/ledger.md, and what decides between them.
+// What a lease may do with a thing, row by row of the table in docs/ledger.md.
 func TestDecide(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	id := func(owner string, dseq uint64) lease.ID {
@@ -55,7 +55,7 @@ func TestDecide(t *testing.T) {
 		name    string
 		claim   *Claim
 		uses    []Use
-		key     string // the root path unless it is said
+		key     string // the default is the root path
 		adopt   bool
 		onePort bool
 		want    Verdict
@@ -126,7 +126,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// An address goes with its IP endpoint: it is another's as soon as somebody depends on it.
+// An address belongs to its IP endpoint as soon as somebody depends on it.
 func TestDecideSharingKey(t *testing.T) {
 	mine := lease.ID{Owner: "akash1mine", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
 	sibling := mine

@@ -5,8 +5,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// overLimits says of what a lease has more than the configuration lets one have.
-func overLimits(def *lease.Definition, limits config.Limits) lease.Problems {
+// checkLimits returns a problem for each limit of the configuration that the definition exceeds.
+func checkLimits(def *lease.Definition, limits config.Limits) lease.Problems {
 	hosts, ports := 0, 0
 	for _, s := range def.Services {
 		ports += len(s.Expose)
@@ -24,7 +24,8 @@ func overLimits(def *lease.Definition, limits config.Limits) lease.Problems {
 		{"exposed ports", "limits.ports", ports, limits.Ports},
 	} {
 		if bound.most > 0 && bound.has > bound.most {
-			problems.Add(def.At, "the lease has %d %s; the provider's configuration allows %d (%s)", bound.has, bound.what, bound.most, bound.key)
+			problems.Add(def.At, "the lease has %d %s; the provider's configuration allows %d (%s)",
+				bound.has, bound.what, bound.most, bound.key)
 		}
 	}
 	return problems

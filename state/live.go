@@ -10,17 +10,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// LeadsTo is true for the backend that the claim names for the part: what a route of the kind says when
-// it serves the part as it is claimed. A claim may name none, and an OpenShift Route names the
-// port of the containers, which no claim knows.
+// LeadsTo reports whether a route of the kind to the service and port serves the part as claimed. A claim without a
+// service allows any backend. An OpenShift Route names a container port, which no claim knows, so its port is not
+// compared.
 func (p Part) LeadsTo(kind, service string, port uint16) bool {
 	return p.Service == "" || p.Service == service && (p.Port == port || kind == kindRoute)
 }
 
-// kindRoute is OpenShift's Route, as an object's kind in lower case.
+// kindRoute is the kind of OpenShift's Route in lower case.
 const kindRoute = "route"
 
-// Complete adds what a whole object says: where it leads, and whether a controller has accepted it.
+// Complete adds what the whole object says: its backend and whether a controller has accepted it.
 func (h *HostObject) Complete(o *unstructured.Unstructured) {
 	h.Whole = true
 	if h.Kind == kinds.ProviderHost.Singular {
@@ -35,16 +35,14 @@ func (h *HostObject) Complete(o *unstructured.Unstructured) {
 	h.Unaccepted = unaccepted(o)
 }
 
-// unaccepted says why a route does not serve yet, as far as its status tells: of a kind in whose status
-// controllers report, none has accepted it as it is now. It is empty for a route that is accepted, of
-// another kind, or in a file: there nobody could have reported.
+// unaccepted returns why a route does not serve yet: no controller has accepted its current version. It returns "" for
+// a route that is accepted, for kinds whose controllers write no such status, and for objects read from files, which no
+// controller has seen.
 func unaccepted(o *unstructured.Unstructured) string {
 	if o.GetUID() == "" {
 		return ""
 	}
-	switch o.GetKind() {
-	case "HTTPRoute", "TLSRoute", "GRPCRoute", "Route":
-	default:
+	if !isGatewayRoute(o) && o.GetKind() != "Route" {
 		return ""
 	}
 	reports := Reports(o, Routers{})
@@ -59,18 +57,13 @@ func unaccepted(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("no controller has accepted %s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 }
 
-// hostObjectOf reads a whole object.
-func hostObjectOf(o *unstructured.Unstructured) HostObject {
-	h := HostObjectOf(o.GetKind(), o)
-	h.Complete(o)
-	return h
-}
-
-// HostObjectsOf reads a whole ProviderHost or route of a lease; cert-manager's solvers and routes of
-// nobody are none.
+// HostObjectsOf reads a whole ProviderHost or route of a lease. It returns nothing for a route without a lease, such as
+// cert-manager's solvers.
 func HostObjectsOf(o *unstructured.Unstructured) []HostObject {
 	if _, ofLease := o.GetLabels()[lease.LabelOwner]; !ofLease && !strings.EqualFold(o.GetKind(), kinds.ProviderHost.Singular) {
 		return nil
 	}
-	return []HostObject{hostObjectOf(o)}
+	h := HostObjectOf(o.GetKind(), o)
+	h.Complete(o)
+	return []HostObject{h}
 }

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// A mark is what a run writes on the parts that it takes: the nonce of the command's announcement and, from the
-// command's second run on, the number of the run. As long as the announcement is there the run may give the part back.
-// Once it is gone the part is settled, and the mark says nothing any more.
+// A run marks the parts that it takes with the nonce of its command's announcement and, from the command's second run
+// on, the number of the run. While the announcement exists, the run may give the part back. Once it is gone, the part
+// is settled and the mark has no meaning.
 
-// lettersOfNonces are in the order in which they sort.
-const lettersOfNonces = "234567abcdefghijklmnopqrstuvwxyz"
+// nonceAlphabet lists the digits of a nonce in sort order.
+const nonceAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
 
-// NewNonce is a nonce for a command that begins at a moment: 13 letters and digits. Of two commands that began a tenth of a second
-// apart, by one clock, that of the first sorts first; so who waits for a deployment group is not overtaken by those who come later
-// (protocol.NextTurn). That they differ rests on chance alone.
+// NewNonce returns the nonce of a command that begins at the given time: 13 letters and digits. If two commands begin
+// at least a tenth of a second apart by one clock, the nonce of the first sorts first; so a command that waits for a
+// deployment group is not overtaken by later ones (protocol.NextTurn). Only the random rest makes nonces unique.
 func NewNonce(begun time.Time) string {
-	const long = 7 // five bits each: 108 years of tenths of a second
+	const long = 7 // 5 bits each: 108 years in tenths of a second
 	var when [long]byte
 	for i, tenths := long-1, uint64(begun.UnixMilli()/100); i >= 0; i, tenths = i-1, tenths/32 {
-		when[i] = lettersOfNonces[tenths%32]
+		when[i] = nonceAlphabet[tenths%32]
 	}
 	return string(when[:]) + strings.ToLower(rand.Text()[:13-long])
 }
 
-// Mark is the mark of a command's run; the first one has number 0.
+// Mark returns the mark of a run of a command. The first run has number 0.
 func Mark(nonce string, run int) string {
 	if run == 0 {
 		return nonce
@@ -34,13 +34,13 @@ func Mark(nonce string, run int) string {
 	return nonce + "-" + strconv.Itoa(run)
 }
 
-// NonceOf is the nonce of the command whose run has a mark.
+// NonceOf returns the nonce of the command whose run has the mark.
 func NonceOf(mark string) string {
 	nonce, _, _ := strings.Cut(mark, "-")
 	return nonce
 }
 
-// Nonces are the nonces of the commands whose marks are on the claim, each once.
+// Nonces returns the nonces of the marks on the claim, in the order of its parts.
 func (c *Claim) Nonces() (nonces []string) {
 	for _, p := range c.Parts {
 		if p.Run != "" {
@@ -50,17 +50,15 @@ func (c *Claim) Nonces() (nonces []string) {
 	return nonces
 }
 
-// Meet takes the marks of commands off the claim, as it was read, that are not among those announced, and notes who is
-// at work on it.
+// Meet removes the marks of commands that are not announced, and sets AtWork to the first command that is.
 func (c *Claim) Meet(announced map[string]*Announcement, now time.Time) {
 	c.Settle(func(mark string) bool { return announced[NonceOf(mark)] == nil })
-	for _, nonce := range c.Nonces() {
-		c.AtWork = announced[nonce].Stands(now)
-		return
+	if nonces := c.Nonces(); len(nonces) > 0 {
+		c.AtWork = announced[nonces[0]].Stands(now)
 	}
 }
 
-// Settle takes the marks off the claim, as it was read, of runs that have ended.
+// Settle removes the marks of runs that have ended.
 func (c *Claim) Settle(ended func(mark string) bool) {
 	for i := range c.Parts {
 		if p := &c.Parts[i]; p.Run != "" && ended(p.Run) {

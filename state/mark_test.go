@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The nonces of commands sort as the commands began, over the years too, and those of one moment differ. A mark is told from the nonce by
-// what stands behind it.
+// Nonces sort by the start of their commands, across years too, and two of the same moment differ. NonceOf returns the
+// nonce of any mark.
 func TestNewNonce(t *testing.T) {
 	moments := []time.Time{
 		time.Unix(0, 0), time.Date(2026, 11, 23, 11, 59, 59, 900e6, time.UTC), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
@@ -17,7 +17,7 @@ func TestNewNonce(t *testing.T) {
 	var nonces []string
 	for _, at := range moments {
 		one, other := NewNonce(at), NewNonce(at)
-		if len(one) != 13 || strings.Trim(one, lettersOfNonces) != "" || one == other {
+		if len(one) != 13 || strings.Trim(one, nonceAlphabet) != "" || one == other {
 			t.Errorf("%s: %q and %q", at, one, other)
 		}
 		if NonceOf(Mark(one, 0)) != one || NonceOf(Mark(one, 12)) != one {
@@ -27,5 +27,48 @@ func TestNewNonce(t *testing.T) {
 	}
 	if !slices.IsSorted(nonces) {
 		t.Errorf("they do not sort as they began: %q", nonces)
+	}
+}
+
+// Meet keeps the marks of announced commands only, and describes the first command at work.
+func TestMeet(t *testing.T) {
+	now := announcement().Renewed
+	active, undoing := announcement(), announcement()
+	active.Nonce = "first"
+	undoing.Nonce, undoing.Phase = "second", Undoing
+	for name, tt := range map[string]struct {
+		marks     []string
+		announced []*Announcement
+		want      []string
+		// atWork starts and ends the description, empty for none.
+		atWork [2]string
+	}{
+		"a claim without marks":                {[]string{""}, []*Announcement{active}, []string{""}, [2]string{}},
+		"a mark of an ended command":           {[]string{"first"}, nil, []string{""}, [2]string{}},
+		"a mark of a command at work":          {[]string{"first"}, []*Announcement{active}, []string{"first"}, [2]string{"run first", "is at work"}},
+		"a mark of a command's second run":     {[]string{"first-1"}, []*Announcement{active}, []string{"first-1"}, [2]string{"run first", "is at work"}},
+		"marks of an ended and of another one": {[]string{"gone", "second"}, []*Announcement{active, undoing}, []string{"", "second"}, [2]string{"run second", "gives back what it took"}},
+		"marks of two commands":                {[]string{"first", "second"}, []*Announcement{undoing, active}, []string{"first", "second"}, [2]string{"run first", "is at work"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, announced := &Claim{}, map[string]*Announcement{}
+			for _, mark := range tt.marks {
+				c.Parts = append(c.Parts, Part{Run: mark})
+			}
+			for _, a := range tt.announced {
+				announced[a.Nonce] = a
+			}
+			c.Meet(announced, now)
+			var got []string
+			for _, p := range c.Parts {
+				got = append(got, p.Run)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("marks %q, want %q", got, tt.want)
+			}
+			if (c.AtWork == "") != (tt.atWork[0] == "") || !strings.HasPrefix(c.AtWork, tt.atWork[0]) || !strings.HasSuffix(c.AtWork, tt.atWork[1]) {
+				t.Errorf("at work: %q, want %q", c.AtWork, tt.atWork)
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +9,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// AutoAddress stands for the next free address of each configured family.
+// AutoAddress asks for the next free address of each configured family.
 const AutoAddress = "auto"
 
-// NamedRequest is the request for things that are named one by one: hosts (HOST, HOST/PATH or
-// *.DOMAIN; their case does not matter) and addresses for an IP endpoint.
+// NamedRequest returns the request for things that are named one by one: hosts (HOST, HOST/PATH or *.DOMAIN,
+// case-insensitive) and addresses for an IP endpoint.
 func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *config.ProviderConfig) (Request, lease.Problems) {
 	var problems lease.Problems
 	req := Request{Lease: id}
@@ -24,7 +23,7 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 			problems.Add(lease.Place{}, "%v", err)
 			continue
 		}
-		if slices.ContainsFunc(req.Hosts, func(v HostWant) bool { return v.Host == w.Host && v.Path == w.Path }) {
+		if slices.ContainsFunc(req.Hosts, func(v HostWant) bool { return w.compare(v) == 0 }) {
 			problems.Add(lease.Place{}, "%s is named twice", text)
 		}
 		req.Hosts = append(req.Hosts, w)
@@ -35,21 +34,20 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 			problems.Add(lease.Place{Path: "--endpoint"}, "%v", err)
 		}
 		for _, text := range addresses {
-			problems = append(problems, want.address(text, cfg)...)
+			problems = append(problems, want.addAddress(text, cfg)...)
 		}
 		if len(want.Addresses) > 0 && len(want.Families) > 0 {
-			problems.Add(lease.Place{Path: "--address"}, "%s stands for an address of each family: name addresses, or %s alone", AutoAddress, AutoAddress)
+			problems.Add(lease.Place{Path: "--address"}, "%s stands for an address of each family: name addresses, or %s alone",
+				AutoAddress, AutoAddress)
 		}
 		req.Endpoints = []EndpointWant{want}
 	}
-	slices.SortFunc(req.Hosts, func(a, b HostWant) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
-	})
-	return req, append(problems, req.overfull()...)
+	slices.SortFunc(req.Hosts, HostWant.compare)
+	return req, append(problems, req.checkParts()...)
 }
 
-// address adds an address that is named to what the endpoint wants.
-func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problems lease.Problems) {
+// addAddress adds an address that the command line names.
+func (w *EndpointWant) addAddress(text string, cfg *config.ProviderConfig) (problems lease.Problems) {
 	at := lease.Place{Path: "--address"}
 	switch {
 	case cfg.IP.Mode == config.ModePool:
@@ -57,9 +55,7 @@ func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problem
 		return problems
 	case text == AutoAddress:
 		w.Families = cfg.IP.Families
-		if len(cfg.IP.Ranges.Include) == 0 {
-			problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
-		}
+		checkHasRanges(&problems, at, cfg)
 		return problems
 	}
 	a, err := config.ParseAddr(text)
@@ -67,9 +63,7 @@ func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problem
 		problems.Add(at, "%v", err)
 		return problems
 	}
-	if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
-		problems.Add(at, "%s is in none of the provider's ranges (ip.ranges)", a)
-	}
+	checkInRanges(&problems, at, a, cfg)
 	for _, other := range w.Addresses {
 		if other == a || config.FamilyOf(other) == config.FamilyOf(a) {
 			problems.Add(at, "%s: an IP endpoint has one address of each family", a)
@@ -79,8 +73,8 @@ func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problem
 	return problems
 }
 
-// ParseHostWant reads HOST, HOST/PATH or *.DOMAIN as it is typed, and judges it by the provider's
-// configuration. Hosts and paths follow the rules of definitions.
+// ParseHostWant parses HOST, HOST/PATH or *.DOMAIN and checks it against the rules of definitions and the provider's
+// configuration.
 func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	host, path, hasPath := strings.Cut(text, "/")
 	host = strings.ToLower(host)

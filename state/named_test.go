@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// TestParseHostWant: what is typed is judged as definitions are, and by the configuration.
+// Typed hosts follow the rules of definitions and the configuration.
 func TestParseHostWant(t *testing.T) {
 	none, some := config.Default(), config.Default()
 	some.Hosts.Wildcards, some.Hosts.Blocked = true, []string{".blocked.example"}
@@ -42,7 +42,7 @@ func TestParseHostWant(t *testing.T) {
 	}
 }
 
-// TestNamedAddresses: what is named for an IP endpoint is one address of each family, or left to the provider.
+// An IP endpoint gets one named address of each family, or leaves the choice to the provider.
 func TestNamedAddresses(t *testing.T) {
 	cfg, pool := config.Default(), config.Default()
 	cfg.IP.Ranges.Include, cfg.IP.Families = wordRanges(t, "203.0.113.0/28 2001:db8::/124"), []config.Family{config.IPv4, config.IPv6}

@@ -30,7 +30,7 @@ func TestUseTable(t *testing.T) {
 	})
 }
 
-// wordObject is an object in the words of the tables.
+// wordObject parses an object of the tables.
 func wordObject(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	id := wordLease(t, "A/1")
@@ -214,7 +214,7 @@ func standsInWords(t *testing.T, line string) string {
 	return fmt.Sprintf("%t, declared as %s", o.StandsForPort(wordClaim(t, f[1])), o.DeclaredAs("shop.example.com"))
 }
 
-// What is found to be wrong is named, and named again where it is looked for again.
+// A problem keeps its name when it is found again.
 func TestNamesOfProblems(t *testing.T) {
 	a := Problem{Problem: BlockedHost, Thing: "a.example.com", Namespace: "ns", Lease: "l", Message: "m"}
 	for _, x := range []struct {
@@ -247,12 +247,12 @@ func TestNamesOfProblems(t *testing.T) {
 	}
 	group := wordLease(t, "A/1").Group()
 	p := Problem{Problem: NothingLeft, Thing: "x", Plan: "before"}.ByDefinition(group)
-	if p.Mend.Group != group || !p.Mend.Definition || p.Plan != "apply its definition again" || !p.Manual || p.Named || p.Command != "kubectl akash-net repair -f FILE" {
+	if p.Mend != (ApplyDefinition{Group: group}) || p.Plan != "apply its definition again" || !p.Manual || p.Named || p.Command != "kubectl akash-net repair -f FILE" {
 		t.Errorf("by its definition it is mended so: %+v", p)
 	}
 }
 
-// Every kind of problem is listed once, under its own name.
+// ProblemKinds lists every kind once.
 func TestProblemKindsAreListed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, kind := range ProblemKinds {
@@ -266,7 +266,7 @@ func TestProblemKindsAreListed(t *testing.T) {
 	}
 }
 
-// Counts of addresses do not overflow: a /64 has more than fit.
+// Counts of addresses do not overflow: a /64 has more addresses than an int64 can count.
 func TestSaturated(t *testing.T) {
 	const most = 1<<63 - 1
 	for _, x := range [][3]int64{{0, 0, 0}, {1, 2, 3}, {most, 0, most}, {0, most, most}, {most - 1, 1, most}, {most, 1, most}, {most, most, most}, {1, most, most}, {most - 5, 3, most - 2}} {
@@ -276,7 +276,7 @@ func TestSaturated(t *testing.T) {
 	}
 }
 
-// A lease's namespace has the labels that Akash's provider gives it.
+// The namespace of a lease has the labels that Akash's provider sets.
 func TestLabelsOfANamespace(t *testing.T) {
 	id := wordLease(t, "A/1")
 	labels := LeaseNamespaceLabels(id)

@@ -2,16 +2,16 @@ package state
 
 import "slices"
 
-// Wish is what a lease of a command touches, as names of claims.
+// Wish names the claims that one lease of a command touches.
 type Wish struct {
-	// Asks are the claims that the lease asks for, Gives those that it holds and does not ask for any more.
+	// Asks are the claims that the lease asks for. Gives are those that it holds and no longer asks for.
 	Asks, Gives []string
-	// Alone is false for a lease whose end matters to others whatever they ask for.
+	// Alone is false for a lease whose result matters to every other lease.
 	Alone bool
 }
 
-// WishOf is what a request asks for, and gives up of what its deployment group holds. An IP endpoint is asked for by itself,
-// as its address may not be known yet.
+// WishOf returns the claims that the request asks for, and the held ones that it gives up. It lists an IP endpoint by
+// its own name, because its address may not be known yet.
 func WishOf(request Request, held []*Claim) Wish {
 	w := Wish{Alone: len(request.Endpoints) == 0}
 	for _, hold := range request.HostHolds() {
@@ -37,26 +37,27 @@ func WishOf(request Request, held []*Claim) Wish {
 	return w
 }
 
-// Serving is the order in which the leases of a command are served.
+// Serving is the order in which a command serves its leases.
 type Serving struct {
-	// Order are the places of the leases. After has for each lease, by its place, those that are served before it.
+	// Order lists the indexes of the leases. After lists, by lease, the leases that must be served before it.
 	Order []int
 	After [][]int
-	// Alone says of each lease whether what becomes of it changes nothing for the others: it asks for hosts only, and no
-	// other lease touches one of them. A lease that fails gives back what another of its owner would get, and an address that
-	// any other could be given.
+	// Alone is true, by lease, if the result for the lease changes nothing for the others: it asks for hosts only, and
+	// no other lease touches one of them. A lease that fails gives back what another lease of its owner would get, or
+	// an address that could go to any other lease.
 	Alone []bool
 }
 
-// touch is a lease that asks for a claim or gives it up, or does so with a host below the wildcard that the claim is for.
+// touch is a lease that asks for a claim or gives it up. below is true if it does so with a host that the wildcard of
+// the claim covers.
 type touch struct {
 	lease        int
 	gives, below bool
 }
 
-// Serve orders the leases of a command. Of those that ask for the same thing the first in the input comes first, and one that
-// gives it up comes before them. A wildcard and a host below it count as the same thing. Where leases give to each other in a
-// circle, the first of them in the input is served first.
+// Serve orders the leases of a command. Leases that ask for the same thing keep the order of the input, after a lease
+// that gives it up. A wildcard and a host that it covers count as the same thing. In a circle of leases that wait for
+// each other, the first in the input is served first.
 func Serve(wishes []Wish) Serving {
 	s := Serving{After: make([][]int, len(wishes)), Alone: make([]bool, len(wishes))}
 	touched, due := touches(wishes), make([]map[int]bool, len(wishes))
@@ -75,7 +76,7 @@ func Serve(wishes []Wish) Serving {
 		}
 		for _, name := range w.Asks {
 			asks(name, false)
-			if over := nameAbove(name); over != "" {
+			if over := wildcardName(name); over != "" {
 				asks(over, true)
 			}
 		}
@@ -90,7 +91,7 @@ func Serve(wishes []Wish) Serving {
 			}
 		}
 		served[next], s.Order = true, append(s.Order, next)
-		for other := range due[next] { // a circle
+		for other := range due[next] { // next was served first of a circle: they follow it
 			due[other][next] = true
 		}
 		for i := range wishes {
@@ -103,22 +104,23 @@ func Serve(wishes []Wish) Serving {
 	return s
 }
 
-// nameAbove is the name of the claim on the wildcard that covers a claim's host; empty for any other claim.
-func nameAbove(name string) string {
+// wildcardName returns the name of the claim on the wildcard that covers the host of a claim. It returns "" for any
+// other claim.
+func wildcardName(name string) string {
 	if over := WildcardOver(name); over != "" && HostName(over) != name {
 		return HostName(over)
 	}
 	return ""
 }
 
-// touches are the leases that touch each claim.
+// touches returns the leases that touch each claim.
 func touches(wishes []Wish) map[string][]touch {
 	out := map[string][]touch{}
 	for i, w := range wishes {
 		add := func(names []string, gives bool) {
 			for _, name := range names {
 				out[name] = append(out[name], touch{i, gives, false})
-				if over := nameAbove(name); over != "" {
+				if over := wildcardName(name); over != "" {
 					out[over] = append(out[over], touch{i, gives, true})
 				}
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// wishes reads leases, each as "what it asks for | what it gives up"; one with an endpoint, "ip", is not alone.
+// wishes parses leases, each as "what it asks for | what it gives up". One with an endpoint, "ip", is not alone.
 func wishes(leases ...string) (out []Wish) {
 	for _, text := range leases {
 		asks, gives, _ := strings.Cut(text, "|")
@@ -25,7 +25,7 @@ func wishes(leases ...string) (out []Wish) {
 	return out
 }
 
-// Of leases that ask for the same the first in the input comes first, after who gives it up.
+// Leases that ask for the same thing are served in the order of the input, after a lease that gives it up.
 func TestServe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		leases []string
@@ -62,7 +62,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Every lease is served once, after all that it follows; of two that touch the same, and one asks for it, one follows the other.
+// Every lease is served once, after all that it follows. If two touch the same thing and one asks for it, one follows
+// the other.
 func TestServeInAnyOrder(t *testing.T) {
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"x.example.com", "y.example.com", "wc--any.example.com", "ip"}), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,7 +106,7 @@ func TestServeInAnyOrder(t *testing.T) {
 	})
 }
 
-// A lease gives up what it holds and does not ask for; an endpoint stands for its address.
+// A lease gives up what it holds and does not ask for. An endpoint represents its address.
 func TestWishOf(t *testing.T) {
 	a := netip.MustParseAddr("203.0.113.7")
 	public := EndpointWant{Name: "public", SharingKey: lease.SharingKey(statetest.Shop.Owner, "public")}

@@ -27,15 +27,15 @@ func ownDomains() *config.ProviderConfig {
 	return cfg
 }
 
-// asking is a lease whose service web asks for a host by name, on port 80.
+// asking returns a lease whose service web asks for a host on port 80.
 func asking(id lease.ID, host string) *lease.Definition {
 	return &lease.Definition{Lease: id, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{{
 		Port: 8080, As: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host, At: lease.Place{File: "f", Line: 7, Column: 3}}},
 	}}}}}
 }
 
-// The provider's own domains are no tenant's: not the domains, no name below them, no wildcard over
-// them. A lease may name the hosts that the provider gives the same service, and those of no other.
+// No tenant may claim the provider's own domains, names below them, or wildcards over them. A lease may name the hosts
+// that the provider gives its own service, but not those of another service.
 func TestProvidersDomainsAreRefused(t *testing.T) {
 	static, generated := ownID.StaticHost("web", "ingress.provider.example"), hosttemplate.Host(ownID, ownTemplate, "web", 80)
 	for name, c := range map[string]struct {
@@ -99,7 +99,7 @@ func TestProvidersDomainsAreRefused(t *testing.T) {
 	}
 }
 
-// By name no lease is given such a host: which service it is for is not said.
+// A named request cannot get such a host, because it names no service.
 func TestProvidersDomainsAreRefusedByName(t *testing.T) {
 	for _, host := range []string{ownID.StaticHost("web", "ingress.provider.example"), "admin.apps.provider.example", "*.provider.example"} {
 		_, problems := state.NamedRequest(ownID, []string{host}, nil, "", ownDomains())

@@ -11,43 +11,40 @@ import (
 
 // The marks of an object that this program wrote.
 const (
-	// MarkAnnotation is the annotation with the hash of a definition. An Update that writes the whole
-	// object takes it away.
+	// MarkAnnotation is the annotation with the hash of the definition. An Update of the whole object removes it.
 	MarkAnnotation = "annotation " + lease.AnnotationDefinition
 	// MarkLabels are the labels that name the lease.
 	MarkLabels = "labels of its lease"
-	// MarkFields are the managed fields of this program. A restore from a backup takes them away.
+	// MarkFields are the managed fields of this program. A restore from a backup removes them.
 	MarkFields = "managed fields of " + lease.FieldManager
 )
 
-// Ownership says whose an object is and who wrote it. It is computed from the object's labels, its
-// annotation, its managed fields and its namespace, and nowhere else.
+// Ownership is whose an object is and who wrote it. OwnershipOf computes it from the labels, the annotation, the
+// managed fields and the namespace of the object, and from nothing else.
 type Ownership struct {
-	// Lease is the lease that the labels name. Where they name none (Labelled is false) it is the lease
-	// in the spec of a ProviderHost or a ProviderLeasedIP, or the lease of the namespace. HasLease is
-	// false where none of them names one.
+	// Lease is the lease that the labels name (Labelled is true), else the lease in the spec of a ProviderHost or
+	// ProviderLeasedIP, else the lease of the namespace. HasLease is false if none of them names a lease.
 	Lease    lease.ID
 	HasLease bool
 	Labelled bool
-	// Ours is true for an object that this program wrote and has not withdrawn from: it carries the
-	// annotation, or this program's managed fields name it.
+	// Ours is true for an object that this program wrote and still manages: it has the annotation, or its managed
+	// fields name this program.
 	Ours bool
-	// Lost are the marks of an object of ours that somebody's write has taken away.
+	// Lost are the marks that another client has removed from an object of this program.
 	Lost []string
-	// Shared is true where Akash's provider, or one of its operators, has written on the object.
+	// Shared is true if Akash's provider or one of its operators has written the object.
 	Shared bool
-	// Declared is true where Akash's provider made the object.
+	// Declared is true if Akash's provider created the object.
 	Declared bool
-	// MovedFrom are the deployment groups for which this program applied the object before Akash's provider
-	// wrote it for the lease that it names now.
+	// MovedFrom are the deployment groups for which this program applied the object before Akash's provider wrote it
+	// for its present lease.
 	MovedFrom []lease.Group
 }
 
-// OwnershipOf says whose an object is. The namespace's lease is the zero ID where the namespace is none
-// of a lease.
+// OwnershipOf computes the ownership of an object. namespace is the lease of its namespace, or the zero ID.
 //
-// An Update takes over only the fields whose values it changes, and the label akash.network never
-// changes. So whoever owns that label made the object, however often others have written it since.
+// An Update takes over only fields whose values it changes, and the label akash.network never changes. So the manager
+// that owns this label created the object, whatever others have written since.
 func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	w := Ownership{}
 	w.Lease, w.Labelled = lease.IDFromLabels(o.GetLabels())
@@ -58,8 +55,8 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 		w.Lease, w.HasLease = namespace, true
 	}
 	annotated := o.GetAnnotations()[lease.AnnotationDefinition] != ""
-	applied := w.writers(o)
-	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated) && !ofWorkload(o)
+	applied := w.readWriters(o)
+	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated) && !isWorkloadService(o)
 	if !w.Ours {
 		return w
 	}
@@ -75,40 +72,44 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	return w
 }
 
-// ofWorkload is true for the Service of something that a lease runs. It rests on no claim: what it is and whose is the
-// business of package deployed. A Service of a leased port is a LoadBalancer with a label of its own, and is written under
-// this program's manager, not the lease's.
-func ofWorkload(o *unstructured.Unstructured) bool {
-	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" || Field(o.Object, "spec", "type") == "LoadBalancer" {
+// isWorkloadService reports whether the object is a Service of a workload. Such a Service needs no claim; package
+// deployed decides about it. The Service of a leased port is different: it is a LoadBalancer, has a label of its own,
+// and is applied by this program's manager instead of the lease's.
+func isWorkloadService(o *unstructured.Unstructured) bool {
+	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" ||
+		Field(o.Object, "spec", "type") == "LoadBalancer" {
 		return false
 	}
 	_, applied := managed.Applied(o, lease.FieldManager)
 	return !applied
 }
 
-// writers reads the managed fields. applied is true where this program has applied what the object says.
-// Where it has done so for other deployment groups only, Akash's provider has moved the object from them.
-func (w *Ownership) writers(o *unstructured.Unstructured) (applied bool) {
+// readWriters sets the fields that depend on the managed fields. It returns true if this program has applied the
+// current content of the object. If this program has applied it for other deployment groups only, Akash's provider has
+// moved the object away from them.
+func (w *Ownership) readWriters(o *unstructured.Unstructured) (applied bool) {
 	if !managed.Names(o, lease.FieldManager) && !managed.Names(o, managed.Akash) {
 		return false
 	}
 	var others []lease.Group
-	named := true // by what the lease's own manager owns
+	named := true // whether the lease's own manager owns the labels that name it
 	for e := range managed.Of(o) {
 		switch group, ofGroup := e.Group(); {
 		case e.Manager == managed.Akash:
 			w.Shared = true
 			w.Declared = w.Declared || e.Owns("metadata", "labels", lease.LabelManaged)
-		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner): // a note on somebody's object
+		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner):
+			// A mere annotation on somebody else's object.
 		case ofGroup && group != w.Lease.Group():
 			others = append(others, group)
 		default:
 			applied = true
-			named = named && (!ofGroup || e.Owns("metadata", "labels", lease.LabelDSeq) && e.Owns("metadata", "labels", lease.LabelGSeq))
+			named = named && (!ofGroup ||
+				e.Owns("metadata", "labels", lease.LabelDSeq) && e.Owns("metadata", "labels", lease.LabelGSeq))
 		}
 	}
 	if !named && len(others) > 0 && w.Shared {
-		applied = false // what is left of an earlier time: another group had it, and Akash has moved it back
+		applied = false // leftovers: the object belonged to another group since, and Akash moved it back
 	}
 	if !applied && w.Shared {
 		w.MovedFrom = others
@@ -116,9 +117,15 @@ func (w *Ownership) writers(o *unstructured.Unstructured) (applied bool) {
 	return applied
 }
 
-// MadeNamespace is true for the namespace of a lease that this program has made, and on which Akash's
-// provider has written nothing since: its name and its labels are those of the lease, and this program
-// wrote the labels.
+// LeaseNamespaceLabels returns the labels that Akash's provider sets on the namespace of a lease.
+func LeaseNamespaceLabels(id lease.ID) map[string]string {
+	labels := id.Labels()
+	labels[lease.LabelNamespace] = id.Namespace()
+	return labels
+}
+
+// MadeNamespace reports whether this program created the namespace of a lease and Akash's provider has never written
+// it. Its name and labels must be those of the lease, and this program must own the labels.
 func MadeNamespace(o *unstructured.Unstructured) bool {
 	id, labelled := lease.IDFromLabels(o.GetLabels())
 	if !labelled || id.Namespace() != o.GetName() {
@@ -134,7 +141,7 @@ func MadeNamespace(o *unstructured.Unstructured) bool {
 	return made
 }
 
-// leaseOfSpec is the lease that a ProviderHost or a ProviderLeasedIP stands for.
+// leaseOfSpec returns the lease in the spec of a ProviderHost or ProviderLeasedIP.
 func leaseOfSpec(o *unstructured.Unstructured) (lease.ID, bool) {
 	spec := Field(o.Object, "spec")
 	switch o.GetKind() {
@@ -146,16 +153,17 @@ func leaseOfSpec(o *unstructured.Unstructured) (lease.ID, bool) {
 	}
 	labels := map[string]string{}
 	for label, name := range map[string]string{
-		lease.LabelOwner: "owner", lease.LabelDSeq: "dseq", lease.LabelGSeq: "gseq", lease.LabelOSeq: "oseq", lease.LabelProvider: "provider",
+		lease.LabelOwner: "owner", lease.LabelDSeq: "dseq", lease.LabelGSeq: "gseq", lease.LabelOSeq: "oseq",
+		lease.LabelProvider: "provider",
 	} {
 		labels[label] = fmt.Sprint(Field(spec, name))
 	}
 	return lease.IDFromLabels(labels)
 }
 
-// Goes says whether an object goes when its lease gives up what it stands for. What this program made
-// goes. What Akash's provider made stays, with what it writes for it: declared is true for a route or a
-// Service whose ProviderHost or ProviderLeasedIP Akash's provider made for the same lease.
+// Goes reports whether to delete the object when its lease gives up the claim. Objects that this program created are
+// deleted. Objects that Akash's provider created stay, and so does what it writes for them: declared is true for a
+// route or a Service whose ProviderHost or ProviderLeasedIP Akash's provider created for the same lease.
 func (w Ownership) Goes(claimLike, declared bool) bool {
 	if claimLike {
 		return w.Ours && !w.Declared

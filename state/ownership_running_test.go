@@ -9,8 +9,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// The Service of something that a lease runs rests on no claim, whoever wrote it: it is none of the ledger's objects. That
-// of a leased port is, also where its type or its label were changed.
+// The Service of a workload needs no claim, whoever wrote it. The Service of a leased port needs one, even if its type
+// or its label was changed.
 func TestServicesOfWorkloads(t *testing.T) {
 	id := lease.ID{Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
 	metalLB := map[string]string{lease.LabelServiceTarget: lease.ServiceTargetMetalLB}

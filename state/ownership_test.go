@@ -12,9 +12,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// What the managers of an object own, as a real API server shows it.
+// The managed fields are those of a real API server.
 const (
-	// akashMade is what Akash's provider owns of what it created, akashWrote of what was there already:
+	// akashMade is what Akash's provider owns of an object that it created, akashWrote what it owns of an existing one:
 	// only what it changed.
 	akashMade  = `{manager: provider-services, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`
 	akashWrote = `{manager: provider-services, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {"f:nginx": {}}}}}`
@@ -29,17 +29,17 @@ func applied(manager string) string {
 	return fmt.Sprintf(`{manager: %q, operation: Apply, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/definition": {}}, "f:labels": {"f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`, manager)
 }
 
-// named is what a manager has applied and nobody has moved since: it owns the labels that name the lease.
+// named is what a manager owns that applied the object and owns the labels of its lease.
 func named(manager string) string {
 	return strings.Replace(applied(manager), `"f:akash.network": {}`, `"f:akash.network": {}, "f:akash.network/lease.id.dseq": {}, "f:akash.network/lease.id.gseq": {}`, 1)
 }
 
-// namedBy is what a manager has applied of which it still owns the label of one number of the lease.
+// namedBy is what a manager owns that applied the object and still owns one number label of its lease.
 func namedBy(applied, number string) string {
 	return strings.Replace(applied, `"f:akash.network": {}`, `"f:akash.network": {}, "f:akash.network/lease.id.`+number+`": {}`, 1)
 }
 
-// Every mark that an object has or has lost, whoever wrote it.
+// Every mark that an object has or has lost, by writer.
 func TestOwnership(t *testing.T) {
 	mine := lease.ID{Owner: "akash1mine", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
 	other := mine
@@ -57,7 +57,7 @@ func TestOwnership(t *testing.T) {
 		managers    []string
 
 		want Ownership
-		// goes with a ProviderHost of ours, or without one; stays with one of Akash's.
+		// goes: it is deleted if its ProviderHost is ours or missing. stays: it stays if the ProviderHost is Akash's.
 		goes, goesWithAkashs bool
 	}{
 		{name: "ours", annotations: hash, managers: []string{ours}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},

@@ -9,8 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Where the provider gives a port a host name, the lease claims it like any other, for the port and
-// the path that its route leads to.
+// A host name that the provider gives a port is claimed like any other, for the port and the path of its route.
 func TestOwnHostsAreClaimed(t *testing.T) {
 	id := lease.ID{
 		Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 8438017, GSeq: 1, OSeq: 1,

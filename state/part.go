@@ -10,53 +10,52 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Part is what one deployment group holds of a claim: a path of a host, or a port of an address.
-// Its annotation's value contains the lease, so that two leases never write the same value and
-// server-side apply never lets both own it.
+// Part is what one deployment group holds of a claim: a path of a host, or a port of an address. The value of its
+// annotation contains the lease. So two leases never write the same value, and server-side apply never makes both of
+// them owners.
 type Part struct {
-	// Key is the annotation that is the part's lock.
+	// Key is the annotation key. It locks the part.
 	Key string `json:"-"`
-	// For is the key of the part that is waited for; empty for a part that is held.
+	// For is the key of the part that is waited for. It is empty for a part that is held.
 	For string `json:"for,omitempty"`
 	// Lease is the holder.
 	Lease lease.ID `json:"-"`
-	// LeaseText is Lease as it is stored.
+	// LeaseText is Lease as stored.
 	LeaseText string `json:"lease"`
-	// Path is the part of a host; Service and Port are the backend it leads to.
+	// Path is the path on the host. Service and Port are the backend.
 	Path    string `json:"path,omitempty"`
 	Service string `json:"service,omitempty"`
 	Port    uint16 `json:"port,omitempty"`
-	// HTTP are the options with which a host that is waited for would be routed, Definition the
-	// hash of the definition that asks for it.
+	// HTTP are the options of the route to a host that is waited for. Definition is the hash of the definition that
+	// asks for it.
 	HTTP       *lease.HTTPOptions `json:"http,omitempty"`
 	Definition string             `json:"definition,omitempty"`
-	// Run is the mark of the run that took the part (Mark). Who reads the ledger takes those of ended runs off.
+	// Run is the mark of the run that took the part (see Mark). Claim.Meet removes the marks of runs that have ended.
 	Run string `json:"run,omitempty"`
-	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
-	// is held until it is given up.
+	// Expires is when a hold ends, by the API server's clock, in RFC 3339. It is empty for a part without an end.
 	Expires string `json:"expires,omitempty"`
-	// From is the deployment group (OWNER/DSEQ/GSEQ) whose objects still serve the part: a transfer has
-	// handed it on, and the new holder's own are yet to come. Empty where the holder's own serve.
+	// From is the deployment group (OWNER/DSEQ/GSEQ) whose objects still serve the part after a transfer, until the new
+	// holder is applied. It is empty if the objects of the holder serve the part.
 	From string `json:"from,omitempty"`
-	// Bound is true once a wildcard is known to have no host of another owner below it. Until
-	// then the wildcard is pending: it yields to such a host.
+	// Bound is true once a run has checked that no other owner has a host below the wildcard. Until then the wildcard
+	// is pending and yields to such hosts.
 	Bound bool `json:"bound,omitempty"`
-	// Applied is true once a run has written the objects of Lease that stand for the part. What was only
-	// reserved, handed on, or applied by a version that did not note it, does not say so.
+	// Applied is true once a run has written the objects of Lease for the part. It is false for parts that were only
+	// reserved or transferred, or that an older version applied.
 	Applied bool `json:"applied,omitempty"`
 }
 
-// RouteKey is the annotation key for a path of a host. The root path may be written "" or "/".
+// RouteKey returns the annotation key of a path of a host. The root path is "" or "/".
 func RouteKey(path string) string {
 	return routePrefix + lease.Hash(cmp.Or(path, "/"))
 }
 
-// PortKey is the annotation key for a port of an address.
+// PortKey returns the annotation key of a port of an address.
 func PortKey(protocol lease.Protocol, port uint16) string {
 	return PortPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
 }
 
-// OtherProtocol is the key of the same port number in the other protocol; empty for what is no port.
+// OtherProtocol returns the key of the same port number in the other protocol, or "" for a key that names no port.
 func OtherProtocol(key string) string {
 	switch protocol, port := (Part{Key: key}).ProtocolPort(); protocol {
 	case lease.TCP:
@@ -67,11 +66,10 @@ func OtherProtocol(key string) string {
 	return ""
 }
 
-// WholeAddress is the annotation key for an address that is reserved before it is known which
-// ports will be used.
+// WholeAddress is the annotation key of an address that is reserved before its ports are known.
 const WholeAddress = PortPrefix + "any"
 
-// ProtocolPort is the protocol and the port of a part of an address; empty and 0 for a path.
+// ProtocolPort returns the protocol and the port of a part of an address, or "" and 0 for a path.
 func (p Part) ProtocolPort() (lease.Protocol, uint16) {
 	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, PortPrefix), "-")
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -81,19 +79,20 @@ func (p Part) ProtocolPort() (lease.Protocol, uint16) {
 	return lease.Protocol(strings.ToUpper(protocol)), uint16(n)
 }
 
-// namesPort is true for a key that PortKey makes, and for WholeAddress.
+// namesPort reports whether the key is WholeAddress or one that PortKey makes.
 func (p Part) namesPort() bool {
 	protocol, port := p.ProtocolPort()
-	return p.Key == WholeAddress || port > 0 && (protocol == lease.TCP || protocol == lease.UDP) && p.Key == PortKey(protocol, port)
+	return p.Key == WholeAddress ||
+		port > 0 && (protocol == lease.TCP || protocol == lease.UDP) && p.Key == PortKey(protocol, port)
 }
 
-// Same is true where two parts are stored alike.
+// Same reports whether both parts are stored alike.
 func (p Part) Same(q Part) bool {
 	p.LeaseText, q.LeaseText = "", ""
 	return reflect.DeepEqual(p, q)
 }
 
-// Wait is the note that a deployment group would hold the part.
+// Wait returns the entry that notes that the deployment group waits for the part.
 func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
 	p.For, p.Run, p.Expires, p.From, p.Bound, p.Applied = p.Key, "", "", "", false, false
 	p.Key = waitPrefix + lease.Hash(p.Lease.Group().String()+" "+p.Key)
@@ -101,8 +100,7 @@ func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
 	return p
 }
 
-// Ended is true for a hold whose time is over at the moment now, by the API server's clock. Whoever
-// comes next may remove it.
+// Ended reports whether the hold has expired, plus Margin. Anyone may remove it then. now is by the API server's clock.
 func (p Part) Ended(now time.Time) bool {
 	if p.Expires == "" {
 		return false
@@ -111,7 +109,7 @@ func (p Part) Ended(now time.Time) bool {
 	return err == nil && now.After(at.Add(Margin))
 }
 
-// PortText is a part of an address as people read it: 443/tcp.
+// PortText formats a part of an address for people, for example 443/tcp.
 func (p Part) PortText() string {
 	if p.Key == WholeAddress {
 		return "(no port yet)"

@@ -7,9 +7,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// PoolRanges are the addresses that a pool of this program is to have, where the configuration asks for
-// wanted: those that no other of our pools has, for an address never moves to another pool, and those in
-// use that it serves already and nobody else does. used are in order.
+// PoolRanges returns the ranges of one of this program's pools, given the ranges that the configuration wants for it.
+// It leaves out what other pools of this program have, because an address never moves to another pool. It keeps used
+// addresses that the pool serves already and no other pool has. used must be sorted.
 func PoolRanges(name string, wanted []config.Range, pools *PoolIndex, used []netip.Addr) []config.Range {
 	var elsewhere []config.Range
 	for _, r := range wanted {
@@ -21,7 +21,7 @@ func PoolRanges(name string, wanted []config.Range, pools *PoolIndex, used []net
 		})
 	}
 	ranges := PoolObject{Ranges: wanted}.Without(elsewhere)
-	live := pools.named(name)
+	live := pools.find(name)
 	if live == nil || !live.Ours {
 		return ranges
 	}
@@ -30,7 +30,7 @@ func PoolRanges(name string, wanted []config.Range, pools *PoolIndex, used []net
 		i, _ := slices.BinarySearchFunc(used, r.First, netip.Addr.Compare)
 		for ; i < len(used) && r.Contains(used[i]); i++ {
 			a := config.Range{First: used[i], Last: used[i]}
-			if has.Of(used[i]) == nil && !pools.other(a, live) {
+			if has.Of(used[i]) == nil && !pools.sharedWithOther(a, live) {
 				ranges = append(ranges, a)
 			}
 		}
@@ -38,7 +38,7 @@ func PoolRanges(name string, wanted []config.Range, pools *PoolIndex, used []net
 	return ranges
 }
 
-// ServedByOurs is true for an address that another pool of this program serves than the one of the name.
+// ServedByOurs reports whether a pool of this program with another name has the address.
 func ServedByOurs(a netip.Addr, name string, pools *PoolIndex) (served bool) {
 	pools.Overlapping(config.Range{First: a, Last: a}, func(o *PoolObject, _ config.Range) bool {
 		served = o.Ours && o.Name != name
@@ -47,8 +47,8 @@ func ServedByOurs(a netip.Addr, name string, pools *PoolIndex) (served bool) {
 	return served
 }
 
-// Stranded are the claims, by address, on addresses that a configuration no longer serves: was has them, next
-// does not, and no pool of an administrator has them. Was is nil where it is not known.
+// Stranded returns the claims on addresses that the new configuration no longer serves, sorted by address: was serves
+// them, next does not, and neither does a pool of an administrator. A nil was counts as serving all addresses.
 func Stranded(was, next *config.ProviderConfig, claims []*Claim, pools []PoolObject) []*Claim {
 	if was != nil && was.IP.Mode == config.ModePool {
 		return nil

@@ -8,17 +8,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// PoolIndex finds pools by addresses. In dedicated mode there are as many pools as leased addresses, so
-// what asks for each address must not look at each pool.
+// PoolIndex finds pools by address. Dedicated mode has one pool per leased address, so a lookup must not scan all
+// pools.
 type PoolIndex struct {
 	pools  []PoolObject
 	byName map[string]int
-	// ranges are those of all pools by their first address, as a tree: the middle of a part is its root.
-	// last is the last address of each part's ranges, at its root.
+	// ranges are the ranges of all pools, sorted by first address. They form a binary tree: the root of a slice is its
+	// middle element. last has, at the root of each slice, the last address of all its ranges.
 	ranges []pooledRange
 	last   []netip.Addr
-	// looked counts the ranges that were looked at, for the test of how many they are.
-	looked atomic.Int64
+	// visited counts the ranges that lookups visit, for the tests.
+	visited atomic.Int64
 }
 
 type pooledRange struct {
@@ -39,18 +39,18 @@ func NewPoolIndex(pools []PoolObject) *PoolIndex {
 	}
 	slices.SortStableFunc(x.ranges, func(a, b pooledRange) int { return a.First.Compare(b.First) })
 	x.last = make([]netip.Addr, len(x.ranges))
-	x.grow(0, len(x.ranges))
+	x.fillLast(0, len(x.ranges))
 	return x
 }
 
-// grow notes the last addresses of a part of the tree.
-func (x *PoolIndex) grow(from, to int) (last netip.Addr) {
+// fillLast sets last for the slice from:to and its children, and returns it.
+func (x *PoolIndex) fillLast(from, to int) (last netip.Addr) {
 	if from >= to {
 		return last
 	}
 	root := (from + to) / 2
 	last = x.ranges[root].Last
-	for _, a := range []netip.Addr{x.grow(from, root), x.grow(root+1, to)} {
+	for _, a := range []netip.Addr{x.fillLast(from, root), x.fillLast(root+1, to)} {
 		if last.Less(a) {
 			last = a
 		}
@@ -59,8 +59,8 @@ func (x *PoolIndex) grow(from, to int) (last netip.Addr) {
 	return last
 }
 
-// Overlapping hands over the ranges of pools that share addresses with a range, by their first address,
-// until do returns false.
+// Overlapping calls do for each range of a pool that overlaps r, in the order of first addresses, until do returns
+// false.
 func (x *PoolIndex) Overlapping(r config.Range, do func(o *PoolObject, theirs config.Range) bool) {
 	x.visit(r, 0, len(x.ranges), do)
 }
@@ -69,7 +69,7 @@ func (x *PoolIndex) visit(r config.Range, from, to int, do func(*PoolObject, con
 	if from >= to {
 		return true
 	}
-	x.looked.Add(1)
+	x.visited.Add(1)
 	root := (from + to) / 2
 	if x.last[root].Less(r.First) {
 		return true
@@ -87,7 +87,7 @@ func (x *PoolIndex) visit(r config.Range, from, to int, do func(*PoolObject, con
 	return x.visit(r, root+1, to, do)
 }
 
-// Of is the pool that has the address; nil where none has it.
+// Of returns the pool that has the address, or nil.
 func (x *PoolIndex) Of(a netip.Addr) (found *PoolObject) {
 	x.Overlapping(config.Range{First: a, Last: a}, func(o *PoolObject, _ config.Range) bool {
 		found = o
@@ -96,16 +96,16 @@ func (x *PoolIndex) Of(a netip.Addr) (found *PoolObject) {
 	return found
 }
 
-// named is the pool of a name, ours where there are several; nil where there is none.
-func (x *PoolIndex) named(name string) *PoolObject {
+// find returns the pool with the name, preferably one of this program, or nil.
+func (x *PoolIndex) find(name string) *PoolObject {
 	if i, known := x.byName[name]; known {
 		return &x.pools[i]
 	}
 	return nil
 }
 
-// other is true where another pool than one shares addresses with a range.
-func (x *PoolIndex) other(r config.Range, than *PoolObject) (other bool) {
+// sharedWithOther reports whether a pool other than the given one overlaps r.
+func (x *PoolIndex) sharedWithOther(r config.Range, than *PoolObject) (other bool) {
 	x.Overlapping(r, func(o *PoolObject, _ config.Range) bool {
 		other = o != than
 		return !other
@@ -113,8 +113,8 @@ func (x *PoolIndex) other(r config.Range, than *PoolObject) (other bool) {
 	return other
 }
 
-// Overlap is a pool that shares addresses with ranges, beside the one of a namespace and a name, and those
-// addresses of it; ok is false where there is none.
+// Overlap returns a pool, other than the one with the namespace and name, that overlaps one of the ranges, and the
+// overlapping range of that pool. ok is false if there is none.
 func (x *PoolIndex) Overlap(ranges []config.Range, namespace, name string) (pool PoolObject, theirs config.Range, ok bool) {
 	for _, r := range ranges {
 		x.Overlapping(r, func(o *PoolObject, has config.Range) bool {
@@ -130,7 +130,7 @@ func (x *PoolIndex) Overlap(ranges []config.Range, namespace, name string) (pool
 	return pool, theirs, false
 }
 
-// Sharing are the pools that share addresses with a range, each once.
+// Sharing returns the pools that overlap r, each once.
 func (x *PoolIndex) Sharing(r config.Range) (pools []*PoolObject) {
 	x.Overlapping(r, func(o *PoolObject, _ config.Range) bool {
 		if !slices.Contains(pools, o) {
@@ -141,12 +141,12 @@ func (x *PoolIndex) Sharing(r config.Range) (pools []*PoolObject) {
 	return pools
 }
 
-// Has is true for a pool with the address.
+// Has reports whether the pool has the address.
 func (o PoolObject) Has(a netip.Addr) bool {
 	return slices.ContainsFunc(o.Ranges, func(r config.Range) bool { return r.Contains(a) })
 }
 
-// Shares are the addresses that both pools have.
+// Shares returns the addresses that both pools have.
 func (o PoolObject) Shares(other PoolObject) (shared []config.Range) {
 	for _, a := range o.Ranges {
 		for _, b := range other.Ranges {
@@ -158,7 +158,7 @@ func (o PoolObject) Shares(other PoolObject) (shared []config.Range) {
 	return shared
 }
 
-// Without is what the pool has beside some addresses.
+// Without returns the ranges of the pool minus the given ranges.
 func (o PoolObject) Without(ranges []config.Range) (rest []config.Range) {
 	for _, r := range o.Ranges {
 		rest = append(rest, config.Ranges{Exclude: ranges}.Pieces(r)...)
@@ -166,7 +166,7 @@ func (o PoolObject) Without(ranges []config.Range) (rest []config.Range) {
 	return rest
 }
 
-// Within is true for a pool all of whose addresses are in the range.
+// Within reports whether the pool has ranges and all of them are inside in.
 func (o PoolObject) Within(in config.Range) bool {
 	outside := func(r config.Range) bool { return !in.Contains(r.First) || !in.Contains(r.Last) }
 	return len(o.Ranges) > 0 && !slices.ContainsFunc(o.Ranges, outside)

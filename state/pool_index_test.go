@@ -8,8 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// In dedicated mode each address has a pool of its own. To look after one address does not take a look at the
-// pools of all others.
+// Dedicated mode has one pool per address. A lookup must not visit all pools.
 func TestWorkOnAPoolIsItsOwn(t *testing.T) {
 	perPool := func(n int) float64 {
 		pools := make([]PoolObject, n)
@@ -29,7 +28,7 @@ func TestWorkOnAPoolIsItsOwn(t *testing.T) {
 				t.Fatalf("the pools %s and %s overlap", o.Name, other.Name)
 			}
 		}
-		return float64(x.looked.Load()) / float64(n)
+		return float64(x.visited.Load()) / float64(n)
 	}
 	few, many := perPool(64), perPool(2048)
 	if many > 2*few {

@@ -17,18 +17,22 @@ type Request struct {
 	Endpoints []EndpointWant
 }
 
-// HostWant is a host name, or a wildcard, that a lease must hold, with the path that is its part.
+// HostWant is a host or wildcard that a lease must hold, and the path that is its part of the claim.
 type HostWant struct {
 	Host    string
 	Path    string
 	Service string
 	Port    uint16
-	// Own is true for a host below a domain of the provider's, which it gives the lease itself.
+	// Own is true for a host that the provider gives the lease, below a domain of its own.
 	Own bool
 	At  lease.Place
 }
 
-// Refuse says why the provider does not let the lease have the host, or is empty.
+func (w HostWant) compare(other HostWant) int {
+	return cmp.Or(cmp.Compare(w.Host, other.Host), cmp.Compare(w.Path, other.Path))
+}
+
+// Refuse returns why the provider does not let the lease have the host, or "".
 func Refuse(host string, to config.Backend, cfg *config.ProviderConfig) string {
 	if strings.HasPrefix(host, "*.") && !cfg.Hosts.Wildcards {
 		return "is a wildcard, and the provider allows none (hosts.wildcards)"
@@ -36,13 +40,12 @@ func Refuse(host string, to config.Backend, cfg *config.ProviderConfig) string {
 	return cfg.Refuse(host, to)
 }
 
-// EndpointWant is an IP endpoint for which a lease must hold an address, with the ports it takes
-// of it.
+// EndpointWant is an IP endpoint for which a lease must hold addresses, and the ports that it uses.
 type EndpointWant struct {
 	Name       string
 	SharingKey string
-	// Addresses are those that the definition asks for; without any, one of each of Families is
-	// leased.
+	// Addresses are the addresses that the definition names. If it names none, the lease gets one address of each
+	// family in Families.
 	Addresses []netip.Addr
 	Families  []config.Family
 	Ports     []PortWant
@@ -58,7 +61,10 @@ type PortWant struct {
 	At           lease.Place
 }
 
-// Hold is what a deployment group wants, or has, of one claim.
+// Key returns the annotation key of the port.
+func (w PortWant) Key() string { return PortKey(w.Protocol, w.ExternalPort) }
+
+// Hold is what a deployment group holds, or wants to hold, of one claim.
 type Hold struct {
 	Kind       Kind
 	Thing      string
@@ -67,10 +73,10 @@ type Hold struct {
 	At         lease.Place
 }
 
-// NewRequest computes what a lease must hold. Its problems are those that depend on the
-// provider's configuration; the definition itself has been checked by lease.Check.
+// NewRequest computes what a lease must hold. It returns the problems that depend on the provider's configuration.
+// lease.Check has checked the definition itself.
 func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lease.Problems) {
-	problems := overLimits(def, cfg.Limits)
+	problems := checkLimits(def, cfg.Limits)
 	req := Request{Lease: def.Lease}
 	if problems.Failed() {
 		return req, problems
@@ -83,38 +89,55 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 				if why := Refuse(h.Name, to, cfg); why != "" {
 					problems.Add(h.At, "%s %s", h.Name, why)
 				}
-				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: to.Port, Own: cfg.Gives(h.Name, to), At: h.At})
+				req.Hosts = append(req.Hosts, HostWant{
+					Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: to.Port, Own: cfg.Gives(h.Name, to), At: h.At,
+				})
 			}
 			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts && cfg.Hosts.Generated == "" {
-				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts, hosts.generated)", s.Name, e.ExternalPort())
+				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider "+
+					"give it one (ingress.staticHosts, hosts.generated)", s.Name, e.ExternalPort())
 			}
 			if e.IP != "" {
-				req.port(def, cfg, e, s.Name)
+				req.addPort(def, cfg, e, s.Name)
 			}
 		}
 		for _, own := range cfg.OwnHosts(def.Lease, s) {
-			req.Hosts = append(req.Hosts, HostWant{Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), Own: true, At: s.At})
+			req.Hosts = append(req.Hosts, HostWant{
+				Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), Own: true, At: s.At,
+			})
 		}
 	}
 	if cfg.IP.Mode != config.ModePool {
 		for _, e := range req.Endpoints {
 			for _, a := range e.Addresses {
-				if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
-					problems.Add(e.At, "%s is in none of the provider's ranges (ip.ranges)", a)
-				}
+				checkInRanges(&problems, e.At, a, cfg)
 			}
-			if len(e.Addresses) == 0 && len(cfg.IP.Ranges.Include) == 0 {
-				problems.Add(e.At, "no address can be leased: the provider's configuration has no ip.ranges")
+			if len(e.Addresses) == 0 {
+				checkHasRanges(&problems, e.At, cfg)
 			}
 		}
 	}
-	slices.SortFunc(req.Hosts, func(a, b HostWant) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(req.Hosts, HostWant.compare)
 	slices.SortFunc(req.Endpoints, func(a, b EndpointWant) int { return cmp.Compare(a.Name, b.Name) })
-	return req, append(problems, req.overfull()...)
+	return req, append(problems, req.checkParts()...)
 }
 
-// overfull are the hosts and endpoints of which the lease wants more parts than one claim may have.
-func (r Request) overfull() (problems lease.Problems) {
+// checkInRanges adds a problem if the provider has ranges and the address is in none of them.
+func checkInRanges(problems *lease.Problems, at lease.Place, a netip.Addr, cfg *config.ProviderConfig) {
+	if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
+		problems.Add(at, "%s is in none of the provider's ranges (ip.ranges)", a)
+	}
+}
+
+// checkHasRanges adds a problem if the provider has no ranges to lease an address from.
+func checkHasRanges(problems *lease.Problems, at lease.Place, cfg *config.ProviderConfig) {
+	if len(cfg.IP.Ranges.Include) == 0 {
+		problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
+	}
+}
+
+// checkParts returns a problem for each host and endpoint with more parts than one claim may have.
+func (r Request) checkParts() (problems lease.Problems) {
 	for _, h := range r.HostHolds() {
 		if len(h.Parts) > MaxParts {
 			problems.Add(h.At, "%s has %d paths, and a claim has at most %d", h.Thing, len(h.Parts), MaxParts)
@@ -128,7 +151,7 @@ func (r Request) overfull() (problems lease.Problems) {
 	return problems
 }
 
-func (r *Request) port(def *lease.Definition, cfg *config.ProviderConfig, e lease.Expose, service string) {
+func (r *Request) addPort(def *lease.Definition, cfg *config.ProviderConfig, e lease.Expose, service string) {
 	i := slices.IndexFunc(r.Endpoints, func(w EndpointWant) bool { return w.Name == e.IP })
 	if i < 0 {
 		want := EndpointWant{Name: e.IP, SharingKey: lease.SharingKey(def.Lease.Owner, e.IP), Families: cfg.IP.Families, At: e.IPAt}
@@ -143,7 +166,7 @@ func (r *Request) port(def *lease.Definition, cfg *config.ProviderConfig, e leas
 	})
 }
 
-// Hold is the claim on the host that the lease wants.
+// Hold returns the hold on the claim for the host.
 func (w HostWant) Hold(id lease.ID) Hold {
 	kind, path := Host, cmp.Or(w.Path, "/")
 	if strings.HasPrefix(w.Host, "*.") {
@@ -154,30 +177,33 @@ func (w HostWant) Hold(id lease.ID) Hold {
 	}}}
 }
 
-// Hold is the claim on an address for the endpoint's ports.
+// Hold returns the hold on the claim for an address of the endpoint.
 func (w EndpointWant) Hold(id lease.ID, a netip.Addr) Hold {
 	h := Hold{Kind: Address, Thing: a.String(), SharingKey: w.SharingKey, At: w.At}
 	for _, p := range w.Ports {
-		h.Parts = append(h.Parts, Part{Key: PortKey(p.Protocol, p.ExternalPort), Lease: id, Service: p.Service, Port: p.Port})
+		h.Parts = append(h.Parts, Part{Key: p.Key(), Lease: id, Service: p.Service, Port: p.Port})
 	}
 	if len(w.Ports) == 0 {
 		h.Parts = []Part{{Key: WholeAddress, Lease: id}}
 	}
-	slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(h.Parts, Part.compareKeys)
 	return h
 }
 
-// EndpointHold is the claim on the endpoint itself, where MetalLB chooses its addresses.
+func (p Part) compareKeys(q Part) int { return cmp.Compare(p.Key, q.Key) }
+
+// EndpointHold returns the hold on the claim for the endpoint itself, for pool mode, in which MetalLB chooses its
+// addresses.
 func (w EndpointWant) EndpointHold(id lease.ID) Hold {
 	h := w.Hold(id, netip.Addr{})
 	h.Kind, h.Thing = Endpoint, w.SharingKey
 	return h
 }
 
-// Name is the name of the claim that is held.
+// Name returns the name of the claim.
 func (h Hold) Name() string { return h.Claim().Name() }
 
-// Claim is the claim as it is when it has just been made and nobody holds a part yet.
+// Claim returns the claim as it is when it is new and nobody holds a part yet.
 func (h Hold) Claim() *Claim {
 	owner := ""
 	if len(h.Parts) > 0 {
@@ -186,49 +212,53 @@ func (h Hold) Claim() *Claim {
 	return &Claim{Kind: h.Kind, Thing: h.Thing, SharingKey: h.SharingKey, Owner: owner}
 }
 
-// Compare orders holds by kind, then name: the one order in which every run takes them, so that
-// of two runs that want the same things one gets them all.
+// Compare orders holds by kind, then by name. Every run takes its claims in this order, so of two runs that want the
+// same things one gets them all.
 func (h Hold) Compare(other Hold) int {
 	return cmp.Or(cmp.Compare(h.Kind, other.Kind), cmp.Compare(h.Name(), other.Name()))
 }
 
-// Compare orders claims as holds are ordered.
+// Compare orders claims by the rule of Hold.Compare.
 func (c *Claim) Compare(other *Claim) int {
 	return Hold{Kind: c.Kind, Thing: c.Thing}.Compare(Hold{Kind: other.Kind, Thing: other.Thing})
 }
 
-// HostHolds are the claims on the hosts that the lease wants, with all paths of each.
+// HostHolds returns the holds on hosts, one per host with all its paths.
 func (r Request) HostHolds() []Hold {
 	var holds []Hold
 	for _, w := range r.Hosts {
 		h := w.Hold(r.Lease)
-		if last := len(holds) - 1; last >= 0 && holds[last].Thing == h.Thing { // they are sorted
+		if last := len(holds) - 1; last >= 0 && holds[last].Thing == h.Thing { // r.Hosts is sorted
 			holds[last].Parts = append(holds[last].Parts, h.Parts...)
 			continue
 		}
 		holds = append(holds, h)
 	}
 	for _, h := range holds {
-		slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+		slices.SortFunc(h.Parts, Part.compareKeys)
 	}
 	return holds
 }
 
-// Granted is the definition without the hosts (each with its path, as lease.HostPath calls it) and
-// the IP ports that are withheld: what is rendered. The definition's hash stays.
-func Granted(def *lease.Definition, withheldHosts map[string]bool, withheldPorts map[string]bool) *lease.Definition {
+// Granted returns the definition to render: without the hosts (keyed by lease.HostPath) and IP ports (keyed by
+// lease.LeasedIPName) that are withheld. Its hash stays the same.
+func Granted(def *lease.Definition, withheldHosts, withheldPorts map[string]bool) *lease.Definition {
 	if len(withheldHosts) == 0 && len(withheldPorts) == 0 {
 		return def
 	}
 	out := *def
 	out.Services = slices.Clone(def.Services)
 	for i, s := range out.Services {
-		out.Services[i].Expose = slices.Clone(s.Expose)
-		for j, e := range s.Expose {
-			out.Services[i].Expose[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool { return withheldHosts[lease.HostPath(h.Name, e.RoutePath())] })
-			out.Services[i].Expose[j].HostsWithheld = len(e.Hosts) > 0 && len(out.Services[i].Expose[j].Hosts) == 0
-			if e.IP != "" && withheldPorts[lease.LeasedIPName(lease.SharingKey(def.Lease.Owner, e.IP), e.Protocol, e.ExternalPort())] {
-				out.Services[i].Expose[j].IP = ""
+		exposes := slices.Clone(s.Expose)
+		out.Services[i].Expose = exposes
+		for j, e := range exposes {
+			exposes[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool {
+				return withheldHosts[lease.HostPath(h.Name, e.RoutePath())]
+			})
+			exposes[j].HostsWithheld = len(e.Hosts) > 0 && len(exposes[j].Hosts) == 0
+			key := lease.SharingKey(def.Lease.Owner, e.IP)
+			if e.IP != "" && withheldPorts[lease.LeasedIPName(key, e.Protocol, e.ExternalPort())] {
+				exposes[j].IP = ""
 			}
 		}
 	}

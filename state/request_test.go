@@ -41,7 +41,7 @@ func TestPathsOfAHostAreOneHold(t *testing.T) {
 	}
 }
 
-// What is withheld of a host is a path: the others are rendered.
+// Withholding applies to one path of a host. Its other paths are rendered.
 func TestGrantedByPath(t *testing.T) {
 	granted := Granted(pathsDefinition(), map[string]bool{"shop.example.com": true, "shop.example.com/v2": true}, nil)
 	got := []string{}
@@ -57,7 +57,7 @@ func TestGrantedByPath(t *testing.T) {
 	}
 }
 
-// A wildcard is the provider's to allow, and covers no host that it refuses.
+// The provider decides whether to allow wildcards, and a wildcard covers no host that it refuses.
 func TestWildcardsInARequest(t *testing.T) {
 	def := pathsDefinition()
 	def.Services = def.Services[1:]
@@ -86,7 +86,7 @@ func TestWildcardsInARequest(t *testing.T) {
 	}
 }
 
-// A port whose hosts are all withheld gets no host of the provider's in their place: nobody claimed it.
+// A port whose hosts are all withheld gets no generated host instead, because nobody has claimed it.
 func TestGrantedGeneratesNoHost(t *testing.T) {
 	cfg := config.Default()
 	cfg.Hosts.Generated = "${service}.apps.example.com"
@@ -98,5 +98,24 @@ func TestGrantedGeneratesNoHost(t *testing.T) {
 	def.Services[1].Expose[0].Hosts = nil
 	if req, problems := NewRequest(def, cfg); len(problems) > 0 || len(req.Hosts) != 3 || !slices.ContainsFunc(req.Hosts, func(w HostWant) bool { return w.Own }) {
 		t.Errorf("%+v, %v", req.Hosts, problems)
+	}
+}
+
+// Every run takes its claims in this order: by kind, then by name.
+func TestClaimsHaveOneOrder(t *testing.T) {
+	want := []*Claim{
+		{Kind: Address, Thing: "2001:db8::2"}, // names are fully expanded: ip--2001-0db8-0000-0000-...
+		{Kind: Address, Thing: "2001:db8:0:1::1"},
+		{Kind: Host, Thing: "a.example.com"},
+		{Kind: Host, Thing: "b.example.com"},
+		{Kind: Wildcard, Thing: "*.a.example.com"},
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, (*Claim).Compare)
+	for i, c := range got {
+		if c != want[i] {
+			t.Errorf("place %d has %s %s, want %s", i, c.Kind, c.Thing, want[i].Thing)
+		}
 	}
 }

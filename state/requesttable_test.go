@@ -91,7 +91,7 @@ func sayProblems(said string, problems lease.Problems) string {
 	return strings.TrimPrefix(said, " ")
 }
 
-// hideHosts writes the hosts that the provider gives a lease by what they are made of.
+// hideHosts replaces generated host names by what they are made of.
 func hideHosts(text string) string {
 	id := lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
 	var pairs []string
@@ -233,7 +233,7 @@ func wordAddresses(t *testing.T, text string) []netip.Addr {
 	return []netip.Addr{a}
 }
 
-// A claim has a bound: a definition that wants more parts of one is refused, with the place.
+// A definition that wants more parts of a claim than allowed is refused, with the place.
 func TestOverfullRequests(t *testing.T) {
 	id, cfg := wordLease(t, "A/1"), config.Default()
 	paths := func(n int) []string {

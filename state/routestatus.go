@@ -12,58 +12,64 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Report is what one router says of a route in its status: a Gateway's controller of a route
-// of the Gateway API, a router of OpenShift of a Route. Ingresses have no such status.
+// Report is what one router says about a route in the route's status. The routers are Gateway controllers for routes of
+// the Gateway API, and OpenShift's routers for Routes. Ingresses have no such status.
 type Report struct {
-	// Route is the route, as kind namespace/name.
+	// Route is kind namespace/name.
 	Route string
-	// By is the Gateway (namespace/name, and /listener where one is named) or the router.
+	// By is the Gateway (namespace/name, or namespace/name/listener) or the OpenShift router.
 	By string
-	// Controller is the Gateway controller's name; empty for a Route.
+	// Controller is the name of the Gateway controller. It is empty for a Route.
 	Controller string
 	Verdict    RouteVerdict
-	// Reason and Message are the router's.
+	// Reason and Message are copied from the status.
 	Reason, Message string
-	// Unresolved says which backend the router does not find; empty where it finds all.
+	// Unresolved says which backend the router cannot find. It is empty if it has found all.
 	Unresolved string
 	Since      time.Time
-	// Stale says why nobody stands behind the report any more; empty for one that counts.
+	// Stale says why the report is obsolete. It is empty for a report that counts.
 	Stale string
-	// entry is the report's place in the status, gateway the namespace/name of a Gateway that reports, and
-	// resolved is true where it says that it finds all backends.
+	// entry is the index of the report in the status. gateway is the namespace/name of the reporting Gateway. resolved
+	// is true if the Gateway reports that it has found all backends.
 	entry    int
 	gateway  string
 	resolved bool
 }
 
-// RouteVerdict is how a router takes a route.
+// RouteVerdict is a router's decision about a route.
 type RouteVerdict string
 
-// The verdicts. What a router has said of an earlier version of the route counts as nothing said.
+// The verdicts. A report on an earlier generation of the route counts as RoutePending.
 const (
 	RouteAccepted RouteVerdict = "Accepted"
 	RouteRefused  RouteVerdict = "Refused"
 	RoutePending  RouteVerdict = "Pending"
 )
 
-// Routers are those that are there to report. A nil map means that nobody knows.
+// Routers are the Gateways and routers that exist. A nil map means that they are unknown.
 type Routers struct {
-	// Gateways are namespace/name, Routers names of OpenShift's IngressControllers.
+	// Gateways are namespace/name; Routers are names of OpenShift's IngressControllers.
 	Gateways, Routers map[string]bool
 }
 
-// Reports are what routers say of a route, in the order of its status.
-func Reports(o *unstructured.Unstructured, there Routers) []Report {
-	switch o.GetKind() {
-	case "HTTPRoute", "TLSRoute", "GRPCRoute":
-		return gatewayReports(o, there.Gateways)
-	case "Route":
-		return routerReports(o, there.Routers)
+// Reports returns the reports of routers on a route, in the order of its status.
+func Reports(o *unstructured.Unstructured, present Routers) []Report {
+	switch {
+	case isGatewayRoute(o):
+		return gatewayReports(o, present.Gateways)
+	case o.GetKind() == "Route":
+		return routerReports(o, present.Routers)
 	}
 	return nil
 }
 
-// parentRef is the reference of a route to a Gateway (gateway-api: ParentReference).
+// isGatewayRoute reports whether the object is a route of the Gateway API that names hosts.
+func isGatewayRoute(o *unstructured.Unstructured) bool {
+	kind := o.GetKind()
+	return kind == "HTTPRoute" || kind == "TLSRoute" || kind == "GRPCRoute"
+}
+
+// parentRef is a route's reference to a Gateway (ParentReference of the Gateway API).
 type parentRef struct {
 	Group, Kind     *string
 	Namespace, Name string
@@ -102,12 +108,15 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 	var out []Report
 	for i, p := range route.Status.Parents {
 		parent := p.ParentRef.in(o.GetNamespace())
-		r := Report{Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending, entry: i, gateway: parent.Namespace + "/" + parent.Name}
+		r := Report{
+			Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending,
+			entry: i, gateway: parent.Namespace + "/" + parent.Name,
+		}
 		for _, c := range p.Conditions {
 			switch {
 			case c.ObservedGeneration != 0 && c.ObservedGeneration < o.GetGeneration():
 			case c.Type == "Accepted":
-				r.judge(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
+				r.setVerdict(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
 			case c.Type == "ResolvedRefs" && c.Status == metav1.ConditionTrue:
 				r.resolved = true
 			case c.Type == "ResolvedRefs" && c.Status == metav1.ConditionFalse:
@@ -117,7 +126,7 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 		switch {
 		case !slices.ContainsFunc(route.Spec.ParentRefs, func(q parentRef) bool { return q.in(o.GetNamespace()) == parent }):
 			r.Stale = "the route does not name this Gateway any more"
-		case gateways != nil && !gateways[parent.Namespace+"/"+parent.Name]:
+		case gateways != nil && !gateways[r.gateway]:
 			r.Stale = "the Gateway is gone"
 		}
 		out = append(out, r)
@@ -143,7 +152,7 @@ func routerReports(o *unstructured.Unstructured, routers map[string]bool) []Repo
 		r := Report{Route: routeText(o), By: in.RouterName, Verdict: RoutePending, entry: i}
 		for _, c := range in.Conditions {
 			if c.Type == "Admitted" {
-				r.judge(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
+				r.setVerdict(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
 			}
 		}
 		switch {
@@ -157,7 +166,7 @@ func routerReports(o *unstructured.Unstructured, routers map[string]bool) []Repo
 	return out
 }
 
-// decode reads the fields of an object that a struct names.
+// decode unmarshals an object into a struct.
 func decode(o *unstructured.Unstructured, into any) bool {
 	body, err := o.MarshalJSON()
 	return err == nil && json.Unmarshal(body, into) == nil
@@ -167,7 +176,7 @@ func routeText(o *unstructured.Unstructured) string {
 	return newUse(strings.ToLower(o.GetKind()), o).String()
 }
 
-func (r *Report) judge(status metav1.ConditionStatus, reason, message string, since time.Time) {
+func (r *Report) setVerdict(status metav1.ConditionStatus, reason, message string, since time.Time) {
 	switch status {
 	case metav1.ConditionTrue:
 		r.Verdict = RouteAccepted
@@ -177,7 +186,7 @@ func (r *Report) judge(status metav1.ConditionStatus, reason, message string, si
 	r.Reason, r.Message, r.Since = reason, message, since
 }
 
-// String says it in words.
+// String describes the report.
 func (r Report) String() string {
 	who := r.By
 	if r.Controller != "" {
@@ -196,26 +205,28 @@ func (r Report) String() string {
 	return fmt.Sprintf("%s has not judged %s yet", who, r.Route)
 }
 
-// Accepted is true where a router accepts the route as it is.
+// Accepted reports whether a router accepts the current route.
 func Accepted(reports []Report) bool {
 	return slices.ContainsFunc(reports, func(r Report) bool { return r.Stale == "" && r.Verdict == RouteAccepted })
 }
 
-// Serves is true where a router accepts the route and finds its backends.
+// Serves reports whether a router accepts the current route and finds its backends.
 func Serves(reports []Report) bool {
-	return slices.ContainsFunc(reports, func(r Report) bool { return r.Stale == "" && r.Verdict == RouteAccepted && r.Unresolved == "" })
+	return slices.ContainsFunc(reports, func(r Report) bool {
+		return r.Stale == "" && r.Verdict == RouteAccepted && r.Unresolved == ""
+	})
 }
 
-// WithoutStale is the list of reports of a route's status without the stale ones, and the name of
-// its field below status.
-func WithoutStale(o *unstructured.Unstructured, there Routers) (field string, kept []any) {
+// WithoutStale returns the name of the list of reports in the status of a route, and the list without the stale
+// reports.
+func WithoutStale(o *unstructured.Unstructured, present Routers) (field string, kept []any) {
 	field = "parents"
 	if o.GetKind() == "Route" {
 		field = "ingress"
 	}
 	kept = []any{}
 	entries, _, _ := unstructured.NestedSlice(o.Object, "status", field)
-	for _, r := range Reports(o, there) {
+	for _, r := range Reports(o, present) {
 		if r.Stale == "" && r.entry < len(entries) {
 			kept = append(kept, entries[r.entry])
 		}

@@ -49,7 +49,7 @@ func routeOf(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// What routers say of a route counts when it is about the route as it is, and when they are there.
+// A report counts if it is about the current route and its router exists.
 func TestReports(t *testing.T) {
 	type verdict struct {
 		By      string
@@ -84,7 +84,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Of a status only the stale reports go.
+// WithoutStale removes only the stale reports.
 func TestWithoutStale(t *testing.T) {
 	field, kept := WithoutStale(routeOf(t, openshiftRoute), Routers{Routers: map[string]bool{"default": true}})
 	if field != "ingress" || len(kept) != 1 || kept[0].(map[string]any)["host"] != "a.example.com" {

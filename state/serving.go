@@ -2,23 +2,23 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// NotServing says what is missing before a route is known to serve, by the word of its controller; empty
-// where nothing is. Of a route of the Gateway API that is the Gateway (namespace/name), which is to
-// accept it, to find its backends, and to be programmed; of an OpenShift Route a router that admits it;
-// of an Ingress an address in its status.
+// NotServing returns what is missing before a route serves according to its controller, or "". A route of the Gateway
+// API needs the Gateway (namespace/name) to accept it, to find its backends and to be programmed. An OpenShift Route
+// needs a router that admits it. An Ingress needs an address in its status.
 func NotServing(o, gateway *unstructured.Unstructured, gatewayName string) string {
 	where := fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	switch o.GetKind() {
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":
 		return gatewayNotServing(o, gateway, where, gatewayName)
 	case "Route":
-		if !Accepted(Reports(o, Routers{})) {
-			return "no router has admitted " + where + refusedText(Reports(o, Routers{}))
+		if reports := Reports(o, Routers{}); !Accepted(reports) {
+			return "no router has admitted " + where + refusedText(reports)
 		}
 		return ""
 	}
@@ -29,19 +29,13 @@ func NotServing(o, gateway *unstructured.Unstructured, gatewayName string) strin
 }
 
 func gatewayNotServing(o, gateway *unstructured.Unstructured, where, name string) string {
-	reports := gatewayReports(o, nil)
-	var of []Report
-	for _, r := range reports {
-		if r.Stale == "" && r.gateway == name {
-			of = append(of, r)
-		}
-	}
+	of := slices.DeleteFunc(gatewayReports(o, nil), func(r Report) bool { return r.Stale != "" || r.gateway != name })
 	switch {
 	case gateway == nil:
 		return fmt.Sprintf("%s waits for Gateway %s, which does not exist", where, name)
 	case !Accepted(of):
 		return fmt.Sprintf("Gateway %s has not accepted %s%s", name, where, refusedText(of))
-	case !resolved(of):
+	case !slices.ContainsFunc(of, func(r Report) bool { return r.Verdict == RouteAccepted && r.resolved }):
 		return fmt.Sprintf("Gateway %s has not found the backends of %s%s", name, where, refusedText(of))
 	case !isTrue(gateway, "Programmed"):
 		return fmt.Sprintf("Gateway %s, which has accepted %s, is not programmed", name, where)
@@ -49,16 +43,7 @@ func gatewayNotServing(o, gateway *unstructured.Unstructured, where, name string
 	return ""
 }
 
-func resolved(reports []Report) bool {
-	for _, r := range reports {
-		if r.Verdict == RouteAccepted && r.resolved {
-			return true
-		}
-	}
-	return false
-}
-
-// refusedText is what a controller that said no said.
+// refusedText returns the first refusal among the reports, in parentheses, or "".
 func refusedText(reports []Report) string {
 	for _, r := range reports {
 		if r.Stale == "" && (r.Verdict == RouteRefused || r.Unresolved != "") {
@@ -68,7 +53,7 @@ func refusedText(reports []Report) string {
 	return ""
 }
 
-// isTrue is true for an object with a condition that is true of it as it is now.
+// isTrue reports whether the condition is true for the current generation of the object.
 func isTrue(o *unstructured.Unstructured, condition string) bool {
 	var status struct {
 		Status struct{ Conditions []metav1.Condition }

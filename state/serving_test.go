@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A route serves when its controller has said so, of the Gateway that is configured and as it is now.
+// A route serves if its controller says so about the configured Gateway and the current version.
 func TestNotServing(t *testing.T) {
 	object := func(text string) *unstructured.Unstructured {
 		if text == "" {

@@ -6,8 +6,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// The claims of the tables: what a lease, its sibling (another deployment of its owner) and another owner
-// hold of a host and of an address.
+// What a lease, its sibling (another deployment of its owner) and another owner hold of a host and of an address.
 var (
 	standingMine  = lease.ID{Owner: "akash1mine", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
 	standingOther = lease.ID{Owner: "akash1other", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
@@ -19,7 +18,7 @@ func standingSibling() lease.ID {
 	return id
 }
 
-// hostOf is a claim on a host of which leases hold paths, as "/": lease.
+// hostOf returns a claim on a host with the paths of leases, as "/": lease.
 func hostOf(owner string, parts map[string]lease.ID) *Claim {
 	c := &Claim{Kind: Host, Thing: "shop.example.com", Owner: owner}
 	for path, id := range parts {
@@ -28,7 +27,7 @@ func hostOf(owner string, parts map[string]lease.ID) *Claim {
 	return c
 }
 
-// What the claim on a host, and the wildcard above it, mean for a route of a lease.
+// What the claim on a host and on the wildcard above it mean for a route of a lease.
 func TestStandingOfRoutes(t *testing.T) {
 	mine, sibling, other := standingMine, standingSibling(), standingOther
 	only := func(id lease.ID) map[string]lease.ID { return map[string]lease.ID{"/": id} }
@@ -113,7 +112,7 @@ func TestStandingOfPorts(t *testing.T) {
 	}
 }
 
-// Whether a claim gives a deployment group what an object of another serves: then that object may go.
+// Gives reports whether an object of one deployment group may be deleted because the claim gives its part to another.
 func TestGives(t *testing.T) {
 	mine, sibling, other := standingMine, standingSibling(), standingOther
 	held := hostOf(mine.Owner, map[string]lease.ID{"/": mine})

@@ -2,13 +2,14 @@ package state
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Former is the deployment group whose objects still serve the part after a transfer; ok is false where
-// the holder's own do.
+// Former returns the deployment group whose objects still serve the part after a transfer. ok is false if the holder's
+// own objects serve it.
 func (p Part) Former() (g lease.Group, ok bool) {
 	if p.From == "" {
 		return lease.Group{}, false
@@ -17,37 +18,44 @@ func (p Part) Former() (g lease.Group, ok bool) {
 	return g, err == nil && g.Owner == p.Lease.Owner && g != p.Lease.Group()
 }
 
-// FormerOf are the parts that others hold and that the objects of a deployment group still serve.
+// FormerOf returns the parts that other groups hold and that the objects of g still serve.
 func (c *Claim) FormerOf(g lease.Group) []Part {
 	var out []Part
-	if c == nil || c.Unreadable != "" || c.Deleting {
-		return nil
-	}
-	for _, p := range c.Parts {
-		if former, ok := p.Former(); ok && former == g {
+	for p, former := range c.transferred() {
+		if former == g {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// Formers are the deployment groups that serve parts of the claim for another since a transfer, each once:
-// those for which FormerOf finds any.
+// transferred yields the parts that a former holder's objects still serve, and the former holder.
+func (c *Claim) transferred() iter.Seq2[Part, lease.Group] {
+	return func(yield func(Part, lease.Group) bool) {
+		if c == nil || c.Unreadable != "" || c.Deleting {
+			return
+		}
+		for _, p := range c.Parts {
+			if former, ok := p.Former(); ok && !yield(p, former) {
+				return
+			}
+		}
+	}
+}
+
+// Formers returns the deployment groups whose objects still serve parts of other groups after a transfer, each once.
 func (c *Claim) Formers() []lease.Group {
 	var out []lease.Group
-	if c == nil || c.Unreadable != "" || c.Deleting {
-		return nil
-	}
-	for _, p := range c.Parts {
-		if former, ok := p.Former(); ok && !slices.Contains(out, former) {
+	for _, former := range c.transferred() {
+		if !slices.Contains(out, former) {
 			out = append(out, former)
 		}
 	}
 	return out
 }
 
-// ServesFor is the part which an object of a deployment group serves for another lease since a transfer,
-// or nil.
+// ServesFor returns the part that an object of the group still serves for another group after a transfer, or nil. A
+// redirect serves any part of the host.
 func (c *Claim) ServesFor(g lease.Group, key string, redirect bool) *Part {
 	for _, p := range c.FormerOf(g) {
 		if p.Key == key || redirect {
@@ -57,7 +65,7 @@ func (c *Claim) ServesFor(g lease.Group, key string, redirect bool) *Part {
 	return nil
 }
 
-// Transferring is what a row says of a part that the objects of another deployment still serve.
+// Transferring describes a part that the objects of another deployment still serve.
 func Transferring(from string) string {
 	return fmt.Sprintf("deployment %s serves it until the next apply of this lease", from)
 }

@@ -15,37 +15,36 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// Use is what an object that is not a claim says of a host or of an address: a route that serves
-// it, a ProviderHost that stands for it, a Service that was given it.
+// Use is one host or address that an object other than a claim uses: a route that serves it, a ProviderHost that
+// declares it, or a Service that asks for it or has it.
 type Use struct {
 	Kind, Namespace, Name string
-	// Host is the host that is used; empty where an address is.
+	// Host is the host that is used. It is empty if an address is used.
 	Host string
-	// Address is the address that is used, SharingKey the endpoint it is used for.
+	// Address is the address that is used, SharingKey the sharing key of the Service.
 	Address    netip.Addr
 	SharingKey string
-	// Lease is the lease that the object's labels name, or where they name none (Labelled is
-	// false) the labels of its namespace; HasLease is false where neither does.
+	// Lease is the lease that the object's labels name (Labelled is true), or else that the labels of its namespace
+	// name. HasLease is false if neither names one.
 	Lease    lease.ID
 	HasLease bool
 	Labelled bool
-	// Service and Port are the backend, where the object names one. The port of a Route is that of
-	// the containers.
+	// Service and Port are the backend, if the object names one. The port of a Route is a container port.
 	Service string
 	Port    uint16
-	// Path is the path that a route serves; "/" where it says none.
+	// Path is the path that a route serves, "/" if the route has none.
 	Path string
-	// Redirect is true for a route that has no backend.
+	// Redirect is true for a route without a backend.
 	Redirect bool
 	Since    time.Time
 	UID      types.UID
-	// Granted is true for an address that stands in the Service's status.
+	// Granted is true for an address in the status of the Service.
 	Granted bool
-	// External is true for an address among the Service's spec.externalIPs.
+	// External is true for an address in spec.externalIPs of the Service.
 	External bool
 }
 
-// String is kind namespace/name, for messages.
+// String returns kind namespace/name.
 func (u Use) String() string {
 	if u.Namespace == "" {
 		return u.Kind + " " + u.Name
@@ -53,19 +52,22 @@ func (u Use) String() string {
 	return u.Kind + " " + u.Namespace + "/" + u.Name
 }
 
-// Of is true when the object's labels say that it belongs to the deployment group.
+// Of reports whether the object belongs to the deployment group.
 func (u Use) Of(g lease.Group) bool { return u.HasLease && u.Lease.Group() == g }
 
 func newUse(kind string, meta metav1.Object) Use {
-	u := Use{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), Since: meta.GetCreationTimestamp().Time, UID: meta.GetUID()}
+	u := Use{
+		Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUID(),
+		Since: meta.GetCreationTimestamp().Time,
+	}
 	u.Lease, u.Labelled = lease.IDFromLabels(meta.GetLabels())
 	u.HasLease = u.Labelled
 	return u
 }
 
-// cert-manager answers an ACME HTTP-01 challenge by an Ingress or an HTTPRoute of its own, which serves a
-// host for a minute on behalf of whoever holds it. It has this label, belongs to a Challenge, and serves
-// nothing but paths below the challenges' (cert-manager: pkg/issuer/acme/http; RFC 8555, section 8.3).
+// cert-manager answers an ACME HTTP-01 challenge with an Ingress or an HTTPRoute of its own, which serves a host for
+// about a minute for whoever holds it. It has this label, is owned by a Challenge, and serves only paths below the
+// challenges' (cert-manager: pkg/issuer/acme/http; RFC 8555, section 8.3).
 const (
 	solverLabel  = "acme.cert-manager.io/http01-solver"
 	solverGroup  = "acme.cert-manager.io/"
@@ -73,8 +75,8 @@ const (
 	solverPrefix = "/.well-known/acme-challenge/"
 )
 
-// IsSolver is true for a route that shows itself to be one of cert-manager's solvers. The label alone could be
-// anybody's, and what has marks of a lease or of this program is a lease's, whatever its labels say.
+// IsSolver reports whether a route is one of cert-manager's solvers. The label alone proves nothing, because anyone can
+// set it. A route with marks of a lease or of this program belongs to a lease, whatever other labels it has.
 func IsSolver(o *unstructured.Unstructured) bool {
 	labels := o.GetLabels()
 	_, ofLease := labels[lease.LabelOwner]
@@ -91,7 +93,7 @@ func IsSolver(o *unstructured.Unstructured) bool {
 	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return !strings.HasPrefix(p, solverPrefix) })
 }
 
-// routedPaths are all paths of an Ingress or an HTTPRoute. One that is missing is "".
+// routedPaths returns all paths of an Ingress or an HTTPRoute, with "" for a missing one.
 func routedPaths(o *unstructured.Unstructured) (paths []string) {
 	rules, _ := Field(o.Object, "spec", "rules").([]any)
 	for _, rule := range rules {
@@ -114,12 +116,12 @@ func routedPaths(o *unstructured.Unstructured) (paths []string) {
 	return paths
 }
 
-// serverAlias is the annotation by which ingress-nginx serves further hosts for an Ingress, separated by
-// commas (its documentation, "Server Alias").
+// serverAlias is the annotation of ingress-nginx with further hosts of an Ingress, separated by commas (its
+// documentation, "Server Alias").
 const serverAlias = "nginx.ingress.kubernetes.io/server-alias"
 
-// HostUses are the hosts that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses. A
-// TCPRoute uses none: it names no host, and has the whole port of a listener.
+// HostUses returns the hosts that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses. A TCPRoute
+// uses none: it has no host names and takes the whole port of a listener.
 func HostUses(o *unstructured.Unstructured) []Use {
 	if IsSolver(o) {
 		return nil
@@ -129,9 +131,8 @@ func HostUses(o *unstructured.Unstructured) []Use {
 	switch o.GetKind() {
 	case "ProviderHost":
 		hosts = []string{o.GetName()}
-		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
-		port, _, _ := unstructured.NestedInt64(o.Object, "spec", "external_port")
-		use.Port = uint16(port)
+		use.Service, _ = Field(o.Object, "spec", "service_name").(string)
+		use.Port = portNumber(Field(o.Object, "spec", "external_port"))
 	case "Ingress":
 		hosts = ingressHosts(o, &use)
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":
@@ -157,7 +158,7 @@ func HostUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
-// Backends are the Services to which an HTTPRoute or a TLSRoute leads.
+// Backends returns the names of the Services in the backendRefs of an HTTPRoute or a TLSRoute.
 func Backends(o *unstructured.Unstructured) []string {
 	var names []string
 	rules, _ := Field(o.Object, "spec", "rules").([]any)
@@ -172,8 +173,8 @@ func Backends(o *unstructured.Unstructured) []string {
 	return names
 }
 
-// routeHosts is the host of an OpenShift Route. With the wildcard policy Subdomain it stands for all
-// hosts one label below its domain.
+// routeHosts returns the host of an OpenShift Route. With the wildcard policy Subdomain the Route serves every host one
+// label below the domain of its host.
 func routeHosts(o *unstructured.Unstructured) []string {
 	host, _, _ := unstructured.NestedString(o.Object, "spec", "host")
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "wildcardPolicy")
@@ -208,9 +209,8 @@ func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
 	return hosts
 }
 
-// UsesOf are the uses of a host: its own, and those of a wildcard one label above it by others than the
-// owner, while nobody has claimed the wildcard. claimed tells which claims there are, by their names; a claim
-// on the wildcard decides by itself.
+// UsesOf returns the uses of a host. They include other owners' uses of the wildcard above it, unless the wildcard is
+// claimed: then the claim decides. claimed reports whether a claim with the name exists.
 func UsesOf(host string, uses map[string][]Use, owner string, claimed func(name string) bool) []Use {
 	over := WildcardOver(host)
 	if over == "" || claimed(HostName(over)) {
@@ -225,7 +225,7 @@ func UsesOf(host string, uses map[string][]Use, owner string, claimed func(name 
 	return all
 }
 
-// Field walks into nested maps; it is nil where the path ends early.
+// Field walks into nested maps. It returns nil if the path does not exist.
 func Field(v any, path ...string) any {
 	for _, name := range path {
 		m, ok := v.(map[string]any)
@@ -237,7 +237,7 @@ func Field(v any, path ...string) any {
 	return v
 }
 
-// first is the first element of a list, or of the list at a field.
+// first returns the first element of the list at the path, or nil.
 func first(v any, path ...string) any {
 	if list, ok := Field(v, path...).([]any); ok && len(list) > 0 {
 		return list[0]

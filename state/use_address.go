@@ -1,20 +1,23 @@
 package state
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ServiceUses are the addresses that a Service uses in any way: those of AddressUses, and its external IPs,
-// which the nodes lead to it without MetalLB.
+// ServiceUses returns all addresses that a Service uses: those of AddressUses and its external IPs, which nodes route
+// to it without MetalLB.
 func ServiceUses(o *unstructured.Unstructured) []Use {
 	uses := AddressUses(o)
 	external, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "externalIPs")
 	for _, text := range external {
 		use := newUse("service", o)
-		if a, ok := addressOf(text); ok {
+		if a, ok := parseAddress(text); ok {
 			use.Address, use.External = a, true
 			uses = append(uses, use)
 		}
@@ -22,7 +25,7 @@ func ServiceUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
-// AddressUses are the addresses that a Service asks MetalLB for or was granted.
+// AddressUses returns the addresses that a Service asks MetalLB for or was granted.
 func AddressUses(o *unstructured.Unstructured) []Use {
 	use := newUse("service", o)
 	annotations := o.GetAnnotations()
@@ -36,7 +39,7 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	legacy, _, _ := unstructured.NestedString(o.Object, "spec", "loadBalancerIP")
 	var uses []Use
 	add := func(text string, granted bool) {
-		if a, ok := addressOf(text); ok {
+		if a, ok := parseAddress(text); ok {
 			use.Address, use.Granted = a, granted
 			uses = append(uses, use)
 		}
@@ -53,8 +56,51 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
-// addressOf is an address as Kubernetes and MetalLB read it: one of IPv4 that is written as one of IPv6 is that of IPv4.
-func addressOf(text string) (a netip.Addr, ok bool) {
+// parseAddress parses an address as Kubernetes and MetalLB do: an IPv4-mapped IPv6 address is the IPv4 address.
+func parseAddress(text string) (a netip.Addr, ok bool) {
 	a, err := netip.ParseAddr(strings.TrimSpace(text))
 	return a.Unmap(), err == nil
+}
+
+// Squatters returns the Services among the uses of an address that belong to none of its holders, each once. If nobody
+// holds the address, it returns all of them.
+func (c *Claim) Squatters(uses []Use) []Use {
+	var out []Use
+	for _, u := range uses {
+		if u.HasLease && c.belongsToHolder(u) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(v Use) bool { return v.Namespace == u.Namespace && v.Name == u.Name })
+		switch {
+		case i < 0:
+			out = append(out, u)
+		case u.Granted || u.External: // prefer the use that has the address already
+			out[i] = u
+		}
+	}
+	slices.SortFunc(out, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
+	return out
+}
+
+// belongsToHolder reports whether a use is by a deployment group that holds a part of the claim, or whose Services
+// still serve one after a transfer. Labels alone prove nothing: the Service must be in the lease's namespace.
+func (c *Claim) belongsToHolder(u Use) bool {
+	g := u.Lease.Group()
+	return c != nil && u.Namespace == u.Lease.Namespace() && (slices.Contains(c.Groups(), g) || len(c.FormerOf(g)) > 0)
+}
+
+// Takes describes how a Service uses an address: it asks for it, was granted it, or has it in spec.externalIPs.
+func (u Use) Takes(what string) string {
+	switch {
+	case u.External:
+		return fmt.Sprintf("%s has %s in spec.externalIPs", u, what)
+	case u.Granted:
+		return fmt.Sprintf("%s was granted %s", u, what)
+	}
+	return fmt.Sprintf("%s asks for %s", u, what)
+}
+
+// Edit returns the command that opens the object in an editor.
+func (u Use) Edit() string {
+	return fmt.Sprintf("kubectl -n %s edit %s %s", u.Namespace, u.Kind, u.Name)
 }

@@ -37,7 +37,7 @@ func decideInWords(t *testing.T, line string) string {
 	return strings.Join(said, "; ")
 }
 
-// sayFinding is a verdict, and everything that is known of the holder.
+// sayFinding prints a verdict and everything known about the holder.
 func sayFinding(f Finding) string {
 	text := map[Verdict]string{Free: "free", Mine: "mine", Withheld: "withheld", Held: "held", Going: "going", Expired: "expired"}[f.Verdict]
 	by := f.By
@@ -74,7 +74,7 @@ func sayFinding(f Finding) string {
 	return text
 }
 
-// fitInWords says whether something fits: "480 parts 15 notes 40 groups | A/1 3".
+// fitInWords prints whether something fits: "480 parts 15 notes 40 groups | A/1 3".
 func fitInWords(t *testing.T, line string) string {
 	f := fields(line, 2)
 	var parts, notes, groups, more int

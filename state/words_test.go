@@ -28,11 +28,10 @@ import (
 //	        flags are going, unreadable, uid=U, minute=N (when it was made)
 //	use     KIND NAMESPACE/NAME of LEASE|nobody [namespace] [granted] [external] [at=ADDRESS] [key=ENDPOINT] [SERVICE:PORT]
 
-// wordsNow is the moment of all tables, by the API server's clock.
+// wordsNow is the time of all tables, by the API server's clock.
 var wordsNow = statetest.Minute(60)
 
-// table runs a file of a table: each line of a block goes through the rule of the block's command, and is answered
-// on its own line.
+// table runs a file of a table: the rule of the block's command answers each line of the block on a line of its own.
 func table(t *testing.T, file string, rules map[string]func(t *testing.T, line string) string) {
 	t.Helper()
 	datadriven.RunTest(t, "testdata/"+file, func(t *testing.T, d *datadriven.TestData) string {
@@ -70,7 +69,7 @@ func wordLease(t testing.TB, text string) lease.ID {
 	return id
 }
 
-// short writes leases, their namespaces and keys as the tables do.
+// short replaces leases, their namespaces and keys by the words of the tables.
 var short = func() func(string) string {
 	var leases, groups, owners []string
 	for _, owner := range []string{"A", "B", "C"} {
@@ -111,7 +110,7 @@ func wordKey(text string) string {
 	return text
 }
 
-// wordPart is a part in words.
+// wordPart parses a part.
 func wordPart(t testing.TB, text string) Part {
 	t.Helper()
 	words := strings.Fields(text)
@@ -185,7 +184,7 @@ func sayParts(parts []Part) string {
 	return strings.Join(texts, ", ")
 }
 
-// wordClaim is a claim in words, nil for "none".
+// wordClaim parses a claim. It returns nil for "none".
 func wordClaim(t testing.TB, text string) *Claim {
 	t.Helper()
 	if text = strings.TrimSpace(text); text == "none" || text == "" {
@@ -237,7 +236,7 @@ func wordClaim(t testing.TB, text string) *Claim {
 	return c
 }
 
-// sayClaim is what a claim says, shortly.
+// sayClaim prints a claim.
 func sayClaim(c *Claim) string {
 	if c == nil {
 		return "none"
@@ -269,7 +268,7 @@ func sayClaim(c *Claim) string {
 	return text
 }
 
-// wordUse is a use in words.
+// wordUse parses a use.
 func wordUse(t testing.TB, text string) Use {
 	t.Helper()
 	words := strings.Fields(text)
@@ -321,7 +320,7 @@ func wordUses(t testing.TB, text string) (uses []Use) {
 	return uses
 }
 
-// wordRanges are ranges separated by blanks.
+// wordRanges parses ranges separated by blanks.
 func wordRanges(t testing.TB, text string) (ranges []config.Range) {
 	t.Helper()
 	for word := range strings.FieldsSeq(text) {
@@ -342,7 +341,7 @@ func sayRanges(ranges []config.Range) string {
 	return strings.Join(texts, " ")
 }
 
-// object is an object written as YAML.
+// object parses an object written as YAML.
 func object(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	body, err := yaml.YAMLToJSON([]byte(text))
@@ -356,7 +355,7 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 	return o
 }
 
-// fields cuts a line at its bars.
+// fields splits a line at its bars.
 func fields(line string, n int) []string {
 	out := strings.Split(line, "|")
 	for i := range out {

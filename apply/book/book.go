@@ -1,10 +1,9 @@
-// Package book reads from the cluster what the book is computed from, once or each time that something
-// changes. The book itself is a pure fold in package state.
+// Package book reads what the book is computed from, once or whenever something changes. The pure package state/view
+// computes the book.
 package book
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -23,15 +22,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// fewHosts is how many ProviderHosts are read one by one rather than by one LIST of them all.
+// fewHosts is up to how many ProviderHosts are read by GET rather than by one LIST.
 const fewHosts = 16
 
-// OfLeases selects the objects that leases have in all namespaces.
+// OfLeases selects the objects of leases in all namespaces.
 const OfLeases = lease.LabelOwner
 
-// Read reads what the subjects need, one LIST of each kind, and computes the book. Metadata is
-// enough of claims and ports; of routes it is not, for live is what the live object says.
-// It names no resource version, so that what is read is not older than the request.
+// Read reads what the subjects need, one LIST of each kind, and computes the book. For claims and ports metadata
+// suffices; routes are read whole, because the book shows what the live objects contain. The LISTs set no
+// resourceVersion, so that the answers are not older than the request.
 func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...view.Subject) (*view.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
 	group, listCtx := parallel.WithContext(ctx)
@@ -71,28 +70,29 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 	return view.NewBook(cfg, r.contents, subjects...), nil
 }
 
-// bookKinds are the kinds, beside claims, that the subjects are computed from.
+// bookKinds returns the kinds, apart from claims, that the subjects are computed from.
 func bookKinds(subjects []view.Subject) []kinds.Kind {
 	var all []kinds.Kind
-	of := func(subject view.Subject, needed ...kinds.Kind) {
-		if slices.Contains(subjects, subject) {
-			for _, k := range needed {
-				if !slices.Contains(all, k) {
-					all = append(all, k)
-				}
+	add := func(subject view.Subject, needed ...kinds.Kind) {
+		if !slices.Contains(subjects, subject) {
+			return
+		}
+		for _, k := range needed {
+			if !slices.Contains(all, k) {
+				all = append(all, k)
 			}
 		}
 	}
-	of(view.SubjectHosts, slices.Concat(kinds.RouteKinds, []kinds.Kind{kinds.ProviderHost})...)
-	of(view.SubjectIPs, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool)
-	of(view.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
-	of(view.SubjectPools, kinds.Service, kinds.IPAddressPool)
-	of(view.SubjectResources, kinds.Service, kinds.IPAddressPool)
-	of(view.SubjectDNS, kinds.Records...)
+	add(view.SubjectHosts, slices.Concat(kinds.RouteKinds, []kinds.Kind{kinds.ProviderHost})...)
+	add(view.SubjectIPs, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool)
+	add(view.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
+	add(view.SubjectPools, kinds.Service, kinds.IPAddressPool)
+	add(view.SubjectResources, kinds.Service, kinds.IPAddressPool)
+	add(view.SubjectDNS, kinds.Records...)
 	return all
 }
 
-// bookSelector chooses the objects of a kind that belong to leases.
+// bookSelector returns the label selector for the objects of a kind that belong to leases.
 func bookSelector(kind kinds.Kind) string {
 	switch {
 	case slices.Contains(kinds.RouteKinds, kind), slices.Contains(kinds.Records, kind):
@@ -111,8 +111,7 @@ type bookReader struct {
 	contents view.Contents
 }
 
-// listClaims reads the claims, page by page; of those on hosts only what the book shows is kept,
-// unless they are needed whole.
+// listClaims lists the claims page by page. Of claims on hosts it keeps only what the book shows, unless whole is true.
 func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 	runs, err := ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements(ctx)
 	if err != nil {
@@ -120,7 +119,8 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 	}
 	r.contents.Now = r.cluster.Now()
 	r.contents.AddRuns(runs...)
-	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{LabelSelector: ledger.ClaimsOnly}, func(meta *metav1.ObjectMeta) {
+	opts := metav1.ListOptions{LabelSelector: ledger.ClaimsOnly}
+	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, opts, func(meta *metav1.ObjectMeta) {
 		if claim, ok := state.ReadClaim(meta); ok {
 			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
 			r.contents.AddClaim(&claim, whole)
@@ -128,46 +128,43 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 	}, r.contents.DropClaims)
 }
 
+// list lists the objects of a kind and adds what the book needs of them.
 func (r *bookReader) list(ctx context.Context, kind kinds.Kind) error {
 	opts := metav1.ListOptions{LabelSelector: bookSelector(kind)}
 	var err error
+	var objects []*unstructured.Unstructured
+	var hosts []state.HostObject
+	var ports []state.PortObject
 	switch kind {
 	case kinds.Service, kinds.IPAddressPool, kinds.DNSRecord, kinds.DNSEndpoint:
-		var objects []*unstructured.Unstructured
 		objects, err = r.cluster.Objects(ctx, kind.Resource(), "", opts)
-		r.addObjects(kind, objects)
 	case kinds.Ingress, kinds.HTTPRoute, kinds.TLSRoute, kinds.Route:
-		var hosts []state.HostObject
 		hosts, err = cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", opts, state.HostObjectsOf)
-		r.mu.Lock()
-		r.contents.Hosts = append(r.contents.Hosts, hosts...)
-		r.mu.Unlock()
 	case kinds.ProviderLeasedIP:
-		r.contents.Ports, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
+		ports, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
 			return state.PortObjectOf(m), true
 		})
 	default:
-		var hosts []state.HostObject
 		hosts, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.HostObject, bool) {
 			return state.HostObjectOf(kind.Kind, m), true
 		})
-		r.mu.Lock()
-		r.contents.Hosts = append(r.contents.Hosts, hosts...)
-		r.mu.Unlock()
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.addObjects(kind, objects)
+	r.contents.Hosts, r.contents.Ports = append(r.contents.Hosts, hosts...), append(r.contents.Ports, ports...)
 	return unlessMissing(err, kind)
 }
 
-// unlessMissing is the error, unless it says that the cluster lacks a kind which it may lack.
+// unlessMissing returns err, or nil if it reports that the cluster does not serve an optional kind.
 func unlessMissing(err error, kind kinds.Kind) error {
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
+	if cluster.IsMissingKind(err) && kinds.Optional(kind) {
 		return nil
 	}
 	return err
 }
 
-// listRoutes reads all objects of a kind, page by page: of the objects no more is kept than their
-// hosts and paths.
+// listRoutes lists all objects of a route kind page by page, and keeps only their hosts and paths.
 func (r *bookReader) listRoutes(ctx context.Context, kind kinds.Kind) error {
 	routes, err := cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, view.RoutesOf)
 	r.mu.Lock()
@@ -176,8 +173,7 @@ func (r *bookReader) listRoutes(ctx context.Context, kind kinds.Kind) error {
 	return unlessMissing(err, kind)
 }
 
-// listNamespaces reads the labels by which shards select namespaces, and by which a namespace is known
-// to be a lease's.
+// listNamespaces reads the labels by which shards select namespaces and by which leases' namespaces are known.
 func (r *bookReader) listNamespaces(ctx context.Context) error {
 	metas, err := r.cluster.Metas(ctx, cluster.Namespaces, "")
 	r.mu.Lock()
@@ -188,9 +184,8 @@ func (r *bookReader) listNamespaces(ctx context.Context) error {
 	return err
 }
 
+// addObjects adds whole objects. The caller holds mu.
 func (r *bookReader) addObjects(kind kinds.Kind, objects []*unstructured.Unstructured) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, o := range objects {
 		switch kind {
 		case kinds.Service:
@@ -203,7 +198,7 @@ func (r *bookReader) addObjects(kind kinds.Kind, objects []*unstructured.Unstruc
 	}
 }
 
-// complete reads the ProviderHosts without a claim whole: their backends stand nowhere else.
+// complete reads the ProviderHosts without a claim whole: only their specs contain their backends.
 func (r *bookReader) complete(ctx context.Context) error {
 	unclaimed := map[string]bool{}
 	for _, h := range r.contents.Hosts {
@@ -242,12 +237,15 @@ func (r *bookReader) complete(ctx context.Context) error {
 	return group.Wait()
 }
 
-// settle is how long changes are gathered before the book is read again.
+// settle is how long Watch collects changes before it reads the book again.
 const settle = 200 * time.Millisecond
 
-// Watch hands over the book as it is, and again each time that something changes of which it
-// is computed, until the context ends or show fails. Metadata is all that is watched.
-func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show func(*view.Book) error) error {
+// Watch passes the book to show, and again whenever something changes that it is computed from, until the context ends
+// or show fails. It watches only metadata.
+func Watch(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject,
+	show func(*view.Book) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	changed, err := watchAll(ctx, c, cfg, subjects, rewatch, cancel)
@@ -279,14 +277,14 @@ func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, 
 			return context.Cause(ctx)
 		case <-time.After(settle):
 		}
-		select { // what came while it settled is in the book that is read next
+		select { // the next book contains the changes until now
 		case <-changed:
 		default:
 		}
 	}
 }
 
-// holdEnds has a value when the next hold of the book ends: nothing is written then.
+// holdEnds returns a channel that receives when the next reservation of the book expires, which no write announces.
 func holdEnds(c *cluster.Cluster, book *view.Book) <-chan time.Time {
 	end := book.NextEnd(c.Now())
 	if end.IsZero() {

@@ -2,7 +2,6 @@ package book
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -21,23 +20,25 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// rewatch bounds how fast a watch that has ended is begun anew.
+// rewatch spaces the restarts of a watch.
 var rewatch = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 30 * time.Second}
 
-// watched is one resource as the book needs it.
+// watched is a resource that the book is computed from.
 type watched struct {
 	resource            schema.GroupVersionResource
 	namespace, selector string
-	// refused is told that it may not be watched, be it listed.
+	// refused is called if the resource may not be watched, even if it may be listed.
 	refused func(error)
 }
 
-// watchAll watches what the subjects are computed from. The channel has a value when something
-// has changed since it was last read from. Each watch begins at a version from before the return,
-// so that nothing falls between a watch and a book that is read afterwards. A kind that the
-// cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says. Refused is told of one that
-// is not allowed: without it nothing would ever change.
-func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff, refused func(error)) (<-chan struct{}, error) {
+// watchAll watches what the subjects are computed from. The channel has a value if something has changed since the last
+// receive. Each watch starts at a version from before watchAll returns, so that no change falls between a watch and a
+// book that is read later. Optional kinds that the cluster does not serve are not watched. again spaces restarts of a
+// watch. refused is called if a watch is forbidden: otherwise no change would ever be noticed.
+func watchAll(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff,
+	refused func(error),
+) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace, selector: ledger.ClaimsOnly}}
 	if slices.Contains(subjects, view.SubjectOrders) {
@@ -46,7 +47,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	add := func(kind kinds.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})
-			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
+			if cluster.IsMissingKind(err) {
 				return
 			}
 		}
@@ -61,19 +62,18 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		}
 		resources = append(resources, watched{resource: cluster.Namespaces})
 	}
-	named := len(resources)
+	others := len(resources)
 	if slices.Contains(subjects, view.SubjectWorkloads) {
 		resources = append(resources, workloadKinds(cfg.ManifestNamespace)...)
 	}
 	for i, w := range resources {
-		needs := func(err error) error { return err }
-		if i >= named {
-			needs = func(err error) error { return cluster.NeedsRole(unlessMissing(err, kinds.Manifest), statusRole) }
+		explain := func(err error) error { return err }
+		if i >= others {
+			explain = func(err error) error { return cluster.NeedsRole(unlessMissing(err, kinds.Manifest), statusRole) }
 		}
-		w.refused = func(err error) { refused(needs(err)) }
+		w.refused = func(err error) { refused(explain(err)) }
 		begun, err := begin(ctx, c, w)
-		err = needs(err)
-		if err != nil {
+		if err = explain(err); err != nil {
 			return nil, err
 		}
 		if begun == nil {
@@ -84,7 +84,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	return changed, nil
 }
 
-// version is the resource version of a list, from which a watch begins.
+// version returns the resource version at which a watch can start.
 func version(ctx context.Context, c *cluster.Cluster, w watched) (string, error) {
 	var list *metav1.PartialObjectMetadataList
 	err := c.ReadOf(ctx, w.resource, func() (err error) {
@@ -97,7 +97,7 @@ func version(ctx context.Context, c *cluster.Cluster, w watched) (string, error)
 	return list.GetResourceVersion(), nil
 }
 
-// begin watches from now on. A watch that the server closes goes on where it was.
+// begin starts a watch at the present. It resumes when the server closes the connection.
 func begin(ctx context.Context, c *cluster.Cluster, w watched) (watch.Interface, error) {
 	version, err := version(ctx, c, w)
 	if err != nil {
@@ -116,13 +116,16 @@ func begin(ctx context.Context, c *cluster.Cluster, w watched) (watch.Interface,
 	})
 }
 
-// report tells of each change until the context ends. When the watch cannot go on where it was
-// (410), something may have been missed: that counts as a change, and a new watch is begun.
-func report(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{}, again wait.Backoff) {
-	tell := func() {
+// report signals each change until the context ends. If the watch cannot resume (410), changes may have been missed:
+// report signals a change and starts a new watch.
+func report(
+	ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{},
+	again wait.Backoff,
+) {
+	signal := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it has been told and not heard yet
+		default: // an earlier signal is pending
 		}
 	}
 	backoff := again
@@ -130,7 +133,7 @@ func report(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Inte
 		for e := range begun.ResultChan() {
 			if e.Type != watch.Bookmark && e.Type != watch.Error {
 				backoff = again
-				tell()
+				signal()
 			}
 		}
 		begun.Stop()
@@ -145,6 +148,6 @@ func report(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Inte
 				break
 			}
 		}
-		tell()
+		signal()
 	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 const (
 	// ours selects the objects of Akash's leases.
 	ours = lease.LabelManaged + "=true"
-	// fewNamespaces is how many namespaces a selector names; where more are wanted, all are read.
+	// fewNamespaces is how many namespaces a selector names at most; of more, all are read.
 	fewNamespaces = 50
-	// statusRole allows to read what leases run.
+	// statusRole is the ClusterRole that allows reading what leases run.
 	statusRole = "akash-net-status"
 )
 
-// workloadKinds are the kinds that tell how far what leases run is, as they are read and watched.
+// workloadKinds returns the resources that show the rollout state of what leases run.
 func workloadKinds(manifestNamespace string) []watched {
 	return []watched{
 		{resource: cluster.Namespaces, selector: OfLeases},
@@ -34,8 +35,8 @@ func workloadKinds(manifestNamespace string) []watched {
 	}
 }
 
-// workloads reads what leases run: a LIST of each kind, and then, of those that are not rolled out, their pods, which
-// tell why. Where that is not told by pods either events are read. It fails with a cluster.RoleError.
+// workloads reads what leases run: a LIST of each kind, then the pods of workloads that are not rolled out, which show
+// why, and events if there are no such pods. It returns a cluster.RoleError if the user lacks the role.
 func (r *bookReader) workloads(ctx context.Context) error {
 	all := workloadKinds(r.cfg.ManifestNamespace)
 	group, listCtx := parallel.WithContext(ctx)
@@ -45,26 +46,27 @@ func (r *bookReader) workloads(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if of := r.contents.Workloads.Unsettled(); len(of) > 0 {
+	if namespaces := r.contents.Workloads.Unsettled(); len(namespaces) > 0 {
 		pods := all[len(all)-1]
-		if len(of) <= fewNamespaces {
-			pods.selector += fmt.Sprintf(",%s in (%s)", lease.LabelNamespace, strings.Join(of, ","))
+		if len(namespaces) <= fewNamespaces {
+			pods.selector += fmt.Sprintf(",%s in (%s)", lease.LabelNamespace, strings.Join(namespaces, ","))
 		}
 		if err := r.listWorkloads(ctx, pods, ""); err != nil {
 			return err
 		}
 	}
-	of := r.contents.Workloads.LackPods()
-	if len(of) == 0 {
+	namespaces := r.contents.Workloads.LackPods()
+	if len(namespaces) == 0 {
 		return nil
 	}
 	events := watched{resource: kinds.Event.Resource()}
-	if len(of) == 1 {
-		events.namespace = of[0]
+	if len(namespaces) == 1 {
+		events.namespace = namespaces[0]
 	}
 	return r.listWorkloads(ctx, events, "type=Warning,reason=FailedCreate,involvedObject.kind=StatefulSet")
 }
 
+// listWorkloads lists a resource of what leases run and adds the objects.
 func (r *bookReader) listWorkloads(ctx context.Context, w watched, fields string) error {
 	var err error
 	opts := metav1.ListOptions{LabelSelector: w.selector, FieldSelector: fields}
@@ -75,15 +77,27 @@ func (r *bookReader) listWorkloads(ctx context.Context, w watched, fields string
 			r.contents.Workloads.AddNamespace(m)
 		}, func() {})
 	} else {
-		_, err = cluster.ListObjects(ctx, r.cluster, w.resource, w.namespace, opts, func(o *unstructured.Unstructured) []struct{} {
+		add := func(o *unstructured.Unstructured) []struct{} {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.contents.Workloads.Add(o)
 			return nil
-		})
+		}
+		_, err = cluster.ListObjects(ctx, r.cluster, w.resource, w.namespace, opts, add)
 	}
 	if w.resource == kinds.Manifest.Resource() {
 		err = unlessMissing(err, kinds.Manifest)
 	}
 	return cluster.NeedsRole(err, statusRole)
+}
+
+// ReadPools reads MetalLB's pools and the addresses that it has assigned, without the claims.
+func ReadPools(ctx context.Context, c *cluster.Cluster) (view.Contents, error) {
+	r := bookReader{cluster: c}
+	group, ctx := parallel.WithContext(ctx)
+	for _, kind := range bookKinds([]view.Subject{view.SubjectPools}) {
+		group.Go(func() error { return r.list(ctx, kind) })
+	}
+	err := group.Wait()
+	return r.contents, err
 }

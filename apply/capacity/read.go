@@ -1,5 +1,5 @@
-// Package capacity reads from the cluster what there is to give out. What becomes of it is a pure fold
-// (state/inventory/observed).
+// Package capacity reads what a cluster can give out. The pure package state/inventory/observed computes the capacity
+// from it.
 package capacity
 
 import (
@@ -17,62 +17,56 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// Role is the ClusterRole that allows to read it.
+// Role is the ClusterRole that allows reading it.
 const Role = "akash-net-capacity"
 
-// Requests is how many requests a reader has under way at a time: more than it has lists.
+// Requests is the number of concurrent requests that lets Read send all its lists at once.
 const Requests = 12
 
-// running selects the pods that request something of a node.
+// running selects the pods that request resources of a node.
 const running = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
-// Read adds to the fold the nodes, pods, volumes and Services of a cluster, each list page by page. Of pods, which are many, only
-// sums are kept.
+// Read adds the nodes, pods, volumes and Services of a cluster to fold, page by page. Of the pods, which are many, the
+// fold keeps only sums.
 func Read(ctx context.Context, c *cluster.Cluster, fold *observed.Fold) error {
 	r := reader{cluster: c, fold: fold}
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() error { return r.namespaces(ctx) })
 	group.Go(func() error {
-		return list(ctx, &r, "nodes", observed.Nodes, "", func() *corev1.NodeList { return &corev1.NodeList{} }, func(l *corev1.NodeList) {
-			each(l.Items, r.fold.Node)
+		return list(ctx, &r, "nodes", observed.Nodes, "", func(l *corev1.NodeList) { each(l.Items, fold.Node) })
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "pods", observed.Pods, running, func(l *corev1.PodList) { each(l.Items, fold.Pod) })
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "persistentvolumes", observed.Volumes, "", func(l *corev1.PersistentVolumeList) {
+			each(l.Items, fold.Volume)
 		})
 	})
 	group.Go(func() error {
-		return list(ctx, &r, "pods", observed.Pods, running, func() *corev1.PodList { return &corev1.PodList{} }, func(l *corev1.PodList) {
-			each(l.Items, r.fold.Pod)
+		return list(ctx, &r, "storageclasses", observed.StorageClasses, "", func(l *storagev1.StorageClassList) {
+			each(l.Items, fold.StorageClass)
 		})
 	})
 	group.Go(func() error {
-		return list(ctx, &r, "persistentvolumes", observed.Volumes, "", func() *corev1.PersistentVolumeList { return &corev1.PersistentVolumeList{} }, func(l *corev1.PersistentVolumeList) {
-			each(l.Items, r.fold.Volume)
+		return list(ctx, &r, "csistoragecapacities", observed.CSICapacities, "", func(l *storagev1.CSIStorageCapacityList) {
+			each(l.Items, fold.CSICapacity)
 		})
 	})
 	group.Go(func() error {
-		return list(ctx, &r, "storageclasses", observed.StorageClasses, "", func() *storagev1.StorageClassList { return &storagev1.StorageClassList{} }, func(l *storagev1.StorageClassList) {
-			each(l.Items, r.fold.StorageClass)
-		})
-	})
-	group.Go(func() error {
-		return list(ctx, &r, "csistoragecapacities", observed.CSICapacities, "", func() *storagev1.CSIStorageCapacityList { return &storagev1.CSIStorageCapacityList{} }, func(l *storagev1.CSIStorageCapacityList) {
-			each(l.Items, r.fold.CSICapacity)
-		})
-	})
-	group.Go(func() error {
-		return list(ctx, &r, "services", observed.Services, "", func() *corev1.ServiceList { return &corev1.ServiceList{} }, func(l *corev1.ServiceList) {
-			each(l.Items, r.fold.Service)
-		})
+		return list(ctx, &r, "services", observed.Services, "", func(l *corev1.ServiceList) { each(l.Items, fold.Service) })
 	})
 	return group.Wait()
 }
 
-// reader folds what comes of several lists at once.
+// reader adds the objects of several concurrent lists to one fold.
 type reader struct {
 	cluster *cluster.Cluster
 	mu      sync.Mutex
 	fold    *observed.Fold
 }
 
-// forget begins a list anew.
+// forget returns a function that removes a list from the fold, before it starts over.
 func (r *reader) forget(k observed.Kind) func() {
 	return func() {
 		r.mu.Lock()
@@ -81,7 +75,7 @@ func (r *reader) forget(k observed.Kind) func() {
 	}
 }
 
-// namespaces says which namespaces are leases'; their metadata is enough.
+// namespaces reads which namespaces belong to leases. It reads only metadata.
 func (r *reader) namespaces(ctx context.Context) error {
 	opts := metav1.ListOptions{LabelSelector: lease.LabelOwner}
 	return cluster.EachMeta(ctx, r.cluster, cluster.Namespaces, "", opts, func(m *metav1.ObjectMeta) {
@@ -93,22 +87,26 @@ func (r *reader) namespaces(ctx context.Context) error {
 	}, r.forget(observed.Namespaces))
 }
 
-func each[T any](items []T, take func(*T)) {
+func each[T any](items []T, add func(*T)) {
 	for i := range items {
-		take(&items[i])
+		add(&items[i])
 	}
 }
 
-// list folds the objects of a resource.
-func list[L cluster.List](ctx context.Context, r *reader, resource string, kind observed.Kind, fields string, page func() L, take func(L)) error {
+// list adds the objects of a resource to the fold.
+func list[T any, L interface {
+	*T
+	cluster.List
+}](ctx context.Context, r *reader, resource string, kind observed.Kind, fields string, add func(L)) error {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
 	if kind == observed.StorageClasses || kind == observed.CSICapacities {
 		gvr.Group = storagev1.GroupName
 	}
+	page := func() L { return new(T) }
 	err := cluster.EachPage(ctx, r.cluster, gvr, "", metav1.ListOptions{FieldSelector: fields}, page, func(l L) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		take(l)
+		add(l)
 	}, r.forget(kind))
 	return cluster.NeedsRole(err, Role)
 }

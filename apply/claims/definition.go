@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
@@ -63,7 +64,7 @@ func (r *KeptDefinition) Rests(ctx context.Context) error {
 		return nil
 	}
 	was := r.Snapshot.Definitions[kept.Name(r.Group)]
-	return r.Options.Turn.Rests(ctx, func(ctx context.Context) (old bool, err error) {
+	return r.Options.Turn.Rests(ctx, func(ctx context.Context, _ []*state.Claim) (old bool, err error) {
 		now, err := observed.ReadDefinition(ctx, r.Ledger, r.Group)
 		return err == nil && !now.IsVersion(was), err
 	})

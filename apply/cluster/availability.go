@@ -15,25 +15,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// outage is how long a run waits for an API server that has answered before and does not any more: a
-// restart takes a few seconds, a change of leaders behind a load balancer some more. Where requests
-// have a time limit of their own (--request-timeout), that is it.
+// outage is how long a command waits for an API server that has stopped answering: a restart takes a few seconds, a
+// leader change behind a load balancer somewhat longer. A request timeout (--request-timeout) replaces it.
 const outage = 30 * time.Second
 
-// outageBackoff is the backoff of a connection.
+// outageBackoff spaces the retries during an outage.
 var outageBackoff = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8, Cap: time.Second}
 
-// AwayError says that the API server stopped answering while a run was under way, and did not come
-// back in time. What the run had written stays, with its marks: nothing more can be known, and
-// nothing taken back. The same command goes on from there.
+// AwayError reports that the API server stopped answering during a command and did not come back in time. What the
+// command had written stays, with its marks, because the client can neither check nor undo it. Running the same command
+// again continues from there.
 type AwayError struct {
 	Host  string
 	After time.Duration
 	Err   error
-	// Unchanged is true where no write had been sent to the server before.
+	// Unchanged is true if the command had not sent a write yet.
 	Unchanged bool
-	// Resource is set where the rest of the API answers, and only this resource does not; Behind says what
-	// stands behind it.
+	// Resource is set if only this resource is unavailable while the rest of the API answers; Behind describes the
+	// server behind it.
 	Resource schema.GroupVersionResource
 	Behind   string
 }
@@ -47,53 +46,34 @@ func (e *AwayError) Error() string {
 
 func (e *AwayError) Unwrap() error { return e.Err }
 
-// IsAway is true for what an AwayError has ended.
+// IsAway reports whether err is an AwayError.
 func IsAway(err error) bool {
 	_, ok := errors.AsType[*AwayError](err)
 	return ok
 }
 
-// availability says whether the API server answers. The requests of a run share it, so that they wait
-// for an outage once and not each of them anew.
+// availability tracks whether the API server answers. All requests of a command share it, so that they wait for an
+// outage together and not one after another.
 type availability struct {
 	patience time.Duration
-	// backoff says how often a server that does not answer is asked again.
-	backoff wait.Backoff
+	backoff  wait.Backoff
+
+	// answered is true after the first answer. A server that has never answered probably does not exist.
+	answered atomic.Bool
+	// wrote is true after the first write was sent.
+	wrote atomic.Bool
+	// conflicts counts the writes that were refused because the object had changed.
+	conflicts atomic.Int64
 
 	mu sync.Mutex
-	// known is true once there was an answer: a server that never gave one is more likely not there.
-	known bool
-	// since is when it was first missed; zero while it answers.
+	// since is when the outage began; zero while the server answers.
 	since time.Time
-	// lost is what the run gave up with, and lostAt when; nil while it answers.
+	// lost is the error that the command gave up with, and lostAt the time; nil while the server answers.
 	lost   *AwayError
 	lostAt time.Time
-	// wrote is true once a write was sent.
-	wrote bool
-
-	// conflicts counts the writes that were refused because what they rest on has changed.
-	conflicts atomic.Int64
 }
 
-func (r *availability) writes() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.wrote = true
-}
-
-func (r *availability) unchanged() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.wrote
-}
-
-func (r *availability) answered() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.since, r.lost = time.Time{}, nil
-}
-
-// giveUp notes that the server was waited for long enough.
+// giveUp records that the command has waited long enough for the server, and returns err.
 func (r *availability) giveUp(err *AwayError) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,8 +81,8 @@ func (r *availability) giveUp(err *AwayError) error {
 	return err
 }
 
-// gaveUp is the error for a request that begins right after the run gave up: each would wait for a server that accepts
-// requests and answers none. Later ones are sent, in case it is back.
+// gaveUp returns the error for a request that begins right after the command gave up. Otherwise each request would wait for
+// a server that accepts requests and does not answer them. Later requests are sent, because the server may be back.
 func (r *availability) gaveUp() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,22 +92,26 @@ func (r *availability) gaveUp() error {
 	return r.lost
 }
 
-// wrap notes that something answers, whatever it says.
+// wrap records that the server answered, with whatever status.
 func (r *availability) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
 		if err == nil {
-			r.mu.Lock()
-			r.known = true
-			r.mu.Unlock()
+			r.answered.Store(true)
 		}
 		return response, err
 	})
 }
 
-// missed says for how long there has been no answer, at least since the moment first, and whether
-// that is worth waiting for.
-func (r *availability) missed(first time.Time) (gone time.Duration, known bool) {
+// recovered ends the outage.
+func (r *availability) recovered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.since, r.lost = time.Time{}, nil
+}
+
+// missed returns how long the outage has lasted, for a request that got no answer since the time first.
+func (r *availability) missed(first time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.since.IsZero() {
@@ -136,16 +120,16 @@ func (r *availability) missed(first time.Time) (gone time.Duration, known bool) 
 	if r.since.Before(first) {
 		first = r.since
 	}
-	return time.Since(first), r.known
+	return time.Since(first)
 }
 
-// Read does one read, and again as long as no answer comes.
+// Read runs a read and repeats it while the API server does not answer.
 func (c *Cluster) Read(ctx context.Context, do func() error) error {
 	return c.ReadOf(ctx, schema.GroupVersionResource{}, do)
 }
 
-// ReadOf is Read of a resource that another server than the API server may stand behind: where that one is
-// down, and the API server is not, it is not waited for.
+// ReadOf is Read for a resource that an aggregated API server may serve. If only that server is down, ReadOf does not
+// wait for it.
 func (c *Cluster) ReadOf(ctx context.Context, resource schema.GroupVersionResource, do func() error) error {
 	return c.persist(ctx, resource, isSilent, func() error {
 		leave, err := c.enter(ctx)
@@ -157,11 +141,11 @@ func (c *Cluster) ReadOf(ctx context.Context, resource schema.GroupVersionResour
 	})
 }
 
-// Write does one write, and again as long as it does not get through: what may have taken effect is
-// for the caller to look at. A write that has begun is carried to its end, also when the run is
-// interrupted meanwhile: only then is it known what there is to take back. A deadline stays.
+// Write runs a write and repeats it as long as the request certainly had no effect. If the effect is unclear, the
+// caller has to check it. Cancelling the context does not interrupt a write that has begun, so that the caller knows
+// what to undo; a deadline does.
 //
-// The gate of the context, if it has one, is asked first.
+// Write first asks the gate of the context (see WithGate).
 func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -171,7 +155,7 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 			return err
 		}
 		if c.drafts == nil {
-			c.availability.writes()
+			c.availability.wrote.Store(true)
 		}
 		leave, err := c.enter(ctx)
 		if err != nil {
@@ -192,12 +176,14 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 	})
 }
 
-// Conflicts counts the writes that were refused because what they rest on has changed. Who has written meanwhile may have
-// taken the command for dead.
+// Conflicts returns how many writes were refused because the object had changed. Another command that wrote it may have
+// declared this one crashed.
 func (c *Cluster) Conflicts() int64 { return c.availability.conflicts.Load() }
 
-// persist repeats a request as long as its error says that the server is away.
-func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error) error {
+// persist repeats a request while away reports that its error means an outage.
+func (c *Cluster) persist(
+	ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error,
+) error {
 	backoff, first, alone := c.availability.backoff, time.Time{}, 0
 	if err := c.availability.gaveUp(); err != nil {
 		return err
@@ -209,24 +195,26 @@ func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResou
 			return err
 		case !away(err):
 			if err == nil || isAnswer(err) {
-				c.availability.answered()
+				c.availability.recovered()
 			}
 			return err
 		}
 		if isBehind(resource, err) && c.answers(ctx) {
 			if alone++; alone == aloneAtMost {
-				return &AwayError{Host: c.host, Err: err, Unchanged: c.availability.unchanged(), Resource: resource, Behind: c.behind(ctx, resource)}
+				unchanged := !c.availability.wrote.Load()
+				return &AwayError{Host: c.host, Err: err, Unchanged: unchanged, Resource: resource, Behind: c.behind(ctx, resource)}
 			}
 		}
 		if first.IsZero() {
 			first = time.Now()
 		}
-		gone, known := c.availability.missed(first)
-		if !known {
+		gone := c.availability.missed(first)
+		if !c.availability.answered.Load() {
 			return err
 		}
 		if gone >= c.availability.patience {
-			return c.availability.giveUp(&AwayError{Host: c.host, After: gone, Err: err, Unchanged: c.availability.unchanged()})
+			unchanged := !c.availability.wrote.Load()
+			return c.availability.giveUp(&AwayError{Host: c.host, After: gone, Err: err, Unchanged: unchanged})
 		}
 		select {
 		case <-ctx.Done():
@@ -236,8 +224,8 @@ func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResou
 	}
 }
 
-// isSilent is true where a read got no answer, or one that says only that the server cannot answer
-// now: a load balancer's without a server behind it, or a server's that is starting.
+// isSilent reports whether a read got no answer, or only the answer that the server is unavailable: that of a load
+// balancer without a backend, or of a server that is starting.
 func isSilent(err error) bool {
 	status, ok := statusOf(err)
 	if !ok {
@@ -252,8 +240,8 @@ func isSilent(err error) bool {
 	return false
 }
 
-// isUnsent is true where a write certainly took no effect, and may be sent again: no connection was
-// made, or the server has turned it away unread.
+// isUnsent reports whether a write certainly had no effect and may be sent again: the connection failed, or the server
+// rejected the request without processing it.
 func isUnsent(err error) bool {
 	if status, ok := statusOf(err); ok {
 		return status.Code == http.StatusTooManyRequests

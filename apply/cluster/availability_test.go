@@ -103,14 +103,15 @@ func TestApartNeedsNoPlace(t *testing.T) {
 	}
 }
 
-// Once the run has given up on a server, its other requests do not wait for it one after the other: a server that accepts
-// requests and answers none costs each the whole time limit. Later it is asked again.
+// After the command has given up on a server, its other requests fail at once: with a server that accepts requests and does
+// not answer them, each would take the whole time limit. Later requests are sent again.
 func TestGivenUpOnce(t *testing.T) {
 	c, err := Connect(&rest.Config{Host: "http://127.0.0.1:1", Timeout: time.Nanosecond}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.availability.known, c.availability.backoff = true, wait.Backoff{Duration: time.Microsecond, Cap: time.Hour}
+	c.availability.answered.Store(true)
+	c.availability.backoff = wait.Backoff{Duration: time.Microsecond, Cap: time.Hour}
 	sent := 0
 	hang := func() error {
 		sent++
@@ -129,7 +130,7 @@ func TestGivenUpOnce(t *testing.T) {
 		}
 	}
 	if sent != before {
-		t.Errorf("%d requests after the run had given up", sent-before)
+		t.Errorf("%d requests after the command had given up", sent-before)
 	}
 	c.availability.lostAt = time.Now().Add(-2 * time.Hour)
 	answer := func() error {

@@ -11,25 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// aloneAtMost is how often one resource may go unanswered while the rest of the API answers, before the
-// server behind it counts as down. A load balancer with one sick server behind it gives such answers too,
-// now and then.
+// aloneAtMost is how often a resource may go unanswered while the rest of the API answers, before the server behind it
+// counts as down. A load balancer with one unhealthy backend also gives such answers now and then.
 const aloneAtMost = 3
 
-// ownGroups are those that the API server always serves itself: where one of their resources is not
-// answered, it is the API server that is away.
+// ownGroups are API groups that kube-apiserver always serves itself. If one of their resources is unavailable, so is
+// the API server.
 var ownGroups = []string{"", "apps", "coordination.k8s.io", "networking.k8s.io", "apiextensions.k8s.io"}
 
-// isBehind is true for an answer that a server behind the API server is not there: the aggregation layer's,
-// for an APIService.
+// isBehind reports whether the aggregation layer answered that the server of an APIService is unavailable.
 func isBehind(resource schema.GroupVersionResource, err error) bool {
 	status, ok := statusOf(err)
 	return ok && resource.Resource != "" && !slices.Contains(ownGroups, resource.Group) &&
 		slices.Contains([]int32{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 
-// answers is true where the API server itself reads from its store. Namespaces are asked for, which every
-// command reads.
+// answers reports whether the API server itself can read from etcd. It lists namespaces, which every command reads.
 func (c *Cluster) answers(ctx context.Context) bool {
 	leave, err := c.enter(ctx)
 	if err != nil {
@@ -40,7 +37,7 @@ func (c *Cluster) answers(ctx context.Context) bool {
 	return !isSilent(err)
 }
 
-// behind says what serves a resource, and what is wrong with it, as far as the user may see it.
+// behind describes the server of a resource and what is wrong with it, if the user may read the APIService.
 func (c *Cluster) behind(ctx context.Context, resource schema.GroupVersionResource) string {
 	name := resource.Version + "." + resource.Group
 	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}

@@ -14,23 +14,25 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// contentsPage is how many objects of one resource are looked at: a namespace with more is not empty.
+// contentsPage is how many objects of one resource Contents lists: a namespace with more is not empty.
 const contentsPage = 50
 
-// derived are resources whose objects Kubernetes makes of others, or which only tell of them.
+// derived are resources whose objects Kubernetes derives from others, and events.
 var derived = []string{"events", "endpoints", "endpointslices.discovery.k8s.io", "events.events.k8s.io", "pods.metrics.k8s.io"}
 
-// usual are the objects that Kubernetes and OpenShift put into every namespace.
+// usual are the objects that Kubernetes and OpenShift create in every namespace.
 var usual = map[string][]string{
 	"serviceaccounts":                        {"default", "builder", "deployer"},
 	"configmaps":                             {"kube-root-ca.crt", "openshift-service-ca.crt"},
 	"rolebindings.rbac.authorization.k8s.io": {"system:deployers", "system:image-builders", "system:image-pullers"},
 }
 
-// Contents names what is in a namespace, sorted, as "configmap/settings", beside what Kubernetes puts into
-// every namespace itself, and what the caller does not count. It looks at everything that the server serves,
-// and fails where it may not, or cannot, look at all of it.
-func (c *Cluster) Contents(ctx context.Context, namespace string, uncounted func(resource schema.GroupResource, labels map[string]string) bool) ([]string, error) {
+// Contents returns the sorted names of the objects in a namespace, such as "configmap/settings". It leaves out what
+// Kubernetes creates in every namespace, and what the caller does not count. It looks at every kind that the server
+// serves, and fails if it cannot list one of them.
+func (c *Cluster) Contents(
+	ctx context.Context, namespace string, uncounted func(resource schema.GroupResource, labels map[string]string) bool,
+) ([]string, error) {
 	resources, err := c.namespaced(ctx)
 	if err != nil {
 		return nil, err
@@ -51,14 +53,13 @@ func (c *Cluster) Contents(ctx context.Context, namespace string, uncounted func
 	return slices.Compact(names), nil
 }
 
-// listed is a resource whose objects can be listed, and what one of them is called.
+// listed is a resource whose objects can be listed, with its singular name.
 type listed struct {
 	schema.GroupVersionResource
 	singular string
 }
 
-// namespaced are the resources of namespaces that can be listed, each once, in the version that the server
-// prefers.
+// namespaced returns the namespaced resources that can be listed, each once, in the server's preferred version.
 func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 	var lists []*metav1.APIResourceList
 	err := c.Read(ctx, func() (err error) {
@@ -84,8 +85,10 @@ func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 	return out, nil
 }
 
-// contentsOf names the objects of one resource in a namespace that somebody has put there.
-func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, uncounted func(schema.GroupResource, map[string]string) bool) (names []string, _ error) {
+// contentsOf returns the names of the counted objects of one resource in a namespace.
+func (c *Cluster) contentsOf(
+	ctx context.Context, r listed, namespace string, uncounted func(schema.GroupResource, map[string]string) bool,
+) (names []string, _ error) {
 	var page *metav1.PartialObjectMetadataList
 	err := c.ReadOf(ctx, r.GroupVersionResource, func() (err error) {
 		page, err = c.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: contentsPage})
@@ -94,7 +97,7 @@ func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, un
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, forbiddenNamespaces(err, "list", r.GroupVersionResource)
-	case apierrors.IsMethodNotSupported(err) || IsMissingKind(err): // a kind that has gone since has no objects
+	case apierrors.IsMethodNotSupported(err) || IsMissingKind(err): // the kind was removed since discovery
 		return nil, nil
 	case err != nil:
 		return nil, c.Explain(err, "list", r.GroupVersionResource)
@@ -110,17 +113,11 @@ func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, un
 	return names, nil
 }
 
-// isUsual is true for what Kubernetes or OpenShift puts into every namespace, and for the tokens of such
-// ServiceAccounts.
+// isUsual reports whether Kubernetes or OpenShift creates the object in every namespace, or it is a token of such a
+// ServiceAccount.
 func isUsual(resource schema.GroupResource, m *metav1.ObjectMeta) bool {
 	if resource.String() == "secrets" {
 		return slices.Contains(usual["serviceaccounts"], m.Annotations["kubernetes.io/service-account.name"])
 	}
 	return slices.Contains(usual[resource.String()], m.Name)
-}
-
-// forbiddenNamespaces explains that the right to delete namespaces, and to see what is in them, is missing.
-func forbiddenNamespaces(err error, verb string, resource schema.GroupVersionResource) error {
-	return fmt.Errorf("not allowed to %s %s: %w\nNo role of this program deletes namespaces, and who deletes one has to see all that is in it; "+
-		"let an administrator run the same command, or one with the rights to delete namespaces and to list every kind", verb, resource.GroupResource(), err)
 }

@@ -22,42 +22,43 @@ import (
 const (
 	// DryRunClient sends no write.
 	DryRunClient = "client"
-	// DryRunServer sends each write for the API server to judge and not to keep.
+	// DryRunServer lets the API server check each write without persisting it.
 	DryRunServer = "server"
 )
 
-// DryRun is a cluster of which no write is kept: what is read of it is what would be there after the writes. In
-// the mode DryRunServer the API server judges a first write to an object; what comes after that, and what is in a
-// namespace that does not exist yet, is worked out from what was read and what was sent. In the mode DryRunClient
-// all is. Without a mode it is the cluster itself.
+// DryRun returns a cluster that keeps no writes but reads as if it did. In the mode DryRunServer the API server checks
+// the first write to an object; later ones, and all in a namespace that does not exist yet, are computed from what was
+// read and sent. In the mode DryRunClient all are computed. Without a mode DryRun returns the cluster itself.
 func (c *Cluster) DryRun(mode string) *Cluster {
 	if mode == "" || c.drafts != nil {
 		return c
 	}
 	out := *c
-	out.drafts = &drafts{next: c.http.Transport, files: c.files, server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{}}
+	out.drafts = &drafts{
+		next: c.http.Transport, files: c.files, server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{},
+	}
 	client := *c.http
 	client.Transport = noteStatus(out.drafts)
 	if err := out.connect(&client); err != nil {
-		panic(err) // the same configuration has made clients before
+		panic(err) // Connect has created clients from the same configuration
 	}
 	return &out
 }
 
-// Waits is false for a dry run: nothing comes of what is not written. What it would wait for counts as come.
+// Waits is false for a dry run: its writes have no effects to wait for, so it assumes them.
 func (c *Cluster) Waits() bool { return c.drafts == nil }
 
-// Unchecked is true where the API server could not judge a dry run's writes in a namespace: only the dry run has
-// made it.
+// Unchecked reports whether the API server could not check a dry run's writes in a namespace, because only the dry run
+// has created it.
 func (c *Cluster) Unchecked(namespace string) bool {
 	return c.drafts != nil && c.drafts.server && c.drafts.made(namespace)
 }
 
-// drafts are the writes of a dry run. They are answered as the API server would answer them, and read back.
+// drafts holds the writes of a dry run. It answers requests as the API server would.
 type drafts struct {
 	next http.RoundTripper
-	// server is true where the API server judges, files where there is none: what is there was read from files, and
-	// may lack its UID.
+	// server is true if the API server checks writes. files is true if there is no API server: objects from files may
+	// lack a UID.
 	server, files bool
 
 	mu       sync.Mutex
@@ -65,14 +66,14 @@ type drafts struct {
 	versions int
 }
 
-// draft is an object as a dry run has written it; nil is one that it has deleted.
+// draft is an object as a dry run has written it. A nil object is deleted.
 type draft struct {
 	object *unstructured.Unstructured
-	// fresh is true for an object that was not there before.
+	// fresh is true if the object did not exist before the dry run.
 	fresh bool
 }
 
-// RoundTrip answers a request. What the API server refuses on the way is the answer.
+// RoundTrip answers a request. An error that the API server would answer becomes the response.
 func (d *drafts) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := d.answer(r)
 	if refused, ok := errors.AsType[*apierrors.StatusError](err); ok {
@@ -104,13 +105,13 @@ func (d *drafts) find(t target) *draft {
 	return d.of[t.GroupResource][t.key()]
 }
 
-// made is true for a namespace that only the dry run has made.
+// made reports whether only the dry run has created a namespace.
 func (d *drafts) made(namespace string) bool {
 	now := d.find(target{GroupResource: Namespaces.GroupResource(), name: namespace})
 	return now != nil && now.fresh
 }
 
-// list answers a LIST: what the dry run has written takes the place of what is there.
+// list answers a LIST: drafts replace the live objects.
 func (d *drafts) list(r *http.Request, t target) (*http.Response, error) {
 	d.mu.Lock()
 	some := len(d.of[t.GroupResource]) > 0
@@ -188,7 +189,7 @@ func (d *drafts) write(r *http.Request, t target) (*http.Response, error) {
 	return d.keep(r, w, live, out)
 }
 
-// keep notes what a write makes of an object, and answers it. Its version is new where the write changes it.
+// keep records the result of a write and answers it. The object gets a new resource version if the write changes it.
 func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstructured) (*http.Response, error) {
 	known, code := d.of[w.GroupResource][w.key()], http.StatusOK
 	now := &draft{object: out, fresh: was == nil && (known == nil || known.fresh)}
@@ -209,13 +210,13 @@ func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstru
 	return w.answer(r, code, out)
 }
 
-// judge sends a write for the API server to judge, and keeps what it says.
+// judge sends a write with dryRun=All and keeps the answer.
 func (d *drafts) judge(r *http.Request, w *writing) (*http.Response, error) {
 	dry, body := r.Clone(r.Context()), w.body
 	query := dry.URL.Query()
 	query.Set("dryRun", metav1.DryRunAll)
 	dry.URL.RawQuery = query.Encode()
-	if r.Method == http.MethodDelete { // whose options are read from the body alone, where there is one
+	if r.Method == http.MethodDelete { // the API server ignores query options if there is a body
 		var err error
 		w.wish["dryRun"] = []string{metav1.DryRunAll}
 		if body, err = json.Marshal(w.wish); err != nil {
@@ -245,7 +246,7 @@ func (d *drafts) judge(r *http.Request, w *writing) (*http.Response, error) {
 	return d.keep(r, w, was, out)
 }
 
-// read reads an object as it is; nil where there is none. Any other answer is an error: what is there is not known then.
+// read returns the live object, or nil if there is none. Any other answer is an error.
 func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, error) {
 	get := r.Clone(r.Context())
 	get.Method, get.Body, get.ContentLength, get.URL.RawQuery = http.MethodGet, nil, 0, ""
@@ -260,7 +261,7 @@ func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, er
 	}
 	if response.StatusCode != http.StatusOK {
 		status := metav1.Status{Code: int32(response.StatusCode), Message: http.StatusText(response.StatusCode)}
-		_ = decode(response.Body, &status) // a path that is not served is answered by a text
+		_ = decode(response.Body, &status) // the answer for a path that is not served is plain text
 		if err = apierrors.FromObject(&status); apierrors.IsNotFound(err) && !IsMissingKind(err) {
 			err = nil
 		}
@@ -273,9 +274,9 @@ func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, er
 	return &unstructured.Unstructured{Object: o}, nil
 }
 
-// decode reads a body to its end.
+// decode reads and closes a body.
 func decode(body io.ReadCloser, into any) error {
-	defer func() { _ = body.Close() }() // it is read
+	defer func() { _ = body.Close() }() // reading has reported any error
 	text, err := io.ReadAll(body)
 	if err != nil {
 		return err

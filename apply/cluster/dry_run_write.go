@@ -29,19 +29,22 @@ type writing struct {
 	how     types.PatchType
 	manager string
 	body    []byte
-	// wish is what is sent, uid and version what it is pinned to.
+	// wish is the body without its preconditions, which are in uid and version.
 	wish         map[string]any
 	uid, version string
 }
 
 func writingOf(r *http.Request, t target) (*writing, error) {
-	w := &writing{target: t, wish: map[string]any{}, method: r.Method, how: types.PatchType(r.Header.Get("Content-Type")), manager: r.URL.Query().Get("fieldManager")}
+	w := &writing{
+		target: t, wish: map[string]any{}, method: r.Method,
+		how: types.PatchType(r.Header.Get("Content-Type")), manager: r.URL.Query().Get("fieldManager"),
+	}
 	if r.Body != nil {
 		var err error
 		if w.body, err = io.ReadAll(r.Body); err != nil {
 			return nil, err
 		}
-		_ = r.Body.Close() // it is read
+		_ = r.Body.Close() // reading has reported any error
 	}
 	if len(w.body) > 0 {
 		if err := utiljson.Unmarshal(w.body, &w.wish); err != nil {
@@ -65,19 +68,21 @@ func writingOf(r *http.Request, t target) (*writing, error) {
 	return w, nil
 }
 
-// makes is true for a write that is pinned to there being no object.
+// makes reports whether the write requires that the object does not exist.
 func (w *writing) makes() bool { return w.version == Unwritten && w.uid == "" }
 
-// Unwritten is a resource version that no object has: etcd's first write is its second revision. An
-// apply that names it, and no UID, makes the object and changes none that is there.
+// Unwritten is a resourceVersion that no object has: etcd's first write is revision 2. An apply with it and without a
+// UID creates the object, or fails if there is one.
 const Unwritten = "1"
 
-// result is what the write makes of an object, nil where it goes, or how the API server would refuse it. It does
-// not refuse what another manager owns: a plan shows that, field by field.
+// result returns the object after the write, nil if it is deleted, or the API server's error. It does not report
+// conflicts with other field managers: a plan shows them field by field.
 func (w *writing) result(live *unstructured.Unstructured) (*unstructured.Unstructured, *apierrors.StatusError) {
-	moved := apierrors.NewConflict(w.GroupResource, w.name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	moved := apierrors.NewConflict(w.GroupResource, w.name,
+		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	switch {
-	case live != nil && live.GetUID() != "" && (w.uid != "" && w.uid != string(live.GetUID()) || w.version != "" && w.version != live.GetResourceVersion()):
+	case live != nil && live.GetUID() != "" &&
+		(w.uid != "" && w.uid != string(live.GetUID()) || w.version != "" && w.version != live.GetResourceVersion()):
 		return nil, moved
 	case w.method == http.MethodDelete:
 		return nil, nil
@@ -99,7 +104,7 @@ func (w *writing) result(live *unstructured.Unstructured) (*unstructured.Unstruc
 	return nil, apierrors.NewMethodNotSupported(w.GroupResource, string(w.how))
 }
 
-// applied is the object after a server-side apply.
+// applied returns the object after a server-side apply.
 func (w *writing) applied(live *unstructured.Unstructured) *unstructured.Unstructured {
 	wish := (&unstructured.Unstructured{Object: w.wish}).DeepCopy()
 	wish.SetNamespace(w.namespace)
@@ -134,7 +139,7 @@ func (w *writing) applied(live *unstructured.Unstructured) *unstructured.Unstruc
 	return out
 }
 
-// fieldsOf are the fields of an object that is applied, in the form of managed fields. A list is one field.
+// fieldsOf returns the fields of an applied object in the format of managed fields. A list counts as one field.
 func fieldsOf(value map[string]any, path plan.Path) map[string]any {
 	out := map[string]any{}
 	for name, v := range value {
@@ -147,7 +152,7 @@ func fieldsOf(value map[string]any, path plan.Path) map[string]any {
 	return out
 }
 
-// merged is an object after a JSON merge patch (RFC 7386).
+// merged returns the object after a JSON merge patch (RFC 7386).
 func (w *writing) merged(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	before, err := json.Marshal(live.Object)
 	if err != nil {
@@ -165,11 +170,11 @@ func (w *writing) merged(live *unstructured.Unstructured) (*unstructured.Unstruc
 	return out, utiljson.Unmarshal(after, &out.Object)
 }
 
-// drafted begins the version of an object that a dry run has written, and the UID of one that it has made.
+// drafted is the prefix of the resource versions, and of the UIDs, that a dry run assigns.
 const drafted = "dry-run-"
 
-// version gives an object that a dry run has written a version of its own, and a UID where it has made it. It has no time of
-// creation: two dry runs of the same say the same.
+// version assigns a resource version to an object that a dry run has written, and a UID if it has created it. The
+// object has no creation timestamp, so that repeated dry runs print the same.
 func version(o *unstructured.Unstructured, made bool, n int) {
 	o.SetResourceVersion(fmt.Sprint(drafted, n))
 	if made {
@@ -177,5 +182,5 @@ func version(o *unstructured.Unstructured, made bool, n int) {
 	}
 }
 
-// IsDraft is true for the UID of an object that only a dry run has made, and for a version that only a dry run has written.
+// IsDraft reports whether a UID or a resource version was assigned by a dry run.
 func IsDraft[T ~string](uid T) bool { return strings.HasPrefix(string(uid), drafted) }

@@ -14,12 +14,15 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// followBackoff bounds how fast a watch that has ended is begun anew.
+// followBackoff spaces the restarts of a watch.
 var followBackoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 8, Cap: 10 * time.Second}
 
-// Follow hands over the objects of a resource: all that are there, then each as it is made or changed. When a watch
-// ends, all come again. It returns when the context ends, when see fails, or when the objects cannot be listed.
-func (c *Cluster) Follow(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, see func([]*unstructured.Unstructured) error) error {
+// Follow passes the objects of a resource to see: first all that exist, then each that is created or modified. When a
+// watch ends it lists all again. It returns when the context ends, see fails, or the objects cannot be listed.
+func (c *Cluster) Follow(
+	ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
+	see func([]*unstructured.Unstructured) error,
+) error {
 	client := c.Dynamic.Resource(resource).Namespace(namespace)
 	backoff := followBackoff
 	for {
@@ -63,8 +66,10 @@ func (c *Cluster) Follow(ctx context.Context, resource schema.GroupVersionResour
 	}
 }
 
-// eachChange hands over what a watch tells until it ends.
-func eachChange(ctx context.Context, changes watch.Interface, see func([]*unstructured.Unstructured) error) (seen bool, err error) {
+// eachChange passes the changes of a watch to see until the watch ends. It reports whether there were any.
+func eachChange(
+	ctx context.Context, changes watch.Interface, see func([]*unstructured.Unstructured) error,
+) (seen bool, err error) {
 	defer changes.Stop()
 	for {
 		select {
@@ -86,7 +91,7 @@ func eachChange(ctx context.Context, changes watch.Interface, see func([]*unstru
 	}
 }
 
-// PodLog opens the log of a container. It takes no place among the requests under way: a log that is followed has no end.
+// PodLog opens the log of a container. It does not count against the bound on concurrency: a followed log has no end.
 func (c *Cluster) PodLog(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error) {
 	return c.discovery.RESTClient().Get().AbsPath("/api/v1/namespaces", namespace, "pods", pod, "log").
 		SpecificallyVersionedParams(opts, scheme.ParameterCodec, schema.GroupVersion{Version: "v1"}).Stream(ctx)

@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// A gate is asked before each write that is sent with a context. It may hold the write up, or refuse it.
+// gateKey is the context key of a gate, a function that may delay or refuse a write.
 type gateKey struct{}
 
-// WithGate is a context whose writes ask the gate first; nil takes the gate away. A dry run asks no gate.
+// WithGate returns a context whose writes call the gate first; nil removes the gate. A dry run calls no gate.
 func WithGate(ctx context.Context, gate func(context.Context) error) context.Context {
 	return context.WithValue(ctx, gateKey{}, gate)
 }
 
-// ask asks the gate of the context, if it has one.
+// ask calls the gate of the context, if it has one.
 func (c *Cluster) ask(ctx context.Context) error {
 	gate, _ := ctx.Value(gateKey{}).(func(context.Context) error)
 	if gate == nil || c.drafts != nil {
@@ -25,15 +25,15 @@ func (c *Cluster) ask(ctx context.Context) error {
 	return nil
 }
 
-// ShutError says that a gate has refused a write. The write was not sent, and there is no use in sending it again.
+// ShutError reports that a gate refused a write. The write was not sent, and sending it again would not help.
 type ShutError struct{ Err error }
 
 func (e *ShutError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the gate's reason to errors.Is and errors.As.
+// Unwrap returns the gate's error.
 func (e *ShutError) Unwrap() error { return e.Err }
 
-// IsShut is true for what a gate has refused.
+// IsShut reports whether a gate refused the write.
 func IsShut(err error) bool {
 	_, shut := errors.AsType[*ShutError](err)
 	return shut

@@ -3,41 +3,71 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Patch applies an object without force. Made is true where there was none before.
-func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+// Get reads one whole object. It returns nil if there is none.
+func (c *Cluster) Get(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	var o *unstructured.Unstructured
+	err := c.ReadOf(ctx, kind.Resource(), func() (err error) {
+		o, err = c.Dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	return o, c.Explain(err, "get", kind.Resource())
+}
+
+// Applicable returns an unstructured object in the form in which it is applied.
+func Applicable(kind kinds.Kind, o *unstructured.Unstructured) render.Object {
+	return render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}
+}
+
+// Patch applies an object without force. made reports whether it created the object.
+func (c *Cluster) Patch(
+	ctx context.Context, o render.Object, manager string,
+) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, false, err
 	}
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 	status := 0
-	err = c.Write(ctx, func(write context.Context) (err error) {
-		meta, err = c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(notingStatus(write, &status), o.Name, types.ApplyPatchType, body, opts)
-		return err
-	})
+	meta, err = c.patch(context.WithValue(ctx, statusKey{}, &status), o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
 	return meta, status == http.StatusCreated, err
 }
 
-// statusKey is the key of the place in a request's context where the status of its answer is noted.
-type statusKey struct{}
-
-func notingStatus(ctx context.Context, status *int) context.Context {
-	return context.WithValue(ctx, statusKey{}, status)
+// patch sends a patch and returns the resulting metadata.
+func (c *Cluster) patch(
+	ctx context.Context, kind kinds.Kind, namespace, name string, how types.PatchType, body []byte, opts metav1.PatchOptions,
+	subresources ...string,
+) (meta *metav1.PartialObjectMetadata, err error) {
+	client := c.Metadata.Resource(kind.Resource()).Namespace(namespace)
+	err = c.Write(ctx, func(write context.Context) (err error) {
+		meta, err = client.Patch(write, name, how, body, opts, subresources...)
+		return err
+	})
+	return meta, err
 }
 
-// noteStatus notes the status of the answers of which somebody wants to know it: the clients do not tell
-// a 200 from a 201, by which the API server says whether an apply has made an object.
+// statusKey is the context key of a pointer to the status code of the answer.
+type statusKey struct{}
+
+// noteStatus stores the status code of an answer if the request's context asks for it. The API server answers an apply
+// that creates the object with 201, which the clients do not return.
 func noteStatus(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -48,44 +78,47 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Create makes an object that is not there yet, and changes none that is: its error is AlreadyExists then.
+// Create creates an object. The error is AlreadyExists if there is one.
 func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) error {
-	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	return c.create(ctx, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
+}
+
+func (c *Cluster) create(ctx context.Context, o render.Object, opts metav1.CreateOptions) error {
+	body := Rendered(o)
+	body.SetResourceVersion("")
 	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, Rendered(o), opts)
+		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
 		return err
 	})
 }
 
-// CreateRefusal is the error with which the server would refuse to make an object; nil where it would not. One that is there
-// may be asked for too: rights and policies come before that is looked at.
+// CreateRefusal returns the error with which the API server would refuse to create an object, or nil. The object may
+// exist already: RBAC and admission policies are checked before that.
 func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager string) error {
 	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
-	body := Rendered(o)
-	body.SetResourceVersion("")
-	err := c.Write(ctx, func(write context.Context) error {
-		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
-		return err
-	})
+	err := c.create(ctx, o, opts)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
 }
 
-// Seize applies an object by force, pinned to what was read.
+// Seize applies an object with force, pinned to the live object.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	force := true
 	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation})
 }
 
-// Refusal is the error with which the server would refuse an apply to the object as it was read; nil where
-// it would not. It says that the object was overtaken (IsOvertaken) where it has changed since.
+// Refusal returns the error with which the API server would refuse an apply to the live object, or nil. If the object
+// has changed since it was read, IsOvertaken is true for the error.
 func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}})
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
+	return c.applyPinned(ctx, o, live, opts)
 }
 
-func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions) error {
+func (c *Cluster) applyPinned(
+	ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions,
+) error {
 	pinned := Rendered(o)
 	pinned.SetUID(live.GetUID())
 	pinned.SetResourceVersion(live.GetResourceVersion())
@@ -93,15 +126,31 @@ func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstru
 	if err != nil {
 		return err
 	}
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
-		return err
-	})
+	_, err = c.patch(ctx, o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
+	return err
 }
 
-// DeletePinned deletes an object that is the very one that was read. It is done when there is no
-// such object any more.
-func (c *Cluster) DeletePinned(ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string) error {
+// MergePinned sends a JSON merge patch (RFC 7386), pinned to the live object. It sets the patch's UID and resource version.
+func (c *Cluster) MergePinned(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string,
+	subresources ...string,
+) error {
+	pinned := unstructured.Unstructured{Object: patch}
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	_, err = c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.MergePatchType, body, opts, subresources...)
+	return err
+}
+
+// DeletePinned deletes exactly the object that was read. It returns nil if the object is already gone.
+func (c *Cluster) DeletePinned(
+	ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string,
+) error {
 	pin := &metav1.Preconditions{UID: &uid}
 	if resourceVersion != "" {
 		pin.ResourceVersion = &resourceVersion
@@ -111,6 +160,63 @@ func (c *Cluster) DeletePinned(ctx context.Context, kind kinds.Kind, namespace, 
 	})
 	if apierrors.IsNotFound(err) {
 		return nil
+	}
+	return err
+}
+
+// Config reads the configuration that all clients of the cluster share, and returns its place for messages. The text is
+// empty if there is none.
+func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
+	namespace := config.Default().LedgerNamespace
+	place = "configmap " + namespace + "/" + manifests.ConfigMapName
+	var o *unstructured.Unstructured
+	err = c.Read(ctx, func() (err error) {
+		o, err = c.Dynamic.Resource(ConfigMaps).Namespace(namespace).Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return "", place, nil
+	}
+	if err != nil {
+		return "", place, c.Explain(err, "get", ConfigMaps)
+	}
+	text, _, err = unstructured.NestedString(o.Object, "data", manifests.ConfigMapKey)
+	return text, place, err
+}
+
+// ErrMoving reports that every attempt lost a race against other writers.
+var ErrMoving = errors.New("it changes faster than it can be written")
+
+// Retry calls try until it is done or fails, at most as often as Retries allows.
+func (c *Cluster) Retry(ctx context.Context, try wait.ConditionWithContextFunc) error {
+	return wait.ExponentialBackoffWithContext(ctx, c.Retries, try)
+}
+
+// Rewrite changes an object that was read. decide returns the write to send, pinned to the object it is given, or nil
+// for none. If the write loses a race or its effect is unclear, Rewrite reads the object and decides again. It returns
+// nil if the object is gone.
+func (c *Cluster) Rewrite(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured,
+	decide func(context.Context, *unstructured.Unstructured) (write func(context.Context) error, err error),
+) error {
+	now, read := live, true
+	err := c.Retry(ctx, func(ctx context.Context) (_ bool, err error) {
+		if !read {
+			if now, err = c.Get(ctx, kind, live.GetNamespace(), live.GetName()); err != nil || now == nil || now.GetUID() != live.GetUID() {
+				return err == nil, err
+			}
+		}
+		read = false
+		write, err := decide(ctx, now)
+		if write == nil || err != nil {
+			return err == nil, err
+		}
+		if err = write(ctx); err != nil && ctx.Err() == nil && (IsOvertaken(err) || IsUnclear(err)) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return ErrMoving
 	}
 	return err
 }

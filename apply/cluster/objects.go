@@ -18,21 +18,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
-// OfObjects is a cluster that holds the given objects and no others. It answers GET and LIST; it serves every
-// kind, and an object in whichever version it is given.
+// OfObjects returns a cluster that contains the given objects. It answers GET and LIST for every kind, and returns an
+// object in the version in which it was given.
 func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 	held := heldObjects{}
 	for _, o := range objects {
 		text, err := json.Marshal(o.Object["metadata"])
 		if err == nil {
-			err = utiljson.Unmarshal(text, &metav1.ObjectMeta{}) // as the clients do
+			err = utiljson.Unmarshal(text, &metav1.ObjectMeta{}) // as the clients will
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: metadata: %w", o.GetKind(), o.GetName(), err)
 		}
 		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+		if o.GroupVersionKind().GroupKind() == kinds.Gateway.GroupKind() {
+			resource = kinds.Gateway.Resource() // the guess is "gatewaies"
+		}
 		held[resource.GroupResource()] = append(held[resource.GroupResource()], o)
 	}
 	c, err := Connect(&rest.Config{Host: "http://objects", Transport: held}, 8)
@@ -42,7 +47,7 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 	return c, err
 }
 
-// heldObjects are the objects of a cluster, by what they are called in the API's paths.
+// heldObjects are the objects of a cluster, by resource.
 type heldObjects map[schema.GroupResource][]*unstructured.Unstructured
 
 // RoundTrip answers a request as the API server would.
@@ -65,13 +70,13 @@ func (h heldObjects) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.answer(r, http.StatusOK, h[t.GroupResource][i])
 }
 
-// target is what a request is about.
+// target is the object or resource that a request names.
 type target struct {
 	schema.GroupResource
 	namespace, name, subresource string
 }
 
-// targetOf is what a path names: /api/VERSION/… or /apis/GROUP/VERSION/…, with or without a namespace.
+// targetOf parses a path: /api/VERSION/… or /apis/GROUP/VERSION/…, with or without a namespace.
 func targetOf(path string) (t target) {
 	rest := append(strings.Split(strings.Trim(path, "/"), "/"), "", "", "", "", "")
 	if rest[0] == "apis" {
@@ -86,7 +91,7 @@ func targetOf(path string) (t target) {
 
 func (t target) key() string { return t.namespace + "/" + t.name }
 
-// answer answers with an object; nil is for one that is not there.
+// answer responds with an object, or with a 404 for nil.
 func (t target) answer(r *http.Request, code int, o *unstructured.Unstructured) (*http.Response, error) {
 	if o == nil {
 		return refuse(r, apierrors.NewNotFound(t.GroupResource, t.name))
@@ -94,7 +99,7 @@ func (t target) answer(r *http.Request, code int, o *unstructured.Unstructured) 
 	return respond(r, code, shownAs(o, isBare(r)))
 }
 
-// isBare is true for a request that wants no more of objects than their metadata.
+// isBare reports whether a request accepts only metadata.
 func isBare(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")
 }
@@ -114,12 +119,12 @@ func (h heldObjects) list(resource schema.GroupResource, namespace string, selec
 	return list
 }
 
-// within is true for an object of a namespace. One that names none counts in every namespace.
+// within reports whether an object is in a namespace. An object without one counts in every namespace.
 func within(o *unstructured.Unstructured, namespace string) bool {
 	return namespace == "" || o.GetNamespace() == "" || o.GetNamespace() == namespace
 }
 
-// shownAs is the whole object, or its metadata.
+// shownAs returns the whole object, or only its metadata.
 func shownAs(o *unstructured.Unstructured, bare bool) map[string]any {
 	if !bare {
 		return o.Object
@@ -127,7 +132,7 @@ func shownAs(o *unstructured.Unstructured, bare bool) map[string]any {
 	return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": metav1.SchemeGroupVersion.String(), "metadata": o.Object["metadata"]}
 }
 
-// refuse answers with an error.
+// refuse responds with an error.
 func refuse(r *http.Request, err *apierrors.StatusError) (*http.Response, error) {
 	status := err.Status()
 	status.Kind, status.APIVersion = "Status", "v1"

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// Owned is what a manager has applied of an object, with the values that stand there: to apply it again
+// Owned returns the fields that a manager has applied to an object, with their current values: applying it again
 // changes nothing.
 func Owned(live *unstructured.Unstructured, manager string) (map[string]any, error) {
 	out := map[string]any{}
@@ -33,7 +33,7 @@ func Owned(live *unstructured.Unstructured, manager string) (map[string]any, err
 	return out, nil
 }
 
-// pick is the part of a value that a set of fields names.
+// pick returns the part of a value that is in a set of fields.
 func pick(from any, set *fieldpath.Set) any {
 	switch from := from.(type) {
 	case map[string]any:
@@ -74,7 +74,7 @@ func pickItems(from []any, set *fieldpath.Set) []any {
 	return out
 }
 
-// isItem is true for the item of a list that a path element stands for: by its keys, or by its value.
+// isItem reports whether a path element selects a list item, by its keys or by its value.
 func isItem(element fieldpath.PathElement, item any) bool {
 	if element.Value != nil {
 		return value.Equals(*element.Value, value.NewValueInterface(item))
@@ -91,10 +91,12 @@ func isItem(element fieldpath.PathElement, item any) bool {
 	return true
 }
 
-// Withdraw takes back an apply of the manager to an object: it owns again what it owned before, with the
-// values of that time. Nothing is done once somebody has written under the manager's name after that apply,
-// of which meta is the answer.
-func (c *Cluster) Withdraw(ctx context.Context, kind kinds.Kind, before *unstructured.Unstructured, meta *metav1.PartialObjectMetadata, manager string) error {
+// Withdraw undoes a manager's apply: it applies what the manager owned before. meta is the answer to that apply.
+// Withdraw does nothing if the manager has applied something else since.
+func (c *Cluster) Withdraw(
+	ctx context.Context, kind kinds.Kind, before *unstructured.Unstructured, meta *metav1.PartialObjectMetadata,
+	manager string,
+) error {
 	owned, err := Owned(before, manager)
 	if err != nil {
 		return err
@@ -107,11 +109,8 @@ func (c *Cluster) Withdraw(ctx context.Context, kind kinds.Kind, before *unstruc
 		if err != nil {
 			return err
 		}
-		err = c.Write(ctx, func(write context.Context) error {
-			_, err := c.Metadata.Resource(kind.Resource()).Namespace(before.GetNamespace()).Patch(write, before.GetName(), types.ApplyPatchType, body,
-				metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
-			return err
-		})
+		opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+		_, err = c.patch(ctx, kind, before.GetNamespace(), before.GetName(), types.ApplyPatchType, body, opts)
 		if err == nil || !IsOvertaken(err) && !IsUnclear(err) || IsAway(err) || ctx.Err() != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (c *Cluster) Withdraw(ctx context.Context, kind kinds.Kind, before *unstruc
 	}
 }
 
-// sameApply is true where the manager has not applied anything else meanwhile.
+// sameApply reports whether the manager's last apply is the same in both objects.
 func sameApply(now, then metav1.Object, manager string) bool {
 	a, nowThere := managed.Applied(now, manager)
 	b, thenThere := managed.Applied(then, manager)

@@ -12,9 +12,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Unchanged is true when applying the object would change nothing: every field of it stands in
-// the live object, and the manager owns no field there that it no longer sends. It spares the
-// PATCH of an object that is as it should be.
+// Unchanged reports whether applying the object would change nothing: the live object has every field of it, and the
+// manager owns no other field. It saves the PATCH.
 func Unchanged(o render.Object, live *unstructured.Unstructured, manager string) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
@@ -24,10 +23,10 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 		return false
 	}
 	entry, ok := managed.Applied(live, manager)
-	return ok && ownsNoMore(entry, desired) // else the fields are there, but not as ours
+	return ok && ownsOnly(entry, desired) // otherwise another manager set the fields
 }
 
-// Rendered is an object as the API server would show it. What render makes is plain JSON.
+// Rendered converts an object to the form in which the API server returns it. Rendered objects are plain JSON.
 func Rendered(o render.Object) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if body, err := json.Marshal(o); err == nil {
@@ -36,15 +35,14 @@ func Rendered(o render.Object) *unstructured.Unstructured {
 	return u
 }
 
-// ownsNoMore is true when each field that a manager owns is one that it sends. Members of lists were
-// compared by plan.Contains.
-func ownsNoMore(entry managed.Entry, desired map[string]any) bool {
+// ownsOnly reports whether the manager owns only fields that it still sends. plan.Contains has compared list items.
+func ownsOnly(entry managed.Entry, desired map[string]any) bool {
 	set, ok := entry.Set()
 	set.Iterate(func(path fieldpath.Path) { ok = ok && sends(desired, path) })
 	return ok
 }
 
-// sends is true where a value has the field of the path, as far as the path leads through fields.
+// sends reports whether a value has the field at the path, up to the first list in it.
 func sends(value any, path fieldpath.Path) bool {
 	for _, element := range path {
 		if element.FieldName == nil {

@@ -1,5 +1,4 @@
-// Package command is one run of the program: its connection and ledger, its options, its turn among other commands, and whom it
-// reports to. All that is done for leases is done for a command.
+// Package command is one run of the program: its connection, ledger, options, and its turn among other commands.
 package command
 
 import (
@@ -22,66 +21,66 @@ import (
 
 // The ways to run without changing anything.
 const (
-	// DryRunClient decides by what the cluster holds and sends no write.
+	// DryRunClient decides by the cluster's state and sends no write.
 	DryRunClient = cluster.DryRunClient
-	// DryRunServer sends each write for the API server to judge and not to keep.
+	// DryRunServer lets the API server check each write without persisting it.
 	DryRunServer = cluster.DryRunServer
 )
 
-// Options say how leases are applied.
+// Options configure a command.
 type Options struct {
 	Config *config.ProviderConfig
 	// DryRun is empty, DryRunClient or DryRunServer.
 	DryRun string
-	// Prune removes what the leases no longer define.
+	// Prune deletes what the leases no longer define.
 	Prune bool
-	// Wait is how long to wait for addresses to be granted; 0 does not wait.
+	// Wait is how long to wait for addresses and routes; 0 does not wait.
 	Wait time.Duration
-	// Expires makes what is reserved a hold that ends after this time; 0 holds it for good.
+	// Expires is after what time a reservation ends; 0 means never.
 	Expires time.Duration
-	// Check only tells what may be done; it goes with DryRunClient.
+	// Check only reports what may be done. It requires DryRunClient.
 	Check bool
-	// Operators says whether Akash's operators make the routes of hosts and the Services of
-	// addresses: OperatorsAuto, OperatorsOn or OperatorsOff (which the empty value is too).
+	// Operators selects whether Akash's operators create the routes of hosts and the Services of addresses:
+	// OperatorsAuto, OperatorsOn or OperatorsOff, the default.
 	Operators string
-	// AssumeServing takes a new route for served where no controller says so: then the old one goes.
+	// AssumeServing treats a new route as serving if no controller reports its status, so that the old route is
+	// deleted.
 	AssumeServing bool
-	// AssumeCrashed takes other commands that are at work on the same leases for crashed, without waiting until their
-	// announcements are over.
+	// AssumeCrashed treats other commands that work on the same leases as crashed, without waiting until their
+	// announcements expire.
 	AssumeCrashed bool
-	// Version is that of the program, for the announcement of the command.
+	// Version is the program's version, for the announcement.
 	Version string
 	// Adopt lets a lease take over what objects of its own owner use without a claim, and what Akash's provider has
-	// deployed of it.
+	// deployed for it.
 	Adopt bool
-	// Workloads say that what the leases run is applied too, of definitions that say it; nil leaves it alone.
+	// Workloads applies what the leases run, if their definitions describe it; nil leaves it alone.
 	Workloads *Workloads
-	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
-	// for no proof.
+	// Prove is called for every host that a lease wants, before anything is claimed; nil requires no proof.
 	Prove Prove
-	// DeleteNamespace deletes the namespaces of the leases that are released, where this program made them and
-	// nothing else is in them.
+	// DeleteNamespace deletes the namespaces of released leases if this program created them and they contain nothing
+	// else.
 	DeleteNamespace bool
-	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
+	// Concurrency bounds how many leases, and how many objects of a lease, are processed at a time.
 	Concurrency int
-	// Only is the plan beyond which nothing is changed; nil sets no such bound.
+	// Only is the plan to which changes are limited; nil sets no limit.
 	Only *plan.Plan
-	// Heal applies definitions that the ledger keeps: as far as their leases hold what they name.
+	// Heal applies stored definitions, limited to what their leases still hold.
 	Heal bool
-	// CrashedAfter is for how long a command may not have renewed its announcement before it counts as crashed, where
-	// that is shorter than the announcement says; 0 is as it says.
+	// CrashedAfter is how long a command may go without renewing its announcement before it counts as crashed, if that
+	// is shorter than the announcement's own limit; 0 uses that limit.
 	CrashedAfter time.Duration
 	// Turn is the command's turn, once it has one.
 	Turn *turn.Turn
 	// Report receives the events, one at a time.
 	Report func(report.Event)
-	// Progress is told how many of all the works of a step are done; what they are is a plural.
+	// Progress receives how many items of a step are done; what is a plural noun.
 	Progress func(what string, done, all int)
-	// Plan receives what would be changed, one change at a time; it goes with DryRunClient.
+	// Plan receives the changes that would be made, one at a time. It requires DryRunClient.
 	Plan func(lease.ID, plan.Change)
 }
 
-// Send reports an event. Events are reported one at a time.
+// Send reports an event. Concurrent calls report one after the other.
 func (c *Command) Send(e report.Event) {
 	if c.Options.Report != nil {
 		c.Report.Lock()
@@ -90,7 +89,7 @@ func (c *Command) Send(e report.Event) {
 	}
 }
 
-// Counter tells how many works are done: none at first, and one more with each call of what it returns.
+// Counter reports progress: zero items at first, and one more with each call of count.
 func (c *Command) Counter(what string, all int) (count func()) {
 	done := -1
 	count = func() {
@@ -104,28 +103,27 @@ func (c *Command) Counter(what string, all int) (count func()) {
 	return count
 }
 
-// Prove finds out whether a host, or a wildcard, is the owner's own. It returns how that is proved,
-// in words, or why it is not.
+// Prove checks whether a host or a wildcard belongs to the owner. It returns how that was proved, or why it was not.
 type Prove func(ctx context.Context, owner, host string) (how string, err error)
 
-// Command is one run of the program: its connection and ledger, its options, and whom it reports to.
+// Command is one run of the program.
 type Command struct {
 	Cluster *cluster.Cluster
 	Ledger  ledger.Ledger
 	Options Options
-	// Patience is how long a run waits for another run that holds a thing and has not ended: it may yet give
-	// the thing back.
+	// Patience bounds how long a run waits for another run that holds a thing and has not ended: that run may still
+	// give it back.
 	Patience wait.Backoff
 	Report   sync.Mutex
 }
 
-// New begins a command on a cluster.
+// New creates a command on a cluster.
 func New(c *cluster.Cluster, opts Options) *Command {
-	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // here the connection of a dry run is made
+	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // this creates the connection of a dry run
 		opts.Wait = 0
 	}
 	book := ledger.New(c, opts.Config.LedgerNamespace)
-	if opts.Turn != nil { // a part of another command's work knows whose runs have ended
+	if opts.Turn != nil { // a part of another command: its ledger knows which runs have ended
 		book = opts.Turn.Ledger()
 	}
 	return &Command{
@@ -134,7 +132,8 @@ func New(c *cluster.Cluster, opts Options) *Command {
 	}
 }
 
-// ChangesOf are the changes that a run on a lease may make: its own, and those of what leases share. nil is any.
+// ChangesOf returns the changes that a run on a lease may make: its own, and those of objects that leases share. nil
+// means any change.
 func (o Options) ChangesOf(id lease.ID) []plan.Change {
 	if o.Only == nil {
 		return nil
@@ -150,14 +149,14 @@ func (o Options) ChangesOf(id lease.ID) []plan.Change {
 	return changes
 }
 
-// Shared is true for the write of what several leases of a command may need: whichever comes first makes it.
+// Shared reports whether a change writes an object that several leases of a command may need. The first of them writes
+// it.
 func Shared(c plan.Change) bool {
 	return c.Action != plan.Delete && slices.ContainsFunc(kinds.Pools, func(k kinds.Kind) bool { return k.Singular == c.Kind })
 }
 
-// Workloads say that what leases run is applied too, and how.
+// Workloads configures how what leases run is applied.
 type Workloads struct {
-	// Scheduler is what a reservation chose for the one lease, by the id of the resource unit; nil where that is not
-	// given.
+	// Scheduler is what a reservation chose for the lease, by the ID of the resource unit; nil if unknown.
 	Scheduler map[uint32]*lease.SchedulerParams
 }

@@ -13,30 +13,30 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// NewTurn is a turn of the command to write for deployment groups.
+// NewTurn returns a turn of the command for deployment groups.
 func (c *Command) NewTurn(groups []lease.Group) *turn.Turn {
 	return turn.New(c.Cluster, c.Ledger, groups, turn.Options{
 		By: turn.WhoRuns(), Version: c.Options.Version,
 		Dead: func(other *state.Announcement, now time.Time) bool {
 			return c.Options.AssumeCrashed || other.Over(now) || c.Options.CrashedAfter > 0 && other.Dead(now, c.Options.CrashedAfter)
 		},
-		Waiting: c.tellWaiting,
+		Waiting: c.reportWaiting,
 	})
 }
 
-// tellWaiting tells of a command that is waited for.
-func (c *Command) tellWaiting(other *state.Announcement) {
-	g := other.Groups[0] // the reader of announcements takes none without a group
+// reportWaiting reports a command that this one waits for.
+func (c *Command) reportWaiting(other *state.Announcement) {
+	g := other.Groups[0] // an announcement without groups is unreadable
 	c.Send(report.Event{
 		Time: time.Now(), Action: report.Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
 		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
 	})
 }
 
-// InTurn does work that writes for deployment groups, when it is the command's turn, and ends the turn. The work is
-// begun again where what it had read has become old before its first write. It says for which groups it is unfinished.
-// Where the work is a part of that of another verb it is done in that one's turn. A fault of the program is an error of the
-// work: the turn ends all the same, so that nobody waits for the command.
+// InTurn runs work that writes for deployment groups in the command's turn, and then ends the turn. It runs the work
+// again if what the work had read was out of date before its first write. work returns the groups for which it is
+// unfinished. Part of another command's work runs in that command's turn. InTurn turns a panic into an error and still
+// ends the turn, so that nobody waits for this command.
 func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
 	if c.Options.Turn != nil {
 		unfinished, err := work(ctx)
@@ -55,13 +55,13 @@ func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ct
 			continue
 		}
 		if _, fault := errors.AsType[*parallel.FaultError](err); fault {
-			unfinished = groups // it is not known how far it came
+			unfinished = groups // any of them may be
 		}
 		c.Options.Turn.Leave(unfinished...)
 		return errors.Join(err, parallel.Guard(func() error { return c.Options.Turn.Commit(ctx) }))
 	}
 }
 
-// CannotUndo is true for an error after which nothing can, or may, be given back: the API server has gone, or another
-// command works in the place of this one.
+// CannotUndo reports whether an error forbids undoing anything: the API server is away, or another command works in
+// place of this one.
 func CannotUndo(err error) bool { return cluster.IsAway(err) || cluster.IsShut(err) }

@@ -9,29 +9,29 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 )
 
-// WaitUntil asks until it is done, for so long, and at least once. A dry run asks once: nothing comes of what is
-// not written, and what it would wait for counts as come.
-func (c *Command) WaitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
-	return c.WaitEvery(ctx, 200*time.Millisecond, long, done)
+// WaitUntil polls done until it is true or timeout has passed, and at least once. It returns report.ErrTimedOut. A dry
+// run polls once and assumes success.
+func (c *Command) WaitUntil(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+	return c.WaitEvery(ctx, 200*time.Millisecond, timeout, done)
 }
 
-// WaitEvery is WaitUntil with another time between two questions.
-func (c *Command) WaitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
-	if long == 0 || !c.Cluster.Waits() {
+// WaitEvery is WaitUntil with another interval.
+func (c *Command) WaitEvery(ctx context.Context, interval, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+	if timeout == 0 || !c.Cluster.Waits() {
 		ok, err := done(ctx)
 		if err == nil && !ok && c.Cluster.Waits() {
 			return report.ErrTimedOut
 		}
 		return err
 	}
-	err := wait.PollUntilContextTimeout(ctx, every, long, true, done)
+	err := wait.PollUntilContextTimeout(ctx, interval, timeout, true, done)
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return report.ErrTimedOut
 	}
 	return err
 }
 
-// Pause lets time pass, unless the context ends.
+// Pause sleeps for d, or until the context ends. A dry run does not sleep.
 func (c *Command) Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 || !c.Cluster.Waits() {
 		return nil
@@ -46,7 +46,7 @@ func (c *Command) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// See looks at what came of what was written. Nothing comes of a dry run.
+// See runs a check of what the writes have led to. A dry run skips it.
 func (c *Command) See(look func() error) error {
 	if !c.Cluster.Waits() {
 		return nil
@@ -54,7 +54,7 @@ func (c *Command) See(look func() error) error {
 	return look()
 }
 
-// Would is a text that is told only of what would be done.
+// Would returns text in a dry run, and "" otherwise.
 func (c *Command) Would(text string) string {
 	if c.Cluster.Waits() {
 		return ""
@@ -62,5 +62,5 @@ func (c *Command) Would(text string) string {
 	return text
 }
 
-// Passed is true for a time that is over, or that a dry run would wait for.
+// Passed reports whether a time has passed. A dry run assumes so.
 func (c *Command) Passed(t time.Time) bool { return !t.After(c.Cluster.Now()) || !c.Cluster.Waits() }

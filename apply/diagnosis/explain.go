@@ -18,8 +18,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Explain says of hosts, addresses, IP endpoints, leases and orders how they stand, and why.
-func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]diagnose.Explanation, error) {
+// Explain explains the state of hosts, addresses, IP endpoints, leases and orders.
+func Explain(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing,
+) ([]diagnose.Explanation, error) {
 	orders, err := explainOrders(ctx, c, cfg, things)
 	if err != nil {
 		return nil, err
@@ -41,22 +43,24 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 	return out, nil
 }
 
-// viewOf reads what the explanations of hosts, addresses, IP endpoints and leases are made of.
+// viewOf reads what explanations of hosts, addresses, IP endpoints and leases need.
 func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (*diagnose.View, error) {
-	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{Addresses: true, Further: kinds.RecordsOf(cfg), ClaimsFirst: true, Runs: true})
+	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{
+		Addresses: true, Further: kinds.RecordsOf(cfg), ClaimsFirst: true, Runs: true,
+	})
 	if err != nil {
 		return nil, err
 	}
 	contents := contents(s, c.Now())
 	around := &diagnose.View{
-		Config: cfg, Claims: s.List(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools, Uses: s.HostUses, AddressUses: s.AddressUses,
-		Backends: map[string]bool{}, Now: c.Now(),
+		Config: cfg, Claims: s.List(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools,
+		Uses: s.HostUses, AddressUses: s.AddressUses, Backends: map[string]bool{}, Now: c.Now(),
 	}
-	there, err := observed.Routers(ctx, c, s)
+	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
-	around.Reports = s.Reports(there)
+	around.Reports = s.Reports(routers)
 	for name := range s.Live[kinds.Service.Plural] {
 		around.Backends[name] = true
 	}
@@ -68,7 +72,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	return around, err
 }
 
-// contents are what the snapshot holds, as the book is computed from it.
+// contents returns what the snapshot contributes to the book.
 func contents(s *observed.Snapshot, now time.Time) view.Contents {
 	in := view.Contents{Now: now, Claims: s.List()}
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {

@@ -17,9 +17,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// explainOrders says of the orders among things what they have reserved. What their leases use is left open where a role
-// for it is missing.
-func explainOrders(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (map[lease.Order]diagnose.Explanation, error) {
+// explainOrders explains what the orders among things have reserved. It leaves out what their leases use if the user
+// lacks the role to read that.
+func explainOrders(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing,
+) (map[lease.Order]diagnose.Explanation, error) {
 	var orders []lease.Order
 	for _, t := range things {
 		if t.Kind == thing.Order {

@@ -23,18 +23,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
-// nothing for as long as CrashedAfter. Where a namespace is given they are those of its leases.
-func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string) ([]state.Problem, error) {
-	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true})
+// Problems reads the cluster and finds its problems, limited to the leases of a namespace if one is given. A run counts
+// as crashed if it has written nothing for crashedAfter.
+func Problems(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string,
+) ([]state.Problem, error) {
+	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), Reading)
 	if err != nil {
 		return nil, err
 	}
-	there, err := observed.Routers(ctx, c, s)
+	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := Facts(ctx, s, command.New(c, command.Options{Config: cfg}), crashedAfter, there)
+	facts, err := Facts(ctx, s, command.New(c, command.Options{Config: cfg}), crashedAfter, routers)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +47,13 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	return diagnose.InNamespace(found, facts.Claims, namespace), nil
 }
 
-// Facts are what problems are computed from.
-func Facts(ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
+// Reading is what a snapshot has to contain to find problems.
+var Reading = observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true}
+
+// Facts returns what problems are computed from.
+func Facts(
+	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers,
+) (diagnose.ProblemFacts, error) {
 	contents, cfg := contents(s, c.Cluster.Now()), c.Options.Config
 	var err error
 	if contents.Reservations, err = c.Ledger.Reservations(ctx, ""); err != nil {
@@ -55,14 +62,15 @@ func Facts(ctx context.Context, s *observed.Snapshot, c *command.Command, crashe
 	records, err := records.OwnRecords(ctx, s, c)
 	return diagnose.ProblemFacts{
 		View: &diagnose.View{
-			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
+			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools),
+			Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
 		},
-		Contents: contents, Objects: objectsOf(s, there), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
+		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), Runs: s.Runs, Own: c.Options.Turn.Nonce(),
 	}, err
 }
 
-// keptDefinitions are the definitions that were read, as the search for problems needs them.
+// keptDefinitions returns the stored definitions in the form that the search for problems needs.
 func keptDefinitions(s *observed.Snapshot) []diagnose.KeptDefinition {
 	var out []diagnose.KeptDefinition
 	for _, name := range slices.Sorted(maps.Keys(s.Definitions)) {
@@ -83,20 +91,22 @@ func keptDefinitions(s *observed.Snapshot) []diagnose.KeptDefinition {
 	return out
 }
 
-// objectsOf are the objects of leases.
-func objectsOf(s *observed.Snapshot, there state.Routers) []state.OwnObject {
+// objectsOf returns the objects of leases.
+func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 	var out []state.OwnObject
 	for _, kind := range kinds.OfLease {
 		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
-			o := ownObject(kind, s.Live[kind.Plural][name], s.Ownership(s.Live[kind.Plural][name]))
-			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: s.Live[kind.Plural][name]})
-			o.Reports = state.Reports(s.Live[kind.Plural][name], there)
+			live := s.Live[kind.Plural][name]
+			o := ownObject(kind, live, s.Ownership(live))
+			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: live})
+			o.Reports = state.Reports(live, routers)
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
+// ownObject returns what the search for problems needs of an object.
 func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
 	service := state.ServiceObjectOf(o)
 	out := state.OwnObject{

@@ -19,9 +19,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// close marks the ledger's namespace and announces the uninstall, so that no command whose turn begins from now on takes
-// a claim. An uninstall that has crashed, or that goes on beside this one, has lost its mark then: what it has announced
-// is taken away. The mark comes first and goes last, so whoever deletes a namespace with its own mark is announced.
+// close marks the ledger's namespace and announces the uninstall, so that no command whose turn begins later takes a
+// claim. This removes the mark and the announcement of an uninstall that has crashed or runs concurrently. The mark is
+// set first and removed last, so an uninstall that deletes a namespace with its own mark is announced.
 func (i *Installer) close(ctx context.Context) error {
 	i.nonce = state.NewNonce(i.Cluster.Now())
 	marked, err := i.mark(ctx, i.nonce, func(string) bool { return true })
@@ -29,14 +29,16 @@ func (i *Installer) close(ctx context.Context) error {
 		return err
 	}
 	now := i.Cluster.Now()
-	own := &state.Announcement{Nonce: i.nonce, By: turn.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing}
-	if _, err := i.book().Announce(ctx, own); err != nil {
+	own := &state.Announcement{
+		Nonce: i.nonce, By: turn.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing,
+	}
+	if _, err := i.ledger().Announce(ctx, own); err != nil {
 		return err
 	}
 	return i.unannounce(ctx, func(nonce string) bool { return nonce != i.nonce })
 }
 
-// reopen takes back what this uninstall has announced, and its mark. Those of another one stay.
+// reopen removes this uninstall's announcement and mark. It leaves those of another one.
 func (i *Installer) reopen(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	own := func(nonce string) bool { return nonce == i.nonce }
@@ -44,7 +46,7 @@ func (i *Installer) reopen(ctx context.Context) error {
 	return errors.Join(i.unannounce(ctx, own), err)
 }
 
-// open takes back what uninstalls have announced and marked, and says whether there was a mark.
+// open removes the announcements and marks of all uninstalls, and reports whether there was a mark.
 func (i *Installer) open(ctx context.Context) (opened bool, err error) {
 	opened, err = i.mark(ctx, nil, func(now string) bool { return now != "" })
 	if err != nil {
@@ -53,11 +55,11 @@ func (i *Installer) open(ctx context.Context) (opened bool, err error) {
 	return opened, i.unannounce(ctx, func(string) bool { return true })
 }
 
-func (i *Installer) book() ledger.Ledger { return ledger.New(i.Cluster, i.Config.LedgerNamespace) }
+func (i *Installer) ledger() ledger.Ledger { return ledger.New(i.Cluster, i.Config.LedgerNamespace) }
 
-// unannounce deletes the announcements of uninstalls.
+// unannounce deletes the announcements of uninstalls with the nonces for which of is true.
 func (i *Installer) unannounce(ctx context.Context, of func(nonce string) bool) error {
-	runs, err := i.book().Announcements(ctx)
+	runs, err := i.ledger().Announcements(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,16 +67,16 @@ func (i *Installer) unannounce(ctx context.Context, of func(nonce string) bool) 
 		if run.Phase != state.Closing || !of(run.Nonce) {
 			continue
 		}
-		// Nobody changes one: where it cannot be deleted as it was read it has gone.
-		if err := i.book().Unannounce(ctx, run); err != nil && (!errors.Is(err, ledger.ErrAgain) || cluster.IsUnclear(err)) {
+		// Nobody changes such an announcement: if the pinned delete fails, it is gone.
+		if err := i.ledger().Unannounce(ctx, run); err != nil && (!errors.Is(err, ledger.ErrAgain) || cluster.IsUnclear(err)) {
 			return err
 		}
 	}
 	return nil
 }
 
-// mark sets the mark to a value, nil for none, where it may replace the one that is there, and says whether it did. The
-// write is pinned to the namespace as it was read. A namespace that is gone or going needs no mark.
+// mark sets the mark, or removes it if value is nil, if may allows replacing the current one. It reports whether it
+// did. The write is pinned to the namespace as it was read. A namespace that is gone or terminating needs no mark.
 func (i *Installer) mark(ctx context.Context, value any, may func(now string) bool) (marked bool, err error) {
 	client := i.Cluster.Dynamic.Resource(cluster.Namespaces)
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -99,14 +101,15 @@ func (i *Installer) mark(ctx context.Context, value any, may func(now string) bo
 	return marked, i.Cluster.Explain(err, "patch", cluster.Namespaces)
 }
 
-// isLedger is true for the namespace of the ledger.
+// isLedger reports whether an object is the namespace of the ledger.
 func (i *Installer) isLedger(o *unstructured.Unstructured) bool {
 	return o.GetKind() == "Namespace" && o.GetName() == i.Config.LedgerNamespace
 }
 
-// ReopenedError says that an uninstall has lost its mark: somebody has reopened the ledger.
+// ReopenedError reports that an uninstall has lost its mark because somebody has reopened the ledger.
 type ReopenedError struct{ Namespace string }
 
 func (e *ReopenedError) Error() string {
-	return fmt.Sprintf("the ledger in namespace %s was reopened while it was uninstalled, by install or by another uninstall; the namespace stays. Uninstall again, or bring back the rest with: kubectl akash-net install", e.Namespace)
+	return fmt.Sprintf("the ledger in namespace %s was reopened while it was uninstalled, by install or by another uninstall; the namespace stays. "+
+		"Uninstall again, or bring back the rest with: kubectl akash-net install", e.Namespace)
 }

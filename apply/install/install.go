@@ -1,5 +1,5 @@
-// Package install brings a cluster what the ledger needs (resource definitions, namespaces, roles, the
-// configuration, the guard) and takes it away.
+// Package install installs and uninstalls what the ledger needs: resource definitions, namespaces, roles, the
+// configuration and the guard.
 package install
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
-// managedBy marks what install made; resource definitions without it are Akash's own.
+// managedBy is the label of the objects that install creates; resource definitions without it are Akash's own.
 const (
 	managedBy   = "app.kubernetes.io/managed-by"
 	managedByUs = "kubectl-akash-net"
 )
 
-// plurals are the resources of the kinds that install writes.
+// plurals maps the kinds that install writes to their resources.
 var plurals = map[string]string{
 	"CustomResourceDefinition": "customresourcedefinitions",
 	"Namespace":                "namespaces",
@@ -38,25 +38,24 @@ var plurals = map[string]string{
 	"ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
 
-// Installer brings a cluster what the ledger needs, and takes it away.
+// Installer installs and uninstalls what the ledger needs.
 type Installer struct {
 	Cluster *cluster.Cluster
 	Config  *config.ProviderConfig
-	// Version is that of the program, for what an uninstall announces.
+	// Version is the program's version, for the announcement of an uninstall.
 	Version string
-	// Workloads is true where the role of those who apply what leases run is brought too.
+	// Workloads also installs the role for those who apply what leases run.
 	Workloads bool
 	// Report receives the events.
 	Report func(report.Event)
 
-	// nonce is that of what this uninstall announces, and its mark on the ledger's namespace.
+	// nonce identifies this uninstall in its announcement and its mark on the ledger's namespace.
 	nonce string
 }
 
-// Install brings the cluster what the ledger needs: Akash's resource definitions where they are
-// missing, the namespaces, the roles, and the configuration where there is none (document
-// replaces it, where it is not empty). A document that would strand addresses in use is a StrandedError, and
-// then nothing is written.
+// Install installs Akash's resource definitions if they are missing, the namespaces, the roles, and a configuration if
+// there is none. A document that is not empty replaces the configuration. If that would strand addresses in use,
+// Install writes nothing and returns a StrandedError.
 func (i *Installer) Install(ctx context.Context, document string, guard Guard) error {
 	objects, err := manifests.All(i.Config, document)
 	if err != nil {
@@ -77,7 +76,7 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		objects = append(objects, policies...)
 	}
 	if document != "" {
-		if err := i.keepAddresses(ctx); err != nil {
+		if err := i.checkAddresses(ctx); err != nil {
 			return err
 		}
 	}
@@ -92,7 +91,7 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		}
 	}
 	if guard != GuardNone {
-		return i.guarded(ctx)
+		return i.awaitGuard(ctx)
 	}
 	return nil
 }
@@ -107,7 +106,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	exists := err == nil
 	if exists {
 		if reason := leaveAlone(o, live, document); reason != "" {
-			i.tell(report.Left, o, reason)
+			i.report(report.Left, o, reason)
 			return nil
 		}
 	}
@@ -118,9 +117,11 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	case err != nil:
 		return i.Cluster.Explain(err, "patch", resource)
 	}
-	action := created(exists)
+	action := report.Created
 	if exists && now.GetResourceVersion() == live.GetResourceVersion() {
 		action = report.Unchanged
+	} else if exists {
+		action = report.Configured
 	}
 	if i.isLedger(o) {
 		opened, err := i.open(ctx)
@@ -131,21 +132,14 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 			action = report.Configured
 		}
 	}
-	i.tell(action, o, "")
+	i.report(action, o, "")
 	if o.GetKind() == "CustomResourceDefinition" && i.Cluster.Waits() {
-		return i.established(ctx, resource, o.GetName())
+		return i.awaitEstablished(ctx, resource, o.GetName())
 	}
 	return nil
 }
 
-func created(exists bool) report.Action {
-	if exists {
-		return report.Configured
-	}
-	return report.Created
-}
-
-// leaveAlone says why an object that is there already is not to be touched.
+// leaveAlone returns why an existing object must not be changed, or "".
 func leaveAlone(o, live *unstructured.Unstructured, document string) string {
 	switch {
 	case o.GetKind() == "CustomResourceDefinition" && live.GetLabels()[managedBy] != managedByUs:
@@ -156,8 +150,8 @@ func leaveAlone(o, live *unstructured.Unstructured, document string) string {
 	return ""
 }
 
-// established waits until the API server serves a resource definition.
-func (i *Installer) established(ctx context.Context, resource schema.GroupVersionResource, name string) error {
+// awaitEstablished waits until the API server serves a resource definition.
+func (i *Installer) awaitEstablished(ctx context.Context, resource schema.GroupVersionResource, name string) error {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		crd, err := i.Cluster.Dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -181,6 +175,9 @@ func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
 	return o.GroupVersionKind().GroupVersion().WithResource(plurals[o.GetKind()])
 }
 
-func (i *Installer) tell(action report.Action, o *unstructured.Unstructured, message string) {
-	i.Report(report.Event{Time: time.Now(), Action: action, Kind: strings.ToLower(o.GetKind()), Namespace: o.GetNamespace(), Name: o.GetName(), Message: message})
+func (i *Installer) report(action report.Action, o *unstructured.Unstructured, message string) {
+	i.Report(report.Event{
+		Time: time.Now(), Action: action,
+		Kind: strings.ToLower(o.GetKind()), Namespace: o.GetNamespace(), Name: o.GetName(), Message: message,
+	})
 }

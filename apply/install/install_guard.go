@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -15,36 +16,36 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
-// Guard says which admission policies install brings.
+// Guard selects the admission policies to install.
 type Guard string
 
 // The guards.
 const (
 	// GuardNone leaves policies as they are.
 	GuardNone Guard = ""
-	// GuardOn makes the API server keep everybody from changing who holds a claim.
+	// GuardOn makes the API server prevent everybody from changing the holder of a claim.
 	GuardOn Guard = "on"
-	// GuardStrict also keeps everybody from deleting without naming the UID, for clusters without
-	// Akash's provider.
+	// GuardStrict also prevents deletes without a UID precondition, for clusters without Akash's provider.
 	GuardStrict Guard = "strict"
 )
 
-// policies are the guard's objects, in the order in which they are removed: what binds first.
-func (i *Installer) policies(keep map[string]bool) ([]*unstructured.Unstructured, error) {
+// policies returns the guard's objects in the order in which to delete them: bindings first. It leaves out those with a
+// name in keep.
+func (i *Installer) policies(keep sets.Set[string]) ([]*unstructured.Unstructured, error) {
 	all, err := manifests.Guard(i.Config, true)
 	slices.Reverse(all)
-	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return keep[o.GetName()] }), err
+	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return keep.Has(o.GetName()) }), err
 }
 
-// dropStrict removes the policies of a strict guard where a plain one is asked for.
+// dropStrict deletes the policies that only a strict guard has.
 func (i *Installer) dropStrict(ctx context.Context) error {
 	plain, err := manifests.Guard(i.Config, false)
 	if err != nil {
 		return err
 	}
-	keep := map[string]bool{}
+	keep := sets.New[string]()
 	for _, o := range plain {
-		keep[o.GetName()] = true
+		keep.Insert(o.GetName())
 	}
 	strict, err := i.policies(keep)
 	if err != nil {
@@ -58,9 +59,9 @@ func (i *Installer) dropStrict(ctx context.Context) error {
 	return nil
 }
 
-// guarded waits until the API server enforces the guard: a policy takes about a second to act. It
-// asks the server, in a dry run, for what the guard must refuse.
-func (i *Installer) guarded(ctx context.Context) error {
+// awaitGuard waits until the API server enforces the guard, which takes about a second. It sends a dry run that the
+// guard must refuse.
+func (i *Installer) awaitGuard(ctx context.Context) error {
 	if !i.Cluster.Waits() {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// ClaimsExistError says why nothing was uninstalled.
+// ClaimsExistError reports that nothing was uninstalled because claims or reservations exist.
 type ClaimsExistError struct{ Claims, Reservations int }
 
 func (e *ClaimsExistError) Error() string {
@@ -38,9 +38,9 @@ func (e *ClaimsExistError) Error() string {
 	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. %s, or use --force", what, shows)
 }
 
-// AtWorkError says that a command is at work on the ledger, or has crashed: nothing was uninstalled.
+// AtWorkError reports that nothing was uninstalled because a command is working on the ledger, or has crashed.
 type AtWorkError struct {
-	// Run says who is at work, and since when.
+	// Run describes the command, and since when it has been working.
 	Run     string
 	Crashed bool
 }
@@ -53,12 +53,11 @@ func (e *AtWorkError) Error() string {
 	return e.Run + ": nothing was removed. " + next
 }
 
-// Uninstall removes what Install made. Resource definitions of which objects exist stay, and so
-// does Akash's manifest namespace. While there are claims it refuses, unless it is forced; while a command is at work
-// it always does.
+// Uninstall deletes what Install created. It keeps resource definitions of which objects exist, and Akash's manifest
+// namespace. It refuses if there are claims, unless force is true, and always if a command is working.
 //
-// The ledger is closed before it is looked at: a command that takes its first claim later gives it back, and one that
-// has taken it before is seen. Where the namespace stays the ledger is opened again.
+// It closes the ledger before it lists claims: a command that takes its first claim later gives it back, and one that
+// has taken it before is seen. If the namespace stays, Uninstall reopens the ledger.
 func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	if err := i.close(ctx); err != nil {
 		return err
@@ -92,10 +91,10 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	return i.reopen(ctx)
 }
 
-// inUse is why the ledger cannot be removed; nil where it can.
+// inUse returns why the ledger cannot be removed, or nil.
 func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) {
-	book := i.book()
-	runs, err := book.Announcements(ctx)
+	l := i.ledger()
+	runs, err := l.Announcements(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,19 +107,19 @@ func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) 
 			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}, nil
 		}
 	}
-	claims, err := book.List(ctx)
+	claims, err := l.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	reservations, err := book.Reservations(ctx, "")
+	reservations, err := l.Reservations(ctx, "")
 	if err == nil && len(claims)+len(reservations) > 0 && !force {
 		refused = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations)}
 	}
 	return refused, err
 }
 
-// uninstallObject deletes an object, or tells why it stays. One that has changed since it was read is read
-// again, and decided on anew.
+// uninstallObject deletes an object, or reports why it stays. If the object has changed since it was read, it reads it
+// again and decides anew.
 func (i *Installer) uninstallObject(ctx context.Context, o *unstructured.Unstructured) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return i.uninstallAsRead(ctx, o) })
 	if apierrors.IsConflict(err) {
@@ -141,7 +140,7 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	}
 	if reason, err := i.keep(ctx, o, live); err != nil || reason != "" {
 		if err == nil {
-			i.tell(report.Left, o, reason)
+			i.report(report.Left, o, reason)
 		}
 		return err
 	}
@@ -160,11 +159,11 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	case err != nil && !apierrors.IsNotFound(err):
 		return i.Cluster.Explain(err, "delete", resource)
 	}
-	i.tell(report.Deleted, o, "")
+	i.report(report.Deleted, o, "")
 	return nil
 }
 
-// keep says why an object is not to be uninstalled.
+// keep returns why an object is not to be uninstalled, or "".
 func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured) (string, error) {
 	if live.GetLabels()[managedBy] != managedByUs {
 		return "it is not from install", nil
@@ -174,11 +173,25 @@ func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured
 	}
 	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
 	metas, err := i.Cluster.Metas(ctx, cluster.AkashResource(plural), "")
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); err != nil && !ok {
+	if err != nil && !cluster.IsMissingKind(err) {
 		return "", err
 	}
 	if len(metas) > 0 {
 		return fmt.Sprintf("%d objects of the kind exist and would go with it", len(metas)), nil
 	}
 	return "", nil
+}
+
+// Refused explains who may install and uninstall, if RBAC refuses it. It returns other errors unchanged. The operators'
+// roles do not suffice: nobody may grant rights with RBAC that they do not have.
+func Refused(err error) error {
+	var status apierrors.APIStatus
+	if _, several := err.(interface{ Unwrap() []error }); several { // keep all errors of a join
+		return err
+	}
+	if !apierrors.IsForbidden(err) || cluster.IsPolicy(err) || !errors.As(err, &status) {
+		return err
+	}
+	return fmt.Errorf("not allowed: %s\nInstalling and uninstalling take a cluster administrator: run the command as one (--context, --as), or ask one",
+		status.Status().Message)
 }

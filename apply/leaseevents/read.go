@@ -1,7 +1,8 @@
-// Package leaseevents reads what Kubernetes has noted about a lease's objects.
+// Package leaseevents reads the Kubernetes events about a lease's objects.
 package leaseevents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,10 +21,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
-// Role is the ClusterRole that allows to read events.
+// Role is the ClusterRole that allows reading events.
 const Role = "akash-net-status"
 
-// Event is an event, with when it was noted first and last, and how often.
+// Event is an event, with its first and last occurrence and their number.
 type Event struct {
 	// Object is the event as it was read.
 	Object *unstructured.Unstructured
@@ -32,7 +33,7 @@ type Event struct {
 	Times       int32
 }
 
-// Read are the events of a lease's namespace, or of one of its services, the oldest first.
+// Read returns the events of a lease's namespace, or of one of its services, oldest first.
 func Read(ctx context.Context, c *cluster.Cluster, id lease.ID, service string) ([]Event, error) {
 	found, err := c.Objects(ctx, kinds.Event.Resource(), id.Namespace(), metav1.ListOptions{})
 	if err != nil {
@@ -41,11 +42,13 @@ func Read(ctx context.Context, c *cluster.Cluster, id lease.ID, service string) 
 	return eventsOf(found, service)
 }
 
-// Watch hands over the events that are there, then each that is noted or noted again, until the context ends or show fails.
+// Watch passes the existing events to show, then each that is created or updated, until the context ends or show fails.
 func Watch(ctx context.Context, c *cluster.Cluster, id lease.ID, service string, show func([]Event) error) error {
 	seen := map[types.UID]string{}
 	err := c.Follow(ctx, kinds.Event.Resource(), id.Namespace(), metav1.ListOptions{}, func(found []*unstructured.Unstructured) error {
-		fresh := slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return seen[o.GetUID()] == o.GetResourceVersion() })
+		fresh := slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool {
+			return seen[o.GetUID()] == o.GetResourceVersion()
+		})
 		for _, o := range fresh {
 			seen[o.GetUID()] = o.GetResourceVersion()
 		}
@@ -58,6 +61,7 @@ func Watch(ctx context.Context, c *cluster.Cluster, id lease.ID, service string,
 	return cluster.NeedsRole(err, Role)
 }
 
+// eventsOf decodes events, and sorts them by their last occurrence.
 func eventsOf(found []*unstructured.Unstructured, service string) ([]Event, error) {
 	var out []Event
 	for _, o := range found {
@@ -72,15 +76,12 @@ func eventsOf(found []*unstructured.Unstructured, service string) ([]Event, erro
 		out = append(out, e)
 	}
 	slices.SortStableFunc(out, func(a, b Event) int {
-		if c := a.Last.Compare(b.Last); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name))
 	})
 	return out, nil
 }
 
-// count reads when an event was noted and how often: writers of the old and of the new API fill different fields.
+// count sets First, Last and Times. Writers of the old and the new events API fill different fields.
 func (e *Event) count() {
 	e.First, e.Last, e.Times = e.FirstTimestamp.Time, e.LastTimestamp.Time, max(e.Count, 1)
 	if e.First.IsZero() {

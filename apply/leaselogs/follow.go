@@ -5,31 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// TooManyError says that more containers are to be followed at once than are allowed.
+// TooManyError reports that more containers are to be followed than --max-log-requests allows.
 type TooManyError struct{ Containers, Streams int }
 
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("%d containers are to be followed, and --max-log-requests is %d", e.Containers, e.Streams)
 }
 
-// following are the containers that are followed.
+// following is the state of following a lease's containers.
 type following struct {
 	*reader
 	group  *parallel.Group
 	places chan struct{}
 
 	mu sync.Mutex
-	// begun are the sources that are, or were, read; noted those that were said to wait.
+	// begun has the keys of sources that are or were read, noted those of sources reported as waiting.
 	begun, noted map[string]bool
-	// reading are how many are to be read, and have not ended.
+	// reading counts the sources that have begun and not ended.
 	reading int
 	// seen is true once there was a pod.
 	seen bool
@@ -37,12 +40,15 @@ type following struct {
 	first bool
 }
 
-// follow reads the containers that are there and those that start later, each until it ends. It ends with the lease.
+// follow reads the logs of the existing containers and of those that start later, until the lease is closed.
 func (r *reader) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, streams := parallel.WithContext(ctx)
-	f := &following{reader: r, group: group, places: make(chan struct{}, r.opts.Streams), begun: map[string]bool{}, noted: map[string]bool{}, first: true}
+	f := &following{
+		reader: r, group: group, places: make(chan struct{}, r.opts.Streams),
+		begun: map[string]bool{}, noted: map[string]bool{}, first: true,
+	}
 	group.Go(func() error {
 		return r.cluster.Follow(streams, kinds.Pod.Resource(), r.namespace, r.pods(), func(pods []*unstructured.Unstructured) error {
 			return f.see(streams, pods)
@@ -57,7 +63,7 @@ func (r *reader) follow(ctx context.Context) error {
 	return err
 }
 
-// see begins to follow the containers of pods that have started and are not followed yet.
+// see starts to follow the containers of pods that have started and are not followed yet.
 func (f *following) see(ctx context.Context, pods []*unstructured.Unstructured) error {
 	sources, err := f.sources(pods)
 	if err != nil {
@@ -94,7 +100,7 @@ func (f *following) see(ctx context.Context, pods []*unstructured.Unstructured) 
 			f.begun[s.key] = true
 			f.reading++
 			f.group.Go(func() error {
-				defer f.ends()
+				defer f.ended()
 				return f.run(ctx, s, first)
 			})
 		case first && !f.noted[s.key]:
@@ -105,7 +111,8 @@ func (f *following) see(ctx context.Context, pods []*unstructured.Unstructured) 
 	return nil
 }
 
-// run follows one container to its end, when it is its turn. Of one that has started since, all that it has printed counts.
+// run follows one container to its end, when there is a free place. It reads the whole log of a container that started
+// after the command.
 func (f *following) run(ctx context.Context, s source, first bool) error {
 	select {
 	case f.places <- struct{}{}:
@@ -127,14 +134,76 @@ func (f *following) run(ctx context.Context, s source, first bool) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return nil
-	case !isOf(err):
+	case !isContainerError(err):
 		return err
 	}
 	f.note(fmt.Sprintf("%s: %s", s.name(), err))
-	if apierrors.IsBadRequest(err) { // it was not ready to be read: its next change is another chance
+	if apierrors.IsBadRequest(err) { // the log was not ready: try again when the pod changes
 		f.mu.Lock()
 		delete(f.begun, s.key)
 		f.mu.Unlock()
 	}
 	return nil
+}
+
+// errClosed ends the following of a lease when nothing is left that could write logs.
+var errClosed = errors.New("the lease is closed")
+
+// firstCheck and lastCheck are the shortest and longest time between two checks whether the lease is closed.
+const firstCheck, lastCheck = 500 * time.Millisecond, 10 * time.Second
+
+// awaitClosed returns errClosed once all followed logs have ended, and neither pods nor workloads are left. It waits
+// for a lease that has had no pods yet.
+func (f *following) awaitClosed(ctx context.Context) error {
+	pause := firstCheck
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+		if !f.isIdle() {
+			pause = firstCheck
+			continue
+		}
+		closed, err := f.isClosed(ctx)
+		switch {
+		case closed && f.isIdle():
+			return errClosed
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // the command has ended
+		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+			f.note("No end of the lease is noticed: " + cluster.NeedsRole(err, Role).Error())
+			return nil
+		}
+		pause = min(2*pause, lastCheck)
+	}
+}
+
+// isIdle reports whether there were pods and no log is being read.
+func (f *following) isIdle() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen && f.reading == 0
+}
+
+// isClosed reports whether there are neither pods nor workloads that would create any.
+func (f *following) isClosed(ctx context.Context) (bool, error) {
+	for _, kind := range []kinds.Kind{kinds.Pod, kinds.Deployment, kinds.StatefulSet} {
+		remains := func(meta *metav1.ObjectMeta) (string, bool) {
+			return meta.Name, kind == kinds.Pod || meta.DeletionTimestamp == nil
+		}
+		left, err := cluster.ListMetas(ctx, f.cluster, kind.Resource(), f.namespace, f.pods(), remains)
+		if err != nil || len(left) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// ended records that the log of a container has ended.
+func (f *following) ended() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reading--
 }

@@ -1,3 +1,4 @@
+// Package leaselogs reads the logs of a lease's containers, of all its pods at once.
 package leaselogs
 
 import (
@@ -7,35 +8,37 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Role is the ClusterRole that allows to read logs.
+// Role is the ClusterRole that allows reading logs.
 const Role = "akash-net-logs"
 
-// Options say what is read of which containers, as kubectl's flags of the same names do.
+// Options select which logs are read, like kubectl's flags of the same names.
 type Options struct {
-	// Service is the one whose containers are read; empty for all of the lease.
+	// Service is the service whose containers are read; empty for all of the lease.
 	Service string
-	// Follow goes on until the context or the lease ends, with the pods that start meanwhile.
+	// Follow also reads pods that start later, until the context ends or the lease is closed.
 	Follow bool
-	// Log is what is asked of each container; Container and Follow are set here.
+	// Log are the options for each container; Stream sets Container and Follow.
 	Log corev1.PodLogOptions
 	// Streams is how many containers are followed at a time.
 	Streams int
-	// Prefix says whether lines begin with their source; nil for where there are several.
+	// Prefix selects whether lines begin with their source; nil means if there are several sources.
 	Prefix *bool
 }
 
-// ErrNoPods says that a lease has no pods of which anything could be read.
+// ErrNoPods reports that a lease has no pods to read logs of.
 var ErrNoPods = errors.New("it has no pods")
 
 // reader reads the logs of one lease.
@@ -46,14 +49,13 @@ type reader struct {
 	mixer     mixer
 	// several is true once there is more than one source.
 	several bool
-	// note tells the user what is not in the logs.
+	// note reports to the user what is missing in the logs.
 	note func(string)
 }
 
-// Stream writes the logs of a lease's containers. What cannot be read of one does not keep the others: it is noted, and
-// fails in the end. With Follow it returns when the context ends, or
-// when nothing is left of the lease that could print. It fails with ErrNoPods, with an
-// UnknownServiceError, and with a cluster.RoleError.
+// Stream writes the logs of a lease's containers. It notes a log that cannot be read, goes on with the others, and
+// returns an error in the end. With Follow it returns when the context ends or the lease is closed. It returns
+// ErrNoPods, an UnknownServiceError or a cluster.RoleError.
 func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, out io.Writer, note func(string)) error {
 	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, note: note}
 	r.mixer.out, r.mixer.prefix = out, func() bool { return r.several }
@@ -66,7 +68,7 @@ func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, 
 	return cluster.NeedsRole(r.once(ctx), Role)
 }
 
-// pods selects the pods that are read.
+// pods returns the options that select the pods to read.
 func (r *reader) pods() metav1.ListOptions {
 	selector := lease.LabelManaged + "=true"
 	if r.opts.Service != "" {
@@ -75,7 +77,7 @@ func (r *reader) pods() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: selector}
 }
 
-// once reads what has been printed, pod by pod.
+// once reads the existing logs, pod by pod.
 func (r *reader) once(ctx context.Context) error {
 	found, err := r.cluster.Objects(ctx, kinds.Pod.Resource(), r.namespace, r.pods())
 	if err != nil {
@@ -98,20 +100,20 @@ func (r *reader) once(ctx context.Context) error {
 		switch err := r.read(ctx, s, r.opts.Log); {
 		case err == nil:
 			read++
-		case !isOf(err):
+		case !isContainerError(err):
 			return err
 		default:
 			r.note(fmt.Sprintf("%s: %s", s.name(), err))
 			failed++
 		}
 	}
-	if failed > 0 && (read == 0 || !r.opts.Log.Previous) { // not all containers have run before
+	if failed > 0 && (read == 0 || !r.opts.Log.Previous) { // with --previous, not every container has an earlier log
 		return fmt.Errorf("the logs of %d of %d containers cannot be read", failed, len(sources))
 	}
 	return nil
 }
 
-// sources are the containers of pods, in the order of the pods' names.
+// sources returns the containers of pods, sorted by the pods' names.
 func (r *reader) sources(pods []*unstructured.Unstructured) ([]source, error) {
 	slices.SortFunc(pods, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	var out []source
@@ -136,8 +138,44 @@ func (r *reader) read(ctx context.Context, s source, opts corev1.PodLogOptions) 
 	return r.mixer.copy(s.name(), body)
 }
 
-// isOf is true for an error that is of one container, and not of the command.
-func isOf(err error) bool {
+// isContainerError reports whether an error concerns one container rather than the whole command.
+func isContainerError(err error) bool {
 	_, out := errors.AsType[*errOut](err)
 	return !out && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !errors.Is(err, context.Canceled)
+}
+
+// UnknownServiceError reports that a lease has other services than the named one.
+type UnknownServiceError struct {
+	Service string
+	// Has are the lease's services, sorted.
+	Has []string
+}
+
+func (e *UnknownServiceError) Error() string {
+	return fmt.Sprintf("it has no service %q: it has %s", e.Service, strings.Join(e.Has, ", "))
+}
+
+// checkService returns an UnknownServiceError for a service without pods, if the lease runs other services. It returns
+// nil if the lease runs nothing yet or the user may not read what it runs.
+func (r *reader) checkService(ctx context.Context) error {
+	if r.opts.Service == "" {
+		return nil
+	}
+	has := sets.New[string]()
+	opts := metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"}
+	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
+		err := cluster.EachMeta(ctx, r.cluster, kind.Resource(), r.namespace, opts, func(meta *metav1.ObjectMeta) {
+			has.Insert(meta.Labels[lease.LabelService])
+		}, func() {})
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	if len(has) == 0 || has.Has(r.opts.Service) {
+		return nil
+	}
+	return &UnknownServiceError{Service: r.opts.Service, Has: sets.List(has)}
 }

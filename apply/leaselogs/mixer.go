@@ -7,30 +7,30 @@ import (
 	"sync"
 )
 
-// mixer writes the lines of several sources to one stream. A line that does not fit the buffer is written in pieces,
-// so that no line is ever held whole; where another source writes in between, it is broken there.
+// mixer writes the lines of several sources to one stream. It writes a line that does not fit the buffer in pieces, so
+// that it never holds a whole line. If another source writes between two pieces, the line is broken there.
 type mixer struct {
 	out io.Writer
-	// prefix says whether lines begin with their source.
+	// prefix reports whether lines begin with their source.
 	prefix func() bool
 
 	mu sync.Mutex
-	// open is the source whose line is unfinished; empty where none is.
+	// open is the source with an unfinished line; empty if there is none.
 	open string
-	// failed is why nothing can be written any more.
+	// failed is the error after which nothing more can be written.
 	failed error
 }
 
-// maxPiece is how much of a line is held, in bytes.
+// maxPiece is the size of the buffer for a line, in bytes.
 const maxPiece = 32 << 10
 
-// errOut says that the output cannot be written: whoever read it has gone, or its disk is full.
+// errOut reports that the output cannot be written: its reader is gone, or the disk is full.
 type errOut struct{ err error }
 
 func (e *errOut) Error() string { return "the output cannot be written: " + e.err.Error() }
 func (e *errOut) Unwrap() error { return e.err }
 
-// copy writes what a source gives until its end.
+// copy writes what a source returns until its end.
 func (m *mixer) copy(source string, in io.Reader) error {
 	r := bufio.NewReaderSize(in, maxPiece)
 	for {

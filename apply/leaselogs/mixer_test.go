@@ -78,12 +78,12 @@ func TestErrors(t *testing.T) {
 	full, cut := errors.New("disk full"), errors.New("connection cut")
 	m := &mixer{out: broken{full}, prefix: func() bool { return false }}
 	for range 2 {
-		if err := m.copy("a", strings.NewReader("x\n")); !errors.Is(err, full) || isOf(err) {
+		if err := m.copy("a", strings.NewReader("x\n")); !errors.Is(err, full) || isContainerError(err) {
 			t.Errorf("of a full disk: %v", err)
 		}
 	}
 	m, out := mixed(false)
-	if err := m.copy("a", io.MultiReader(strings.NewReader("x\ny"), iotest.ErrReader(cut))); !errors.Is(err, cut) || !isOf(err) || out.String() != "x\ny" {
+	if err := m.copy("a", io.MultiReader(strings.NewReader("x\ny"), iotest.ErrReader(cut))); !errors.Is(err, cut) || !isContainerError(err) || out.String() != "x\ny" {
 		t.Errorf("of a connection: %v, %q", err, out)
 	}
 }

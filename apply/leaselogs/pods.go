@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// source is a container of a pod, as it runs at a time.
+// source is a container of a pod, between two restarts.
 type source struct {
 	pod, container string
-	// key tells it from the same container before and after a restart, and from a pod of the same name.
+	// key distinguishes it from the same container before and after a restart, and from a pod of the same name.
 	key string
-	// waits is why it has printed nothing yet, empty where it has begun.
+	// waits is why there is no log yet; empty if there is one.
 	waits string
 }
 
-// name is as kubectl writes it before a line.
+// name returns the source in the form of kubectl's line prefixes.
 func (s source) name() string { return "pod/" + s.pod + "/" + s.container }
 
-// sourcesOf are the containers of a pod, in their order: those that prepare it first.
+// sourcesOf returns the containers of a pod in the order of its spec, init containers first.
 func sourcesOf(o *unstructured.Unstructured) ([]source, error) {
 	var p corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {

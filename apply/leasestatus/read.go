@@ -1,5 +1,4 @@
-// Package leasestatus reads from the cluster what a lease's status rests on. What is told of it is pure
-// (state/status).
+// Package leasestatus reads what a lease's status is computed from. The pure package state/status computes it.
 package leasestatus
 
 import (
@@ -21,12 +20,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/status"
 )
 
-// Find are the leases of a deployment group that have a namespace: more than one where its order was won by several
-// providers, or anew.
+// Find returns the leases of a deployment group that have a namespace. There may be several if the group's orders were
+// won by several providers, or anew.
 func Find(ctx context.Context, c *cluster.Cluster, g lease.Group) ([]lease.ID, error) {
 	var found []lease.ID
-	selector := labels.Set{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}.String()
-	err := cluster.EachMeta(ctx, c, cluster.Namespaces, "", metav1.ListOptions{LabelSelector: selector}, func(m *metav1.ObjectMeta) {
+	selector := labels.Set{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}
+	opts := metav1.ListOptions{LabelSelector: selector.String()}
+	err := cluster.EachMeta(ctx, c, cluster.Namespaces, "", opts, func(m *metav1.ObjectMeta) {
 		if id, ok := lease.IDFromLabels(m.Labels); ok && m.Name == id.Namespace() {
 			found = append(found, id)
 		}
@@ -34,8 +34,8 @@ func Find(ctx context.Context, c *cluster.Cluster, g lease.Group) ([]lease.ID, e
 	return found, err
 }
 
-// Read reads the objects of a lease: those of its namespace, and the ProviderHosts and the Manifest in the namespace
-// where Akash's provider keeps them.
+// Read reads the objects of a lease: those in its namespace, and its ProviderHosts and Manifest in the namespace of
+// Akash's provider.
 func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id lease.ID) (*status.Objects, error) {
 	var out status.Objects
 	group, ctx := parallel.WithContext(ctx)
@@ -64,13 +64,8 @@ func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id 
 
 func manifest(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) (*status.Manifest, error) {
 	o, err := c.Get(ctx, kinds.Manifest, namespace, id.Namespace())
-	switch {
-	case cluster.IsMissingKind(err):
-		return nil, nil //nolint:nilnil // absence is an answer
-	case err != nil:
+	if o == nil || err != nil {
 		return nil, allowed(err)
-	case o == nil:
-		return nil, nil //nolint:nilnil // as above
 	}
 	return convert[status.Manifest](o)
 }
@@ -95,8 +90,10 @@ type providerHost struct {
 	} `json:"spec"`
 }
 
-// list are the objects of a kind in a namespace that have the labels.
-func list[T any](ctx context.Context, c *cluster.Cluster, kind kinds.Kind, namespace string, with map[string]string) ([]T, error) {
+// list lists the objects of a kind with the labels in a namespace.
+func list[T any](
+	ctx context.Context, c *cluster.Cluster, kind kinds.Kind, namespace string, with map[string]string,
+) ([]T, error) {
 	found, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: labels.Set(with).String()})
 	if err != nil {
 		return nil, allowed(err)
@@ -120,5 +117,5 @@ func convert[T any](o *unstructured.Unstructured) (*T, error) {
 	return typed, nil
 }
 
-// allowed adds to a refusal which role would allow it.
+// allowed adds the missing role to an RBAC refusal.
 func allowed(err error) error { return cluster.NeedsRole(err, "akash-net-status") }

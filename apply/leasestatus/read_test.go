@@ -2,10 +2,14 @@ package leasestatus_test
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
@@ -82,6 +86,32 @@ func TestReadNothing(t *testing.T) {
 	read, err := leasestatus.Read(t.Context(), holds(t), "lease", id)
 	if err != nil || read.Manifest != nil || len(read.Deployments)+len(read.StatefulSets)+len(read.Services)+len(read.Hosts) > 0 {
 		t.Errorf("of an empty cluster: %+v, %v", read, err)
+	}
+}
+
+// transport answers the requests of a client.
+type transport func(*http.Request) *http.Response
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// On a cluster without Akash's resource definitions a lease has neither a Manifest nor ProviderHosts; that is no error.
+func TestReadWithoutAkashsKinds(t *testing.T) {
+	c, err := cluster.Connect(&rest.Config{Host: "http://none", Transport: transport(func(r *http.Request) *http.Response {
+		response := httptest.NewRecorder()
+		if strings.HasPrefix(r.URL.Path, "/apis/akash.network/") {
+			http.NotFound(response, r)
+		} else {
+			response.Header().Set("Content-Type", "application/json")
+			_, _ = response.WriteString(`{"kind":"List","apiVersion":"v1","metadata":{},"items":[]}`)
+		}
+		return response.Result()
+	})}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := leasestatus.Read(t.Context(), c, "lease", id)
+	if err != nil || read.Manifest != nil || len(read.Hosts) > 0 {
+		t.Errorf("read %+v, %v", read, err)
 	}
 }
 

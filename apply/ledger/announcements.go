@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
+	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,11 +18,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Announced selects the announcements of runs.
-const Announced = state.LabelKind + "=" + state.KindRun
+// announcedOnly selects the announcements of commands.
+const announcedOnly = state.LabelKind + "=" + state.KindRun
 
-// Announce writes an announcement, pinned to what was read; without a UID it is made. ErrAgain says that there is
-// another by now, or that no answer came.
+// Announce writes an announcement, pinned to what was read. Without a UID it creates one. ErrAgain means that another
+// command has written it, or that there was no answer.
 func (l Ledger) Announce(ctx context.Context, a *state.Announcement) (*state.Announcement, error) {
 	ac, force := a.Configuration(l.Namespace), true
 	if a.UID == "" {
@@ -44,7 +44,7 @@ func (l Ledger) Announce(ctx context.Context, a *state.Announcement) (*state.Ann
 	return l.readAnnouncement(o)
 }
 
-// Announcement reads an announcement; it is nil where there is none.
+// Announcement reads an announcement. It returns nil if there is none.
 func (l Ledger) Announcement(ctx context.Context, nonce string) (*state.Announcement, error) {
 	var o *unstructured.Unstructured
 	err := l.cluster.Read(ctx, func() (err error) {
@@ -65,38 +65,69 @@ func (l Ledger) readAnnouncement(o *unstructured.Unstructured) (*state.Announcem
 	return a, l.unreadable(o, err)
 }
 
-// unreadable says what to do about an announcement that could not be read. Who cannot read one does not know for whom it
-// stands, and waits.
+// unreadable adds to an error what to do about an announcement that cannot be read. A command that cannot read which
+// groups it names has to wait.
 func (l Ledger) unreadable(o metav1.Object, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; look who wrote it, and delete it where no command of theirs is at work: kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
+	return fmt.Errorf("%w; look who wrote it, and delete it where no command of theirs is at work: "+
+		"kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
 }
 
-// Announcements are all announcements, not older than the request. Each command reads those of all others that are at
-// work, and each may name hundreds of deployment groups: so they are read by their type.
+// Announcements lists all announcements, not older than the request.
 func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
-	all, unread := []*state.Announcement{}, error(nil)
+	all, _, err := l.announced(ctx, announcedOnly)
+	return all, err
+}
+
+// manyOwners is up to how many owners a LIST selects; for more, it selects all claims.
+const manyOwners = 100
+
+// Announced lists all announcements and, of the same moment, the claims of the owners, like List. It may list claims of
+// other owners too.
+func (l Ledger) Announced(ctx context.Context, owners []string) ([]*state.Announcement, []*state.Claim, error) {
+	selector := ClaimsOnly
+	if len(owners) <= manyOwners {
+		selector += "," + state.LabelOwner + " in (" + strings.Join(append([]string{state.OwnerRun}, owners...), ",") + ")"
+	}
+	all, claims, err := l.announced(ctx, selector)
+	if err != nil {
+		return nil, nil, err
+	}
+	present := map[string]bool{}
+	for _, a := range all {
+		present[a.Nonce] = true
+	}
+	return all, claims, l.settle(ctx, claims, present)
+}
+
+// announced lists announcements and claims. Every command does, and each announcement may name hundreds of deployment
+// groups, so they are decoded from protobuf.
+func (l Ledger) announced(ctx context.Context, selector string) ([]*state.Announcement, []*state.Claim, error) {
+	all, claims, unread := []*state.Announcement{}, []*state.Claim{}, error(nil)
 	read := func(list *coordinationv1.LeaseList) {
 		for i := range list.Items {
 			o := &list.Items[i]
 			if _, ok := state.AnnouncedNonce(o.Name); !ok {
-				continue // a claim, and not a good one
+				if c, ok := state.ReadClaim(&o.ObjectMeta); ok {
+					claims = append(claims, &c)
+				}
+				continue
 			}
 			a, err := state.AnnouncementOf(o)
 			all, unread = append(all, a), cmp.Or(unread, l.unreadable(o, err))
 		}
 	}
-	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced},
-		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, unread = all[:0], nil })
+	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: selector},
+		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, claims, unread = all[:0], claims[:0], nil })
 	if err = cmp.Or(err, unread); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return all, nil
+	return all, claims, nil
 }
 
-// Unannounce deletes an announcement that is exactly as it was read. ErrAgain says that it is not, or that it has gone.
+// Unannounce deletes an announcement, pinned to what was read. ErrAgain means that it has changed or is gone.
 func (l Ledger) Unannounce(ctx context.Context, a *state.Announcement) error {
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion}}
 	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, a.Name(), opts) })
@@ -107,122 +138,4 @@ func (l Ledger) Unannounce(ctx context.Context, a *state.Announcement) error {
 		return fmt.Errorf("%w: %w", ErrAgain, err)
 	}
 	return l.again(ctx, err, "delete")
-}
-
-// runs are what a command knows of the runs whose marks are on claims.
-type runs struct {
-	mu sync.Mutex
-	// own is the nonce of the command itself, gone are those of commands that have ended: they stay so.
-	own  map[string]bool
-	gone map[string]bool
-	// ended are marks of the command's own runs that have ended without an error.
-	ended map[string]bool
-	// met are the deployment groups of which claims were read that another command was at work on.
-	met map[lease.Group]bool
-}
-
-func newRuns() *runs {
-	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}, met: map[lease.Group]bool{}}
-}
-
-// Met says, once, whether claims of one of the deployment groups were read while another command was at work on them, or
-// had crashed: what it has done since is not in what was read.
-func (l Ledger) Met(groups []lease.Group) bool {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
-	met := false
-	for _, g := range groups {
-		met = met || l.runs.met[g]
-		delete(l.runs.met, g)
-	}
-	return met
-}
-
-// Own says that a nonce is that of the command itself.
-func (l Ledger) Own(nonce string) {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
-	l.runs.own[nonce] = true
-}
-
-// Ended says that a run of the command itself has ended and gives nothing back any more: the others need not wait for
-// the end of the command.
-func (l Ledger) Ended(mark string) {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
-	l.runs.ended[mark] = true
-}
-
-// unknown are the nonces on claims of which it is not known whether their commands have ended.
-func (r *runs) unknown(claims []*state.Claim) map[string]bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := map[string]bool{}
-	for _, c := range claims {
-		for _, nonce := range c.Nonces() {
-			if !r.own[nonce] && !r.gone[nonce] {
-				out[nonce] = true
-			}
-		}
-	}
-	return out
-}
-
-// hasEnded is true for a mark that says nothing any more.
-func (r *runs) hasEnded(mark string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.gone[state.NonceOf(mark)] || r.ended[mark]
-}
-
-// settle takes the marks of ended runs off claims that were read. A command has ended whose announcement is gone, as
-// it is read after the claims; there is nil where it has yet to be read.
-func (l Ledger) settle(ctx context.Context, claims []*state.Claim, there map[string]bool) error {
-	unknown := l.runs.unknown(claims)
-	if len(unknown) > 0 && there == nil {
-		there = map[string]bool{}
-		if len(unknown) == 1 {
-			for nonce := range unknown {
-				meta, err := l.get(ctx, state.AnnouncementName(nonce))
-				if err != nil {
-					return err
-				}
-				there[nonce] = meta != nil
-			}
-		} else if err := l.eachAnnounced(ctx, there); err != nil {
-			return err
-		}
-	}
-	l.runs.mu.Lock()
-	for nonce := range unknown {
-		if !there[nonce] {
-			l.runs.gone[nonce] = true
-		}
-	}
-	l.runs.mu.Unlock()
-	for _, c := range claims {
-		c.Settle(l.runs.hasEnded)
-		l.runs.meet(c)
-	}
-	return nil
-}
-
-// meet notes of which deployment groups a claim carries marks of other commands that have not ended.
-func (r *runs) meet(c *state.Claim) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range c.Parts {
-		if p.Run != "" && !r.own[state.NonceOf(p.Run)] {
-			r.met[p.Lease.Group()] = true
-		}
-	}
-}
-
-// eachAnnounced finds the nonces of all announcements.
-func (l Ledger) eachAnnounced(ctx context.Context, there map[string]bool) error {
-	return cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced}, func(meta *metav1.ObjectMeta) {
-		if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
-			there[nonce] = true
-		}
-	}, func() { clear(there) })
 }

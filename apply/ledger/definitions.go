@@ -2,20 +2,18 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// NoDefinitions selects the Leases of the ledger that keep no definition.
+// NoDefinitions selects the Leases of the ledger that store no definition.
 const NoDefinitions = "!" + kept.Label
 
-// Definition reads the definition that is kept for a deployment group; it is nil where there is none.
+// Definition reads the definition stored for a deployment group. It returns nil if there is none.
 func (l Ledger) Definition(ctx context.Context, g lease.Group) (*kept.Definition, error) {
 	meta, err := l.get(ctx, kept.Name(g))
 	if meta == nil || err != nil {
@@ -25,8 +23,8 @@ func (l Ledger) Definition(ctx context.Context, g lease.Group) (*kept.Definition
 	return d, nil
 }
 
-// Definitions reads the definitions that are kept: of one owner, or all where the owner is empty. Of those for which
-// want is false nothing is held.
+// Definitions reads the stored definitions of one owner, or of all if owner is empty. It skips those for which want is
+// false.
 func (l Ledger) Definitions(ctx context.Context, owner string, want func(name string) bool) ([]*kept.Definition, error) {
 	opts := metav1.ListOptions{LabelSelector: kept.Label}
 	if owner != "" {
@@ -40,20 +38,15 @@ func (l Ledger) Definitions(ctx context.Context, owner string, want func(name st
 	})
 }
 
-// Keep keeps a definition in the place of the one that was read, nil for none; ErrAgain says that there is another by
-// now. It forces: nobody but the deployment group writes its definition, and the write is pinned.
+// Keep stores a definition in place of the one that was read, nil for none. ErrAgain means that somebody else has
+// written it. The write uses force, which is safe: only the deployment group writes its definition, and the write is
+// pinned.
 func (l Ledger) Keep(ctx context.Context, d *kept.Definition, g lease.Group, there *kept.Definition) (*kept.Definition, error) {
-	ac, force := d.Configuration(l.Namespace, g, there), true
+	ac := d.Configuration(l.Namespace, g, there)
 	if there == nil {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
-	body, err := json.Marshal(ac)
-	if err != nil {
-		return nil, err
-	}
-	meta, err := l.patch(ctx, d.Name, types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: g.FieldManager(), Force: &force, FieldValidation: cluster.SkipFieldValidation,
-	})
+	meta, err := l.apply(ctx, d.Name, ac, g.FieldManager(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +54,7 @@ func (l Ledger) Keep(ctx context.Context, d *kept.Definition, g lease.Group, the
 	return now, nil
 }
 
-// Forget deletes a definition that is exactly as it was read.
+// Forget deletes a definition, pinned to what was read.
 func (l Ledger) Forget(ctx context.Context, d *kept.Definition) error {
 	return l.delete(ctx, d.Name, &d.UID, &d.ResourceVersion)
 }

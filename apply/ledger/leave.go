@@ -17,13 +17,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// Leave gives up parts of a claim that the deployment group holds: those for which drop says so.
-// Where other parts remain they stay; a claim of which nobody holds a part any more is deleted. The
-// write is pinned to the claim as it was read: ErrAgain says that it has moved since, so that what
-// rests on it has to be looked at again before anything is given up. The answer is the claim as it is then,
-// nil where it is gone, and whether anything was given up that the group held; a note that something is
-// withheld goes without a word.
-func (l Ledger) Leave(ctx context.Context, claim *state.Claim, group lease.Group, drop func(state.Part) bool) (now *state.Claim, left bool, err error) {
+// Leave gives up the parts of a claim that the deployment group holds and drop selects. It deletes a claim of which
+// nobody holds a part any more. The write is pinned to the claim as it was read; ErrAgain means that the claim has
+// changed, and the caller has to check again what depends on it. Leave returns the resulting claim, nil if it is gone,
+// and whether the group held a part that it gave up. Dropping a note of a withheld part does not count.
+func (l Ledger) Leave(
+	ctx context.Context, claim *state.Claim, group lease.Group, drop func(state.Part) bool,
+) (now *state.Claim, left bool, err error) {
 	entries := claim.Entries(group)
 	keep := slices.DeleteFunc(slices.Clone(entries), drop)
 	if len(keep) == len(entries) || claim.Deleting || claim.Unreadable != "" {
@@ -35,7 +35,7 @@ func (l Ledger) Leave(ctx context.Context, claim *state.Claim, group lease.Group
 		if now, why = l.Shrink(ctx, claim, group, keep); why == nil || !errors.Is(why, ErrAgain) || !cluster.IsUnclear(why) {
 			return why == nil, why
 		}
-		// No answer came: whether the write took effect shows when the claim is read.
+		// There was no answer: read the claim to see whether the write took effect.
 		switch now, err = l.Get(ctx, claim.Name()); {
 		case err != nil:
 			return Retry(err)
@@ -52,18 +52,19 @@ func (l Ledger) Leave(ctx context.Context, claim *state.Claim, group lease.Group
 	return now, left && err == nil, err
 }
 
-// Restore gives the parts that a run has marked the state that they had before the run: those that
-// were not held are given up. The answer says whether any were.
+// Restore resets the parts that a run has marked to their state before the run, and gives up those that the group did
+// not hold then. It reports whether it gave up any.
 func (l Ledger) Restore(ctx context.Context, name string, group lease.Group, nonce string, before []state.Part) (bool, error) {
 	return l.rework(ctx, name, group, func(entries []state.Part) ([]state.Part, bool) {
 		return protocol.GiveBack(entries, nonce, before)
 	})
 }
 
-// rework makes what the deployment group has written on a claim what change makes of it, and says
-// whether the group holds less than before. It reads again and tries again until it has its way; a claim
-// that is gone is left.
-func (l Ledger) rework(ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool)) (bool, error) {
+// rework replaces the group's entries on a claim by those that change returns, and reports whether the group holds
+// fewer parts than before. It retries after lost races, and does nothing if the claim is gone.
+func (l Ledger) rework(
+	ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool),
+) (bool, error) {
 	var left bool
 	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		claim, err := l.Get(ctx, name)
@@ -79,14 +80,14 @@ func (l Ledger) rework(ctx context.Context, name string, group lease.Group, chan
 			return true, nil
 		}
 		_, err = l.Shrink(ctx, claim, group, keep)
-		// What was unclear and is gone when it is read again was given up.
+		// If the answer was lost and the next read shows no part, the write took effect.
 		left = left || held(keep) < held(entries) && (err == nil || cluster.IsUnclear(err))
 		return Retry(err)
 	})
 	return left, err
 }
 
-// held counts the parts among the entries; the others are notes of what is withheld.
+// held counts the parts among the entries; the others are notes of withheld parts.
 func held(entries []state.Part) (n int) {
 	for _, p := range entries {
 		if p.For == "" {
@@ -96,8 +97,8 @@ func held(entries []state.Part) (n int) {
 	return n
 }
 
-// Shrink makes the group's entries those to keep. A claim of which nobody holds a part any more is
-// deleted, whoever waits for it. The answer is the claim as it is now, nil where it is gone.
+// Shrink replaces the group's entries by keep. It deletes a claim of which nobody holds a part any more, even if it
+// carries notes. It returns the resulting claim, nil if it is gone.
 func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) (*state.Claim, error) {
 	kept := slices.ContainsFunc(keep, func(p state.Part) bool { return p.For == "" })
 	others := slices.ContainsFunc(claim.Parts, func(p state.Part) bool { return p.Lease.Group() != group })
@@ -110,12 +111,12 @@ func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 	return l.Withdraw(ctx, claim, group)
 }
 
-// Delete removes a claim that is exactly as it was read.
+// Delete deletes a claim, pinned to what was read.
 func (l Ledger) Delete(ctx context.Context, claim *state.Claim) error {
 	return l.delete(ctx, claim.Name(), &claim.UID, &claim.ResourceVersion)
 }
 
-// delete deletes an object of the ledger that is exactly as it was read.
+// delete deletes an object of the ledger, pinned to what was read.
 func (l Ledger) delete(ctx context.Context, name string, uid *types.UID, version *string) error {
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: uid, ResourceVersion: version}}
 	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, name, opts) })

@@ -1,5 +1,5 @@
-// Package ledger reads and writes claims, the objects of kind Lease that say who holds what. What a
-// claim may become is decided in package state.
+// Package ledger reads and writes claims: objects of kind Lease that record who holds what. Package state decides about
+// claims.
 package ledger
 
 import (
@@ -18,31 +18,30 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Ledger reads and writes claims. It forces nothing against the manager of a lease but in a transfer, and
-// pins every write to an existing claim to the UID and the resource version that were read.
+// Ledger reads and writes claims. Only a transfer forces its writes against another lease's field manager. Every write
+// to an existing claim is pinned to the UID and resource version that were read.
 type Ledger struct {
 	cluster   *cluster.Cluster
 	Namespace string
 	runs      *runs
 }
 
-// New is the ledger in a namespace of a cluster.
+// New returns the ledger in a namespace of a cluster.
 func New(c *cluster.Cluster, namespace string) Ledger {
 	return Ledger{cluster: c, Namespace: namespace, runs: newRuns()}
 }
 
-// ErrAgain says that a write lost a race, or that its answer leaves open whether it took effect:
-// the claim is to be read again and decided anew.
+// ErrAgain reports that a write lost a race or may have taken effect: read the claim again and decide anew.
 var ErrAgain = errors.New("the claim has to be read again")
 
 func (l Ledger) client() metadata.ResourceInterface {
 	return l.cluster.Metadata.Resource(cluster.Leases).Namespace(l.Namespace)
 }
 
-// List reads all claims, or those of one kind. It names no resource version, so the answer is not older than the
-// request: "0" was seen to miss claims.
+// List lists all claims, or those of one kind. It sets no resourceVersion, so the answer is not older than the request;
+// with "0" the API server has been seen to miss claims.
 //
-// Claims are read without the marks of runs that have ended.
+// List removes the marks of runs that have ended.
 func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, error) {
 	opts := metav1.ListOptions{LabelSelector: ClaimsOnly}
 	if len(kinds) == 1 {
@@ -51,12 +50,12 @@ func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 	return l.list(ctx, opts, map[string]bool{})
 }
 
-// ListOwner reads the claims of one owner, as List does.
+// ListOwner lists the claims of one owner, like List.
 func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, error) {
 	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + ClaimsOnly}, nil)
 }
 
-// list reads claims. Where it reads announcements too (there), those are of the same moment.
+// list lists claims. If opts selects announcements too, list adds their nonces to there, which must not be nil then.
 func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there map[string]bool) ([]*state.Claim, error) {
 	var claims []*state.Claim
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
@@ -72,17 +71,16 @@ func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there map[str
 	return claims, l.settle(ctx, claims, there)
 }
 
-// Get reads one claim, as List does; it is nil where there is none.
+// Get reads one claim, like List. It returns nil if there is none.
 func (l Ledger) Get(ctx context.Context, name string) (*state.Claim, error) {
 	meta, err := l.get(ctx, name)
 	if meta == nil || err != nil {
 		return nil, err
 	}
-	claim := l.read(meta)
-	return claim, l.settle(ctx, []*state.Claim{claim}, nil)
+	return l.claimOf(ctx, meta)
 }
 
-// get reads the metadata of an object of the ledger; it is nil where there is none.
+// get reads the metadata of an object of the ledger. It returns nil if there is none.
 func (l Ledger) get(ctx context.Context, name string) (*metav1.ObjectMeta, error) {
 	var o *metav1.PartialObjectMetadata
 	err := l.cluster.Read(ctx, func() (err error) {
@@ -98,7 +96,7 @@ func (l Ledger) get(ctx context.Context, name string) (*metav1.ObjectMeta, error
 	return &o.ObjectMeta, nil
 }
 
-// read understands an object that stands under a claim's name; whatever it is, it is in the way.
+// read parses an object with a claim's name. Any other object counts as an unreadable claim: it blocks the name.
 func (l Ledger) read(meta *metav1.ObjectMeta) *state.Claim {
 	c, ok := state.ReadClaim(meta)
 	if !ok {
@@ -111,7 +109,7 @@ func (l Ledger) read(meta *metav1.ObjectMeta) *state.Claim {
 	return &c
 }
 
-// again marks the errors after which a claim is to be read again, and explains the others.
+// again wraps errors after which the claim has to be read again with ErrAgain, and explains others.
 func (l Ledger) again(ctx context.Context, err error, verb string) error {
 	if apierrors.IsNotFound(err) && !cluster.IsMissingKind(err) {
 		return fmt.Errorf("the ledger's namespace %s does not exist; make it with: kubectl akash-net install", l.Namespace)
@@ -123,8 +121,8 @@ func (l Ledger) again(ctx context.Context, err error, verb string) error {
 	return explained
 }
 
-// FormerHolders are the deployment groups that own fields of a claim and hold nothing of it: a
-// transfer that crashed has left them.
+// FormerHolders returns the deployment groups that own fields of a claim but hold no part of it, which a crashed
+// transfer leaves behind.
 func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups []lease.Group, err error) {
 	meta, err := l.get(ctx, claim.Name())
 	if meta == nil || err != nil {
@@ -138,13 +136,26 @@ func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups [
 	return groups, nil
 }
 
-// Retrying calls do until it says that it is done or fails, as often as the connection tries again.
+// Retrying calls do until it is done or fails, at most as often as the cluster's backoff allows.
 func (l Ledger) Retrying(ctx context.Context, do wait.ConditionWithContextFunc) error {
 	return l.cluster.Retry(ctx, do)
 }
 
-// Retry tells a backoff loop what to do with an error: ErrAgain is worth another try, any other
-// error ends the loop.
+// Until calls try until it no longer fails with ErrAgain, at most as often as the cluster's backoff allows. It returns the
+// last error.
+func (l Ledger) Until(ctx context.Context, try func(context.Context) error) error {
+	var last error
+	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		return Retry(last)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return last
+	}
+	return err
+}
+
+// Retry returns what a backoff loop needs: it retries after ErrAgain and ends with any other error.
 func Retry(err error) (done bool, fatal error) {
 	if errors.Is(err, ErrAgain) {
 		return false, nil

@@ -2,10 +2,8 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -13,15 +11,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// ClaimsOnly selects the Leases of the ledger that are claims on hosts and addresses, and announcements: neither kept
-// definitions nor reservations.
+// ClaimsOnly selects claims on hosts and addresses, and announcements, but no definitions or reservations.
 const ClaimsOnly = NoDefinitions + "," + state.LabelKind + "!=" + state.KindResources
 
 // Reserved selects the reservations of orders.
 const Reserved = state.LabelKind + "=" + state.KindResources
 
-// Reservations are all reservations, not older than the request; where an owner is named those of the owner. Their
-// metadata is all that is read.
+// Reservations lists all reservations, or those of one owner, not older than the request. It reads only metadata.
 func (l Ledger) Reservations(ctx context.Context, owner string) ([]*reserved.Claim, error) {
 	opts := metav1.ListOptions{LabelSelector: Reserved}
 	if owner != "" {
@@ -30,7 +26,7 @@ func (l Ledger) Reservations(ctx context.Context, owner string) ([]*reserved.Cla
 	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, opts, reserved.Read)
 }
 
-// Reservation reads the reservation of an order; it is nil where there is none.
+// Reservation reads the reservation of an order. It returns nil if there is none.
 func (l Ledger) Reservation(ctx context.Context, o lease.Order) (*reserved.Claim, error) {
 	meta, err := l.get(ctx, reserved.Name(o))
 	if meta == nil || err != nil {
@@ -40,65 +36,53 @@ func (l Ledger) Reservation(ctx context.Context, o lease.Order) (*reserved.Claim
 	return c, nil
 }
 
-// PutReservation writes a reservation under its order's field manager, pinned to what was read; without a UID it is made
-// where there is none. ErrAgain says that it is not as it was read, or that no answer came. It forces: nobody else writes
-// an order's reservation, and the write is pinned.
+// PutReservation writes a reservation under its order's field manager, pinned to what was read. Without a UID it
+// creates one. ErrAgain means that the reservation has changed, or that there was no answer. The write uses force,
+// which is safe: only the order writes its reservation, and the write is pinned.
 func (l Ledger) PutReservation(ctx context.Context, c *reserved.Claim) (*reserved.Claim, error) {
-	ac, force := c.Configuration(l.Namespace), true
+	ac := c.Configuration(l.Namespace)
 	if c.UID == "" {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
-	body, err := json.Marshal(ac)
-	if err != nil {
-		return nil, err
-	}
-	opts := metav1.PatchOptions{FieldManager: c.Order.FieldManager()}
-	apply := opts
-	apply.Force, apply.FieldValidation = &force, cluster.SkipFieldValidation
-	meta, err := l.patch(ctx, reserved.Name(c.Order), types.ApplyPatchType, body, apply)
+	meta, err := l.apply(ctx, reserved.Name(c.Order), ac, c.Order.FieldManager(), true)
 	if err != nil {
 		return nil, err
 	}
 	now, _ := reserved.Read(meta)
-	gone := map[string]any{} // what its manager does not own, as after a restore from a backup, an apply leaves
+	var gone []string // an apply keeps annotations that its manager does not own, for example after a restore from a backup
 	if c.Bound == nil && now.Bound != nil {
-		gone[reserved.AnnotationBound] = nil
+		gone = append(gone, reserved.AnnotationBound)
 	}
 	if c.Pending == nil && now.Pending != nil {
-		gone[reserved.AnnotationPending] = nil
+		gone = append(gone, reserved.AnnotationPending)
 	}
 	if len(gone) == 0 {
 		return now, nil
 	}
-	body, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": now.UID, "resourceVersion": now.ResourceVersion, "annotations": gone}})
-	if err != nil {
-		return nil, err
-	}
-	if meta, err = l.patch(ctx, reserved.Name(c.Order), types.MergePatchType, body, opts); err != nil {
+	if meta, err = l.removeAnnotations(ctx, meta, gone, c.Order.FieldManager()); err != nil {
 		return nil, err
 	}
 	now, _ = reserved.Read(meta)
 	return now, nil
 }
 
-// DropReservation deletes a reservation that is exactly as it was read.
+// DropReservation deletes a reservation, pinned to what was read.
 func (l Ledger) DropReservation(ctx context.Context, c *reserved.Claim) error {
 	return l.delete(ctx, c.ObjectName, &c.UID, &c.ResourceVersion)
 }
 
-// Look is what those who reserve go by, all of one moment.
+// Look is what a command reads before it reserves, all from one moment.
 type Look struct {
 	Reservations []*reserved.Claim
-	// Leased are the claims on addresses and IP endpoints, where they were asked for, without the marks of runs that have
-	// ended.
+	// Leased are the claims on addresses and IP endpoints, if asked for, without the marks of runs that have ended.
 	Leased []*state.Claim
 	// Closing is true while an uninstall removes the ledger, and after one that has crashed.
 	Closing bool
 }
 
-// Look reads all reservations, and which claims on addresses there are, by one LIST in one page that is not older than the
-// request. An uninstall announces itself before it looks for reservations; so who reserves first and looks then sees it, or
-// is seen.
+// Look reads all reservations, and the claims on addresses if asked for, by one LIST in one page that is not older than
+// the request. An uninstall announces itself before it lists reservations. So if a command writes its reservation
+// before it calls Look, one of the two sees the other.
 func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 	kinds := state.KindResources + "," + state.KindRun
 	if addresses {

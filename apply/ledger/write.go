@@ -15,28 +15,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Put makes the deployment group hold exactly these parts of the claim: the claim is made where
-// it has no UID. The answer is the claim as it is now; ErrAgain is for the caller to act on.
+// Put sets the parts that the deployment group holds of the claim to exactly these. It creates the claim if it has no
+// UID, and returns the resulting claim.
 //
-// A claim is made only if there is none: to one that another run of the same group has made
-// meanwhile the apply would be that manager's new will, and take away the parts it does not name.
+// It creates a claim only if there is none: on a claim that another run of the same group has created meanwhile, the
+// apply would remove the parts that it does not name.
 func (l Ledger) Put(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
 	ac := claim.Configuration(l.Namespace, parts)
 	if claim.UID == "" {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
-	now, err := l.Patch(ctx, claim, group, ac, false)
+	meta, err := l.apply(ctx, claim.Name(), ac, group.FieldManager(), false)
 	if claim.UID != "" && ownedByOthers(err) {
-		now, err = l.Patch(ctx, claim, group, ac, true)
+		meta, err = l.apply(ctx, claim.Name(), ac, group.FieldManager(), true)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return l.drop(ctx, now, group, parts)
+	return l.removeParts(ctx, meta, group, parts)
 }
 
-// ownedByOthers is true for a conflict with managers that are no deployment group's: somebody has restored
-// the claim from a backup, or has edited it. What it says was read and judged, and the write is pinned to
+// ownedByOthers reports whether a conflict is only with managers that are no deployment group's: somebody has restored
+// the claim from a backup, or edited it. The claim's content was checked when it was read, and the write is pinned to
 // that.
 func ownedByOthers(err error) bool {
 	return cluster.IsOwned(err) && !slices.ContainsFunc(cluster.Owners(err), func(manager string) bool {
@@ -44,72 +44,87 @@ func ownedByOthers(err error) bool {
 	})
 }
 
-// drop takes what the deployment group has on a claim and is not to keep out of it, pinned to the claim as
-// the API server answered it. An apply without a part leaves the part where it is if the group's manager
-// does not own it, as after a restore from a backup.
-func (l Ledger) drop(ctx context.Context, now *state.Claim, group lease.Group, keep []state.Part) (*state.Claim, error) {
-	gone := map[string]any{}
+// removeParts removes the group's parts that it is not to keep, pinned to the claim as the API server answered it. An
+// apply keeps a part that the group's manager does not own, for example after a restore from a backup.
+func (l Ledger) removeParts(
+	ctx context.Context, meta *metav1.ObjectMeta, group lease.Group, keep []state.Part,
+) (*state.Claim, error) {
+	now, err := l.claimOf(ctx, meta)
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
 	for _, own := range now.Entries(group) {
 		if !slices.ContainsFunc(keep, func(p state.Part) bool { return p.Key == own.Key }) {
-			gone[own.Key] = nil
+			gone = append(gone, own.Key)
 		}
 	}
 	if len(gone) == 0 {
 		return now, nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": now.UID, "resourceVersion": now.ResourceVersion, "annotations": gone,
-	}})
-	if err != nil {
+	if meta, err = l.removeAnnotations(ctx, meta, gone, group.FieldManager()); err != nil {
 		return nil, err
 	}
-	return l.send(ctx, now.Name(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: group.FieldManager()})
+	return l.claimOf(ctx, meta)
 }
 
-// Seize is put by force, for a transfer within one owner. Pinned as every write is, it can only
-// replace what was read.
+// Seize is Put with force, for a transfer within one owner. As the write is pinned, it can only replace what was read.
 func (l Ledger) Seize(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
-	now, err := l.Patch(ctx, claim, group, claim.Configuration(l.Namespace, parts), true)
+	meta, err := l.apply(ctx, claim.Name(), claim.Configuration(l.Namespace, parts), group.FieldManager(), true)
 	if err != nil {
 		return nil, err
 	}
-	return l.drop(ctx, now, group, parts)
+	return l.removeParts(ctx, meta, group, parts)
 }
 
-// Withdraw makes the deployment group hold nothing of a claim of which others hold parts.
+// Withdraw gives up everything that the deployment group holds of a claim in which others hold parts.
 func (l Ledger) Withdraw(ctx context.Context, claim *state.Claim, group lease.Group) (*state.Claim, error) {
-	now, err := l.Patch(ctx, claim, group, claim.Withdrawal(l.Namespace), false)
+	meta, err := l.apply(ctx, claim.Name(), claim.Withdrawal(l.Namespace), group.FieldManager(), false)
 	if err != nil {
 		return nil, err
 	}
-	return l.drop(ctx, now, group, nil)
+	return l.removeParts(ctx, meta, group, nil)
 }
 
-// Patch applies what a deployment group is to have on the claim.
-func (l Ledger) Patch(ctx context.Context, claim *state.Claim, group lease.Group, ac *coordinationv1.LeaseApplyConfiguration, force bool) (*state.Claim, error) {
-	body, err := json.Marshal(ac)
-	if err != nil {
-		return nil, err
-	}
-	return l.send(ctx, claim.Name(), types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: group.FieldManager(), Force: &force, FieldValidation: cluster.SkipFieldValidation,
-	})
-}
-
-// send patches a claim, and answers with the claim as it is then.
-func (l Ledger) send(ctx context.Context, name string, kind types.PatchType, body []byte, opts metav1.PatchOptions) (*state.Claim, error) {
-	meta, err := l.patch(ctx, name, kind, body, opts)
-	if err != nil {
-		return nil, err
-	}
+// claimOf parses a claim and removes the marks of runs that have ended.
+func (l Ledger) claimOf(ctx context.Context, meta *metav1.ObjectMeta) (*state.Claim, error) {
 	claim := l.read(meta)
 	return claim, l.settle(ctx, []*state.Claim{claim}, nil)
 }
 
-// patch patches an object of the ledger, and answers with its metadata as it is then.
-func (l Ledger) patch(ctx context.Context, name string, kind types.PatchType, body []byte, opts metav1.PatchOptions) (*metav1.ObjectMeta, error) {
+// apply applies an object of the ledger and returns the resulting metadata.
+func (l Ledger) apply(
+	ctx context.Context, name string, ac *coordinationv1.LeaseApplyConfiguration, manager string, force bool,
+) (*metav1.ObjectMeta, error) {
+	return l.patch(ctx, name, types.ApplyPatchType, ac, metav1.PatchOptions{
+		FieldManager: manager, Force: &force, FieldValidation: cluster.SkipFieldValidation,
+	})
+}
+
+// removeAnnotations removes annotations of an object, pinned to its metadata, and returns the resulting metadata.
+func (l Ledger) removeAnnotations(
+	ctx context.Context, meta *metav1.ObjectMeta, names []string, manager string,
+) (*metav1.ObjectMeta, error) {
+	gone := map[string]any{}
+	for _, name := range names {
+		gone[name] = nil
+	}
+	patch := map[string]any{"metadata": map[string]any{
+		"uid": meta.UID, "resourceVersion": meta.ResourceVersion, "annotations": gone,
+	}}
+	return l.patch(ctx, meta.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+}
+
+// patch patches an object of the ledger and returns the resulting metadata.
+func (l Ledger) patch(
+	ctx context.Context, name string, kind types.PatchType, patch any, opts metav1.PatchOptions,
+) (*metav1.ObjectMeta, error) {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
 	var o *metav1.PartialObjectMetadata
-	err := l.cluster.Write(ctx, func(write context.Context) (err error) {
+	err = l.cluster.Write(ctx, func(write context.Context) (err error) {
 		o, err = l.client().Patch(write, name, kind, body, opts)
 		return err
 	})

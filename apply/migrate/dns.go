@@ -21,28 +21,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// hostMove is a host whose new routes are accepted, and whose DNS records are to point to them.
+// hostMove is a host whose new routes are accepted, and whose DNS records have to point to them.
 type hostMove struct {
 	host   string
 	part   state.Part
 	routes []*crossing
-	// records are those that it is to have, values what they say of the host's own name.
+	// records are the records that it is to have, values the targets in them for the host's own name.
 	records render.DNS
 	values  []string
-	// namespace is that of its records. theirs is another deployment that has them, and holds
-	// another path of the host.
+	// namespace is the namespace of its records. theirs is another deployment that has them, because it holds another
+	// path of the host.
 	namespace string
 	theirs    string
-	// follows is true if clients may reach the old routes until its records are served; missing is
-	// what those lack, since when they are served.
+	// follows is true if clients may reach the old routes until its records are served; missing is what these lack,
+	// since when they are served.
 	follows bool
 	missing string
 	since   time.Time
-	// ended is true if its old routes stay, whatever happens next.
+	// ended is true if its old routes stay in any case.
 	ended bool
 }
 
-// stay leaves the old routes of the host where they are.
+// stay keeps the old routes of the host.
 func (h *hostMove) stay() {
 	h.ended = true
 	for _, c := range h.routes {
@@ -50,7 +50,7 @@ func (h *hostMove) stay() {
 	}
 }
 
-// stayAll leaves all old routes where they are, if there is an error.
+// stayAll keeps all old routes if there is an error. It returns the error.
 func stayAll(hosts []*hostMove, err error) error {
 	if err != nil {
 		for _, h := range hosts {
@@ -60,7 +60,7 @@ func stayAll(hosts []*hostMove, err error) error {
 	return err
 }
 
-// repointDNS points DNS to the new routes of a lease: it writes the records that its next apply would write.
+// repointDNS points DNS to the new routes of a lease: it writes the records that the lease's next apply would write.
 func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, lacking map[string]string) error {
 	if m.hosts = m.hostsToRepoint(); len(m.hosts) == 0 {
 		return nil
@@ -78,12 +78,12 @@ func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, l
 	err := m.whileMarked(ctx, routes, func(ctx context.Context) error {
 		for _, h := range m.hosts {
 			if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
-				h.stay() // its claim is not the lease's any more
+				h.stay() // the lease no longer holds its claim
 			}
 			if h.ended {
 				continue
 			}
-			if err := m.turn(ctx, h, lacking[h.host]); err != nil {
+			if err := m.writeRecords(ctx, h, lacking[h.host]); err != nil {
 				h.stay()
 				errs = append(errs, err)
 			}
@@ -93,8 +93,8 @@ func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, l
 	return report.Gather(append(errs, err))
 }
 
-// hostsToRepoint are the hosts of which a route is ready and the lease holds a part: without a claim a host
-// has no records.
+// hostsToRepoint returns the hosts with a route that is ready and of which the lease holds a part: a host without a
+// claim has no records.
 func (m *leaseMigration) hostsToRepoint() []*hostMove {
 	if m.Options.Config.DNS.Form == config.DNSNone {
 		return nil
@@ -108,7 +108,8 @@ func (m *leaseMigration) hostsToRepoint() []*hostMove {
 		i := slices.IndexFunc(hosts, func(h *hostMove) bool { return h.host == c.use.Host })
 		if i < 0 {
 			i = len(hosts)
-			hosts = append(hosts, &hostMove{host: c.use.Host, part: claim.PartsOf(m.Group)[0], namespace: m.Request.Lease.Namespace()})
+			part := claim.PartsOf(m.Group)[0]
+			hosts = append(hosts, &hostMove{host: c.use.Host, part: part, namespace: m.Request.Lease.Namespace()})
 		}
 		hosts[i].routes = append(hosts[i].routes, c)
 	}
@@ -116,16 +117,16 @@ func (m *leaseMigration) hostsToRepoint() []*hostMove {
 	return hosts
 }
 
-// lacking says, by host, which route of its tenant has no new form: a host that several routes serve
-// is led elsewhere only when all of them are there.
+// lacking returns, by host, which route of its tenant has no new form yet. The records of a host with several routes
+// change only when all of them have one.
 func (m *Migration) lacking() map[string]string {
 	type place struct{ host, path string }
-	there := map[place]bool{}
-	hosts := map[string]string{} // and their owners
+	moved := map[place]bool{}
+	hosts := map[string]string{} // to their owners
 	for _, l := range m.leases {
 		for _, c := range l.routes {
 			if c.ready {
-				there[place{c.use.Host, c.use.Path}] = true
+				moved[place{c.use.Host, c.use.Path}] = true
 				hosts[c.use.Host] = l.Group.Owner
 			}
 		}
@@ -134,16 +135,16 @@ func (m *Migration) lacking() map[string]string {
 	for host, owner := range hosts {
 		uses := m.leases[0].Snapshot.HostUses[host]
 		isNew := func(u state.Use) bool {
-			return slices.ContainsFunc(kinds.OfTarget(m.Options.Config.Target), func(k kinds.Kind) bool { return k.Singular == u.Kind })
+			return slices.Contains(kinds.OfTarget(m.Options.Config.Target), kinds.Of(u.Kind))
 		}
 		for _, u := range uses {
 			if isNew(u) && u.HasLease && u.Lease.Owner == owner {
-				there[place{host, u.Path}] = true
+				moved[place{host, u.Path}] = true
 			}
 		}
 		for _, u := range uses {
-			route := slices.ContainsFunc(kinds.RouteKinds, func(k kinds.Kind) bool { return k.Singular == u.Kind })
-			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !there[place{host, u.Path}] {
+			route := slices.Contains(kinds.RouteKinds, kinds.Of(u.Kind))
+			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !moved[place{host, u.Path}] {
 				lacking[host] = fmt.Sprintf("its DNS records lead where they did: %s serves it too, and has no new form yet", u)
 			}
 		}
@@ -151,15 +152,10 @@ func (m *Migration) lacking() map[string]string {
 	return lacking
 }
 
-// asLong asks until it is done, for as long as the run waits; a run that does not wait asks once.
-func (m *leaseMigration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
-	return m.WaitUntil(ctx, m.Options.Wait, done)
-}
-
-// findValues waits until it is known where the new routes are reached.
+// findValues waits until the targets of the new routes are known.
 func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
-	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
 		known := true
 		for _, h := range hosts {
 			if h.ended {
@@ -195,7 +191,7 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 	return errors.Join(errs...)
 }
 
-// recordsIn are the records of rendered objects.
+// recordsIn returns the records in rendered objects.
 func recordsIn(objects []render.Object) (records []dns.Record) {
 	for _, o := range objects {
 		records = append(records, view.RecordObjectOf(cluster.Rendered(o)).Records...)
@@ -203,9 +199,9 @@ func recordsIn(objects []render.Object) (records []dns.Record) {
 	return records
 }
 
-// turn writes the records of a host. For how long people may come to the old routes after that is
-// noted on those first.
-func (m *leaseMigration) turn(ctx context.Context, h *hostMove, lacking string) error {
+// writeRecords writes the records of a host. Before, it notes on the old routes for how long resolvers may still return
+// them. lacking is a reason to keep the records.
+func (m *leaseMigration) writeRecords(ctx context.Context, h *hostMove, lacking string) error {
 	var live []dns.Record
 	var ttl time.Duration
 	for _, o := range m.Snapshot.Records[h.host] {
@@ -214,28 +210,28 @@ func (m *leaseMigration) turn(ctx context.Context, h *hostMove, lacking string) 
 		ttl = max(ttl, longestTTL(h.host, record))
 	}
 	was := valuesOf(h.host, live)
-	turns := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
-	h.follows = turns || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
-	if turns && lacking != "" {
+	changes := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
+	h.follows = changes || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
+	if changes && lacking != "" {
 		return m.leave(h, lacking)
 	}
 	if h.theirs = m.RecordHolder(h.host); h.theirs != "" {
-		h.follows = true // and it may have rewritten them a moment ago
+		h.follows = true // that deployment may have rewritten them a moment ago
 		i := slices.IndexFunc(m.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
 		h.namespace = m.Snapshot.Records[h.host][i].Live.GetNamespace()
 	}
-	if turns {
+	if changes {
 		for _, c := range h.routes {
 			if err := m.noteTime(ctx, c, ttl, nil); err != nil {
 				return err
 			}
 		}
 	}
-	h.routes[0].objects = slices.Concat(h.routes[0].objects, h.records.Objects) // taken back with them
+	h.routes[0].objects = slices.Concat(h.routes[0].objects, h.records.Objects) // they are undone together
 	return m.PutRecords(ctx, h.records.Objects)
 }
 
-// leave leaves the old routes of a host, with the reason.
+// leave keeps the old routes of a host and reports why.
 func (m *leaseMigration) leave(h *hostMove, why string) error {
 	h.stay()
 	stayed := &StayedError{Lease: m.Request.Lease}
@@ -246,7 +242,7 @@ func (m *leaseMigration) leave(h *hostMove, why string) error {
 	return stayed
 }
 
-// valuesOf is what records say of where a host leads, in a fixed order.
+// valuesOf returns the sorted targets that records have for a host.
 func valuesOf(host string, records []dns.Record) []string {
 	var values []string
 	for _, r := range records {
@@ -267,7 +263,7 @@ const (
 	externalTTL = 5 * time.Minute
 )
 
-// longestTTL is for how long resolvers keep where a host leads.
+// longestTTL returns for how long resolvers may cache the targets of a host.
 func longestTTL(host string, o view.RecordObject) (longest time.Duration) {
 	for _, r := range o.Records {
 		if r.Name != host || r.Type == dns.TXT {

@@ -20,8 +20,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// awaitDNS waits until the records of a lease's hosts are served, those that other deployments have among
-// them. Until then its old routes stay.
+// awaitDNS waits until the records of a lease's hosts are served, including those that other deployments have. Until
+// then its old routes stay.
 func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) error {
 	if len(m.hosts) == 0 || !m.Options.Config.DNS.Records() {
 		return nil
@@ -33,16 +33,16 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) err
 	return err
 }
 
-// awaitRepointed waits until the records of the hosts are served as they are to be.
+// awaitRepointed waits until the records of the hosts are served with their new targets.
 func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
-	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
 		all := true
 		for _, h := range hosts {
 			if h.ended || !h.follows || !h.since.IsZero() {
 				continue
 			}
-			if err := m.look(ctx, h); err != nil {
+			if err := m.checkRecords(ctx, h); err != nil {
 				h.stay()
 				errs = append(errs, err)
 			}
@@ -67,8 +67,8 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 	return errors.Join(errs...)
 }
 
-// look says what a host's records lack or, where they lack nothing, since when they are served.
-func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
+// checkRecords sets what a host's records lack or, if nothing, since when they are served.
+func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 	kind := kinds.DNSEndpoint
 	if m.Options.Config.DNS.Form == config.DNSGardener {
 		kind = kinds.DNSRecord
@@ -93,7 +93,8 @@ func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
 			}
 			served = append(served, record)
 		case view.StateFailed:
-			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s", kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
+			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s",
+				kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
 		default:
 			h.missing = records.Unserved(kind, record)
 		}
@@ -114,15 +115,15 @@ func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
 		}
 	}
 	if h.since = since; since.IsZero() {
-		h.since = m.Cluster.Now() // the host leads nowhere
+		h.since = m.Cluster.Now() // the host has no records
 	}
 	return nil
 }
 
 func listed(values []string) string { return cmp.Or(strings.Join(values, ", "), "nothing") }
 
-// settleHost sets until when the old routes of a host stay. Where another deployment has its records, it
-// is not noted on them that those have changed.
+// settleHost sets until when the old routes of a host stay. If another deployment has its records, the routes carry no
+// note of the change.
 func (m *leaseMigration) settleHost(h *hostMove, settle time.Duration) {
 	for _, c := range h.routes {
 		lag := records.ResidualTTL(c.old.Live)

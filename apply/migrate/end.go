@@ -14,10 +14,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// end removes the old routes whose new ones are accepted, then what went with them.
+// end deletes the old routes whose successors are accepted, and then their companion objects.
 func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 	if keep {
-		m.tellDone("prepared")
+		m.reportDone("prepared")
 		return nil
 	}
 	settling := &SettlingError{Lease: m.Request.Lease}
@@ -37,16 +37,16 @@ func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 	}
 	switch {
 	case len(settling.Routes) == 0:
-		m.tellDone("migrated")
+		m.reportDone("migrated")
 	case m.Options.Wait > 0:
 		return settling
 	default:
-		m.tellDone("prepared")
+		m.reportDone("prepared")
 	}
 	return nil
 }
 
-// removeAll removes old routes, as far as their claims could be marked, and what goes with them.
+// removeAll deletes old routes whose claims could be marked, and then companion objects that no other route needs.
 func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error {
 	gone := map[*unstructured.Unstructured]bool{}
 	var errs []error
@@ -54,7 +54,7 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 		if !c.ready {
 			continue
 		}
-		err := m.stands(ctx, c)
+		err := m.checkSuccessor(ctx, c)
 		if err == nil {
 			err = m.removeOld(ctx, c)
 		}
@@ -66,7 +66,7 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 		gone[c.old.Live] = true
 	}
 	if len(errs) > 0 {
-		return report.Gather(errs) // what goes with the routes may be another run's by now
+		return report.Gather(errs) // another run may use the companion objects now
 	}
 	needed := m.needed(gone)
 	for _, o := range m.companions {
@@ -80,7 +80,7 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 	return nil
 }
 
-// belongsTo lets an object go that belonged to routes while no other run of the lease has taken their hosts.
+// belongsTo allows deleting a companion object of routes if no other run of the lease has taken their hosts.
 func (m *leaseMigration) belongsTo(o observed.Owned, going []*crossing) observed.MayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 		if !observed.SameTenant(o.Live, now) {
@@ -95,7 +95,7 @@ func (m *leaseMigration) belongsTo(o observed.Owned, going []*crossing) observed
 	}
 }
 
-// needed are the objects that belong to routes which stay.
+// needed returns the companion objects of routes that stay.
 func (m *leaseMigration) needed(gone map[*unstructured.Unstructured]bool) map[string]bool {
 	needed := map[string]bool{}
 	for _, c := range m.routes {
@@ -114,8 +114,8 @@ func (m *leaseMigration) needed(gone map[*unstructured.Unstructured]bool) map[st
 	return needed
 }
 
-// tellDone ends the events of a lease of which no route had to stay.
-func (m *leaseMigration) tellDone(how string) {
+// reportDone reports the end of a lease's migration, unless a route had to stay.
+func (m *leaseMigration) reportDone(how string) {
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return !c.ready }) {
 		return
 	}
@@ -123,18 +123,20 @@ func (m *leaseMigration) tellDone(how string) {
 	for _, c := range m.routes {
 		hosts = append(hosts, c.use.Host)
 	}
-	for _, o := range m.there {
+	for _, o := range m.current {
 		for _, u := range state.HostUses(o) {
 			hosts = append(hosts, u.Host)
 		}
 	}
 	slices.Sort(hosts)
-	m.Send(report.Event{Time: time.Now(), Action: report.Done, Lease: m.Request.Lease, Kind: "lease", Name: m.Request.Lease.String(), Message: how,
-		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.Changed(), Took: m.Took()}})
+	m.Send(report.Event{
+		Time: time.Now(), Action: report.Done, Lease: m.Request.Lease, Kind: "lease", Name: m.Request.Lease.String(), Message: how,
+		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.Changed(), Took: m.Took()},
+	})
 }
 
-// removeOld deletes an old route, whoever wrote it, as long as it is what was read, else its new form says
-// something else, and as long as no other run of the lease has come between.
+// removeOld deletes an old route, whoever wrote it, if it has not changed since it was read and no other run of the
+// lease has taken its host.
 func (m *leaseMigration) removeOld(ctx context.Context, c *crossing) error {
 	when := ""
 	if c.lag > 0 {

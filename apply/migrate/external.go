@@ -22,19 +22,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// externalInterval is how often external-dns compares routes and records (its flag --interval). Nothing
-// in the cluster says when it has.
+// externalInterval is how often external-dns syncs (its flag --interval). Nothing in the cluster shows when it
+// has done so.
 const externalInterval = time.Minute
 
-// externalController is the annotation that says who reads an object; external-dns passes over what names
-// somebody else (external-dns: docs/annotations/annotations.md).
+// externalController returns the annotation that names the controller of an object. external-dns ignores objects that
+// name another one (external-dns: docs/annotations/annotations.md).
 func externalController(c *command.Command) string {
 	return c.Options.Config.DNS.AnnotationPrefix + "/controller"
 }
 
-// hideFromExternalDNS hides the old routes from external-dns, so that it points DNS to the new ones: of two
-// routes of a host it keeps the one that has the record.
-func (m *leaseMigration) hideFromExternalDNS(ctx context.Context, hosts []*hostMove, settle time.Duration, lacking map[string]string) error {
+// hideFromExternalDNS makes external-dns ignore the old routes, so that it points DNS to the new ones: of two routes of
+// a host it keeps the one that has the record.
+func (m *leaseMigration) hideFromExternalDNS(
+	ctx context.Context, hosts []*hostMove, settle time.Duration, lacking map[string]string,
+) error {
 	reached := map[*crossing]dns.Target{}
 	errs := []error{m.findReached(ctx, hosts, reached)}
 	for _, h := range hosts {
@@ -55,49 +57,51 @@ func (m *leaseMigration) hideFromExternalDNS(ctx context.Context, hosts []*hostM
 	return report.Gather(errs)
 }
 
-// isHidden is true for an old route that external-dns passes over.
+// isHidden reports whether external-dns ignores an old route.
 func (m *leaseMigration) isHidden(c *crossing) bool {
 	return c.old.Live.GetAnnotations()[externalController(m.Command)] == lease.FieldManager
 }
 
-// hideRoutes hides the old routes of a host from external-dns if they point elsewhere than the new ones.
+// hideRoutes makes external-dns ignore the old routes of a host whose targets differ from those of the new ones.
+// lacking is a reason not to.
 func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached map[*crossing]dns.Target, lacking string) error {
-	var turning []*crossing
+	var changing []*crossing
 	for _, c := range h.routes {
 		was, err := m.oldTarget(ctx, c)
 		if err != nil {
 			return err
 		}
 		if !m.isHidden(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
-			turning = append(turning, c)
+			changing = append(changing, c)
 		}
 	}
-	if len(turning) > 0 && lacking != "" {
+	if len(changing) > 0 && lacking != "" {
 		return m.leave(h, lacking)
 	}
-	for _, c := range turning {
-		ttl := externalTTL
-		if seconds, err := strconv.ParseUint(c.old.Live.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/ttl"], 10, 31); err == nil && seconds > 0 {
+	for _, c := range changing {
+		ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/ttl"]
+		if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && seconds > 0 {
 			ttl = time.Duration(seconds) * time.Second
 		}
-		if err := m.noteTime(ctx, c, ttl+externalInterval, map[string]string{externalController(m.Command): lease.FieldManager}); err != nil {
+		hide := map[string]string{externalController(m.Command): lease.FieldManager}
+		if err := m.noteTime(ctx, c, ttl+externalInterval, hide); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// findReached waits until it is known where the new routes are reached: were the old ones passed over
-// before, external-dns would take the records away.
+// findReached waits until the targets of the new routes are known: if external-dns ignored the old ones before, it
+// would delete the records.
 func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
 	look := m.Published(true)
 	var waiting map[string]string
-	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
 		waiting = map[string]string{}
 		for _, h := range hosts {
 			unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.Options.Config.Target}
 			for _, c := range h.routes {
-				target := m.saidTarget(cluster.Rendered(c.main()))
+				target := m.annotatedTarget(cluster.Rendered(c.main()))
 				if target.Empty() {
 					var err error
 					if target, err = look.Target(ctx, unknown); err != nil {
@@ -128,8 +132,8 @@ func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, rea
 	return timeout
 }
 
-// saidTarget is where an annotation tells external-dns that a route is reached.
-func (m *leaseMigration) saidTarget(o *unstructured.Unstructured) dns.Target {
+// annotatedTarget returns the target that an annotation on a route tells external-dns.
+func (m *leaseMigration) annotatedTarget(o *unstructured.Unstructured) dns.Target {
 	text := o.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/target"]
 	if text == "" {
 		return dns.Target{}
@@ -137,11 +141,11 @@ func (m *leaseMigration) saidTarget(o *unstructured.Unstructured) dns.Target {
 	return dns.ParseTarget(strings.Split(text, ","))
 }
 
-// oldTarget is where external-dns finds that an old route is reached.
+// oldTarget returns the target that external-dns uses for an old route.
 func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target, error) {
-	switch said := m.saidTarget(c.old.Live); {
-	case !said.Empty():
-		return said, nil
+	switch annotated := m.annotatedTarget(c.old.Live); {
+	case !annotated.Empty():
+		return annotated, nil
 	case c.old.Kind == kinds.Ingress:
 		return published.In(c.old.Live, "status", "loadBalancer", "ingress"), nil
 	case c.old.Kind == kinds.Route:

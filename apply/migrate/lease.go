@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,12 +15,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// bring writes the new routes of a lease and waits until they are accepted.
-func (m *leaseMigration) bring(ctx context.Context) error {
-	if err := m.mayMove(); err != nil {
+// writeRoutes writes the new routes of a lease and waits until they are accepted.
+func (m *leaseMigration) writeRoutes(ctx context.Context) error {
+	if err := m.checkMovable(); err != nil {
 		return err
 	}
-	m.plan()
+	m.renderRoutes()
 	if err := m.findKinds(); err != nil {
 		return err
 	}
@@ -42,51 +43,49 @@ func (m *leaseMigration) bring(ctx context.Context) error {
 		}
 		return m.confirmClaims(ctx)
 	})
-	errs = append(errs, err, m.accepted(ctx), m.stayed())
+	errs = append(errs, err, m.awaitAllAccepted(ctx), m.stayed())
 	return report.Gather(errs)
 }
 
-// mayMove refuses a lease before anything is written: beside an operator that makes routes of its
-// own kind, and with hosts that somebody else holds.
-func (m *leaseMigration) mayMove() error {
+// checkMovable refuses a lease before anything is written: if Akash's hostname operator creates its routes, or somebody
+// else holds its hosts. It sets why for routes whose part the lease does not hold.
+func (m *leaseMigration) checkMovable() error {
 	if m.Snapshot.Operators.Hostname && len(m.routes) > 0 {
 		return &report.OperatorError{Lease: m.Request.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
 			"change that, and it makes the others"}
 	}
-	refused := &report.HeldError{Lease: m.Request.Lease}
+	var refused []report.HeldThing
 	for _, c := range m.routes {
 		claim := m.Snapshot.Claims[state.HostName(c.use.Host)]
 		switch {
 		case claim == nil || claim.Deleting || len(claim.Parts) == 0 && claim.Unreadable == "":
-			for _, u := range m.Snapshot.HostUses[c.use.Host] {
-				if u.HasLease && u.Lease.Owner != m.Group.Owner || !u.HasLease {
-					refused.Held = append(refused.Held, report.HeldThing{Kind: state.Host, Thing: c.use.Host, By: state.Holder{Object: u.String(), Since: u.Since, Namespace: u.Namespace}})
-					break
-				}
+			uses := m.Snapshot.HostUses[c.use.Host]
+			i := slices.IndexFunc(uses, func(u state.Use) bool { return !u.HasLease || u.Lease.Owner != m.Group.Owner })
+			if i >= 0 {
+				by := state.Holder{Object: uses[i].String(), Since: uses[i].Since, Namespace: uses[i].Namespace}
+				refused = append(refused, report.HeldThing{Kind: state.Host, Thing: c.use.Host, By: by})
 			}
 		case claim.Unreadable != "" || claim.Owner != m.Group.Owner:
-			refused.Held = append(refused.Held, report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
+			refused = append(refused, report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
 		default:
 			if part := claim.Part(state.RouteKey(c.use.Path)); part == nil || part.Lease.Group() != m.Group {
 				c.why = "the lease does not hold " + lease.HostPath(c.use.Host, c.use.Path) + ": \"repair\" removes what was left behind"
 			}
 		}
 	}
-	if len(refused.Held) > 0 {
-		return refused
-	}
-	return nil
+	return report.ErrorOfHeld(m.Request.Lease, refused)
 }
 
-// plan reads the routes back and renders their new forms.
-func (m *leaseMigration) plan() {
+// renderRoutes parses the old routes and renders their new forms. It sets why for routes that cannot be migrated, and
+// reports what the new forms lack.
+func (m *leaseMigration) renderRoutes() {
 	around := m.surroundings()
 	hash := m.hash()
-	var lives, beside []*render.Live
+	var lives, current []*render.Live
 	var moving []*crossing
-	for _, o := range m.there {
+	for _, o := range m.current {
 		if live, err := render.ReadRoute(o, m.Options.Config, around); err == nil {
-			beside = append(beside, live)
+			current = append(current, live)
 		}
 	}
 	for _, c := range m.routes {
@@ -104,14 +103,9 @@ func (m *leaseMigration) plan() {
 		c.live = live
 		lives, moving = append(lives, live), append(moving, c)
 	}
-	for i, r := range render.Migrate(lives, beside, m.Options.Config, around) {
+	for i, r := range render.Migrate(lives, current, m.Options.Config, around) {
 		c := moving[i]
-		for _, refused := range r.Refused {
-			if c.why != "" {
-				c.why += "; "
-			}
-			c.why += refused
-		}
+		c.why = strings.Join(r.Refused, "; ")
 		if c.objects = r.Objects; c.why != "" || m.superseded(c) {
 			continue
 		}
@@ -122,11 +116,11 @@ func (m *leaseMigration) plan() {
 	}
 }
 
-// findKinds refuses, before anything is written, what the cluster has no kind for.
+// findKinds refuses, before anything is written, kinds that the cluster does not serve.
 func (m *leaseMigration) findKinds() error {
 	m.Kinds = nil
 	for _, c := range m.routes {
-		if c.why != "" { // be it that the new kind cannot have it: where there is none that matters more
+		if c.why != "" { // report a missing kind even if the route cannot be migrated to it
 			m.Kinds = append(m.Kinds, kinds.OfTarget(m.Options.Config.Target)[0])
 			break
 		}
@@ -144,7 +138,7 @@ func (m *leaseMigration) findKinds() error {
 	return m.FindKinds()
 }
 
-// main is the route itself among the objects of its new form.
+// main returns the route itself among the objects of its new form.
 func (c *crossing) main() render.Object {
 	i := slices.IndexFunc(c.objects, func(o render.Object) bool {
 		return slices.Contains(kinds.RouteKinds, o.Kind) && o.Name == c.old.Live.GetName()
@@ -152,8 +146,8 @@ func (c *crossing) main() render.Object {
 	return c.objects[i]
 }
 
-// hash is that of the definition of which the lease's objects are; where Akash's provider wrote all
-// of them, one that stands for the lease.
+// hash returns the definition hash of the lease's objects, or, if Akash's provider wrote all of them, one made from the
+// lease.
 func (m *leaseMigration) hash() string {
 	for _, o := range m.Snapshot.Written[m.Group] {
 		if hash := o.Live.GetAnnotations()[lease.AnnotationDefinition]; hash != "" {
@@ -163,7 +157,7 @@ func (m *leaseMigration) hash() string {
 	return lease.Hash("migrated " + m.Request.Lease.String())
 }
 
-// surroundings are what the cluster has beside the routes of the lease.
+// surroundings returns the lease's other objects that rendering needs.
 func (m *leaseMigration) surroundings() render.Surroundings {
 	namespace := m.Request.Lease.Namespace()
 	s := render.Surroundings{
@@ -186,14 +180,15 @@ func (m *leaseMigration) surroundings() render.Surroundings {
 				port, _ := p["port"].(int64)
 				container, _ := p["targetPort"].(int64)
 				name, _ := p["name"].(string)
-				s.Ports[o.GetName()] = append(s.Ports[o.GetName()], render.ServicePort{Name: name, Port: uint16(port), Container: uint16(container)})
+				service := render.ServicePort{Name: name, Port: uint16(port), Container: uint16(container)}
+				s.Ports[o.GetName()] = append(s.Ports[o.GetName()], service)
 			}
 		}
 	}
 	return s
 }
 
-// stayed is the error of routes that could not be moved.
+// stayed returns the error of routes that could not be migrated, or nil.
 func (m *leaseMigration) stayed() error {
 	var names []string
 	for _, c := range m.routes {

@@ -22,19 +22,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// YieldedError says that another run of the lease has taken over a host whose routes a migration was moving.
+// YieldedError reports that another run of the lease has taken a host whose routes a migration was moving.
 type YieldedError struct {
 	Host string
 	Why  string
 }
 
 func (e *YieldedError) Error() string {
-	return fmt.Sprintf("host %s: %s; its old route stays, and the same command goes on when no other run of the lease is under way", e.Host, e.Why)
+	return fmt.Sprintf("host %s: %s; its old route stays, and the same command goes on when no other run of the lease is under way",
+		e.Host, e.Why)
 }
 
-// whileMarked waits for the command's turn to write for the lease, marks the claims on the hosts of some routes, does
-// something, and ends the turn: a migration may wait for long in between. Routes of which the claim is the lease's no
-// more are ready no more.
+// whileMarked waits for the command's turn to write for the lease, marks the claims on the hosts of the routes, calls
+// do, and ends the turn. A migration takes several turns, because it may wait for long in between. Routes whose claim
+// the lease no longer holds are no longer ready.
 func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func(context.Context) error) error {
 	if len(routes) == 0 {
 		return do(ctx)
@@ -43,7 +44,7 @@ func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do
 	if own == nil {
 		own = m.NewTurn([]lease.Group{m.Group})
 	}
-	if err := own.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // the claims are read again
+	if err := own.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // markPart reads outdated claims again
 		return err
 	}
 	m.Nonce = own.Mark()
@@ -61,14 +62,14 @@ func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do
 	return errors.Join(err, own.Commit(ctx))
 }
 
-// markRoutes marks the parts that the routes serve, as a run of apply does before it writes or deletes.
+// markRoutes marks the parts that the routes serve, as an apply does before it writes or deletes.
 func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) error {
 	var errs []error
 	for _, c := range routes {
 		name := state.HostName(c.use.Host)
 		claim := cmp.Or(m.marked[name], m.Snapshot.Claims[name])
 		if claim == nil {
-			continue // a route without a claim: to look whether there is one by now is all that can be done
+			continue // stillMarked checks later that nobody has claimed it
 		}
 		if err := m.markPart(ctx, claim, c); err != nil {
 			c.ready = false
@@ -78,8 +79,8 @@ func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) err
 	return errors.Join(errs...)
 }
 
-// markPart marks one part, reading the claim again as long as it loses races. What rests on a part that
-// another run had marked is to move (touch): that run deletes it as it was read.
+// markPart marks one part, and retries after lost races. If another run had marked the part, the objects that depend on
+// it have to change (Touch), because that run may delete them as it has read them.
 func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *crossing) error {
 	name, key := claim.Name(), state.RouteKey(c.use.Path)
 	h := m.Holds[name]
@@ -120,7 +121,7 @@ func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *cr
 	return nil
 }
 
-// isMine is true for a claim of which the run's lease holds the part.
+// isMine reports whether the migration's lease holds the part.
 func (m *leaseMigration) isMine(claim *state.Claim, key string) bool {
 	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.Group.Owner {
 		return false
@@ -129,7 +130,7 @@ func (m *leaseMigration) isMine(claim *state.Claim, key string) bool {
 	return part != nil && part.Lease.Group() == m.Group
 }
 
-// yielded says who has a host by now.
+// yielded returns a YieldedError that names the host's new holder.
 func (m *leaseMigration) yielded(claim *state.Claim, c *crossing) error {
 	key := state.RouteKey(c.use.Path)
 	switch {
@@ -141,7 +142,7 @@ func (m *leaseMigration) yielded(claim *state.Claim, c *crossing) error {
 	return &YieldedError{Host: c.use.Host, Why: "another run of the lease has taken it over meanwhile"}
 }
 
-// unmark keeps the claims as they were marked: with the end of the turn the marks say nothing any more.
+// unmark records the claims without the run's marks, which mean nothing after the turn.
 func (m *leaseMigration) unmark() {
 	for name, h := range m.Holds {
 		claim := *h.Claim
@@ -152,8 +153,8 @@ func (m *leaseMigration) unmark() {
 	clear(m.Holds)
 }
 
-// stillMarked reads the claim on a route's host, which is to be later than the route was read, and says that
-// it is the run's no more.
+// stillMarked reads the claim on a route's host, and returns a YieldedError if the run no longer holds it. Read the
+// route before.
 func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
 	name := state.HostName(c.use.Host)
 	claim, err := observed.ReadClaim(ctx, m.Ledger, name)
@@ -170,9 +171,9 @@ func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
 	return nil
 }
 
-// stands looks once more for the new form of a route, before the old one goes. Where another run of the
-// lease was under way the new form moves, so that a run which has read it does not prune it.
-func (m *leaseMigration) stands(ctx context.Context, c *crossing) error {
+// checkSuccessor checks once more that the new form of a route exists before the old one is deleted. If another run of
+// the lease was under way, it changes the new form, so that a run that has read it cannot prune it.
+func (m *leaseMigration) checkSuccessor(ctx context.Context, c *crossing) error {
 	o := c.main()
 	live, err := m.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
@@ -190,7 +191,7 @@ func (m *leaseMigration) stands(ctx context.Context, c *crossing) error {
 	return err
 }
 
-// differing are the routes whose new form is not there as it is to be.
+// differing returns the routes whose new form has to be written.
 func (m *leaseMigration) differing() (routes []*crossing) {
 	for _, c := range m.routes {
 		if c.why == "" && slices.ContainsFunc(c.objects, func(o render.Object) bool {
@@ -202,14 +203,15 @@ func (m *leaseMigration) differing() (routes []*crossing) {
 	return routes
 }
 
-// mayEnd lets an old route go while it says what was read and its claim has the run's mark.
+// mayEnd allows deleting an old route if it has not changed since it was read and its claim has the run's mark.
 func (m *leaseMigration) mayEnd(c *crossing) observed.MayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 		if err := m.stillMarked(ctx, c); err != nil {
 			return false, err
 		}
 		if !executor.SameRoute(now, c.old.Live) {
-			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and the same command carries the change over", c.old.Kind.Singular, now.GetNamespace(), now.GetName())
+			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and the same command carries the change over",
+				c.old.Kind.Singular, now.GetNamespace(), now.GetName())
 		}
 		return true, nil
 	}

@@ -1,4 +1,5 @@
-// Package migrate moves the routes of leases to another kind without a gap: the new route serves before the old one goes.
+// Package migrate moves the routes of leases to another kind without a gap: it deletes an old route only when the new
+// one serves.
 package migrate
 
 import (
@@ -24,28 +25,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Overlap is how long both routes usually stay once the new one is accepted.
+// Overlap is the default for Options.Overlap.
 const Overlap = 5 * time.Second
 
-// ForTTL is, as MigrateOptions.Settle, the TTL of the records that led to the old routes.
+// ForTTL is the value of Options.Settle for the TTL of the records that pointed to the old routes.
 const ForTTL time.Duration = -time.Second
 
-// Options say how routes move to another kind.
+// Options configure a migration.
 type Options struct {
-	// Overlap is how long both routes stay once the new one is accepted: routers need a moment to load
-	// what they have accepted, and not all say that they have.
+	// Overlap is how long both routes exist after the new one is accepted: routers need a moment to load what they have
+	// accepted, and not all report when they have.
 	Overlap time.Duration
-	// Settle is how long the old routes stay once DNS leads to the new ones; if negative, for the TTL
-	// of the records that led to them.
+	// Settle is how long the old routes stay after DNS points to the new ones; if negative, for the TTL of the records
+	// that pointed to them.
 	Settle time.Duration
-	// KeepOld leaves the old routes, and the DNS records that lead to them. Run again without it, the
-	// migration ends.
+	// KeepOld keeps the old routes, and the DNS records that point to them. Another migration without it completes the
+	// work.
 	KeepOld bool
 }
 
-// Migration moves the routes of leases to the kind that is the configuration's target. Nothing but
-// routes and what goes with them is written: claims and ProviderHosts stay as they are. Any step may
-// be the last; the same migration, run again, goes on where it ended.
+// Migration moves the routes of leases to the kind of the configured target. It writes only routes, their companion
+// objects and DNS records; claims and ProviderHosts do not change. It may stop after any step; the same migration
+// continues from there.
 type Migration struct {
 	*command.Command
 	opts   Options
@@ -55,34 +56,34 @@ type Migration struct {
 // leaseMigration is the work on one lease.
 type leaseMigration struct {
 	*records.Records
-	// routes are those that are to move, companions what belongs to routes of their kinds.
+	// routes are the routes to move, companions the objects that belong to routes of their kinds.
 	routes     []*crossing
 	companions []observed.Owned
-	// there are the routes that have the target's kind already.
-	there []*unstructured.Unstructured
-	// hosts are those whose DNS records are pointed to the new routes.
+	// current are the routes that have the target's kind already.
+	current []*unstructured.Unstructured
+	// hosts are the hosts whose DNS records have to point to the new routes.
 	hosts []*hostMove
-	// marked are claims as they were when the run's marks were last taken off, by name.
+	// marked has the claims as they were when the run's marks were last removed, by name.
 	marked map[string]*state.Claim
 }
 
-// crossing is one route on its way to its new form.
+// crossing is a route that moves to its new form.
 type crossing struct {
 	old     observed.Owned
 	use     state.Use
 	live    *render.Live
 	objects []render.Object
-	// why is set where the route stays as it is.
+	// why is the reason for leaving the route as it is, if there is one.
 	why string
-	// ready is true when the new form has been accepted, and DNS leads to it: the old may go.
+	// ready is true once the new form is accepted and DNS points to it: the old route may be deleted.
 	ready bool
-	// stays is until when resolvers may lead people to the old route, lag how long that is from the
-	// moment on at which its host's records have changed.
+	// stays is until when resolvers may return the old route, lag how long that is after its host's records have
+	// changed.
 	stays time.Time
 	lag   time.Duration
 }
 
-// StayedError says that routes could not be moved; the events told why.
+// StayedError reports routes that could not be moved. The events contain the reasons.
 type StayedError struct {
 	Lease  lease.ID
 	Routes []string
@@ -120,7 +121,7 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 			_, _, redirect := lease.ParseRouteName(o.GetName())
 			switch m := of(id); {
 			case slices.Contains(kinds.RouteKinds, kind) && !redirect && slices.Contains(targets, kind):
-				m.there = append(m.there, o)
+				m.current = append(m.current, o)
 			case slices.Contains(kinds.RouteKinds, kind) && !redirect:
 				if uses := state.HostUses(o); len(uses) > 0 {
 					m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
@@ -138,7 +139,7 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 	return out, nil
 }
 
-// Leases are the leases that have routes, Routes is how many are to move.
+// Leases returns the leases that have routes.
 func (m *Migration) Leases() []lease.ID {
 	ids := make([]lease.ID, len(m.leases))
 	for i, l := range m.leases {
@@ -147,7 +148,7 @@ func (m *Migration) Leases() []lease.ID {
 	return ids
 }
 
-// Routes is how many routes are to move.
+// Routes returns how many routes are to move.
 func (m *Migration) Routes() (n int) {
 	for _, l := range m.leases {
 		n += len(l.routes)
@@ -155,24 +156,27 @@ func (m *Migration) Routes() (n int) {
 	return n
 }
 
-// Run moves the routes. First it writes the new ones and waits, if a router reports, until they are accepted; then
-// it points the DNS records of their hosts to them; then it deletes the old ones. Leases are independent; the error
-// joins those of all.
+// Run moves the routes. It writes the new ones and waits, if a router reports, until they are accepted; then it points
+// the DNS records of their hosts to them; then it deletes the old ones. Leases are independent of each other; Run joins
+// their errors.
 func (m *Migration) Run(ctx context.Context) error {
-	errs := []error{m.each("leases (new routes)", func(l *leaseMigration) error { return l.bring(ctx) }), m.overlap(ctx)}
-	if errs[1] == nil && !m.opts.KeepOld {
+	errs := []error{m.each("leases (new routes)", func(l *leaseMigration) error { return l.writeRoutes(ctx) })}
+	interrupted := m.overlap(ctx)
+	if interrupted == nil && !m.opts.KeepOld {
 		lacking := m.lacking()
-		errs = append(errs, m.each("leases (DNS records)", func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
+		errs = append(errs,
+			m.each("leases (DNS records)", func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
 			m.each("leases (DNS)", func(l *leaseMigration) error { return l.awaitDNS(ctx, m.opts.Settle) }))
-		errs[1] = m.settleDNS(ctx)
+		interrupted = m.settleDNS(ctx)
 	}
-	if errs[1] != nil {
-		return report.Gather(errs)
+	if interrupted != nil {
+		return report.Gather(append(errs, interrupted))
 	}
-	return report.Gather(append(errs, m.each("leases (old routes)", func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
+	return report.Gather(append(errs,
+		m.each("leases (old routes)", func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
 }
 
-// each does a step of the work on all leases. The error joins those of all.
+// each runs a step for all leases and joins their errors.
 func (m *Migration) each(step string, do func(*leaseMigration) error) error {
 	errs, count := make([]error, len(m.leases)), m.Counter(step, len(m.leases))
 	group := parallel.New(m.Options.Concurrency)
@@ -187,7 +191,7 @@ func (m *Migration) each(step string, do func(*leaseMigration) error) error {
 	return report.Gather(errs)
 }
 
-// Staying are the old routes that a run has left where they are, for now or for good.
+// Staying returns the old routes that a run has kept, for now or for good.
 func (m *Migration) Staying() (names []string) {
 	for _, l := range m.leases {
 		for _, c := range l.routes {
@@ -199,7 +203,7 @@ func (m *Migration) Staying() (names []string) {
 	return names
 }
 
-// overlap lets both routes stand for a while, where there are two.
+// overlap waits for Options.Overlap if there are routes with two forms.
 func (m *Migration) overlap(ctx context.Context) error {
 	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool {
 		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })

@@ -19,14 +19,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// SettlingError says that old routes stay, for resolvers may still have the answer that leads to them.
+// SettlingError reports that old routes stay because resolvers may still have cached answers that point to them.
 type SettlingError struct {
 	Lease  lease.ID
 	Routes []string
-	// Until is when the last of them may go, After how long that is from now.
+	// Until is when the last of them may be deleted, After how long that is from now.
 	Until time.Time
 	After time.Duration
 }
@@ -43,8 +42,8 @@ func (e *SettlingError) add(c *crossing, now time.Time) {
 	}
 }
 
-// noteTime notes on an old route, before DNS leads elsewhere, for how long people may still come to it.
-// Any write after that may be the run's last. What was noted for longer stays.
+// noteTime notes on an old route, before DNS changes, for how long clients may still reach it. The note has to come
+// first, because the run may crash after any write. A longer time that was noted before stays.
 func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Duration, more map[string]string) error {
 	c.lag = max(ttl, records.ResidualTTL(c.old.Live))
 	noted := merged(more, map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))})
@@ -57,14 +56,14 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 		gone = false
 		switch {
 		case now != live && containsAll(now.GetAnnotations(), noted):
-			c.old.Live = now // the first of two tries took effect, or another run notes the same
+			c.old.Live = now // an earlier attempt took effect, or another run has noted the same
 			return nil, nil
 		case !executor.SameRoute(now, live):
 			gone = true
 			return nil, nil
 		}
 		return func(ctx context.Context) error {
-			gone = true // unless it is read again
+			gone = true // until it is read again
 			out, err := m.annotate(ctx, c.old.Kind, now, noted)
 			if err == nil {
 				c.old.Live, gone = out, false
@@ -76,21 +75,25 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 	case errors.Is(err, cluster.ErrMoving):
 		return fmt.Errorf("%s %s changes faster than it can be written; try again", c.old.Kind.Singular, name)
 	case err == nil && gone:
-		return fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over", c.old.Kind.Singular, name)
+		return fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over",
+			c.old.Kind.Singular, name)
 	case err == nil:
-		m.Event(report.Configured, c.old.Kind.Singular, live.GetNamespace(), live.GetName(), fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag))
+		m.Event(report.Configured, c.old.Kind.Singular, live.GetNamespace(), live.GetName(),
+			fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag))
 	}
 	return err
 }
 
-// annotate applies annotations to a route, pinned to what was read, and says how it is then. They are
-// this program's, so that its next apply of the route, which has none of them, takes them off.
-func (m *leaseMigration) annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
+// annotate applies annotations to a route, pinned to what was read, and returns the resulting route. This program
+// manages the annotations, so that its next apply of the route removes them.
+func (m *leaseMigration) annotate(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, annotations map[string]string,
+) (*unstructured.Unstructured, error) {
 	out := live.DeepCopy()
 	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
 	o := executor.AppliedOnly(live)
 	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
-	meta, _, err := m.Patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, observed.ManagerOf(kind, m.Group))
+	meta, _, err := m.Patch(ctx, cluster.Applicable(kind, o), observed.ManagerOf(kind, m.Group))
 	if err == nil {
 		out.SetResourceVersion(meta.ResourceVersion)
 		out.SetManagedFields(meta.ManagedFields)
@@ -108,15 +111,15 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	delete(annotations, lease.AnnotationDNSTTL)
 	delete(annotations, externalController(m.Command))
 	o.SetAnnotations(annotations)
-	if _, _, err := m.Patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, observed.ManagerOf(kind, m.Group)); err != nil {
+	if _, _, err := m.Patch(ctx, cluster.Applicable(kind, o), observed.ManagerOf(kind, m.Group)); err != nil {
 		return m.Cluster.Explain(err, "patch", kind.Resource())
 	}
 	m.Event(report.Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
 	return nil
 }
 
-// servedSince is when the controller of a DNS record last wrote its status: it is not later that it began to
-// serve what it serves. Where nobody can tell it is now.
+// servedSince returns when the controller of a DNS record last wrote its status: it began to serve the record at that
+// time or before. It returns the present if nobody can tell.
 func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Time {
 	last := managed.LastWritten(record, managed.Status)
 	if last.IsZero() {
@@ -125,10 +128,10 @@ func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Tim
 	return last.Add(timestampPrecision)
 }
 
-// timestampPrecision is the precision of the API server's times.
+// timestampPrecision is the precision of the API server's timestamps.
 const timestampPrecision = time.Second
 
-// staysFor sets until when an old route stays, after a change at a time, and tells of it.
+// staysFor sets until when an old route stays after a change, and reports it.
 func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time.Duration) {
 	if settle >= 0 {
 		lag = settle
@@ -140,8 +143,8 @@ func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time
 	}
 }
 
-// settleDNS waits until nobody is led to the old routes any more, where that is so before the time to
-// wait is over. For those that stay longer it does not wait at all.
+// settleDNS waits until resolvers no longer return the old routes. It does not wait for routes that stay beyond
+// Options.Wait.
 func (m *Migration) settleDNS(ctx context.Context) error {
 	now := m.Cluster.Now()
 	var until time.Time

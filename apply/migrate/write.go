@@ -25,7 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// writeRoute writes a route's new form, in the order in which it works from its first moment on.
+// writeRoute writes a route's new form, in the order in which it works from the first moment.
 func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
 	if err := m.readAgain(ctx, c); err != nil {
 		return err
@@ -52,9 +52,8 @@ func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[s
 	return nil
 }
 
-// readAgain reads the new form of a route, and then the old one, from which it is rendered: what another
-// run has written since the migration has read is not to be written over. The write is pinned to the new
-// form as it is now.
+// readAgain reads the new form of a route and then the old one that it was rendered from, in order not to overwrite
+// what another run has written since. The write is pinned to the new form as it is now.
 func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	o := c.main()
 	now, err := m.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
@@ -67,19 +66,23 @@ func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	}
 	m.Pin(o, now)
 	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
-	if err == nil && (old == nil || old.GetUID() != c.old.Live.GetUID() || !executor.SameRoute(old, c.old.Live)) && !m.superseded(c) {
-		err = c.changed()
+	if err != nil {
+		return err
 	}
-	return err
+	if (old == nil || old.GetUID() != c.old.Live.GetUID() || !executor.SameRoute(old, c.old.Live)) && !m.superseded(c) {
+		return c.changed()
+	}
+	return nil
 }
 
-// changed says that a route is not as it was read.
+// changed returns the error that a route has changed since it was read.
 func (c *crossing) changed() error {
-	return fmt.Errorf("%s %s/%s was changed meanwhile; the same command carries the change over", c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName())
+	return fmt.Errorf("%s %s/%s was changed meanwhile; the same command carries the change over",
+		c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName())
 }
 
-// superseded is true where the new form is there and is not this run's to write: Akash's provider wrote
-// it for the lease, or it was written since, from another definition (times have whole seconds). What it says holds.
+// superseded reports whether the new form exists and has to stay as it is: Akash's provider wrote it for the lease, or
+// it was written from another definition since (timestamps have whole seconds).
 func (m *leaseMigration) superseded(c *crossing) bool {
 	live := m.Snapshot.Find(c.main())
 	if live == nil {
@@ -90,12 +93,12 @@ func (m *leaseMigration) superseded(c *crossing) bool {
 	}
 	was, is := c.old.Live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
 	if records.ResidualTTL(c.old.Live) > 0 {
-		return was != is // the old one was last written to note that it goes
+		return was != is // the old one was last written by noteTime
 	}
 	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.Live))
 }
 
-// lastApplied is when this program last wrote an object.
+// lastApplied returns when this program last wrote an object.
 func lastApplied(o *unstructured.Unstructured) time.Time {
 	if e, ok := managed.Applied(o, lease.FieldManager); ok && e.Time != nil {
 		return e.Time.Time
@@ -103,9 +106,8 @@ func lastApplied(o *unstructured.Unstructured) time.Time {
 	return time.Time{}
 }
 
-// accepted waits until routers have accepted the new routes, all at a time. Those that are not leave
-// their old ones in place.
-func (m *leaseMigration) accepted(ctx context.Context) error {
+// awaitAllAccepted waits until routers have accepted all new routes. If one is not accepted, its old route stays.
+func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 	if m.Options.Wait == 0 && m.Options.AssumeServing {
 		return nil
 	}
@@ -124,7 +126,8 @@ func (m *leaseMigration) accepted(ctx context.Context) error {
 				if err = nil; m.Options.Wait > 0 {
 					waiting = append(waiting, timeout.Waiting...)
 				} else {
-					m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), "it stays: "+strings.Join(timeout.Waiting, "; "))
+					m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
+						"it stays: "+strings.Join(timeout.Waiting, "; "))
 				}
 				c.ready = false
 			}
@@ -156,8 +159,8 @@ func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	return nil
 }
 
-// confirmClaims reads the claims once more: a run that stood still may find that the lease has given up, or
-// somebody else has got, what it has just routed.
+// confirmClaims reads the claims again: while the run stood still, the lease may have given up, or another owner taken,
+// what it has just routed.
 func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 	var errs []error
 	for _, c := range m.routes {
@@ -173,7 +176,8 @@ func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 		switch {
 		case !still:
 			c.ready = false
-			errs = append(errs, m.takeBack(ctx, c), m.Overtaken(&claims.Held{Want: state.Hold{Kind: state.Host, Thing: c.use.Host}}))
+			overtaken := m.Overtaken(&claims.Held{Want: state.Hold{Kind: state.Host, Thing: c.use.Host}})
+			errs = append(errs, m.undoRoute(ctx, c), overtaken)
 		case m.Holds[state.HostName(c.use.Host)] != nil:
 			if err := m.stillMarked(ctx, c); err != nil {
 				c.ready = false // that run decides about the new route
@@ -184,8 +188,8 @@ func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stillHeld is true for a route that its lease holds. One that nobody has claimed has moved rightly while
-// the old route stands.
+// stillHeld reports whether the lease holds a route's host and path. A route without a claim may move as long as the
+// old one exists.
 func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
 	claim, err := observed.ReadClaim(ctx, m.Ledger, state.HostName(c.use.Host))
 	if err != nil {
@@ -201,8 +205,8 @@ func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, erro
 	return old != nil && old.GetUID() == c.old.Live.GetUID() && old.GetDeletionTimestamp() == nil, err
 }
 
-// takeBack deletes what the run has made for a route.
-func (m *leaseMigration) takeBack(ctx context.Context, c *crossing) error {
+// undoRoute deletes what the run has created for a route.
+func (m *leaseMigration) undoRoute(ctx context.Context, c *crossing) error {
 	return m.Retract(ctx, func(made render.Object) bool {
 		return slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.Kind && o.Name == made.Name })
 	})

@@ -2,7 +2,6 @@ package observed
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// FormersOf are the deployment groups that serve parts of the group's claims since a transfer, each once.
+// FormersOf returns the deployment groups whose objects still serve the group's claims since a transfer, each once.
 func (s *Snapshot) FormersOf(group lease.Group) []lease.Group {
 	var out []lease.Group
 	for _, c := range s.Held[group] {
@@ -28,7 +27,7 @@ func (s *Snapshot) FormersOf(group lease.Group) []lease.Group {
 	return out
 }
 
-// Pools are MetalLB's pools as they were read.
+// Pools returns MetalLB's pools, sorted by name.
 func (s *Snapshot) Pools() []state.PoolObject {
 	var pools []state.PoolObject
 	for _, name := range slices.Sorted(maps.Keys(s.Live[kinds.IPAddressPool.Plural])) {
@@ -37,7 +36,7 @@ func (s *Snapshot) Pools() []state.PoolObject {
 	return pools
 }
 
-// NamespacesOf are the namespaces of a deployment group's leases, sorted.
+// NamespacesOf returns the sorted namespaces of a deployment group's leases.
 func (s *Snapshot) NamespacesOf(group lease.Group) []string {
 	var names []string
 	for name, id := range s.Tenants {
@@ -49,8 +48,8 @@ func (s *Snapshot) NamespacesOf(group lease.Group) []string {
 	return names
 }
 
-// Serves is true for a claim on which objects of a group rest: a route serves the host, or a Service
-// uses the address.
+// Serves reports whether objects of the group, or of a former holder, serve the claim: a route serves its host, or a
+// Service uses its address.
 func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 	of := func(u state.Use) bool {
 		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
@@ -66,7 +65,7 @@ func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 	return slices.ContainsFunc(s.HostUses[c.Thing], of)
 }
 
-// Reported is true where a route of the kind has something in its status.
+// Reported reports whether any route of the kind has entries in this field of its status.
 func (s *Snapshot) Reported(kind kinds.Kind, field string) bool {
 	for _, o := range s.Live[kind.Plural] {
 		if entries, _, _ := unstructured.NestedSlice(o.Object, "status", field); len(entries) > 0 {
@@ -76,12 +75,14 @@ func (s *Snapshot) Reported(kind kinds.Kind, field string) bool {
 	return false
 }
 
-// names are the objects of a resource, by name or namespace/name; nil where the cluster does not
-// serve the resource.
-func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
+// listNames lists a resource and returns the objects' names, as NAMESPACE/NAME if qualified. It returns nil if the
+// cluster does not serve the resource.
+func listNames(
+	ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool,
+) (map[string]bool, error) {
 	metas, err := c.Metas(ctx, resource, "")
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
-		return nil, nil //nolint:nilnil // nobody knows
+	if cluster.IsMissingKind(err) {
+		return nil, nil //nolint:nilnil // nil means unknown
 	}
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersion
 	return out, nil
 }
 
-// Reports are what routers say of each host's routes.
+// Reports returns what routers report about each host's routes.
 func (s *Snapshot) Reports(there state.Routers) map[string][]state.Report {
 	out := map[string][]state.Report{}
 	for _, kind := range kinds.Reporting {
@@ -113,7 +114,7 @@ func (s *Snapshot) Reports(there state.Routers) map[string][]state.Report {
 	return out
 }
 
-// RefOf names an object as it was read.
+// RefOf returns a reference to an object as it was read.
 func RefOf(kind kinds.Kind, o *unstructured.Unstructured) state.ObjectRef {
 	return state.ObjectRef{
 		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),

@@ -1,11 +1,11 @@
 package observed
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -14,21 +14,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// FewDefinitions is how many kept definitions are read one by one rather than by one LIST.
+// FewDefinitions is up to how many stored definitions are read by GET rather than by one LIST.
 const FewDefinitions = 16
 
-// readDefinitions reads the definitions that are kept for deployment groups, by the names of their objects.
+// readDefinitions reads the definitions stored for deployment groups, by object name.
 func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group) (map[string]*kept.Definition, error) {
-	found := map[string]*kept.Definition{}
 	if len(groups) > FewDefinitions {
-		names, owner := map[string]bool{}, groups[0].Owner
+		names := sets.New[string]()
 		for _, g := range groups {
-			names[kept.Name(g)] = true
-			if g.Owner != owner {
-				owner = "" // of all
-			}
+			names.Insert(kept.Name(g))
 		}
-		return listDefinitions(ctx, l, owner, func(name string) bool { return names[name] })
+		return listDefinitions(ctx, l, OnlyOwner(groups), names.Has)
 	}
 	read := make([]*kept.Definition, len(groups))
 	work, ctx := parallel.WithContext(ctx)
@@ -39,16 +35,11 @@ func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group)
 		})
 	}
 	err := work.Wait()
-	for _, d := range read {
-		if d != nil {
-			found[d.Name] = d
-		}
-	}
-	return found, err
+	return byName(slices.DeleteFunc(read, func(d *kept.Definition) bool { return d == nil })), err
 }
 
-// ReadDefinition reads the definition that is kept for a deployment group, and again where the answer does not tell; it is
-// nil where there is none.
+// ReadDefinition reads the definition stored for a deployment group, and retries unclear answers. It returns nil if
+// there is none.
 func ReadDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kept.Definition, err error) {
 	err = UntilKept(ctx, l, g, func(ctx context.Context) (err error) {
 		d, err = l.Definition(ctx, g)
@@ -57,34 +48,34 @@ func ReadDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kep
 	return d, err
 }
 
-func listDefinitions(ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool) (map[string]*kept.Definition, error) {
-	found := map[string]*kept.Definition{}
+func listDefinitions(
+	ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool,
+) (map[string]*kept.Definition, error) {
 	list, err := l.Definitions(ctx, owner, want)
-	for _, d := range list {
-		found[d.Name] = d
-	}
-	return found, err
+	return byName(list), err
 }
 
-// UntilKept tries again while a write of the definition loses races or gets no answer.
-func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
-	var why error
-	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		why = try(ctx)
-		return ledger.Retry(why)
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
+func byName(definitions []*kept.Definition) map[string]*kept.Definition {
+	found := map[string]*kept.Definition{}
+	for _, d := range definitions {
+		found[d.Name] = d
 	}
-	if err != nil {
+	return found
+}
+
+// UntilKept retries an operation on a stored definition while it loses races or its effect is unclear.
+func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
+	if err := l.Until(ctx, try); err != nil {
 		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
 	}
 	return nil
 }
 
-// KeptDefinitions are the definitions with which deployment groups were last applied, in their order, as far as the
-// ledger keeps them. The error is also that of one that cannot be understood.
-func KeptDefinitions(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group) ([]*lease.Definition, error) {
+// KeptDefinitions returns the definitions with which deployment groups were last applied, in the order of the groups.
+// It leaves out groups without a stored definition, and fails if one cannot be decoded.
+func KeptDefinitions(
+	ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group,
+) ([]*lease.Definition, error) {
 	found, err := readDefinitions(ctx, ledger.New(c, ledgerNamespace), groups)
 	if err != nil {
 		return nil, err

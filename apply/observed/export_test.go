@@ -2,10 +2,10 @@ package observed
 
 import "github.com/akash-net/kubectl-akash-net/state"
 
-// Wildcard is the name of the claim on the wildcard above a host.
+// Wildcard returns the name of the claim on the wildcard above the host.
 func (g Ground) Wildcard() string { return g.wildcard }
 
-// Over is the ground with what was read of that claim.
+// Over returns the ground with the claim on that wildcard.
 func (g Ground) Over(c *state.Claim) Ground {
 	g.over = c
 	return g

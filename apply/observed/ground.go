@@ -12,24 +12,24 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Ground is a claim on which an object rests, as far as the object serves a part of it.
+// Ground is a claim that an object depends on, with the part of it that the object serves.
 type Ground struct {
 	Name   string
 	Served state.Served
-	// wildcard is the name of the claim on the wildcard above a host; empty where there can be none.
+	// wildcard is the name of the claim on the wildcard above the host; empty if there can be none.
 	wildcard string
-	// Claim and Over are the claims as they were read after the object; nil where there is none.
+	// Claim and over are the claims as read after the object; nil if there is none.
 	Claim, over *state.Claim
 }
 
-// Standing is what the claim means for the object.
+// Standing returns what the claim means for the object.
 func (g Ground) Standing() state.Standing {
 	standing, _ := g.Served.Standing(g.Claim, g.over)
 	return standing
 }
 
-// GroundsOf are the claims on which an object rests, not yet read. A ProviderLeasedIP names no address:
-// it rests on those of its endpoint's claims.
+// GroundsOf returns the claims that an object depends on, not yet read. A ProviderLeasedIP names no address: it depends
+// on the claims of its endpoint.
 func GroundsOf(o Owned, claims []*state.Claim) []Ground {
 	var out []Ground
 	add := func(name string, served state.Served, host string) {
@@ -41,7 +41,7 @@ func GroundsOf(o Owned, claims []*state.Claim) []Ground {
 			out = append(out, g)
 		}
 	}
-	if host := o.RecordOf(); host != "" { // it goes with whatever part the group holds of the host
+	if host := o.RecordOf(); host != "" { // any part of the host that the group holds will do
 		add(state.HostName(host), state.Served{Group: o.Group, Redirect: true}, host)
 		return out
 	}
@@ -49,7 +49,7 @@ func GroundsOf(o Owned, claims []*state.Claim) []Ground {
 	case kinds.Service:
 		port := state.ServiceObjectOf(o.Live)
 		uses := state.AddressUses(o.Live)
-		if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted }) { // MetalLB chooses its address
+		if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted }) { // MetalLB chooses the address
 			if port.SharingKey != "" {
 				add(state.EndpointName(port.SharingKey), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
 			}
@@ -73,7 +73,7 @@ func GroundsOf(o Owned, claims []*state.Claim) []Ground {
 	return out
 }
 
-// ReadGrounds reads the claims on which an object rests. The object was read before.
+// ReadGrounds reads the claims that an object depends on. Read the object first.
 func ReadGrounds(ctx context.Context, l ledger.Ledger, o Owned) ([]Ground, error) {
 	var claims []*state.Claim
 	if o.Kind == kinds.ProviderLeasedIP {
@@ -98,38 +98,35 @@ func ReadGrounds(ctx context.Context, l ledger.Ledger, o Owned) ([]Ground, error
 	return grounds, nil
 }
 
-// ReadClaim reads a claim, and again where the answer does not tell.
+// ReadClaim reads a claim, and retries unclear answers.
 func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
-	tried := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err = l.Until(ctx, func(ctx context.Context) (err error) {
 		claim, err = l.Get(ctx, name)
-		return ledger.Retry(err)
+		return err
 	})
-	if err == nil {
-		err = tried
-	}
 	return claim, err
 }
 
-// MayGo says of an object as it was read whether it may be deleted. It reads the claims, which is to be
-// later than the object was read: the delete is pinned to the object. An error ends the work on it.
+// MayGo reports whether an object, as it was read, may be deleted. It reads the claims after the object was read; the
+// delete is pinned to the object.
 type MayGo func(ctx context.Context, now *unstructured.Unstructured) (bool, error)
 
-// OfTenant lets an object go that has not changed hands: for a release, which gives up the claims too.
+// OfTenant lets an object be deleted if it has not changed hands. It is for a release, which gives up the claims too.
 func OfTenant(before *unstructured.Unstructured) MayGo {
 	return func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		return SameTenant(before, now), nil
 	}
 }
 
-// SameTenant is true for an object that has not changed hands between two readings: a transfer leaves
-// a ProviderHost its UID.
+// SameTenant reports whether an object belongs to the same deployment group as before: a transfer changes the group of
+// a ProviderHost, but not its UID.
 func SameTenant(before, now *unstructured.Unstructured) bool {
 	old, had := lease.IDFromLabels(before.GetLabels())
 	id, has := lease.IDFromLabels(now.GetLabels())
 	return had == has && old.Group() == id.Group()
 }
 
-// StandsFor is true for an object that serves a part of a claim, or goes with what does.
+// StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
 func StandsFor(o Owned, c *state.Claim, p state.Part) bool {
 	switch {
 	case o.Kind == kinds.Service:
@@ -143,7 +140,7 @@ func StandsFor(o Owned, c *state.Claim, p state.Part) bool {
 	return true
 }
 
-// ServesPort is true for a Service that has the port that the part stands for.
+// ServesPort reports whether a Service has the port of the part.
 func ServesPort(service *unstructured.Unstructured, p state.Part) bool {
 	protocol, port := p.ProtocolPort()
 	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -17,11 +19,11 @@ import (
 type Holding struct {
 	// Claims is the number of its claims.
 	Claims int
-	// Namespaces are those of its leases.
+	// Namespaces are the namespaces of its leases.
 	Namespaces map[string]bool
 }
 
-// Groups are the deployment groups that hold claims.
+// Groups returns the deployment groups that hold claims.
 func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]*Holding, error) {
 	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
 	groups := map[lease.Group]*Holding{}
@@ -29,9 +31,8 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 	return groups, err
 }
 
-// Releasable are the deployment groups that hold claims, those of which objects are left that this program
-// wrote (they may serve without a claim), those whose definition is kept, and those that have taken over what their orders
-// have reserved.
+// Releasable returns the deployment groups that a release would find something of: claims, objects that this program
+// wrote, which may serve without a claim, stored definitions, and reservations that a lease has taken over.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
 	l := ledger.New(c, cfg.LedgerNamespace)
 	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), ClaimsFirst: true, AllDefinitions: true})
@@ -57,16 +58,16 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	return groups, err
 }
 
-// unheldDefinitions are the kept definitions of other deployment groups than those that are known, as far as they can
-// be understood.
+// unheldDefinitions returns the stored definitions of groups that are not known. It leaves out definitions that cannot
+// be decoded.
 func (s *Snapshot) unheldDefinitions(known map[lease.Group]*Holding) []*lease.Definition {
-	names := map[string]bool{}
+	names := sets.New[string]()
 	for g := range known {
-		names[kept.Name(g)] = true
+		names.Insert(kept.Name(g))
 	}
 	var defs []*lease.Definition
 	for name, d := range s.Definitions {
-		if names[name] {
+		if names.Has(name) {
 			continue
 		}
 		if def, err := d.Decode(); err == nil {
@@ -76,7 +77,7 @@ func (s *Snapshot) unheldDefinitions(known map[lease.Group]*Holding) []*lease.De
 	return defs
 }
 
-// addHolders adds the deployment groups that hold the claims.
+// addHolders adds the holders of the claims to groups.
 func addHolders(groups map[lease.Group]*Holding, claims []*state.Claim) {
 	for _, claim := range claims {
 		for _, g := range claim.Groups() {
@@ -96,7 +97,8 @@ func holdingOf(groups map[lease.Group]*Holding, g lease.Group) *Holding {
 	return groups[g]
 }
 
-// ReservedBy are the leases that have taken over what their orders have reserved, those of one owner where one is named.
+// ReservedBy returns the leases that have taken over reservations of their orders, by group; of one owner, or of all if
+// owner is empty.
 func ReservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.Group][]lease.ID, error) {
 	all, err := l.Reservations(ctx, owner)
 	leased := map[lease.Group][]lease.ID{}
@@ -109,7 +111,7 @@ func ReservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.G
 	return leased, err
 }
 
-// OnlyOwner is the owner of all of the deployment groups; it is empty where they have several.
+// OnlyOwner returns the owner of the deployment groups, or "" if they have several.
 func OnlyOwner(groups []lease.Group) string {
 	owner := groups[0].Owner
 	if slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner != owner }) {

@@ -15,9 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Look reads all of a deployment group again, for a run that has read before: its claims first, then the
-// objects that may rest on them. It reads only what the labels of the group select, unless an object of
-// the group has lost its labels.
+// Look reads everything of a deployment group again: the claims first, then the objects that may depend on them. It
+// reads only objects with the group's labels, unless an object of the group has lost its labels.
 func Look(ctx context.Context, c *command.Command, before *Snapshot, group lease.Group) (*Snapshot, error) {
 	how := Reading{Addresses: true, Further: recordsRead(before), ClaimsFirst: true}
 	if !before.unlabelled(group) {
@@ -31,16 +30,16 @@ func Look(ctx context.Context, c *command.Command, before *Snapshot, group lease
 	return s, nil
 }
 
-// unlabelled is true where an object of the group has lost the labels that name its lease.
+// unlabelled reports whether an object of the group has lost the labels that name its lease.
 func (s *Snapshot) unlabelled(group lease.Group) bool {
 	return slices.ContainsFunc(s.Written[group], func(o Owned) bool {
 		return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
 	})
 }
 
-// recordsRead are the kinds of DNS records that a snapshot was read with.
+// recordsRead returns the kinds of DNS records in a snapshot.
 func recordsRead(s *Snapshot) (further []kinds.Kind) {
-	for _, kind := range []kinds.Kind{kinds.DNSRecord, kinds.DNSEndpoint} {
+	for _, kind := range kinds.Records {
 		if _, read := s.Live[kind.Plural]; read {
 			further = append(further, kind)
 		}
@@ -48,13 +47,12 @@ func recordsRead(s *Snapshot) (further []kinds.Kind) {
 	return further
 }
 
-// ReadAll reads all kinds of objects that leases have, the operators, and the kept definitions of the groups that are named.
+// ReadAll reads all kinds of objects that leases have, the operators, and the stored definitions of the given groups.
 func ReadAll(ctx context.Context, c *command.Command, definitions ...lease.Group) (*Snapshot, error) {
 	return ReadWithOperators(ctx, c, Reading{Addresses: true, Further: kinds.RecordsOf(c.Options.Config), Definitions: definitions})
 }
 
-// ReadWithOperators is Read that finds out too which of Akash's operators run, and what they go by: the Manifests of Akash's
-// provider.
+// ReadWithOperators is Read that also finds out which of Akash's operators run, and reads the Manifests that they use.
 func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*Snapshot, error) {
 	var s *Snapshot
 	var found operators

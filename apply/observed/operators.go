@@ -19,37 +19,37 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// The ways to live beside Akash's operators.
+// How to run beside Akash's operators.
 const (
-	// OperatorsAuto leaves to an operator what it makes where its Deployment is in the cluster.
+	// OperatorsAuto leaves to an operator what it creates if its Deployment is in the cluster.
 	OperatorsAuto = "auto"
-	// OperatorsOn leaves it to them without looking. OperatorsOff makes everything, and refuses what they
-	// would write over where their Deployments are in the cluster.
+	// OperatorsOn assumes that the operators run. OperatorsOff creates everything, and refuses what running operators
+	// would overwrite.
 	OperatorsOn  = "on"
 	OperatorsOff = "off"
 )
 
-// OperatorsNamespace is where Akash's charts run the provider and its operators.
+// OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
 const OperatorsNamespace = "akash-services"
 
-// The Deployments of Akash's operators, as its charts name them and as they did before.
+// The Deployments of Akash's operators, by their current and former names in Akash's charts.
 var (
 	HostnameOperators = []string{"operator-hostname", "akash-hostname-operator"}
-	IpOperators       = []string{"operator-ip", "akash-ip-operator"}
+	IPOperators       = []string{"operator-ip", "akash-ip-operator"}
 )
 
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
-// operators are those of Akash's operators that make objects in this cluster: the hostname operator
-// the route of each ProviderHost, the IP operator the Service of each ProviderLeasedIP.
+// operators are the Akash operators that create objects in the cluster: the hostname operator a route for each
+// ProviderHost, the IP operator a Service for each ProviderLeasedIP.
 type operators struct {
 	Hostname, IP bool
-	// Off is true where they are to be done without and run all the same.
+	// Off is true if the user turned the operators off but they run.
 	Off bool
 }
 
-// findOperators says which operators to count on. Those that are said to be off are looked for too: they
-// do not ask whether they are wanted. Whoever may not look is believed.
+// findOperators finds the operators that run. It also looks for operators that the user has turned off; if that is
+// forbidden, it believes the user.
 func findOperators(ctx context.Context, c *command.Command) (operators, error) {
 	switch c.Options.Operators {
 	case OperatorsOn:
@@ -65,13 +65,13 @@ func findOperators(ctx context.Context, c *command.Command) (operators, error) {
 	case err != nil:
 		return operators{}, fmt.Errorf("whether Akash's operators run cannot be seen: %w\n--operators=on or --operators=off says it", err)
 	}
-	found := operators{Hostname: runs(list, HostnameOperators), IP: runs(list, IpOperators)}
+	found := operators{Hostname: runs(list, HostnameOperators), IP: runs(list, IPOperators)}
 	found.Off = off && (found.Hostname || found.IP)
 	return found, nil
 }
 
-// IPOperatorFor is true where Akash's IP operator runs and a request asks for ports on which it has a say:
-// those of endpoints whose address MetalLB chooses.
+// IPOperatorFor reports whether Akash's IP operator runs and handles ports of the requests: those of endpoints whose
+// address MetalLB chooses.
 func IPOperatorFor(ctx context.Context, c *command.Command, requests []state.Request) (bool, error) {
 	if c.Options.Config.IP.Mode != config.ModePool || !slices.ContainsFunc(requests, func(r state.Request) bool { return len(r.Endpoints) > 0 }) {
 		return false, nil
@@ -80,7 +80,7 @@ func IPOperatorFor(ctx context.Context, c *command.Command, requests []state.Req
 	return found.IP, err
 }
 
-// runs is true where one of the Deployments is there and is not scaled to nothing.
+// runs reports whether one of the Deployments exists and is not scaled to zero.
 func runs(deployments []*unstructured.Unstructured, names []string) bool {
 	return slices.ContainsFunc(deployments, func(d *unstructured.Unstructured) bool {
 		replicas, set, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")
@@ -88,8 +88,8 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 	})
 }
 
-// Theirs is true for an object that one of Akash's operators makes of a ProviderHost or of a
-// ProviderLeasedIP. What it does not know is not labelled as Akash's (design: 2.7).
+// Theirs reports whether one of Akash's operators creates the object for a ProviderHost or a ProviderLeasedIP. Objects
+// that the operators do not know lack Akash's label (design: 2.7).
 func (o operators) Theirs(object render.Object) bool {
 	makes := o.Hostname
 	switch object.Kind {
@@ -102,14 +102,14 @@ func (o operators) Theirs(object render.Object) bool {
 	return makes && cluster.Rendered(object).GetLabels()[lease.LabelManaged] == "true"
 }
 
-// Moves is true for a route of another lease that the hostname operator removes itself when the
-// ProviderHost changes hands: where it finds it gone already it stops and starts anew.
+// Moves reports whether the hostname operator deletes a route itself when its ProviderHost changes hands: if the route
+// is already gone, the operator crashes and restarts.
 func (o operators) Moves(route Owned) bool {
 	return o.Hostname && (route.Kind == kinds.Ingress || route.Kind == kinds.HTTPRoute) && route.Live.GetLabels()[lease.LabelManaged] == "true"
 }
 
-// TheirRoute is the live object that an operator has made for a rendered one; the hostname operator
-// makes Ingresses or HTTPRoutes, whatever is rendered.
+// TheirRoute returns the live object that an operator has created for a rendered one. The hostname operator creates
+// Ingresses or HTTPRoutes, whichever kind is rendered.
 func (s *Snapshot) TheirRoute(o render.Object) *unstructured.Unstructured {
 	for _, kind := range OperatorKinds(o.Kind) {
 		if live := s.Live[kind.Plural][o.Namespace+"/"+o.Name]; live != nil {
@@ -119,7 +119,7 @@ func (s *Snapshot) TheirRoute(o render.Object) *unstructured.Unstructured {
 	return nil
 }
 
-// OperatorKinds are the kinds of which an operator makes one where a kind is rendered.
+// OperatorKinds returns the kinds of which an operator may create an object for a rendered kind.
 func OperatorKinds(kind kinds.Kind) []kinds.Kind {
 	if kind == kinds.Service {
 		return []kinds.Kind{kinds.Service}
@@ -127,13 +127,13 @@ func OperatorKinds(kind kinds.Kind) []kinds.Kind {
 	return []kinds.Kind{kinds.Ingress, kinds.HTTPRoute}
 }
 
-// Owns is true where a field manager has applied the annotation.
+// Owns reports whether a field manager has applied the annotation.
 func Owns(live *unstructured.Unstructured, manager, annotation string) bool {
 	entry, ok := managed.Applied(live, manager)
 	return ok && entry.Owns("metadata", "annotations", annotation)
 }
 
-// Operated is true for what one of Akash's operators makes a route or a Service of.
+// Operated reports whether a running operator creates objects for this kind.
 func (o operators) Operated(kind kinds.Kind) bool {
 	return o.Hostname && kind == kinds.ProviderHost || o.IP && kind == kinds.ProviderLeasedIP
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// ClaimsNear are the names of the claims that an object may stand for.
+// ClaimsNear returns the names of the claims that an object may serve.
 func (s *Snapshot) ClaimsNear(o Owned) []string {
 	switch {
 	case o.Kind == kinds.ProviderLeasedIP:
@@ -24,12 +24,12 @@ func (s *Snapshot) ClaimsNear(o Owned) []string {
 		if host, _, _ := lease.ParseRouteName(o.Live.GetName()); s.Claims[state.HostName(host)] != nil {
 			return []string{state.HostName(host)}
 		}
-		return s.ByClaim().former[o.Group] // one that is named after a Service goes with the last route
+		return s.ByClaim().former[o.Group] // one named after a Service stays until the last route is deleted
 	}
 	return claimsUnder(o)
 }
 
-// MadeFrom is the kind of which an operator makes objects of another.
+// MadeFrom returns the kind for which an operator creates objects of the given kind.
 func MadeFrom(kind kinds.Kind) kinds.Kind {
 	if kind == kinds.Service {
 		return kinds.ProviderLeasedIP
@@ -37,8 +37,7 @@ func MadeFrom(kind kinds.Kind) kinds.Kind {
 	return kinds.ProviderHost
 }
 
-// ServesPart is true for a route of the path of a host, and for a Service of the port of an endpoint, that
-// a part stands for.
+// ServesPart reports whether a route or a Service serves exactly the part: its host and path, or its endpoint and port.
 func (o Owned) ServesPart(c *state.Claim, p state.Part) bool {
 	if o.Kind == kinds.Service {
 		port := state.ServiceObjectOf(o.Live)
@@ -56,7 +55,7 @@ type Owned struct {
 	Group lease.Group
 }
 
-// RecordOf is the host of a DNS record, and empty for any other object.
+// RecordOf returns the host of a DNS record, or "" for any other object.
 func (o Owned) RecordOf() string {
 	if !slices.Contains(kinds.Records, o.Kind) {
 		return ""
@@ -64,8 +63,7 @@ func (o Owned) RecordOf() string {
 	return view.RecordHost(o.Live)
 }
 
-// claimsUnder are the names of the claims that a route, a Service or a DNS record rests on, each
-// once.
+// claimsUnder returns the names of the claims that a route, a Service or a DNS record depends on, each once.
 func claimsUnder(o Owned) []string {
 	if host := o.RecordOf(); host != "" {
 		return []string{state.HostName(host)}
@@ -74,8 +72,6 @@ func claimsUnder(o Owned) []string {
 	uses := state.HostUses(o.Live)
 	if o.Kind == kinds.Service {
 		uses = state.AddressUses(o.Live)
-	}
-	if o.Kind == kinds.Service {
 		if key := state.ServiceObjectOf(o.Live).SharingKey; key != "" {
 			names = append(names, state.EndpointName(key))
 		}
@@ -92,8 +88,8 @@ func claimsUnder(o Owned) []string {
 	return names
 }
 
-// ManagerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
-// written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
+// ManagerOf returns the field manager for an object of a deployment group. Akash's claim-like objects are written by
+// the claimant, so that a second claimant's write conflicts instead of overwriting.
 func ManagerOf(kind kinds.Kind, group lease.Group) string {
 	if slices.Contains(kinds.ClaimLike, kind) {
 		return group.FieldManager()

@@ -10,20 +10,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Ownership says whose an object is that was read.
+// Ownership returns who owns an object.
 func (s *Snapshot) Ownership(o *unstructured.Unstructured) state.Ownership {
 	return state.OwnershipOf(o, s.Tenants[o.GetNamespace()])
 }
 
-// Stays is true for an object that Akash's provider has written and keeps: this program takes back its
-// fields and does not delete it.
+// Stays reports whether Akash's provider has written an object and keeps it: this program withdraws its fields instead
+// of deleting it.
 func (s *Snapshot) Stays(o Owned) bool {
 	whose := s.Ownership(o.Live)
 	return whose.Shared && !whose.Goes(slices.Contains(kinds.ClaimLike, o.Kind), s.Declared(o.Kind, o.Live, whose.Lease.Group()))
 }
 
-// Declared is true for a route or a Service of which Akash's provider made the ProviderHost or the
-// ProviderLeasedIP, for the same deployment group.
+// Declared reports whether Akash's provider created the ProviderHost or ProviderLeasedIP of a route or Service, for the
+// same deployment group.
 func (s *Snapshot) Declared(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) bool {
 	byAkash := func(kind kinds.Kind, namespace, name string) bool {
 		o := s.Live[kind.Plural][namespace+"/"+name]

@@ -1,10 +1,9 @@
-// Package observed reads what a command decides by: claims, objects, namespaces and Akash's operators as they are at one moment,
+// Package observed reads what a command decides by: claims, objects, namespaces and Akash's operators at one moment,
 // and what they mean for a deployment group. It writes nothing.
 package observed
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -28,97 +28,113 @@ import (
 type Snapshot struct {
 	Claims     map[string]*state.Claim
 	Namespaces map[string]bool
-	// Closing is true where an uninstall is removing the ledger.
+	// Closing is true while an uninstall removes the ledger.
 	Closing bool
-	// Written are the objects that this program wrote, by the deployment group of their labels, in
-	// the order in which they are to go; serving are those of them that serve traffic, by the name
-	// of the claim that they rest on; held are the claims on which a group has written.
+	// Written are the objects that this program wrote, by the deployment group in their labels, in the order in which
+	// to delete them.
 	Written map[lease.Group][]Owned
-	// Theirs are the routes and Services of a group that Akash's operators wrote and this program did not.
-	Theirs  map[lease.Group][]Owned
+	// Theirs are a group's routes and Services that only Akash's operators wrote.
+	Theirs map[lease.Group][]Owned
+	// Serving are the objects in Written that serve traffic, by the name of the claim that they depend on.
 	Serving map[string][]Owned
-	Held    map[lease.Group][]*state.Claim
-	// Shared are the objects of a deployment group on which Akash's provider, or an operator, has written.
+	// Held are the claims on which a group has written.
+	Held map[lease.Group][]*state.Claim
+	// Shared are a group's objects on which Akash's provider or an operator has written.
 	Shared map[lease.Group][]Owned
-	// Records are the DNS records that this program wrote, by their host.
+	// Records are the DNS records that this program wrote, by host.
 	Records map[string][]Owned
-	// Tenants are the leases whose namespaces are known by their labels.
+	// Tenants are the leases in namespace labels, by namespace.
 	Tenants  map[string]lease.ID
 	HostUses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
-	// Ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
+	// Ports are the ProviderLeasedIPs by name: one for each port of an IP endpoint.
 	Ports map[string]state.PortObject
 	Live  map[string]map[string]*unstructured.Unstructured
 	// Lacks are the kinds that the cluster does not serve.
 	Lacks     map[kinds.Kind]bool
 	Addresses *state.Picker
-	// Operators are Akash's that run in the cluster; manifests, by name, what its hostname operator
-	// goes by. They are read where routes are written or removed.
+	// Operators are the Akash operators that run in the cluster, Manifests the objects that the hostname operator
+	// reads, by name. Only ReadWithOperators reads them.
 	Operators operators
 	Manifests map[string]*unstructured.Unstructured
-	// Definitions are those that are kept, by the names of their objects, as far as they were asked for.
+	// Definitions are the stored definitions that were asked for, by object name.
 	Definitions map[string]*kept.Definition
-	// HoldersOnly is true where the definitions were read only of groups that held something.
+	// HoldersOnly is true if only definitions of groups with claims were read.
 	HoldersOnly bool
-	// Runs are the announcements of commands, where those were asked for.
+	// Runs are the announcements of commands, if asked for.
 	Runs    []*state.Announcement
 	Gateway published.Gateway
 	indexed index
 }
 
-// Reading says what a snapshot is taken of.
+// Reading selects what a snapshot contains.
 type Reading struct {
-	// Addresses reads MetalLB's pools too, and all Services.
+	// Addresses also reads MetalLB's pools and all Services.
 	Addresses bool
-	// Further are kinds beside those that every lease may have.
+	// Further are kinds in addition to those that every lease may have.
 	Further []kinds.Kind
-	// ClaimsFirst reads the claims before anything else: what is given up by them has then been looked
-	// at later than they were.
+	// ClaimsFirst reads the claims before the objects. So a claim may be given up if no object of this later reading
+	// depends on it.
 	ClaimsFirst bool
-	// of reads only what belongs to one deployment group by its labels. The namespaces are then those of an
-	// earlier reading (before).
+	// of reads only objects with the labels of one deployment group. The namespaces are then copied from before.
 	of     *lease.Group
 	before *Snapshot
-	// Definitions are the deployment groups whose kept definitions are read too; AllDefinitions reads those of all.
+	// Definitions are the groups whose stored definitions are read; AllDefinitions reads those of all groups.
 	Definitions    []lease.Group
 	AllDefinitions bool
-	// Holders reads the definitions only of groups that hold or note something on a claim: of the others there is
-	// hardly ever one.
+	// Holders reads definitions only of groups that hold or note something on a claim: other groups rarely have one.
 	Holders bool
-	// Runs reads the announcements of commands.
+	// Runs also reads the announcements of commands.
 	Runs bool
 }
 
-// selector selects what belongs to the deployment group.
-func (how Reading) selector() string {
-	if how.of == nil {
+// selector returns the label selector for a kind: of one deployment group, if the reading is of one. Pools belong to no
+// group.
+func (how Reading) selector(kind kinds.Kind) string {
+	switch {
+	case slices.Contains(kinds.Pools, kind):
+		return ""
+	case kind == kinds.Service && !how.Addresses:
+		return lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
+	case how.of == nil:
 		return ""
 	}
 	return labels.Set{
-		lease.LabelOwner: how.of.Owner, lease.LabelDSeq: strconv.FormatUint(how.of.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(how.of.GSeq), 10),
+		lease.LabelOwner: how.of.Owner,
+		lease.LabelDSeq:  strconv.FormatUint(how.of.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(how.of.GSeq), 10),
 	}.String()
 }
 
-// KeptThings reads the definitions that are kept.
-func (how Reading) kept(ctx context.Context, l ledger.Ledger, claims []*state.Claim) (map[string]*kept.Definition, error) {
+// kinds returns the kinds of objects to list.
+func (how Reading) kinds() []kinds.Kind {
+	all := slices.Concat(kinds.OfLease, how.Further)
+	if how.of == nil {
+		all = append(all, kinds.Others...)
+	}
+	if how.Addresses {
+		all = append(all, kinds.Pools...)
+	}
+	return all
+}
+
+// definitions reads the stored definitions.
+func (how Reading) definitions(ctx context.Context, l ledger.Ledger, claims []*state.Claim) (map[string]*kept.Definition, error) {
 	if how.AllDefinitions {
 		return listDefinitions(ctx, l, "", func(string) bool { return true })
 	}
 	groups := how.Definitions
 	if how.Holders {
-		holders := map[lease.Group]bool{}
+		holders := sets.New[lease.Group]()
 		for _, c := range claims {
-			for _, g := range c.Writers() {
-				holders[g] = true
-			}
+			holders.Insert(c.Writers()...)
 		}
-		groups = slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return !holders[g] })
+		groups = slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return !holders.Has(g) })
 	}
 	return readDefinitions(ctx, l, groups)
 }
 
-// claims reads the claims, of one owner where the reading is of one group.
+// claims reads the claims, only of one owner if the reading is of one group.
 func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim, error) {
 	if how.of != nil {
 		return l.ListOwner(ctx, how.of.Owner)
@@ -126,14 +142,10 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 	return l.List(ctx)
 }
 
-// Read takes a snapshot: one LIST of each kind.
+// Read takes a snapshot.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*Snapshot, error) {
-	s := &Snapshot{
-		HoldersOnly: how.Holders,
-		Claims:      map[string]*state.Claim{}, Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{},
-		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{},
-		Shared: map[lease.Group][]Owned{}, Written: map[lease.Group][]Owned{}, Theirs: map[lease.Group][]Owned{}, Serving: map[string][]Owned{}, Records: map[string][]Owned{}, Held: map[lease.Group][]*state.Claim{}, Live: map[string]map[string]*unstructured.Unstructured{}, Lacks: map[kinds.Kind]bool{},
-	}
+	s := NewSnapshot()
+	s.HoldersOnly = how.Holders
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
 	lists := make(map[string][]*unstructured.Unstructured)
@@ -151,7 +163,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 				return err
 			}
 		}
-		s.Definitions, err = how.kept(ctx, l, claims)
+		s.Definitions, err = how.definitions(ctx, l, claims)
 		return err
 	})
 	if how.Runs {
@@ -166,26 +178,12 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 			return err
 		})
 	}
-	all := slices.Concat(kinds.OfLease, how.Further)
-	if how.of == nil {
-		all = append(all, kinds.Others...)
-	}
-	if how.Addresses {
-		all = append(all, kinds.Pools...)
-	}
-	for _, kind := range all {
+	for _, kind := range how.kinds() {
 		group.Go(func() error {
-			opts := metav1.ListOptions{LabelSelector: how.selector()}
-			switch {
-			case slices.Contains(kinds.Pools, kind):
-				opts.LabelSelector = ""
-			case kind == kinds.Service && !how.Addresses:
-				opts.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
-			}
-			list, err := c.Objects(ctx, kind.Resource(), "", opts)
+			list, err := c.Objects(ctx, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
 			mu.Lock()
 			defer mu.Unlock()
-			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
+			if cluster.IsMissingKind(err) && kinds.Optional(kind) {
 				s.Lacks[kind], err = true, nil
 			}
 			lists[kind.Plural] = list
@@ -204,22 +202,41 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 			claim.Meet(announced, c.Now())
 		}
 	}
-	for _, c := range claims {
-		s.Claims[c.Name()] = c
-		for _, g := range c.Writers() {
-			s.Held[g] = append(s.Held[g], c)
-		}
-	}
 	if how.before != nil {
 		s.Namespaces, s.Tenants = how.before.Namespaces, how.before.Tenants
 	}
+	s.addNamespaces(metas, l.Namespace)
+	s.AddClaims(claims)
+	s.Index(claims, lists)
+	return s, nil
+}
+
+// NewSnapshot returns a snapshot of an empty cluster.
+func NewSnapshot() *Snapshot {
+	return &Snapshot{
+		Claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
+		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{},
+		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{},
+		Shared: map[lease.Group][]Owned{}, Written: map[lease.Group][]Owned{}, Theirs: map[lease.Group][]Owned{},
+		Serving: map[string][]Owned{}, Records: map[string][]Owned{},
+		Live: map[string]map[string]*unstructured.Unstructured{}, Lacks: map[kinds.Kind]bool{},
+	}
+}
+
+// AddClaims adds claims, without an index of them.
+func (s *Snapshot) AddClaims(claims []*state.Claim) {
+	for _, c := range claims {
+		s.Claims[c.Name()] = c
+	}
+	s.Held = heldBy(claims)
+}
+
+func (s *Snapshot) addNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace string) {
 	for _, m := range metas {
-		s.Closing = s.Closing || m.Name == l.Namespace && m.Annotations[lease.AnnotationClosing] != ""
+		s.Closing = s.Closing || m.Name == ledgerNamespace && m.Annotations[lease.AnnotationClosing] != ""
 		s.Namespaces[m.Name] = m.DeletionTimestamp == nil
 		if id, ok := lease.IDFromLabels(m.Labels); ok {
 			s.Tenants[m.Name] = id
 		}
 	}
-	s.Index(claims, lists)
-	return s, nil
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Addresses reads who claimed which address and which Services use one: what is needed to
-// propose addresses to leases that have none.
+// Addresses reads who claims and who uses which address, in order to propose free addresses.
 func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
 	var claims []*state.Claim
 	var uses []state.Use
@@ -38,8 +37,8 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 	return state.NewAddresses(claims, uses), nil
 }
 
-// HeldThings are the things that are claimed and the deployment groups that claim them, each once. Of a group they are
-// those that it claims, and who claims them too; the zero group is all.
+// HeldThings returns the claimed things and the deployment groups that claim them, each once. With a group it returns only
+// the things that this group claims, and all groups that claim them; the zero group selects all things.
 func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, of lease.Group) ([]thing.Thing, error) {
 	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
 	var things []thing.Thing
@@ -60,4 +59,22 @@ func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string,
 		}
 	}
 	return things, err
+}
+
+// Manifests yields the Manifest objects of Akash's provider as JSON, sorted by name.
+func Manifests(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
+	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		data, err := o.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if err := yield(o.GetName(), data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -13,20 +13,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// Fits refuses, before anything is claimed, what Akash's operators would choke on or write over.
-// The hostname operator looks a ProviderHost's lease, service and port up in the lease's Manifest, and
-// ignores the lease for good when it has not found them three times (provider: operator/hostname,
-// event-failure-limit). The IP operator makes Services that ask for no address.
+// Fits refuses, before anything is claimed, what Akash's operators would stop at or overwrite. The hostname operator
+// looks a ProviderHost's lease, service and port up in the lease's Manifest, and ignores the lease for good after three
+// failures (provider: operator/hostname, event-failure-limit). The IP operator creates Services that ask for no
+// address.
 func (r *Operated) Fits() error {
-	if err := r.fitsIPOperator(); err != nil || !r.Snapshot.Operators.Hostname {
+	if err := r.checkIPOperator(); err != nil || !r.Snapshot.Operators.Hostname {
 		return err
 	}
 	if r.Options.Config.DNS.Form == config.DNSAnnotations {
-		return r.unfit(r.Def.At, "Akash's hostname operator makes its routes, and knows no annotations for external-dns (dns.form: annotations); dns.form endpoint works beside it")
+		return r.unfit(r.Def.At, "Akash's hostname operator makes its routes, and knows no annotations for external-dns (dns.form: annotations); "+
+			"dns.form endpoint works beside it")
 	}
 	for _, s := range r.Def.Services {
 		for _, e := range s.Expose {
-			if err := r.fitsHostnameOperator(&s, e); err != nil {
+			if err := r.checkHostnameOperator(&s, e); err != nil {
 				return err
 			}
 		}
@@ -38,24 +39,23 @@ func (r *Operated) unfit(at lease.Place, format string, args ...any) error {
 	return &report.OperatorError{Lease: r.Request.Lease, At: at, Why: fmt.Sprintf(format, args...)}
 }
 
-// fitsIPOperator refuses leased ports for which the IP operator would write other Services.
-func (r *Operated) fitsIPOperator() error {
+// checkIPOperator refuses leased ports for which the IP operator would write other Services.
+func (r *Operated) checkIPOperator() error {
 	switch {
 	case !r.Snapshot.Operators.IP || len(r.Request.Endpoints) == 0:
 		return nil
 	case r.Options.Config.IP.Mode != config.ModePool:
 		return r.unfit(r.Request.Endpoints[0].At, "Akash's IP operator lets MetalLB choose the addresses, which goes with ip.mode %q only and not with %q: "+
-			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, r.Options.Config.IP.Mode, config.ModePool, stop(observed.IpOperators))
+			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, r.Options.Config.IP.Mode, config.ModePool, stop(observed.IPOperators))
 	case r.Snapshot.Operators.Off:
 		return r.unfit(r.Request.Endpoints[0].At, "--operators=off, but Akash's IP operator runs, and writes its own Services over those of this program: "+
-			"leave --operators=off out, or stop the operator (%s)", stop(observed.IpOperators))
+			"leave --operators=off out, or stop the operator (%s)", stop(observed.IPOperators))
 	}
 	return nil
 }
 
-// fitsHostnameOperator refuses a root host that the hostname operator would not route, or would route
-// otherwise.
-func (r *Operated) fitsHostnameOperator(s *lease.Service, e lease.Expose) error {
+// checkHostnameOperator refuses a root host that the hostname operator would not route, or would route differently.
+func (r *Operated) checkHostnameOperator(s *lease.Service, e lease.Expose) error {
 	if e.IsIngress() && e.Routing != nil && r.known(e) {
 		return r.unfit(e.At, "Akash's hostname operator makes plain routes of root hosts: "+
 			"it does not know TLS, weights, header rules, sticky sessions, settings and labels")
@@ -80,18 +80,19 @@ func (r *Operated) fitsHostnameOperator(s *lease.Service, e lease.Expose) error 
 	return nil
 }
 
-// stop is the command that stops an operator as Akash's charts name it.
+// stop returns the command that stops an operator.
 func stop(names []string) string {
 	return fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", observed.OperatorsNamespace, names[0])
 }
 
-// known is true for an expose with a host of which Akash's operators know.
+// known reports whether the hostname operator knows a host of the expose.
 func (r *Operated) known(e lease.Expose) bool {
-	return e.RoutePath() == "/" && (r.Options.Config.Ingress.StaticHosts || slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") }))
+	return e.RoutePath() == "/" && (r.Options.Config.Ingress.StaticHosts ||
+		slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") }))
 }
 
-// declaresPort is true where the Manifest has what the hostname operator looks for: the service, with
-// instances, and a global port of that number.
+// declaresPort reports whether the Manifest has what the hostname operator looks for: the service, with instances, and
+// a global port of that number.
 func declaresPort(manifest *unstructured.Unstructured, service string, port uint16) bool {
 	if manifest == nil {
 		return false

@@ -1,5 +1,5 @@
-// Package operators is the work that is left to Akash's operators: what they would choke on is refused, and what they make or
-// remove is waited for.
+// Package operators handles the work that is left to Akash's operators: it refuses what they would stop at, and waits
+// for what they create or delete.
 package operators
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Await waits until what was left to the operators is there, and says what the claims say. That
-// something is there is not enough: an operator that is down leaves the former route.
+// Await waits until the operators have created what was left to them, as the claims say. Existence is not enough: if an
+// operator is down, the former route remains.
 func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if !r.Snapshot.Operators.Theirs(o) || r.agrees(o, r.Snapshot.TheirRoute(o)) && !r.Changed() {
@@ -31,7 +31,7 @@ func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 			return err == nil && r.agrees(o, live), err
 		})
 		if errors.Is(err, report.ErrTimedOut) {
-			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{r.lackingOf(o)}}
+			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waitingFor(o)}}
 		}
 		if err != nil {
 			return err
@@ -43,20 +43,22 @@ func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// lackingOf says for which operator a rendered object waits.
-func (r *Operated) lackingOf(o render.Object) string {
+// waitingFor describes the operator that has to create an object.
+func waitingFor(o render.Object) string {
 	if o.Kind == kinds.Service {
-		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says (see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, observed.OperatorsNamespace)
+		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says "+
+			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, observed.OperatorsNamespace)
 	}
-	lead := ""
+	backend := ""
 	for _, u := range state.HostUses(cluster.Rendered(o)) {
-		lead = fmt.Sprintf(" to %s:%d", u.Service, u.Port)
+		backend = fmt.Sprintf(" to %s:%d", u.Service, u.Port)
 	}
-	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s (see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, lead, o.Namespace, observed.OperatorsNamespace)
+	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s "+
+		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, observed.OperatorsNamespace)
 }
 
-// agrees is true for a live object of an operator that serves what the rendered one would: the same host
-// or port, from the same backend.
+// agrees reports whether an operator's live object serves what the rendered one would: the same host or port, from the
+// same backend.
 func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
@@ -64,7 +66,8 @@ func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool
 	want := cluster.Rendered(o)
 	if o.Kind == kinds.Service {
 		a, b := state.ServiceObjectOf(want), state.ServiceObjectOf(live)
-		return a.Service == b.Service && a.Port == b.Port && a.Protocol == b.Protocol && a.ContainerPort == b.ContainerPort && a.SharingKey == b.SharingKey
+		return a.Service == b.Service && a.Port == b.Port && a.Protocol == b.Protocol &&
+			a.ContainerPort == b.ContainerPort && a.SharingKey == b.SharingKey
 	}
 	wanted := state.HostUses(want)
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
@@ -72,36 +75,38 @@ func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool
 	})
 }
 
-// AwaitUnserved waits until the operators have removed what they had made for the parts of claims that
-// the group gives up; since a transfer that may be the former holder's. As long as it is there it serves, and its
-// claim is kept, whoever deleted what it was made of, and when. What Akash's provider declared itself is its own,
-// and stays.
+// AwaitUnserved waits until the operators have deleted what they had created for parts of claims that the group gives
+// up, or, since a transfer, for the former holder. As long as such an object exists it serves, and its claim is kept.
+// Objects that Akash's provider declared itself stay.
 func (r *Operated) AwaitUnserved(ctx context.Context, s *observed.Snapshot, goes func(*state.Claim, state.Part) bool) error {
 	made := slices.Clone(s.Theirs[r.Group])
 	for _, former := range s.FormersOf(r.Group) {
 		made = append(made, s.Theirs[former]...)
 	}
-	stay, err := r.unremoved(ctx, s, made, goes)
+	stay, err := r.awaitRemoved(ctx, s, made, goes)
 	if err != nil || len(stay) == 0 {
 		return err
 	}
 	waiting := make([]string, 0, len(stay))
 	for _, o := range stay {
-		waiting = append(waiting, r.toRemove(o))
+		waiting = append(waiting, waitingForRemoval(o))
 	}
 	return &report.TimeoutError{After: r.Options.Wait, Waiting: waiting}
 }
 
-// toRemove says what of an operator's is waited for.
-func (r *Operated) toRemove(o observed.Owned) string {
+// waitingForRemoval describes an object that an operator has to delete.
+func waitingForRemoval(o observed.Owned) string {
 	kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()
 	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
-		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", kind, namespace, name, observed.MadeFrom(o.Kind).Kind, namespace, kind, name)
+		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
+		kind, namespace, name, observed.MadeFrom(o.Kind).Kind, namespace, kind, name)
 }
 
-// unremoved waits until the operators have removed those of the objects, all of which they have made, that serve
-// parts of claims of the group, and is what is there still when the time is over.
-func (r *Operated) unremoved(ctx context.Context, s *observed.Snapshot, made []observed.Owned, goes func(*state.Claim, state.Part) bool) (stay []observed.Owned, err error) {
+// awaitRemoved waits until the operators have deleted those of their objects that serve parts of the group's claims. It
+// returns those that remain when the time is over.
+func (r *Operated) awaitRemoved(
+	ctx context.Context, s *observed.Snapshot, made []observed.Owned, goes func(*state.Claim, state.Part) bool,
+) (stay []observed.Owned, err error) {
 	for _, o := range made {
 		if s.Declared(o.Kind, o.Live, o.Group) || !slices.ContainsFunc(s.Held[r.Group], func(c *state.Claim) bool {
 			return slices.ContainsFunc(c.PartsOf(r.Group), func(p state.Part) bool {
@@ -121,13 +126,10 @@ func (r *Operated) unremoved(ctx context.Context, s *observed.Snapshot, made []o
 	return stay, nil
 }
 
-// getTheirs reads what an operator makes for a rendered object, or nil.
+// getTheirs reads what an operator has created for a rendered object, or nil.
 func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range observed.OperatorKinds(kind) {
 		live, err := r.Cluster.Get(ctx, kind, namespace, name)
-		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
-			err = nil
-		}
 		if live != nil || err != nil {
 			return live, err
 		}
@@ -135,7 +137,7 @@ func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, na
 	return nil, nil //nolint:nilnil // nothing is there
 }
 
-// LeaveTheirs tells of the objects that are left to the operators, and returns the others.
+// LeaveTheirs reports the objects that are left to the operators, and returns the others.
 func (r *Operated) LeaveTheirs(objects []render.Object) []render.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
 		if !r.Snapshot.Operators.Theirs(o) {
@@ -150,5 +152,5 @@ func (r *Operated) LeaveTheirs(objects []render.Object) []render.Object {
 	})
 }
 
-// Operated is the part of the work on one lease that Akash's operators do.
+// Operated is the part of the work on a lease that Akash's operators do.
 type Operated struct{ *claims.Claims }

@@ -16,12 +16,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// undoTime bounds how long a run that takes back what it has done may take.
+// undoTime bounds how long undoing may wait for deletions.
 const undoTime = 30 * time.Second
 
-// KeepServed waits until what the run has taken back is gone, where finalizers keep it, and until Akash's operators have
-// removed the routes and Services that they had made of it. A claim of which one is there still is kept: nothing is served without one. It is the
-// lease's then as if it were reserved, without the run's mark. The error says what is kept, and until when.
+// KeepServed waits until finalizers and Akash's operators have let go of the objects that the run has undone. It keeps
+// the claims of those that remain, because nothing may be served without a claim. These claims become reservations of
+// the lease, without the run's mark. The error names what is kept, and until when.
 func (r *Operated) KeepServed(ctx context.Context) error {
 	operated := func(kind kinds.Kind) bool {
 		return slices.Contains(kinds.ClaimLike, kind) && r.Snapshot.Operators.Operated(kind)
@@ -30,7 +30,7 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 		return nil
 	}
 	r.WaitAnew(0)
-	if ctx.Err() == nil { // else it was interrupted, and ends
+	if ctx.Err() == nil { // do not wait after an interrupt
 		r.WaitAnew(min(r.Options.Wait, undoTime))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*undoTime)
@@ -44,13 +44,13 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 		return h != nil && h.Took && p.Run == r.Nonce &&
 			!slices.ContainsFunc(r.Before[c.Name()], func(q state.Part) bool { return q.Key == p.Key && q.Run == "" })
 	}
-	stay, err := r.unremoved(ctx, s, s.Theirs[r.Group], taken)
+	stay, err := r.awaitRemoved(ctx, s, s.Theirs[r.Group], taken)
 	if err != nil {
 		return err
 	}
 	until := map[types.UID]string{}
 	for _, o := range stay {
-		until[o.Live.GetUID()] = "it waits for " + r.toRemove(o)
+		until[o.Live.GetUID()] = "it waits for " + waitingForRemoval(o)
 	}
 	for _, o := range r.Leaving() {
 		err := r.Gone(ctx, o)
@@ -59,7 +59,8 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 		}
 		if err != nil {
 			stay = append(stay, o)
-			until[o.Live.GetUID()] = fmt.Sprintf("it waits for %s %s/%s to be gone (finalizers %v); release then gives it up", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), o.Live.GetFinalizers())
+			until[o.Live.GetUID()] = fmt.Sprintf("it waits for %s %s/%s to be gone (finalizers %v); release then gives it up",
+				o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), o.Live.GetFinalizers())
 		}
 	}
 	var kept []string
@@ -69,14 +70,20 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 				if !taken(c, p) || !o.ServesPart(c, p) && state.HostName(o.RecordOf()) != c.Name() {
 					continue
 				}
-				p.Run, p.Applied = "", false
-				r.Before[c.Name()] = append(slices.DeleteFunc(slices.Clone(r.Before[c.Name()]), func(q state.Part) bool { return q.Key == p.Key }), p)
+				r.keepPart(c.Name(), p)
 				kept = append(kept, fmt.Sprintf("%s %s is kept: %s", c.Kind, c.Thing, until[o.Live.GetUID()]))
 			}
 		}
 	}
 	if len(kept) > 0 {
-		return fmt.Errorf("%s", strings.Join(kept, "; "))
+		return errors.New(strings.Join(kept, "; "))
 	}
 	return nil
+}
+
+// keepPart makes undoing leave a part as a reservation.
+func (r *Operated) keepPart(claim string, p state.Part) {
+	p.Run, p.Applied = "", false
+	others := slices.DeleteFunc(slices.Clone(r.Before[claim]), func(q state.Part) bool { return q.Key == p.Key })
+	r.Before[claim] = append(others, p)
 }

@@ -1,4 +1,4 @@
-// Package pools finds the MetalLB pools that addresses need beside those that there are.
+// Package pools finds the MetalLB pools that addresses need in addition to the existing ones.
 package pools
 
 import (
@@ -18,30 +18,31 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Pools are MetalLB's pools as one run sees them. Leases share them: each is looked at once.
+// Pools are MetalLB's pools during one command. Leases share them; each pool is written once.
 type Pools struct {
 	cfg      *config.ProviderConfig
 	snapshot *observed.Snapshot
-	// live are the pools that were read, used the addresses in use.
+	// live indexes the pools that were read, used lists the addresses in use.
 	live func() *state.PoolIndex
 	used func() []netip.Addr
 	mu   sync.Mutex
 	done map[string]ensured
 }
 
-// ensured is a pool, or its advertisement, that was written for one of the leases.
+// ensured is the result of writing a pool or its advertisement for one of the leases.
 type ensured struct {
 	object render.Object
 	err    error
 }
 
-// Writer writes a pool, or its advertisement, for a lease, and says that the lease needs one that was written for another.
+// Writer writes a pool or its advertisement for a lease, or records that the lease needs one that was written for
+// another.
 type Writer interface {
 	WritePool(ctx context.Context, o render.Object) error
 	NeedPool(o render.Object) error
 }
 
-// New is the view of the pools that were read.
+// New returns the pools that were read.
 func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 	return &Pools{
 		cfg: cfg, snapshot: s, done: map[string]ensured{},
@@ -50,11 +51,10 @@ func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 	}
 }
 
-// Ensure makes the pools that serve the run's addresses. An address stays with the pool of ours that has
-// it, whatever pool the configuration gives it by now, and one that the configuration gives none, because
-// it was excluded since it was leased, with any pool that has it. A pool of somebody else that overlaps is
-// refused before MetalLB sees it: one overlap makes it drop its whole configuration, so that no
-// tenant gets an address.
+// Ensure creates the pools that the run's addresses need. An address stays in the pool of ours that has it, whatever
+// the configuration says now. An address that the configuration excludes by now stays in any pool that has it. Ensure
+// refuses to create a pool that overlaps somebody else's before MetalLB sees it: one overlap makes MetalLB drop its
+// whole configuration, so that no tenant gets an address.
 func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, to Writer) error {
 	objects, err := p.wanted(addresses)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, to Write
 	return nil
 }
 
-// Check says that an address of the run would need a pool that overlaps another.
+// Check returns an error if an address would need a pool that overlaps another one.
 func (p *Pools) Check(addresses render.Addresses) error {
 	objects, err := p.wanted(addresses)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *Pools) Check(addresses render.Addresses) error {
 	return nil
 }
 
-// wanted renders the pools of the run's addresses that none of our other pools has.
+// wanted renders the pools of addresses that need one.
 func (p *Pools) wanted(of render.Addresses) ([]render.Object, error) {
 	var addresses []netip.Addr
 	for _, as := range of {
@@ -95,21 +95,22 @@ func (p *Pools) wanted(of render.Addresses) ([]render.Object, error) {
 	return render.Pools(p.cfg, addresses)
 }
 
-// needsPool is true for an address that no pool has, or that only one of somebody else has where ours is to.
+// needsPool reports whether an address is in no pool, or only in somebody else's although the configuration gives it
+// one.
 func needsPool(cfg *config.ProviderConfig, a netip.Addr, live *state.PoolIndex) bool {
 	name, pooled := cfg.PoolFor(a)
 	return pooled && !state.ServedByOurs(a, name, live) || !pooled && live.Of(a) == nil
 }
 
-// fit is a rendered pool with the addresses that it is to have beside the other pools.
+// fit reduces a rendered pool to the addresses that the other pools leave to it.
 func (p *Pools) fit(o render.Object) render.Object {
 	if o.Kind != kinds.IPAddressPool {
 		return o
 	}
-	ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), p.live(), p.used())
-	return render.Pool(p.cfg, o.Name, ranges)
+	return render.Pool(p.cfg, o.Name, state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), p.live(), p.used()))
 }
 
+// once writes an object for the first lease that needs it, and notes that others need it too.
 func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,14 +132,19 @@ func (p *Pools) overlap(o render.Object) error {
 	if o.Kind != kinds.IPAddressPool {
 		return nil
 	}
-	if pool, theirs, ok := p.live().Overlap(poolRanges(cluster.Rendered(o)), o.Namespace, o.Name); ok {
+	return checkOverlap(p.live(), o, rangesOf(cluster.Rendered(o)))
+}
+
+// checkOverlap returns an error if a pool with these ranges would overlap another pool.
+func checkOverlap(live *state.PoolIndex, o render.Object, ranges []config.Range) error {
+	if pool, theirs, ok := live.Overlap(ranges, o.Namespace, o.Name); ok {
 		return &report.PoolOverlapError{Pool: pool.Name, Wanted: o.Name, Addresses: theirs.Text}
 	}
 	return nil
 }
 
-// poolRanges are the addresses of a pool; what does not parse is MetalLB's business.
-func poolRanges(o *unstructured.Unstructured) []config.Range {
+// rangesOf returns the address ranges of a pool. It ignores those that MetalLB cannot parse either.
+func rangesOf(o *unstructured.Unstructured) []config.Range {
 	texts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "addresses")
 	var out []config.Range
 	for _, text := range texts {
@@ -149,11 +155,10 @@ func poolRanges(o *unstructured.Unstructured) []config.Range {
 	return out
 }
 
-// Remove deletes the pool of one address, in dedicated mode, when nobody holds the address any
-// more.
+// Remove deletes the pool of one address, in dedicated mode, after its last holder is gone.
 func (p *Pools) Remove(ctx context.Context, x *executor.Executor, a netip.Addr, action report.Action) error {
 	name := p.cfg.IP.MetalLBNamespace + "/" + config.AddressPoolName(a)
-	if action == report.Released { // of claims
+	if action == report.Released { // claims are released, objects deleted
 		action = report.Deleted
 	}
 	for _, kind := range []kinds.Kind{kinds.L2Advertisement, kinds.IPAddressPool} {

@@ -2,7 +2,6 @@ package pools
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/netip"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -19,13 +17,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Known is what a ledger, in a cluster or in files, says of addresses.
+// Known is what a ledger, in a cluster or in files, contains about addresses.
 type Known struct {
 	Addresses *state.Addresses
 	Pools     []state.PoolObject
 }
 
-// KnownOf reads claims, the Services that use addresses, and MetalLB's pools where they are asked for.
+// KnownOf reads claims, the Services that use addresses, and, if pools is true, MetalLB's pools.
 func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, pools bool) (*Known, error) {
 	known := &Known{}
 	group, ctx := parallel.WithContext(ctx)
@@ -41,7 +39,7 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 		for _, o := range objects {
 			known.Pools = append(known.Pools, state.PoolObjectOf(o))
 		}
-		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
+		if cluster.IsMissingKind(err) {
 			return nil
 		}
 		return err
@@ -49,18 +47,18 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 	return known, group.Wait()
 }
 
-// RangesBeside are the pools of all of ip.ranges as apply leaves them beside the pools that are known:
-// those of ours which serve configured addresses, or addresses in use, as they are, and others with what no
-// pool of ours has. A pool that overlaps somebody else's is an error.
+// RangesBeside returns the pools of all of ip.ranges as apply would leave them, given the known pools: our pools that
+// serve configured or used addresses, and pools for the addresses that no pool of ours has. It fails if a pool would
+// overlap somebody else's.
 func RangesBeside(cfg *config.ProviderConfig, known *Known) ([]render.Object, error) {
-	x := newBesides(cfg, known)
+	x := newCollector(cfg, known)
 	for _, r := range cfg.IP.Ranges.Include {
 		for _, piece := range cfg.IP.Ranges.Pieces(r) {
-			x.serving(piece)
+			x.addServing(piece)
 		}
 	}
 	for _, a := range x.used {
-		x.serving(config.Range{First: a, Last: a})
+		x.addServing(config.Range{First: a, Last: a})
 	}
 	wanted, err := render.RangePools(cfg)
 	if err != nil {
@@ -69,18 +67,18 @@ func RangesBeside(cfg *config.ProviderConfig, known *Known) ([]render.Object, er
 	return x.objects(wanted)
 }
 
-// Beside are the same for the addresses of leases.
+// Beside returns the pools of the given addresses as apply would leave them.
 func Beside(cfg *config.ProviderConfig, addresses []netip.Addr, known *Known) ([]render.Object, error) {
 	if cfg.IP.Mode == config.ModePool {
 		return nil, nil
 	}
-	x := newBesides(cfg, known)
+	x := newCollector(cfg, known)
 	var needed []netip.Addr
 	for _, a := range addresses {
 		if needsPool(cfg, a, x.live) {
 			needed = append(needed, a)
 		} else {
-			x.serving(config.Range{First: a, Last: a})
+			x.addServing(config.Range{First: a, Last: a})
 		}
 	}
 	wanted, err := render.Pools(cfg, needed)
@@ -90,42 +88,44 @@ func Beside(cfg *config.ProviderConfig, addresses []netip.Addr, known *Known) ([
 	return x.objects(wanted)
 }
 
-// besides collects pools, each with its advertisement, beside those that are known.
-type besides struct {
+// collector collects pools, each with its advertisement, in addition to the known ones.
+type collector struct {
 	cfg  *config.ProviderConfig
 	live *state.PoolIndex
 	used []netip.Addr
-	// ranges are the pools by name.
+	// ranges are the address ranges of the collected pools, by name.
 	ranges map[string][]config.Range
 }
 
-func newBesides(cfg *config.ProviderConfig, known *Known) *besides {
-	return &besides{cfg: cfg, live: state.NewPoolIndex(known.Pools), used: known.Addresses.InUse(), ranges: map[string][]config.Range{}}
+func newCollector(cfg *config.ProviderConfig, known *Known) *collector {
+	return &collector{cfg: cfg, live: state.NewPoolIndex(known.Pools), used: known.Addresses.InUse(), ranges: map[string][]config.Range{}}
 }
 
-// serving adds the pools of ours that share addresses with a range: one that is configured as apply would
-// write it, others as they are.
-func (x *besides) serving(r config.Range) {
+// addServing adds our pools that share addresses with a range: a configured pool as apply would write it, others
+// unchanged.
+func (x *collector) addServing(r config.Range) {
 	for _, o := range x.live.Sharing(r) {
 		if _, known := x.ranges[o.Name]; known || !o.Ours {
 			continue
 		}
 		x.ranges[o.Name] = o.Ranges
-		if i := slices.IndexFunc(x.cfg.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name }); i >= 0 && x.cfg.IP.Mode == config.ModeRange {
-			x.ranges[o.Name] = state.PoolRanges(o.Name, x.cfg.IP.Ranges.Pieces(x.cfg.IP.Ranges.Include[i]), x.live, x.used)
+		include := x.cfg.IP.Ranges.Include
+		i := slices.IndexFunc(include, func(r config.Range) bool { return r.PoolName() == o.Name })
+		if i >= 0 && x.cfg.IP.Mode == config.ModeRange {
+			x.ranges[o.Name] = state.PoolRanges(o.Name, x.cfg.IP.Ranges.Pieces(include[i]), x.live, x.used)
 		}
 	}
 }
 
-// objects are the pools that were added, and rendered ones with the addresses that are left for them.
-func (x *besides) objects(wanted []render.Object) ([]render.Object, error) {
+// objects returns the collected pools and the wanted ones, reduced to the addresses that are left for them.
+func (x *collector) objects(wanted []render.Object) ([]render.Object, error) {
 	for _, o := range wanted {
 		if o.Kind != kinds.IPAddressPool {
 			continue
 		}
-		ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), x.live, x.used)
-		if pool, theirs, overlap := x.live.Overlap(ranges, o.Namespace, o.Name); overlap {
-			return nil, &report.PoolOverlapError{Pool: pool.Name, Wanted: o.Name, Addresses: theirs.Text}
+		ranges := state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), x.live, x.used)
+		if err := checkOverlap(x.live, o, ranges); err != nil {
+			return nil, err
 		}
 		x.ranges[o.Name] = ranges
 	}

@@ -1,5 +1,5 @@
-// Package published reads where hosts are reached, as the cluster publishes it: granted addresses, and what is in the
-// status of Gateways, Ingresses and Routes.
+// Package published reads the addresses and host names at which routers are reached, as the cluster publishes them: the
+// addresses that MetalLB has assigned, and the status of Gateways, Ingresses and Routes.
 package published
 
 import (
@@ -21,26 +21,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Reader finds where the hosts of a lease are reached.
+// Reader finds the targets of a lease's hosts.
 type Reader struct {
 	Cluster *cluster.Cluster
 	Config  *config.ProviderConfig
 	Lease   lease.ID
-	// Live are the objects as they were read, by their kind's plural and their namespace/name. Gateway keeps what
-	// the Gateway says.
+	// Live are the objects as they were read, by their kind's plural and NAMESPACE/NAME. Gateway caches the Gateway's
+	// target.
 	Live    map[string]map[string]*unstructured.Unstructured
 	Gateway *Gateway
-	// Fresh reads what is there now, where else what was read counts.
+	// Fresh reads the objects again instead of using Live.
 	Fresh bool
 }
 
-// Gateway is where the Gateway is reached, once that was read.
+// Gateway caches the target of the Gateway.
 type Gateway struct {
 	mu     sync.Mutex
 	target *dns.Target
 }
 
-// Targets are where unknown hosts are reached, by the names of their records.
+// Targets returns the targets of hosts, by the names of their records.
 func (r *Reader) Targets(ctx context.Context, unknown []render.UnknownHost) (render.Published, error) {
 	targets := render.Published{}
 	for _, h := range unknown {
@@ -52,7 +52,7 @@ func (r *Reader) Targets(ctx context.Context, unknown []render.UnknownHost) (ren
 	return targets, nil
 }
 
-// Target is where a host is reached; it is empty where nobody has published it yet.
+// Target returns the target of a host. It is empty if it is not published yet.
 func (r *Reader) Target(ctx context.Context, h render.UnknownHost) (dns.Target, error) {
 	switch {
 	case h.Source == config.FromAddress:
@@ -65,7 +65,7 @@ func (r *Reader) Target(ctx context.Context, h render.UnknownHost) (dns.Target, 
 	return r.ingressTarget(ctx, h.Name)
 }
 
-// granted are the addresses that MetalLB has granted to the lease's Services of an endpoint.
+// granted returns the addresses that MetalLB has assigned to the lease's Services of an endpoint.
 func (r *Reader) granted(ctx context.Context, endpoint string) (dns.Target, error) {
 	namespace := r.Lease.Namespace()
 	var services []*unstructured.Unstructured
@@ -74,7 +74,8 @@ func (r *Reader) granted(ctx context.Context, endpoint string) (dns.Target, erro
 	}
 	if r.Fresh {
 		var err error
-		if services, err = r.Cluster.Objects(ctx, kinds.Service.Resource(), namespace, metav1.ListOptions{LabelSelector: kinds.LeasedPort}); err != nil {
+		opts := metav1.ListOptions{LabelSelector: kinds.LeasedPort}
+		if services, err = r.Cluster.Objects(ctx, kinds.Service.Resource(), namespace, opts); err != nil {
 			return dns.Target{}, err
 		}
 	}
@@ -89,7 +90,7 @@ func (r *Reader) granted(ctx context.Context, endpoint string) (dns.Target, erro
 	return t, nil
 }
 
-// GatewayTarget is where the configured Gateway is reached.
+// GatewayTarget returns the target of the configured Gateway.
 func (r *Reader) GatewayTarget(ctx context.Context) (dns.Target, error) {
 	cache := r.Gateway
 	cache.mu.Lock()
@@ -110,9 +111,9 @@ func (r *Reader) GatewayTarget(ctx context.Context) (dns.Target, error) {
 	return t, nil
 }
 
-// ingressTarget is what the controller has written into the host's Ingress. It writes the same into
-// all of a class, as a rule, so an Ingress that it has not seen yet will get what the others have, if
-// they agree.
+// ingressTarget returns the target in the status of the host's Ingress. A controller usually writes the same into all
+// Ingresses of a class. So for an Ingress that it has not processed yet, ingressTarget returns the target of the
+// others, if they agree.
 func (r *Reader) ingressTarget(ctx context.Context, host string) (dns.Target, error) {
 	own, err := r.ownRoute(ctx, kinds.Ingress, host)
 	if err != nil {
@@ -139,7 +140,7 @@ func (r *Reader) ingressTarget(ctx context.Context, host string) (dns.Target, er
 	return found, nil
 }
 
-// ownRoute is the lease's route of the host's root, or nil.
+// ownRoute returns the lease's route for the host's root path, or nil.
 func (r *Reader) ownRoute(ctx context.Context, kind kinds.Kind, host string) (*unstructured.Unstructured, error) {
 	name := lease.RouteName(host, "/")
 	if r.Fresh {
@@ -148,7 +149,7 @@ func (r *Reader) ownRoute(ctx context.Context, kind kinds.Kind, host string) (*u
 	return r.Live[kind.Plural][r.Lease.Namespace()+"/"+name], nil
 }
 
-// routeTarget is the name by which OpenShift's router says that it is reached.
+// routeTarget returns the canonical host name of OpenShift's router in the status of the host's Route.
 func (r *Reader) routeTarget(ctx context.Context, host string) (dns.Target, error) {
 	own, err := r.ownRoute(ctx, kinds.Route, host)
 	if own == nil || err != nil {
@@ -157,8 +158,8 @@ func (r *Reader) routeTarget(ctx context.Context, host string) (dns.Target, erro
 	return In(own, "status", "ingress"), nil
 }
 
-// In reads a list of addresses in a status: of a Gateway ({type, value}), or of an Ingress or
-// a Service ({ip} or {hostname}), or of a Route ({routerCanonicalHostname}).
+// In parses a list of addresses in a status: of a Gateway ({type, value}), an Ingress or a Service ({ip} or
+// {hostname}), or a Route ({routerCanonicalHostname}).
 func In(o *unstructured.Unstructured, path ...string) dns.Target {
 	list, _, _ := unstructured.NestedSlice(o.Object, path...)
 	var values []string
@@ -174,7 +175,7 @@ func In(o *unstructured.Unstructured, path ...string) dns.Target {
 	return dns.ParseTarget(values)
 }
 
-// Missing says for what a host's record waits.
+// Missing describes what the record of a host waits for.
 func Missing(cfg *config.ProviderConfig, h render.UnknownHost) string {
 	switch {
 	case h.Source == config.FromAddress:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -17,33 +18,33 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// leave gives up parts of a claim that are as they were read, with what stands for them. A run that
-// only stood still may have ended meanwhile: what it holds is live.
-func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
-	name := m.Leave.Name()
-	known := r.snapshot.Claims[name] // as it was read, or as an earlier mend has left it
-	named := func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) }
-	if !slices.ContainsFunc(known.PartsOf(m.Group), named) {
-		return nil // an earlier mend has given it up
+// giveUpParts gives up parts of a claim that are as they were read, after the objects that serve them. It checks them
+// again: a run that only stood still may have ended, and what it holds is live.
+func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
+	group, name := m.Parts.Group, m.Parts.Claim.Name()
+	known := r.snapshot.Claims[name] // as it was read, or as an earlier repair has left it
+	if !slices.ContainsFunc(known.PartsOf(group), m.Parts.Has) {
+		return nil // an earlier repair has given it up
 	}
 	now, err := observed.ReadClaim(ctx, r.Ledger, name)
-	if err == nil && now == nil { // somebody has given it up
+	if err == nil && now == nil { // somebody else has given it up
 		err = report.ErrChanged
 	}
 	if err != nil {
 		return err
 	}
-	for _, p := range known.PartsOf(m.Group) {
-		if is := now.Part(p.Key); named(p) && (now.UID != known.UID || is == nil || !is.Same(p)) {
+	for _, p := range known.PartsOf(group) {
+		if is := now.Part(p.Key); m.Parts.Has(p) && (now.UID != known.UID || is == nil || !is.Same(p)) {
 			return report.ErrChanged
 		}
 	}
 	if m.Namespace != "" {
-		// A live lease is not told from a dead one by its parts: nothing of the claim may have changed.
-		if err := r.isGone(ctx, m.Namespace); err != nil || now.ResourceVersion != known.ResourceVersion {
+		// The parts do not show whether the lease is live, so nothing of the claim may have changed.
+		if err := r.checkNamespaceGone(ctx, m.Namespace); err != nil || now.ResourceVersion != known.ResourceVersion {
 			return cmp.Or(err, report.ErrChanged)
 		}
 	}
+	work := r.workFor(group)
 	for _, ref := range m.Delete {
 		if err := r.removeUnserved(ctx, work, m, ref); err != nil {
 			return err
@@ -52,18 +53,15 @@ func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
 	if err := work.AwaitGone(ctx); err != nil {
 		return err
 	}
-	left, _, err := r.Ledger.Leave(ctx, now, m.Group, named)
-	if errors.Is(err, ledger.ErrAgain) {
-		return report.ErrChanged
-	}
+	left, _, err := r.Ledger.Leave(ctx, now, group, m.Parts.Has)
 	if err == nil {
-		r.knows(name, left)
+		r.snapshot.Knows(name, left)
 	}
-	return err
+	return asChanged(err)
 }
 
-// isGone says that a namespace has come back.
-func (r *repair) isGone(ctx context.Context, namespace string) error {
+// checkNamespaceGone returns ErrChanged if a namespace exists again.
+func (r *repair) checkNamespaceGone(ctx context.Context, namespace string) error {
 	now, err := r.Cluster.Get(ctx, kinds.Namespace, "", namespace)
 	if err == nil && now != nil {
 		err = report.ErrChanged
@@ -71,31 +69,21 @@ func (r *repair) isGone(ctx context.Context, namespace string) error {
 	return err
 }
 
-// knows notes what a mend has made of a claim; nil is for one that is gone.
-func (r *repair) knows(name string, now *state.Claim) {
-	r.snapshot.Knows(name, now)
-}
-
-// unmark ends the run of a group on a claim that stands as it was read.
-func (r *repair) unmark(ctx context.Context, m state.Mend) error {
-	return r.change(ctx, m.Unmark, m, func(p *state.Part) { p.Run = "" })
-}
-
-// reserved makes parts a reservation of which this call has deleted all that stood for them: that nothing is
-// left is no news then.
-func (r *repair) reserved(ctx context.Context, m state.Mend) error {
-	if m.Reserve == nil {
+// keepReserved turns parts into a reservation before the repair deletes the objects that serve them. Otherwise the
+// missing objects would show as a problem.
+func (r *repair) keepReserved(ctx context.Context, parts state.ClaimParts) error {
+	if parts.Claim == nil {
 		return nil
 	}
-	return r.change(ctx, m.Reserve, m, func(p *state.Part) { p.Applied = false })
+	return r.change(ctx, parts, func(p *state.Part) { p.Applied = false })
 }
 
-// change changes parts of a claim that stands as it was read.
-func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, set func(*state.Part)) error {
-	claim = r.snapshot.Claims[claim.Name()] // as it was read, or as an earlier mend has left it
-	entries, changed := claim.Entries(m.Group), false
+// change changes parts of a claim that is as it was read.
+func (r *repair) change(ctx context.Context, parts state.ClaimParts, set func(*state.Part)) error {
+	claim := r.snapshot.Claims[parts.Claim.Name()] // as it was read, or as an earlier repair has left it
+	entries, changed := claim.Entries(parts.Group), false
 	for i := range entries {
-		if was := entries[i]; slices.Contains(m.Keys, was.Key) {
+		if was := entries[i]; parts.Has(was) {
 			set(&entries[i])
 			changed = changed || !was.Same(entries[i])
 		}
@@ -103,19 +91,23 @@ func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, s
 	if !changed {
 		return nil
 	}
-	now, err := r.Ledger.Put(ctx, claim, m.Group, entries)
-	if errors.Is(err, ledger.ErrAgain) {
-		return report.ErrChanged
-	}
+	now, err := r.Ledger.Put(ctx, claim, parts.Group, entries)
 	if err == nil {
-		r.knows(now.Name(), now)
+		r.snapshot.Knows(now.Name(), now)
+	}
+	return asChanged(err)
+}
+
+// asChanged returns ErrChanged for an error which says that a claim or an object is not as it was read.
+func asChanged(err error) error {
+	if errors.Is(err, ledger.ErrAgain) || cluster.IsOvertaken(err) {
+		return report.ErrChanged
 	}
 	return err
 }
 
-// unmoved says that a claim by which a problem was found says something else by now. What is to be
-// written was read before.
-func (r *repair) unmoved(ctx context.Context, thing string) error {
+// checkClaims returns ErrChanged if the claims by which a problem was found have changed.
+func (r *repair) checkClaims(ctx context.Context, thing string) error {
 	if strings.Contains(thing, "/") { // an object, or a lease
 		return nil
 	}
@@ -140,7 +132,7 @@ func (r *repair) unmoved(ctx context.Context, thing string) error {
 	return nil
 }
 
-// release gives up a claim for all that hold a part of it, as release does.
+// release gives up a claim for all its holders, like the release command.
 func (r *repair) release(ctx context.Context, c *state.Claim) error {
 	opts := r.Options
 	opts.Report, opts.Progress = nil, nil
@@ -163,10 +155,10 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 	return nil
 }
 
-// takeServed claims what the lease serves already. Whether it does is looked at once more when it is
-// claimed: what a release has removed meanwhile is not to be held.
-func (r *mending) takeServed(ctx context.Context, m state.Mend) error {
-	want := *m.Take
+// takeServed claims what the lease already serves. Once it has the claim it checks again that the objects exist,
+// because a release may have deleted them meanwhile.
+func (r *leaseRepair) takeServed(ctx context.Context, m state.TakeServed) error {
+	want := m.Hold
 	r.Request.Lease = want.Parts[0].Lease
 	r.Group = r.Request.Lease.Group()
 	err := r.Take(ctx, want)
@@ -177,7 +169,7 @@ func (r *mending) takeServed(ctx context.Context, m state.Mend) error {
 		err = r.CheckOpen()
 	}
 	if h := r.Holds[want.Name()]; err == nil && (h == nil || !h.Took) {
-		return report.ErrChanged // somebody of the same owner was first
+		return report.ErrChanged // another deployment of the owner was first
 	}
 	if err == nil {
 		err = r.stillServed(ctx, m.Serving)
@@ -185,7 +177,7 @@ func (r *mending) takeServed(ctx context.Context, m state.Mend) error {
 	if err != nil {
 		return r.GiveUp(ctx, err)
 	}
-	// What a pipeline has delivered may stand for it before the lease's namespace is there: it is not applied.
+	// A pipeline may deliver the objects before the lease's namespace exists; the parts do not count as applied then.
 	if r.Snapshot.Namespaces[r.Request.Lease.Namespace()] {
 		for _, p := range want.Parts {
 			r.StandsFor(want.Name(), p.Key)
@@ -194,8 +186,8 @@ func (r *mending) takeServed(ctx context.Context, m state.Mend) error {
 	return r.Settle(ctx)
 }
 
-// stillServed says that none of the objects for which something is claimed is there as it was.
-func (r *mending) stillServed(ctx context.Context, refs []state.ObjectRef) error {
+// stillServed returns ErrChanged if none of the objects that serve the claim exists unchanged.
+func (r *leaseRepair) stillServed(ctx context.Context, refs []state.ObjectRef) error {
 	for _, ref := range refs {
 		now, err := r.Cluster.Get(ctx, kinds.Of(ref.Kind), ref.Namespace, ref.Name)
 		if err != nil {

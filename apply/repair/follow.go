@@ -14,18 +14,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// followDeclared hands parts of a claim to the lease to which Akash's provider has moved them. What Akash declares is
-// read after the claim, and the write is pinned to the claim as it was read.
-func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
-	claim := r.snapshot.Claims[m.Follow.Name()] // as it was read, or as an earlier mend has left it
+// followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's
+// objects after the claim; the write is pinned to the claim as it was read.
+func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
+	claim := r.snapshot.Claims[m.Parts.Claim.Name()] // as it was read, or as an earlier repair has left it
 	if claim == nil {
 		return report.ErrChanged
 	}
 	var parts []apply.Handover
-	for i, key := range m.Keys {
+	for i, key := range m.Parts.Keys {
 		p := claim.Part(key)
-		if p == nil || p.Lease.Group() != m.Group {
-			continue // an earlier mend has handed it on
+		if p == nil || p.Lease.Group() != m.Parts.Group {
+			continue // an earlier repair has transferred it
 		}
 		declared, err := r.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
 		if err != nil {
@@ -35,7 +35,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 			return report.ErrChanged
 		}
 		whose := r.snapshot.Ownership(declared)
-		if !movedFrom(whose, m.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
+		if !movedFrom(whose, m.Parts.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
 			return report.ErrChanged
 		}
 		service, port := declaredBackend(declared)
@@ -44,23 +44,23 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	written, err := apply.Follow(ctx, r.Command, r.snapshot, claim, m.Group, parts)
+	written, err := apply.Follow(ctx, r.Command, r.snapshot, claim, m.Parts.Group, parts)
 	if !written {
 		return err
 	}
 	if now, unread := observed.ReadClaim(ctx, r.Ledger, claim.Name()); unread == nil {
-		r.knows(claim.Name(), now)
+		r.snapshot.Knows(claim.Name(), now)
 	}
 	return err
 }
 
-// movedFrom is true for an object of Akash's that this program wrote for a deployment group, and that Akash's
-// provider has moved to another of the same owner.
+// movedFrom reports whether Akash's provider has moved an object, which this program wrote for a deployment group, to
+// another group of the same owner.
 func movedFrom(whose state.Ownership, g lease.Group) bool {
 	return whose.HasLease && whose.Lease.Owner == g.Owner && slices.Contains(whose.MovedFrom, g)
 }
 
-// declaredBackend is where a ProviderHost or a ProviderLeasedIP leads.
+// declaredBackend returns the backend of a ProviderHost or a ProviderLeasedIP.
 func declaredBackend(o *unstructured.Unstructured) (service string, port uint16) {
 	field := "external_port"
 	if o.GetKind() == kinds.ProviderLeasedIP.Kind {

@@ -2,31 +2,26 @@ package repair
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
-// them it gets its marks again.
-func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
-	kind, live := kinds.Of(m.DropManagedFields.Kind), r.live(m.DropManagedFields)
+// dropOld removes managed fields of API versions that no longer exist from an object, and restores this program's marks
+// if it had any.
+func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
+	kind, live := kinds.Of(m.Object.Kind), r.live(m.Object)
 	if err := dropOldManagers(ctx, r.Cluster, kind, live); err != nil {
 		return err
 	}
@@ -37,13 +32,10 @@ func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
 	return r.mark(ctx, kind, now, m.Hash)
 }
 
-// mark applies an object again as it is, with the marks that it has lost, pinned to what was read.
+// mark applies an object as it is, with the marks that it has lost, pinned to what was read.
 func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
 	id := r.snapshot.Ownership(live).Lease
-	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager
-	if claimLike {
-		manager = id.Group().FieldManager()
-	}
+	manager := observed.ManagerOf(kind, id.Group())
 	o := executor.AppliedBy(live, manager)
 	if kind == kinds.Service {
 		if err := executor.LeaveGiven(o, live); err != nil {
@@ -65,21 +57,17 @@ func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.U
 	if annotations[lease.AnnotationDefinition] == "" {
 		annotations[lease.AnnotationDefinition] = hash
 	}
-	maps.Copy(labels, markLabels(id, live.GetLabels(), claimLike))
+	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
 	o.SetAnnotations(annotations)
 	o.SetLabels(labels)
-	err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, manager, live)
-	if cluster.IsOvertaken(err) {
-		return report.ErrChanged
+	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
+		return asChanged(err)
 	}
-	if err != nil {
-		return err
-	}
-	return r.runFor(id.Group()).sees(ctx, kind, live)
+	return r.workFor(id.Group()).refresh(ctx, kind, live)
 }
 
-// markLabels are the labels that name the lease. Akash's own goes with them only where the object has it,
-// or where Akash's operators read all objects of the kind: they stop at others.
+// markLabels returns the labels that name the lease. It includes Akash's label only if the object has it or Akash's
+// operators read all objects of the kind: they stop at others.
 func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
 	labels := id.Labels()
 	if has[lease.LabelManaged] == "" && !claimLike {
@@ -89,23 +77,20 @@ func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]s
 	return labels
 }
 
-// own makes the managers of the leases own their parts of a claim again.
-func (r *repair) own(ctx context.Context, c *state.Claim) error {
+// takeFields makes the managers of the leases own their parts of a claim again.
+func (r *repair) takeFields(ctx context.Context, c *state.Claim) error {
 	for _, g := range c.Unmanaged {
 		now, err := r.Ledger.Seize(ctx, c, g, c.Entries(g))
-		if errors.Is(err, ledger.ErrAgain) {
-			return report.ErrChanged
-		}
 		if err != nil {
-			return err
+			return asChanged(err)
 		}
 		c = now
 	}
 	return nil
 }
 
-// dropOldManagers takes managed fields of another API version out of an object: the API server
-// fails every apply over them (kubernetes/kubernetes#111937).
+// dropOldManagers removes managed fields of other API versions from an object: the API server fails every apply because
+// of them (kubernetes/kubernetes#111937).
 func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
 	return c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
 		kept, dropped := managed.OfVersion(now, kind.GroupVersion())
@@ -113,16 +98,10 @@ func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, l
 			return nil, nil
 		}
 		if len(kept) == 0 {
-			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
+			kept = []metav1.ManagedFieldsEntry{{}} // the API server ignores an empty list
 		}
-		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": now.GetUID(), "resourceVersion": now.GetResourceVersion(), "managedFields": kept,
-		}})
 		return func(ctx context.Context) error {
-			return c.Write(ctx, func(write context.Context) error {
-				_, err := c.Metadata.Resource(kind.Resource()).Namespace(now.GetNamespace()).Patch(write, now.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
-				return err
-			})
-		}, err
+			return c.MergePinned(ctx, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}}, lease.FieldManager)
+		}, nil
 	})
 }

@@ -2,16 +2,14 @@ package repair
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -19,85 +17,81 @@ import (
 )
 
 // unreserve deletes the reservation of an order that is as it was read.
-func (r *repair) unreserve(ctx context.Context, ref *state.ObjectRef) error {
-	err := r.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion})
-	if errors.Is(err, ledger.ErrAgain) {
-		return report.ErrChanged
-	}
-	return err
+func (r *repair) unreserve(ctx context.Context, ref state.ObjectRef) error {
+	claim := &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion}
+	return asChanged(r.Ledger.DropReservation(ctx, claim))
 }
 
-// runFor is a run that tells nothing of its own.
-func (r *repair) runFor(g lease.Group) *mending {
-	work := &mending{records.New(r.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
+// workFor returns the work on a lease's claims and objects. It reports no events.
+func (r *repair) workFor(g lease.Group) *leaseRepair {
+	work := &leaseRepair{records.New(r.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
 	work.Snapshot, work.Pools, work.Quiet = r.snapshot, pools.New(r.Options.Config, r.snapshot), true
 	return work
 }
 
-// live is an object as it was read, or nil.
-func (r *repair) live(ref *state.ObjectRef) *unstructured.Unstructured {
+// live returns an object as it was read, or nil.
+func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 	return r.snapshot.Live[kinds.Of(ref.Kind).Plural][ref.Namespace+"/"+ref.Name]
 }
 
-// do does the work of a mend. The note is what people have to do beside it.
-func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) {
-	work := r.runFor(m.Group)
-	switch {
-	case m.Leave != nil:
-		return "", r.leave(ctx, work, m)
-	case m.Follow != nil:
+// execute carries out a repair. The note says what else people have to do.
+func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err error) {
+	switch m := mend.(type) {
+	case state.LeaveParts:
+		return "", r.giveUpParts(ctx, m)
+	case state.FreeAddresses:
+		for _, leave := range m.Leave {
+			if err := r.giveUpParts(ctx, leave); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	case state.FollowMove:
 		return "", r.followDeclared(ctx, m)
-	case m.Unmark != nil:
-		return "", r.unmark(ctx, m)
-	case m.Release != nil:
-		return "", r.release(ctx, m.Release)
-	case m.Discard != nil:
-		return "", r.discard(ctx, m.Discard)
-	case m.Unreserve != nil:
-		return "", r.unreserve(ctx, m.Unreserve)
-	case m.Forget != nil:
+	case state.EndRun:
+		return "", r.change(ctx, m.Parts, func(p *state.Part) { p.Run = "" })
+	case state.ReleaseClaim:
+		return "", r.release(ctx, m.Claim)
+	case state.DiscardClaim:
+		return "", r.discard(ctx, m.Claim)
+	case state.DropReservation:
+		return "", r.unreserve(ctx, m.Reservation)
+	case state.ForgetDefinition:
 		return "", r.forgetStray(ctx, m)
-	case m.Take != nil:
-		err := work.takeServed(ctx, m)
-		if now, unread := observed.ReadClaim(ctx, r.Ledger, m.Take.Name()); unread == nil {
-			r.knows(m.Take.Name(), now)
+	case state.TakeServed:
+		err := r.workFor(lease.Group{}).takeServed(ctx, m)
+		if now, unread := observed.ReadClaim(ctx, r.Ledger, m.Hold.Name()); unread == nil {
+			r.snapshot.Knows(m.Hold.Name(), now)
 		}
 		return "", err
-	case m.Narrow != nil:
-		return r.narrow(ctx, work, m)
-	case m.Pool:
+	case state.NarrowPool:
+		return r.narrow(ctx, m)
+	case state.MakePool:
 		return "", r.makePool(ctx, m)
-	case m.Record != "":
-		return "", work.Rerecord(ctx, m.Record, m.Part)
-	case m.Rewrite != nil:
-		return "", work.rewrite(ctx, *m.Rewrite, m.Part)
-	case m.Reshare != nil:
-		return "", work.ask(ctx, *m.Reshare, "allow-shared-ip", m.SharingKey)
-	case m.Reask != nil:
-		return "", r.reask(ctx, work, m)
-	case m.Regrant != nil:
-		return "", dropGrant(ctx, r.Cluster, r.live(m.Regrant))
-	case m.Clear != nil:
-		return "", observed.ClearReports(ctx, r.Cluster, kinds.Of(m.Clear.Kind), r.live(m.Clear), r.there)
-	case m.Mark != nil:
-		return "", r.mark(ctx, kinds.Of(m.Mark.Kind), r.live(m.Mark), m.Hash)
-	case m.Own != nil:
-		return "", r.own(ctx, m.Own)
-	case m.DropManagedFields != nil:
+	case state.WriteRecords:
+		return "", r.workFor(lease.Group{}).Rerecord(ctx, m.Host, m.Part)
+	case state.RewriteRoute:
+		return "", r.workFor(lease.Group{}).rewrite(ctx, m.Route, m.Part)
+	case state.SetSharingKey:
+		return "", r.workFor(lease.Group{}).ask(ctx, m.Service, "allow-shared-ip", m.SharingKey)
+	case state.AskAddress:
+		return "", r.askAddress(ctx, m)
+	case state.DropGrant:
+		return "", dropGrant(ctx, r.Cluster, r.live(m.Service))
+	case state.ClearReports:
+		return "", r.clearReports(ctx, m.Route)
+	case state.RestoreMarks:
+		return "", r.mark(ctx, kinds.Of(m.Object.Kind), r.live(m.Object), m.Hash)
+	case state.OwnParts:
+		return "", r.takeFields(ctx, m.Claim)
+	case state.DropManagedFields:
 		return "", r.dropOld(ctx, m)
-	case len(m.Reject) > 0:
-		if err := r.reserved(ctx, m); err != nil {
-			return "", err
-		}
-		return "", r.reject(ctx, work, m)
+	case state.RejectObjects:
+		return "", r.reject(ctx, m)
+	case state.DeleteObjects:
+		return "", r.remove(ctx, m)
 	}
-	for _, also := range m.Also {
-		if _, err := r.do(ctx, also); err != nil {
-			return "", err
-		}
-	}
-	if err := r.reserved(ctx, m); err != nil {
-		return "", err
-	}
-	return "", r.remove(ctx, work, m)
+	// Definitions are applied and routes moved once for all problems of a lease, by fix. The end of a turn deletes the
+	// announcements of crashed commands.
+	return "", fmt.Errorf("%T cannot be carried out by itself", mend)
 }

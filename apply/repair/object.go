@@ -2,14 +2,11 @@ package repair
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -17,23 +14,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// rewrite makes a route lead where the claim says; all else that it says stays.
-func (r *mending) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
+// rewrite sets the backend of a route to that of the claim, and leaves everything else.
+func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
 	kind := kinds.Of(ref.Kind)
 	live := r.Snapshot.Live[kind.Plural][ref.Namespace+"/"+ref.Name]
 	o := executor.Applied(live)
-	if err := lead(o, part.Service, part.Port); err != nil {
+	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
-	return r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	return asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live))
 }
 
-// ask makes a Service ask MetalLB for something else; all else that it says stays.
-func (r *mending) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
+// ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
+func (r *leaseRepair) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
 	kind := kinds.Of(ref.Kind)
 	live := r.Snapshot.Live[kind.Plural][ref.Namespace+"/"+ref.Name]
 	o := executor.AppliedOnly(live)
@@ -43,14 +39,14 @@ func (r *mending) ask(ctx context.Context, ref state.ObjectRef, annotation, valu
 	if err := executor.LeaveGiven(o, live); err != nil {
 		return err
 	}
-	if err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live); err != nil {
-		return err
+	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live); err != nil {
+		return asChanged(err)
 	}
-	return r.sees(ctx, kind, live)
+	return r.refresh(ctx, kind, live)
 }
 
-// sees reads an object again that this call has changed: another mend of it rests on what it says now.
-func (r *mending) sees(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
+// refresh reads an object again after this command has changed it: other repairs of the object use the new state.
+func (r *leaseRepair) refresh(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
 	now, err := r.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
 	if err != nil || now == nil || now.GetUID() != live.GetUID() {
 		return err
@@ -59,29 +55,28 @@ func (r *mending) sees(ctx context.Context, kind kinds.Kind, live *unstructured.
 	return nil
 }
 
-// dropGrant takes the addresses that were granted out of a Service's status, as it was read: whoever
-// grants looks at it then, and grants what it asks for.
+// dropGrant removes the granted addresses from a Service's status, pinned to what was read. The load balancer then
+// grants what the Service asks for.
 func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured) error {
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
-		"status":   map[string]any{"loadBalancer": nil},
-	})
-	if err != nil {
-		return err
-	}
-	err = c.Write(ctx, func(write context.Context) error {
-		_, err := c.Metadata.Resource(kinds.Service.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
-		return err
-	})
+	status := map[string]any{"status": map[string]any{"loadBalancer": nil}}
+	err := c.MergePinned(ctx, kinds.Service, live, status, lease.FieldManager, "status")
 	if cluster.IsOvertaken(err) {
 		return report.ErrChanged
 	}
 	return c.Explain(err, "patch", kinds.Service.GroupVersion().WithResource("services/status"))
 }
 
-// lead sets the backend of a route with one rule.
-func lead(o *unstructured.Unstructured, service string, port uint16) error {
-	set := func(at any, path ...any) error { // a number stands for a list of one
+// clearReports removes stale reports from a route's status, pinned to the route as it was read.
+func (r *repair) clearReports(ctx context.Context, ref state.ObjectRef) error {
+	live := r.live(ref)
+	field, kept := state.WithoutStale(live, r.routers)
+	status := map[string]any{"status": map[string]any{field: kept}}
+	return asChanged(r.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status"))
+}
+
+// setBackend sets the backend of a route with one rule.
+func setBackend(o *unstructured.Unstructured, service string, port uint16) error {
+	set := func(at any, path ...any) error { // a number in the path is a list of one item
 		for i, step := range path {
 			switch v := at.(type) {
 			case map[string]any:
@@ -116,17 +111,17 @@ func lead(o *unstructured.Unstructured, service string, port uint16) error {
 	case "HTTPRoute", "TLSRoute":
 		return set(spec, "rules", 0, "backendRefs", 0)
 	}
-	// A Route names the port of the containers, which the claim does not know.
+	// A Route names the container port, which the claim does not have.
 	return unstructured.SetNestedField(o.Object, service, "spec", "to", "name")
 }
 
-// reask lets a Service ask for an address, and takes the grant of another out of its status.
-func (r *repair) reask(ctx context.Context, work *mending, m state.Mend) error {
-	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
+// askAddress makes a Service ask for an address, and removes the grant of another one from its status.
+func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
+	if err := r.workFor(lease.Group{}).ask(ctx, m.Service, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
 	err := r.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
-		now, err := r.Cluster.Get(ctx, kinds.Service, m.Reask.Namespace, m.Reask.Name)
+		now, err := r.Cluster.Get(ctx, kinds.Service, m.Service.Namespace, m.Service.Name)
 		if now == nil || err != nil {
 			return err == nil, err
 		}

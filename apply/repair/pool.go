@@ -26,24 +26,24 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// narrow takes addresses out of a pool of ours; one of which nothing is left goes. The configuration
-// is to exclude them first, so that the next apply does not ask for them again. The note says what
-// people have to write where this program cannot.
-func (r *repair) narrow(ctx context.Context, work *mending, m state.Mend) (note string, err error) {
+// narrow removes addresses from one of this program's pools, and deletes a pool without addresses. If asked, it first
+// excludes the addresses in the configuration, so that the next apply does not ask for them again. The note says what
+// people have to write if this program cannot.
+func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, err error) {
 	if m.Exclude {
 		if note, err = r.exclude(ctx, m.Ranges); err != nil {
 			return "", err
 		}
 	}
-	// It is read again: another mend may have taken something out of it.
-	live, err := r.Cluster.Get(ctx, kinds.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
-	if err != nil || live == nil || string(live.GetUID()) != m.Narrow.UID {
+	// Read the pool again: another repair may have removed something from it.
+	live, err := r.Cluster.Get(ctx, kinds.IPAddressPool, m.Pool.Namespace, m.Pool.Name)
+	if err != nil || live == nil || string(live.GetUID()) != m.Pool.UID {
 		return note, err
 	}
 	texts, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "addresses")
 	var rest []any
 	if m.Unused {
-		if err := r.unused(ctx, m.Ranges); err != nil {
+		if err := r.checkUnused(ctx, m.Ranges); err != nil {
 			return "", err
 		}
 	}
@@ -67,13 +67,9 @@ func (r *repair) narrow(ctx context.Context, work *mending, m state.Mend) (note 
 		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
 			return "", err
 		}
-		err := r.Cluster.Seize(ctx, render.Object{Kind: kinds.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}, lease.FieldManager, live)
-		if cluster.IsOvertaken(err) {
-			err = report.ErrChanged
-		}
-		return note, err
+		return note, asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
-	advertisement := r.snapshot.Live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
+	work, advertisement := r.workFor(lease.Group{}), r.snapshot.Live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
 		if err := work.Remove(ctx, observed.Owned{Kind: kinds.L2Advertisement, Live: advertisement}, report.Deleted); err != nil {
 			return "", err
@@ -82,8 +78,8 @@ func (r *repair) narrow(ctx context.Context, work *mending, m state.Mend) (note 
 	return note, work.Remove(ctx, observed.Owned{Kind: kinds.IPAddressPool, Live: live}, report.Deleted)
 }
 
-// unused says that one of the addresses is in use by now.
-func (r *repair) unused(ctx context.Context, ranges []config.Range) error {
+// checkUnused returns ErrChanged if one of the addresses is in use.
+func (r *repair) checkUnused(ctx context.Context, ranges []config.Range) error {
 	now, err := observed.Addresses(ctx, r.Cluster, r.Options.Config.LedgerNamespace)
 	if err != nil {
 		return err
@@ -96,8 +92,8 @@ func (r *repair) unused(ctx context.Context, ranges []config.Range) error {
 	return nil
 }
 
-// exclude makes the cluster's configuration exclude addresses. Where the configuration is a file, or
-// not this user's to write, the note says what it needs.
+// exclude adds addresses to the exclusions of the cluster's configuration. If the configuration is a file, or the user
+// may not write it, the note says what to add.
 func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note string, err error) {
 	var lines []string
 	for _, x := range ranges {
@@ -117,14 +113,14 @@ func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note strin
 	}
 	switch {
 	case unread != nil:
-		return add + place + ", by hand: " + unread.Error(), nil //nolint:nilerr // the note tells of it
+		return add + place + ", by hand: " + unread.Error(), nil //nolint:nilerr // the note contains it
 	case apierrors.IsForbidden(err):
 		return add + place + ", which is not yours to write", nil
 	}
 	return "", err
 }
 
-// writeConfig replaces the configuration in the ConfigMap, as it was read.
+// writeConfig replaces the configuration in the ConfigMap, pinned to what was read.
 func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 	client := r.Cluster.Dynamic.Resource(cluster.ConfigMaps).Namespace(config.Default().LedgerNamespace)
 	live, err := client.Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
@@ -147,8 +143,8 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 	})
 }
 
-// makePool makes the pool of an address: the configured one, or one of it alone.
-func (r *repair) makePool(ctx context.Context, m state.Mend) error {
+// makePool creates the pool of an address: the configured one, or one for this address alone.
+func (r *repair) makePool(ctx context.Context, m state.MakePool) error {
 	opts := r.Options
 	if m.Alone {
 		cfg := *opts.Config

@@ -14,29 +14,33 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// remove deletes objects that this program wrote, while the claims say of them what they did.
-func (r *repair) remove(ctx context.Context, work *mending, m state.Mend) error {
+// remove deletes objects that this program wrote, if the claims still justify that.
+func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
+	if err := r.keepReserved(ctx, m.Reserve); err != nil {
+		return err
+	}
+	work := r.workFor(m.Reserve.Group)
 	for _, ref := range m.Delete {
 		var err error
-		switch live := r.live(&ref); {
+		switch live := r.live(ref); {
 		case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
 		case m.Unserved:
-			err = r.isAlone(ctx, live)
+			err = r.checkNothingServed(ctx, live)
 		default:
-			err = r.isIdle(ctx, live)
+			err = r.checkNotEntitled(ctx, live)
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.removeRead(ctx, work, ref); err != nil {
+		if err := r.removeAsRead(ctx, work, ref); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isIdle says that the lease of an object holds what the object serves.
-func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) error {
+// checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
+func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstructured) error {
 	id, _ := lease.IDFromLabels(live.GetLabels())
 	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }) {
@@ -45,33 +49,33 @@ func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) er
 	return err
 }
 
-// removeUnserved deletes what stands for a claim that is given up because nothing serves it. An operator of
-// Akash's may route it meanwhile: until nothing is seen to serve it after the delete either, the claim stays.
-func (r *repair) removeUnserved(ctx context.Context, work *mending, m state.Mend, ref state.ObjectRef) error {
-	live := r.live(&ref)
+// removeUnserved deletes an object of a claim that is given up because nothing serves it. One of Akash's operators may
+// create a route meanwhile, so removeUnserved checks before and after the delete that nothing serves the claim.
+func (r *repair) removeUnserved(ctx context.Context, work *leaseRepair, m state.LeaveParts, ref state.ObjectRef) error {
+	live := r.live(ref)
 	routed := live != nil && m.Namespace == "" && slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind))
-	groups := []lease.Group{m.Group}
-	for _, p := range m.Leave.PartsOf(m.Group) {
+	groups := []lease.Group{m.Parts.Group}
+	for _, p := range m.Parts.Claim.PartsOf(m.Parts.Group) {
 		if former, ok := p.Former(); ok {
 			groups = append(groups, former)
 		}
 	}
 	if routed {
-		if err := r.isUnserved(ctx, live, groups...); err != nil {
+		if err := r.checkUnserved(ctx, live, groups...); err != nil {
 			return err
 		}
 	}
-	if err := r.removeRead(ctx, work, ref); err != nil || !routed {
+	if err := r.removeAsRead(ctx, work, ref); err != nil || !routed {
 		return err
 	}
-	return r.isUnserved(ctx, live, groups...)
+	return r.checkUnserved(ctx, live, groups...)
 }
 
-// isAlone returns ErrChanged where something serves by now what one of Akash's objects stands for, or a run is
-// under way.
-func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) error {
+// checkNothingServed returns ErrChanged if something serves what one of Akash's objects declares, or a run is under
+// way.
+func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unstructured) error {
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	if err := r.isUnserved(ctx, live, id.Group()); err != nil {
+	if err := r.checkUnserved(ctx, live, id.Group()); err != nil {
 		return err
 	}
 	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
@@ -84,9 +88,9 @@ func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) e
 	return err
 }
 
-// isUnserved returns ErrChanged where an object of one of the deployment groups serves by now what one of Akash's
-// objects stands for.
-func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
+// checkUnserved returns ErrChanged if an object of one of the deployment groups serves what one of Akash's objects
+// declares.
+func (r *repair) checkUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
 	for _, group := range groups {
 		now, err := observed.Look(ctx, r.Command, r.snapshot, group)
 		if err != nil {
@@ -99,7 +103,7 @@ func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured
 	return nil
 }
 
-// serves is true where something serves what one of Akash's objects stands for.
+// serves reports whether something serves what one of Akash's objects declares.
 func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
 	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
 		return slices.ContainsFunc(s.HostUses[declared.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular })
@@ -113,14 +117,15 @@ func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
 	return false
 }
 
-// removeRead deletes an object that this program wrote, as it was read.
-func (r *repair) removeRead(ctx context.Context, work *mending, ref state.ObjectRef) error {
-	live := r.live(&ref)
+// removeAsRead deletes an object that this program wrote, if it has not changed since it was read.
+func (r *repair) removeAsRead(ctx context.Context, work *leaseRepair, ref state.ObjectRef) error {
+	live := r.live(ref)
 	if live == nil {
 		return nil
 	}
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	return work.RemoveWhile(ctx, observed.Owned{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group()}, report.Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+	object := observed.Owned{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group()}
+	return work.RemoveWhile(ctx, object, report.Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		if now.GetResourceVersion() != live.GetResourceVersion() {
 			return false, report.ErrChanged
 		}
@@ -128,9 +133,13 @@ func (r *repair) removeRead(ctx context.Context, work *mending, ref state.Object
 	})
 }
 
-// reject deletes routes, whoever wrote them, that say what they said when they were read. What Akash's provider
-// has declared meanwhile stays.
-func (r *repair) reject(ctx context.Context, work *mending, m state.Mend) error {
+// reject deletes routes, whoever wrote them, that have not changed since they were read. It leaves those that Akash's
+// provider has declared meanwhile.
+func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
+	if err := r.keepReserved(ctx, m.Reserve); err != nil {
+		return err
+	}
+	work := r.workFor(m.Group)
 	for _, ref := range m.Reject {
 		if m.Undeclared != "" {
 			kind, namespace := kinds.ProviderHost, r.Options.Config.ManifestNamespace
@@ -145,8 +154,9 @@ func (r *repair) reject(ctx context.Context, work *mending, m state.Mend) error 
 				return report.ErrChanged
 			}
 		}
-		if live := r.live(&ref); live != nil {
-			if err := work.RemoveAsRead(ctx, observed.Owned{Kind: kinds.Of(ref.Kind), Live: live}, "", "its host is to be looked at again"); err != nil {
+		if live := r.live(ref); live != nil {
+			route := observed.Owned{Kind: kinds.Of(ref.Kind), Live: live}
+			if err := work.RemoveAsRead(ctx, route, "", "its host is to be looked at again"); err != nil {
 				return err
 			}
 		}

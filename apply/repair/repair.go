@@ -1,4 +1,4 @@
-// Package repair mends the problems of a cluster, each pinned to what was read of it.
+// Package repair fixes the problems of a cluster. It pins every write to what it has read.
 package repair
 
 import (
@@ -16,29 +16,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
-// Options say what is mended, and with what.
+// Options select what to fix, and with what.
 type Options struct {
-	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
+	// CrashedAfter is after how long without a write a run counts as crashed.
 	CrashedAfter time.Duration
-	// Problems are the names of those that are to be mended; without any it is all that are safe to mend
-	// automatically.
+	// Problems are the names of the problems to fix. Without any, all that are safe to fix automatically are fixed.
 	Problems []string
-	// Namespace limits the work to problems of the leases in it; empty is all.
+	// Namespace limits the repair to problems of the leases in it; empty means all.
 	Namespace string
-	// Definitions are those of leases: a problem that an application mends is mended so where the
-	// definition of its lease is among them.
+	// Definitions are definitions of leases: applying one fixes the problems of its lease that an apply fixes.
 	Definitions []*lease.Definition
-	// ConfigFile is the file that the configuration was read from; empty where it was the cluster's.
+	// ConfigFile is the file that the configuration was read from; empty if it was read from the cluster.
 	ConfigFile string
 }
 
-// Unmended says that problems are left.
+// Unmended reports that problems remain.
 type Unmended struct{ Problems int }
 
 func (e *Unmended) Error() string {
@@ -48,7 +45,7 @@ func (e *Unmended) Error() string {
 	return fmt.Sprintf("%d problems are left; their lines say what mends them", e.Problems)
 }
 
-// NoProblemError says that there are no problems of some names.
+// NoProblemError reports that named problems do not exist.
 type NoProblemError struct{ Names []string }
 
 func (e *NoProblemError) Error() string {
@@ -56,18 +53,19 @@ func (e *NoProblemError) Error() string {
 	if len(e.Names) > 1 {
 		verb = "are no problems"
 	}
-	return fmt.Sprintf("%s %s of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are", strings.Join(e.Names, ", "), verb)
+	return fmt.Sprintf("%s %s of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are",
+		strings.Join(e.Names, ", "), verb)
 }
 
-// Repair mends problems, each for itself, and says of those that are left what mends them. It
-// touches nothing that belongs to a live claim, unless it was named: each write is pinned to what was
-// read, and what has changed since is left for the next call.
+// Repair fixes problems independently of each other, and reports how to fix the remaining ones. It touches nothing that
+// belongs to a live claim unless the problem is named. Every write is pinned to what was read; what has changed since
+// is left for the next call.
 func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 	if _, err := a.Prepare(opts.Definitions); err != nil {
 		return err
 	}
 	a.Options.CrashedAfter, a.Options.AssumeCrashed = opts.CrashedAfter, opts.CrashedAfter == 0
-	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, ended: map[ending]error{}}
+	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, groupRuns: map[groupRun]error{}}
 	for _, def := range opts.Definitions {
 		r.defs[def.Lease.Group()] = def
 	}
@@ -75,52 +73,52 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 	if err != nil {
 		return err
 	}
-	problems, err := r.chosen(found)
+	problems, err := r.selected(found)
 	if err != nil {
 		return err
 	}
-	return r.mendAll(ctx, problems)
+	return r.repairAll(ctx, problems)
 }
 
-// find reads the cluster, and finds what is wrong.
+// find reads the cluster and finds its problems.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	if r.snapshot, err = observed.ReadWithOperators(ctx, r.Command, observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true}); err != nil {
+	if r.snapshot, err = observed.ReadWithOperators(ctx, r.Command, diagnosis.Reading); err != nil {
 		return nil, err
 	}
-	if r.there, err = observed.Routers(ctx, r.Cluster, r.snapshot); err != nil {
+	if r.routers, err = observed.Routers(ctx, r.Cluster, r.snapshot); err != nil {
 		return nil, err
 	}
-	facts, err := diagnosis.Facts(ctx, r.snapshot, r.Command, r.asked.CrashedAfter, r.there)
+	facts, err := diagnosis.Facts(ctx, r.snapshot, r.Command, r.asked.CrashedAfter, r.routers)
 	if err != nil {
 		return nil, err
 	}
 	return diagnose.Problems(facts), nil
 }
 
-// repair is the work on the problems of one moment.
+// repair is the work on the problems that were found at one moment.
 type repair struct {
 	*apply.Applier
 	asked    Options
 	snapshot *observed.Snapshot
-	there    state.Routers
+	routers  state.Routers
 	defs     map[lease.Group]*lease.Definition
-	// ended are the deployment groups whose definition was applied, or whose routes were moved, with
-	// what came of it.
-	ended map[ending]error
-	// mended are the problems of which the mend did not fail, with the lines that say so.
-	mended []mended
-	left   int
+	// groupRuns has the results of the applies and moves of routes so far.
+	groupRuns map[groupRun]error
+	// repaired are the problems whose repair did not fail.
+	repaired []repairedProblem
+	// left counts the problems that remain.
+	left int
 }
 
-// mended is a problem that is repaired, unless another look still finds it.
-type mended struct {
+// repairedProblem is a problem that is fixed unless it is found again, with the event to report.
+type repairedProblem struct {
 	problem state.Problem
 	event   report.Event
 }
 
-// chosen are the problems that are named; all where none is.
-func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
+// selected returns the named problems, or all if none is named, in the selected namespace.
+func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
 	if r.asked.Namespace != "" {
 		problems = diagnose.InNamespace(problems, r.snapshot.List(), r.asked.Namespace)
 	}
@@ -136,27 +134,27 @@ func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
 	return slices.DeleteFunc(problems, func(p state.Problem) bool { return !slices.Contains(r.asked.Problems, p.Name()) }), nil
 }
 
-// run mends the problems. Definitions come last, when what they may need has been given up.
+// run fixes the problems. Applies come last, after what they may need was given up.
 func (r *repair) run(ctx context.Context, problems []state.Problem, count func()) error {
-	r.mended = nil
+	r.repaired = nil
 	for _, apply := range []bool{false, true} {
 		for _, p := range problems {
 			if r.byDefinition(p) != apply {
 				continue
 			}
-			if err := r.one(ctx, p, apply); err != nil {
+			if err := r.handle(ctx, p, apply); err != nil {
 				return err
 			}
 			count()
 		}
 	}
-	return r.checkMended(ctx)
+	return r.checkRepaired(ctx)
 }
 
-// checkMended looks again, and says of each problem that was mended whether it is gone: a write that changed
-// nothing, or that one of Akash's operators has undone, repairs nothing.
-func (r *repair) checkMended(ctx context.Context) error {
-	if len(r.mended) == 0 {
+// checkRepaired looks for problems again and reports for each repaired one whether it is gone: a write may have had no
+// effect, or one of Akash's operators may have reverted it.
+func (r *repair) checkRepaired(ctx context.Context) error {
+	if len(r.repaired) == 0 {
 		return nil
 	}
 	var found []state.Problem
@@ -165,9 +163,9 @@ func (r *repair) checkMended(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%d problems were worked on, and whether they are gone cannot be seen: %w", len(r.mended), err)
+		return fmt.Errorf("%d problems were worked on, and whether they are gone cannot be seen: %w", len(r.repaired), err)
 	}
-	for _, m := range r.mended {
+	for _, m := range r.repaired {
 		p := m.problem
 		if i := slices.IndexFunc(found, func(now state.Problem) bool { return now.Same(p) }); i >= 0 {
 			r.left++
@@ -179,25 +177,27 @@ func (r *repair) checkMended(ctx context.Context) error {
 	return r.forgetEnded(ctx, found)
 }
 
-// forgetEnded deletes the definitions that are kept of leases which hold nothing any more, now that what was wrong with
-// them is mended.
+// forgetEnded deletes stored definitions of leases that hold nothing any more after the repair.
 func (r *repair) forgetEnded(ctx context.Context, found []state.Problem) error {
 	for _, p := range found {
 		if p.Problem != state.StrayDefinition {
 			continue
 		}
-		if _, err := r.do(ctx, p.Mend); err != nil && !errors.Is(err, report.ErrChanged) {
+		if _, err := r.execute(ctx, p.Mend); err != nil && !errors.Is(err, report.ErrChanged) {
 			return err
 		}
 	}
 	return nil
 }
 
-// one mends a problem, or says why it is left. The error is one after which there is no going on.
-func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
-	e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
+// handle fixes a problem, or reports why it remains. An error ends the whole repair.
+func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error {
+	e := report.Event{
+		Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p),
+		Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan,
+	}
 	named := len(r.asked.Problems) > 0
-	if def := r.defs[p.Mend.Group]; apply && def != nil {
+	if def := r.defs[groupOf(p.Mend)]; apply && def != nil {
 		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
 	if asked := apply || named && p.Named; p.Manual && !asked {
@@ -208,7 +208,7 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 		r.Send(e)
 		return nil
 	}
-	note, err := r.mend(ctx, p, apply)
+	note, err := r.fix(ctx, p, apply)
 	switch {
 	case err != nil && (ctx.Err() != nil || command.CannotUndo(err)):
 		return err
@@ -217,45 +217,47 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 			r.Options.Turn.Leave(half.Lease.Group())
 		}
 		r.left++
-		e.Action, e.Message = report.Left, fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
+		e.Action = report.Left
+		e.Message = fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
 		e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
 	default:
 		if note != "" {
 			e.Message += "; " + note
 		}
-		r.mended = append(r.mended, mended{p, e})
+		r.repaired = append(r.repaired, repairedProblem{p, e})
 		return nil
 	}
 	r.Send(e)
 	return nil
 }
 
-// mend does what mends a problem. The note is what people have to do beside it.
-func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
-	g := p.Mend.Group
-	if p.Mend.Unreserve != nil { // it is no claim on a thing, and pinned
-		return r.do(ctx, p.Mend)
+// fix fixes a problem. The note says what else people have to do.
+func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
+	if _, ok := p.Mend.(state.DropReservation); ok { // a reservation claims no thing, and the delete is pinned
+		return r.execute(ctx, p.Mend)
 	}
-	if !apply && !p.Mend.MoveRoutes {
-		if err := r.unmoved(ctx, p.Thing); err != nil {
+	if _, moves := p.Mend.(state.MoveRoutes); !apply && !moves {
+		if err := r.checkClaims(ctx, p.Thing); err != nil {
 			return "", err
 		}
-		return r.do(ctx, p.Mend)
+		return r.execute(ctx, p.Mend)
 	}
-	work := ending{group: g, prune: p.Mend.Prune || r.defs[g] != nil}
-	err, ended := r.ended[work]
+	definition, _ := p.Mend.(state.ApplyDefinition)
+	g := groupOf(p.Mend)
+	work := groupRun{group: g, prune: definition.Prune || r.defs[g] != nil}
+	err, done := r.groupRuns[work]
 	switch {
-	case ended:
+	case done:
 	case apply:
-		err = r.define(ctx, g, work.prune)
+		err = r.applyDefinition(ctx, g, work.prune)
 	default:
-		err = r.migrate(ctx, g)
+		err = r.migrateRoutes(ctx, g)
 	}
-	r.ended[work] = err
+	r.groupRuns[work] = err
 	return "", err
 }
 
-// leaseOf is the lease of a problem; of a deployment group it has the group alone.
+// leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
 func leaseOf(p state.Problem) lease.ID {
 	if id, err := lease.ParseID(p.Lease); err == nil {
 		return id
@@ -267,7 +269,7 @@ func leaseOf(p state.Problem) lease.ID {
 	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
 }
 
-// place is the file and the line of a definition.
+// place returns the file and line of a definition.
 func place(at lease.Place) string {
 	if at.Line == 0 {
 		return at.File
@@ -275,5 +277,5 @@ func place(at lease.Place) string {
 	return fmt.Sprintf("%s:%d", at.File, at.Line)
 }
 
-// mending is the work on the claims and objects of one lease.
-type mending struct{ *records.Records }
+// leaseRepair is the work on the claims and objects of one lease.
+type leaseRepair struct{ *records.Records }

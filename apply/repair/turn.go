@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
@@ -13,17 +16,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// mendAll mends problems in turns of the command, each for the problems of as many deployment groups as one
-// announcement names.
-func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
-	if err := r.mendInTurns(ctx, problems); err != nil {
+// repairAll fixes the problems. Then it removes the announcements of crashed commands that it has left without marks.
+func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error {
+	if err := r.repairInTurns(ctx, problems); err != nil {
 		return err
 	}
-	bared, err := r.bared(ctx, problems)
+	unmarked, err := r.findUnmarked(ctx, problems)
 	if err != nil {
 		return err
 	}
-	if err := r.mendInTurns(ctx, bared); err != nil {
+	if err := r.repairInTurns(ctx, unmarked); err != nil {
 		return err
 	}
 	if r.left > 0 {
@@ -32,16 +34,18 @@ func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
 	return nil
 }
 
-func (r *repair) mendInTurns(ctx context.Context, problems []state.Problem) error {
+// repairInTurns fixes the problems in turns of the command. Each turn handles the problems of as many deployment groups as
+// an announcement can name.
+func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) error {
 	count := r.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
-		part, announced := apart(problems[:n], isAnnouncement)
+		part, announced := splitAnnouncements(problems[:n])
 		problems = problems[n:]
 		err := r.InTurn(ctx, groups, func(context.Context) (unfinished []lease.Group, err error) {
-			if len(announced) > 0 || slices.ContainsFunc(part, r.mends) {
+			if len(announced) > 0 || slices.ContainsFunc(part, r.willRepair) {
 				if err = r.Options.Turn.Begin(ctx); errors.Is(err, turn.ErrAgain) {
-					part, err = r.foundAgain(ctx, part)
+					part, err = r.findAgain(ctx, part)
 				}
 			}
 			if err == nil {
@@ -53,7 +57,7 @@ func (r *repair) mendInTurns(ctx context.Context, problems []state.Problem) erro
 			return unfinished, err
 		})
 		if err == nil {
-			err = r.tellAnnounced(ctx, announced, count)
+			err = r.reportAnnouncements(ctx, announced, count)
 		}
 		if err != nil {
 			return err
@@ -62,24 +66,27 @@ func (r *repair) mendInTurns(ctx context.Context, problems []state.Problem) erro
 	return nil
 }
 
-// isAnnouncement is true for a crashed command that has left nothing but its announcement.
-func isAnnouncement(p state.Problem) bool { return len(p.Mend.Groups) > 0 }
+// isAnnouncement reports whether a problem is a crashed command that has left nothing but its announcement.
+func isAnnouncement(p state.Problem) bool {
+	_, ok := p.Mend.(state.DropAnnouncement)
+	return ok
+}
 
-// apart are the problems that are not so, and those that are.
-func apart(problems []state.Problem, so func(state.Problem) bool) (others, chosen []state.Problem) {
+// splitAnnouncements separates the announcements of crashed commands from the other problems.
+func splitAnnouncements(problems []state.Problem) (others, announced []state.Problem) {
 	for _, p := range problems {
-		if so(p) {
-			chosen = append(chosen, p)
+		if isAnnouncement(p) {
+			announced = append(announced, p)
 		} else {
 			others = append(others, p)
 		}
 	}
-	return others, chosen
+	return others, announced
 }
 
-// tellAnnounced says of crashed commands that had left nothing but their announcements whether those are gone: the turn has
-// taken over from them, and its end takes the announcements away.
-func (r *repair) tellAnnounced(ctx context.Context, problems []state.Problem, count func()) error {
+// reportAnnouncements reports whether the announcements of crashed commands are gone after the turn that has taken over from
+// those commands: its end deletes the announcements.
+func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Problem, count func()) error {
 	for _, p := range problems {
 		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
 		if nonce, _ := state.AnnouncedNonce(p.Thing); r.Cluster.Waits() {
@@ -98,74 +105,81 @@ func (r *repair) tellAnnounced(ctx context.Context, problems []state.Problem, co
 	return nil
 }
 
-// bared are the announcements of crashed commands that nothing carries the marks of any more, now that what carried them
-// is mended: they name further deployment groups, and the end of a turn for some of their groups leaves the others.
-func (r *repair) bared(ctx context.Context, mended []state.Problem) ([]state.Problem, error) {
+// findUnmarked returns the announcements of crashed commands whose marks a repair has removed. They name further deployment
+// groups, and the end of a turn for some of their groups keeps the others.
+func (r *repair) findUnmarked(ctx context.Context, repaired []state.Problem) ([]state.Problem, error) {
 	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun && !isAnnouncement(p) }
-	if len(r.asked.Problems) > 0 || !r.Cluster.Waits() || !slices.ContainsFunc(mended, crashed) {
+	if len(r.asked.Problems) > 0 || !r.Cluster.Waits() || !slices.ContainsFunc(repaired, crashed) {
 		return nil, nil
 	}
 	found, err := r.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err = r.chosen(found)
-	_, announced := apart(found, isAnnouncement)
-	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(mended, p.Same) }), err
+	found, err = r.selected(found)
+	_, announced := splitAnnouncements(found)
+	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(repaired, p.Same) }), err
 }
 
-// foundAgain are those of the problems that are still found, as they are read now.
-func (r *repair) foundAgain(ctx context.Context, problems []state.Problem) ([]state.Problem, error) {
+// findAgain reads the cluster again and returns those of the problems that still exist.
+func (r *repair) findAgain(ctx context.Context, problems []state.Problem) ([]state.Problem, error) {
 	found, err := r.find(ctx)
 	return slices.DeleteFunc(found, func(now state.Problem) bool {
 		return !slices.ContainsFunc(problems, now.Same)
 	}), err
 }
 
-// mends is true for a problem that is about to be mended.
-func (r *repair) mends(p state.Problem) bool {
+// willRepair reports whether this command will fix the problem.
+func (r *repair) willRepair(p state.Problem) bool {
 	return r.byDefinition(p) || !p.Manual || p.Named && len(r.asked.Problems) > 0
 }
 
-// byDefinition is true for a problem that is mended by applying a definition.
+// byDefinition reports whether applying a definition fixes the problem.
 func (r *repair) byDefinition(p state.Problem) bool {
-	return p.Mend.Definition && (r.defs[p.Mend.Group] != nil || p.Mend.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named))
+	switch m := p.Mend.(type) {
+	case state.ApplyDefinition:
+		return r.defs[m.Group] != nil || m.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named)
+	case state.MoveRoutes:
+		return r.defs[m.Group] != nil
+	}
+	return false
 }
 
-// groupsOf are the deployment groups for which something may be written to mend the first n problems: as many as one
-// announcement names, and one problem at least.
+// groupOf returns the deployment group whose definition a repair applies or whose routes it moves; zero for any other.
+func groupOf(mend state.Mend) lease.Group {
+	switch m := mend.(type) {
+	case state.ApplyDefinition:
+		return m.Group
+	case state.MoveRoutes:
+		return m.Group
+	}
+	return lease.Group{}
+}
+
+// groupsOf returns the deployment groups for which repairs of the first n problems may write. n is at least one, and
+// otherwise as high as the number of groups that an announcement can name allows.
 func (r *repair) groupsOf(problems []state.Problem) (groups []lease.Group, n int) {
-	known := map[lease.Group]bool{}
+	known := sets.New[lease.Group]()
 	for i, p := range problems {
-		var more []lease.Group
-		for _, g := range r.writtenFor(p) {
-			if g != (lease.Group{}) && !known[g] {
-				more = append(more, g)
-			}
+		more := sets.New(r.writtenFor(p)...).Delete(lease.Group{}).Difference(known)
+		if i > 0 && known.Len()+more.Len() > state.MaxAnnounced {
+			return slices.SortedFunc(maps.Keys(known), lease.Group.Compare), i
 		}
-		if i > 0 && len(known)+len(more) > state.MaxAnnounced {
-			return groups, i
-		}
-		for _, g := range more {
-			if !known[g] {
-				known[g] = true
-				groups = append(groups, g)
-			}
-		}
+		known = known.Union(more)
 	}
-	return groups, len(problems)
+	return slices.SortedFunc(maps.Keys(known), lease.Group.Compare), len(problems)
 }
 
-// writtenFor are the deployment groups for which something may be written to mend a problem.
+// writtenFor returns the deployment groups for which the repair of a problem may write. It may include the zero group.
 func (r *repair) writtenFor(p state.Problem) []lease.Group {
-	groups := append(slices.Clone(p.Mend.Groups), p.Mend.Group, leaseOf(p).Group())
-	for _, c := range []*state.Claim{p.Mend.Release, p.Mend.Own, p.Mend.Follow} {
-		if c != nil {
-			groups = append(groups, c.Writers()...)
-		}
+	groups := []lease.Group{leaseOf(p).Group()}
+	if p.Mend == nil {
+		return groups
 	}
-	for _, ref := range slices.Concat(p.Mend.Declared, p.Mend.Delete, p.Mend.Reject) {
-		if live := r.live(&ref); live != nil {
+	named, objects := p.Mend.WritesFor()
+	groups = append(groups, named...)
+	for _, ref := range objects {
+		if live := r.live(ref); live != nil {
 			groups = append(groups, r.snapshot.Ownership(live).Lease.Group())
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// HeldError says that others hold what the lease wants. Nothing was changed.
+// HeldError reports that others hold what the lease wants. Nothing was changed.
 type HeldError struct {
 	Lease lease.ID
 	Held  []HeldThing
 }
 
-// HeldThing is one thing and who holds it.
+// HeldThing is a thing and its holder.
 type HeldThing struct {
 	Kind  state.Kind
 	Thing string
@@ -58,7 +58,7 @@ func (h HeldThing) String() string {
 	return s
 }
 
-// HalfError says that a run failed, and could not take back all that it had done.
+// HalfError reports that a run failed and could not undo everything that it had done.
 type HalfError struct {
 	Lease     lease.ID
 	Why, Left error
@@ -66,10 +66,10 @@ type HalfError struct {
 
 func (e *HalfError) Error() string { return fmt.Sprintf("%v; %v", e.Why, e.Left) }
 
-// Unwrap gives the reason for the failure to errors.Is and errors.As.
+// Unwrap returns the reason for the failure.
 func (e *HalfError) Unwrap() error { return e.Why }
 
-// ExhaustedError says that no address is left for an endpoint. Nothing was changed.
+// ExhaustedError reports that no address is free for an endpoint. Nothing was changed.
 type ExhaustedError struct {
 	Lease    lease.ID
 	Endpoint string
@@ -81,9 +81,9 @@ func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("no address left in %s for IP endpoint %q", strings.Join(e.Ranges, ", "), e.Endpoint)
 }
 
-// TimeoutError says what had not happened when the time to wait was over.
+// TimeoutError reports what had not happened when the wait timed out.
 type TimeoutError struct {
-	// After is how long that was: zero where it was only looked at.
+	// After is how long the command waited; zero if it only checked once.
 	After   time.Duration
 	Waiting []string
 }
@@ -95,7 +95,7 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(e.Waiting, "\n  "))
 }
 
-// ErrorOfHeld is a HeldError of the things that others hold; nil where there are none.
+// ErrorOfHeld returns a HeldError, or nil if others hold nothing.
 func ErrorOfHeld(id lease.ID, held []HeldThing) error {
 	if len(held) == 0 {
 		return nil
@@ -103,5 +103,45 @@ func ErrorOfHeld(id lease.ID, held []HeldThing) error {
 	return &HeldError{Lease: id, Held: held}
 }
 
-// ErrTimedOut is a wait that was too short.
+// ErrTimedOut reports that a wait timed out.
 var ErrTimedOut = errors.New("timed out")
+
+// LeaseError is an error that ended the work on a lease.
+type LeaseError struct {
+	Lease lease.Group
+	Err   error
+	// Done is what the work had changed before, such as "host/shop.example.com claimed".
+	Done []string
+}
+
+func (e *LeaseError) Error() string { return fmt.Sprintf("lease %s: %v", e.Lease, e.Err) }
+
+// Unwrap returns the error.
+func (e *LeaseError) Unwrap() error { return e.Err }
+
+// Failures are the errors of leases that were processed independently.
+type Failures []error
+
+func (fs Failures) Error() string { return errors.Join(fs...).Error() }
+
+// Unwrap returns the errors.
+func (fs Failures) Unwrap() []error { return fs }
+
+// Gather collects errors into Failures and flattens nested Failures. It returns nil if there are none.
+func Gather(errs []error) error {
+	var fs Failures
+	for _, err := range errs {
+		if several, ok := errors.AsType[Failures](err); ok {
+			fs = append(fs, several...)
+		} else if err != nil {
+			fs = append(fs, err)
+		}
+	}
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
+}
+
+// ErrChanged reports that something has changed since it was read, and was left for the next run.
+var ErrChanged = errors.New("it has changed meanwhile; look again")

@@ -9,14 +9,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// ClosingError says that the ledger takes no claims, because an uninstall is removing it.
+// ClosingError reports that the ledger accepts no claims because an uninstall is removing it.
 type ClosingError struct{ Namespace string }
 
 func (e *ClosingError) Error() string {
-	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no claims; what this run took was given back. Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
+	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no claims; what this run took was given back. "+
+		"Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
 }
 
-// DeletingError says that an object which was to be written is being deleted: finalizers keep it until then.
+// DeletingError reports that an object to be written is being deleted and waits for finalizers.
 type DeletingError struct {
 	Object     render.Object
 	Finalizers []string
@@ -26,11 +27,11 @@ func (e *DeletingError) Error() string {
 	return fmt.Sprintf("%s in namespace %s is being deleted (finalizers %v); apply again when it is gone", e.Object, e.Object.Namespace, e.Finalizers)
 }
 
-// KeptError says that a lease keeps claims on what Akash's provider, or one of its operators, still has
-// objects for: nothing is served without a claim.
+// KeptError reports that a lease keeps claims because Akash's provider or its operators still have objects for them:
+// nothing may be served without a claim.
 type KeptError struct {
 	Group lease.Group
-	// Kept are the things, each with the objects that are still there.
+	// Kept are the things, each with the objects that remain.
 	Kept []KeptThing
 }
 
@@ -44,17 +45,18 @@ type KeptThing struct {
 func (e *KeptError) Error() string {
 	var lines []string
 	for _, k := range e.Kept {
-		lines = append(lines, fmt.Sprintf("%s %s is kept for lease %s: Akash's provider declares it (%s)", k.Kind, k.Thing, e.Group, strings.Join(k.Objects, ", ")))
+		lines = append(lines, fmt.Sprintf("%s %s is kept for lease %s: Akash's provider declares it (%s)",
+			k.Kind, k.Thing, e.Group, strings.Join(k.Objects, ", ")))
 	}
 	return strings.Join(lines, "\n") + "\nClose the lease at Akash's provider, or take them out of its manifest; then the same command releases them"
 }
 
-// OperatorError says that Akash's operators would stop at what was to be written, or ignore its lease
-// from then on.
+// OperatorError reports that Akash's operators would stop at an object that was to be written, or ignore its lease from
+// then on.
 type OperatorError struct {
 	Lease lease.ID
 	At    lease.Place
-	// Why says what does not fit.
+	// Why describes what does not fit.
 	Why string
 }
 
@@ -66,13 +68,13 @@ func (e *OperatorError) Error() string {
 	return text
 }
 
-// MovedError says that the cluster is not as it was when a plan was made. Lease is the zero ID where it was
-// found before anything was written; otherwise what was written for the lease was taken back.
+// MovedError reports that the cluster has changed since a plan was made. Lease is the zero ID if that was found before
+// the first write; otherwise the writes for the lease were undone.
 type MovedError struct {
 	Lease lease.ID
-	// Moved are the objects and things that have changed, or would be changed otherwise.
+	// Moved are the objects and things that have changed, or whose change would differ from the plan.
 	Moved []string
-	// Kept is true for a plan of definitions that the ledger keeps.
+	// Kept is true if the plan is of definitions that the ledger keeps.
 	Kept bool
 }
 
@@ -81,18 +83,20 @@ func (e *MovedError) Error() string {
 	if e.Kept {
 		of = "LEASE"
 	}
-	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. Make a new plan with: kubectl akash-net diff " + of + " -o json"
+	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. " +
+		"Make a new plan with: kubectl akash-net diff " + of + " -o json"
 }
 
-// PoolOverlapError says that an existing pool shares addresses with one that is to be made.
+// PoolOverlapError reports that an existing pool shares addresses with a pool that is to be created.
 type PoolOverlapError struct{ Pool, Wanted, Addresses string }
 
 func (e *PoolOverlapError) Error() string {
-	return fmt.Sprintf("IPAddressPool %s has %s, which overlaps the pool %s that ip.ranges asks for; with both, MetalLB would give no tenant an address. Take the addresses out of one of them, or use ip.mode: pool", e.Pool, e.Addresses, e.Wanted)
+	return fmt.Sprintf("IPAddressPool %s has %s, which overlaps the pool %s that ip.ranges asks for; with both, MetalLB would give no tenant "+
+		"an address. Take the addresses out of one of them, or use ip.mode: pool", e.Pool, e.Addresses, e.Wanted)
 }
 
-// OvertakenError says that a claim on which a run relied went to somebody else while the run
-// stood still. What the run had written is taken back.
+// OvertakenError reports that somebody else took a claim that a run relied on while the run stood still. The run's
+// writes were undone.
 type OvertakenError struct {
 	Kind  state.Kind
 	Thing string
@@ -100,15 +104,16 @@ type OvertakenError struct {
 }
 
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("%s %s was released and taken anew while this run stood still; what it wrote was taken back. Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
+	return fmt.Sprintf("%s %s was released and taken anew while this run stood still; what it wrote was taken back. "+
+		"Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
 }
 
-// ConflictError says that somebody else manages fields of an object that a run wants to write.
+// ConflictError reports that other managers own fields of an object that a run wants to write.
 type ConflictError struct {
 	Object   string
 	Managers []string
-	// Differs is true where the fields have other values than the run wants. Else there is more in them: a
-	// list is written as a whole by one manager.
+	// Differs is true if the fields have other values than the run wants. Otherwise a list contains more items: one
+	// manager writes a list as a whole.
 	Differs bool
 	Err     error
 }

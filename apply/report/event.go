@@ -1,4 +1,5 @@
-// Package report has what commands say of their work on leases: events, as they happen, and the errors with which the work ends.
+// Package report defines the events that commands report about leases, and the errors with which the work on a lease
+// ends.
 package report
 
 import (
@@ -7,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Action is what was done, or found, with one thing.
+// Action is what happened to a thing, or what was found.
 type Action string
 
 // The actions.
@@ -19,65 +20,63 @@ const (
 	Pruned     Action = "pruned"
 	Withheld   Action = "withheld"
 	Released   Action = "released"
-	// Transferred is said of a claim that another lease of its owner holds now.
+	// Transferred: another lease of the same owner holds the claim now.
 	Transferred Action = "transferred"
 	Deleted     Action = "deleted"
 	Left        Action = "left"
 	Granted     Action = "granted"
-	// Accepted is said of a route that a router has taken.
+	// Accepted: a router has accepted the route.
 	Accepted Action = "accepted"
-	// Replaced is said of an object that goes because another takes its place, which cannot be had
-	// by changing it.
+	// Replaced: the object is deleted because a new one takes its place; changing it would not do.
 	Replaced Action = "replaced"
-	// Served is said of a DNS record that its controller has taken up.
+	// Served: its controller has processed the DNS record.
 	Served Action = "served"
-	// Lacks is said of a migrated route, with what its new form does not have.
+	// Lacks: the new form of a migrated route lacks what the message names.
 	Lacks  Action = "lacks"
 	Failed Action = "failed"
-	// Waiting is said of a lease that waits for another command.
+	// Waiting: the lease waits for another command.
 	Waiting Action = "waiting"
-	// Repaired is said of a problem that was mended, or would be.
+	// Repaired: a problem was fixed, or would be.
 	Repaired Action = "repaired"
-	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.
+	// Free and Held are the results of a check: the thing is available, or the lease has it.
 	Free Action = "free"
 	Held Action = "held"
-	// Proved and Unproved tell whether a host is its tenant's.
+	// Proved and Unproved report whether the tenant controls a host.
 	Proved   Action = "proved"
 	Unproved Action = "unproved"
-	// Rolling is said of a Deployment or a StatefulSet that is waited for, with how far it is and why no further; Ready of
-	// one that is rolled out.
+	// Rolling reports the progress of a Deployment or StatefulSet that the command waits for. Ready: it is rolled out.
 	Rolling Action = "rolling"
 	Ready   Action = "ready"
-	// Done ends the events of a lease.
+	// Done is the last event of a lease.
 	Done Action = "done"
 )
 
-// Event is one thing that happened; everything a run tells, it tells by events.
+// Event is one thing that happened. A run reports only by events.
 type Event struct {
 	Time   time.Time
 	Action Action
 	Lease  lease.ID
-	// Kind and Name are the object, or the thing claimed; Namespace is empty for a thing.
+	// Kind and Name identify the object or the claimed thing; Namespace is empty for a thing.
 	Kind, Namespace, Name string
-	// Message says why, where that is not plain.
+	// Message explains the event if the action alone does not.
 	Message string
-	// Next is the command that goes on from here, where there is one.
+	// Next is the command to run next, if there is one.
 	Next string
-	// Summary is set with Done.
+	// Summary is set for Done.
 	Summary *Summary
 	Err     error
 }
 
-// Summary is how a lease stands at the end of a run.
+// Summary is the state of a lease at the end of a run.
 type Summary struct {
 	Hosts     []string
 	Addresses []string
 	Withheld  int
-	// Unrouted is how many of the hosts are held and served by nothing (lease.Definition.Unrouted).
+	// Unrouted counts the hosts that are held but have no route (lease.Definition.Unrouted).
 	Unrouted int
 	Changed  bool
 	Took     time.Duration
 }
 
-// KindOrder is what changes and events of a reservation are of.
+// KindOrder is the kind in changes and events of a reservation.
 const KindOrder = "order"

@@ -12,11 +12,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// Claim makes the reservation of an order that of the lease which was won: without end, and with the provider noted. What
-// the order holds is never let go of; where it holds nothing it is reserved as a bid is, and where it holds another group
-// that one is held until the new one is. The answer is what pods need to come to the cards that were chosen, by the ids of
-// resource units; units without cards have none. Binds may refuse it (Options.Binds).
-func Claim(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, asked resources.Group, binds Binds) (map[uint32]*lease.SchedulerParams, error) {
+// Claim turns the reservation of an order into that of the lease that was won: without end, and with its provider. It
+// never lets go of what the order holds. If the order holds nothing, Claim reserves as for a bid; if it holds another
+// resource group, that one is kept until the new one is reserved. Claim returns the scheduling parameters of the chosen
+// GPUs, by the IDs of resource units; units without GPUs have none. binds may refuse the change (Options.Binds).
+func Claim(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, asked resources.Group,
+	binds Binds,
+) (map[uint32]*lease.SchedulerParams, error) {
 	claim, _, err := New(c, cfg).Reserve(ctx, id.Order(), inventory.GroupOf(asked), Options{Provider: id.Provider, Binds: binds})
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		refused.Lease = id
@@ -27,15 +30,15 @@ func Claim(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, 
 	return Params(claim.Bound), nil
 }
 
-// Release gives up the reservation of a lease, and says whether there was one. That of a bid, or of the order's lease at
-// another provider, stays.
+// Release gives up the reservation of a lease, and reports whether there was one. It leaves a bid's reservation, and
+// that of the order's lease with another provider.
 func Release(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID) (found bool, err error) {
 	return New(c, cfg).unreserve(ctx, id.Order(), func(claim *reserved.Claim) bool {
 		return claim.Bound != nil && claim.Bound.Provider == id.Provider
 	})
 }
 
-// Params are what a reservation has chosen, as a lease's workloads take it.
+// Params returns the scheduling parameters that a reservation has chosen.
 func Params(p *reserved.Part) map[uint32]*lease.SchedulerParams {
 	out := map[uint32]*lease.SchedulerParams{}
 	for id, chosen := range p.Params {
@@ -43,8 +46,10 @@ func Params(p *reserved.Part) map[uint32]*lease.SchedulerParams {
 			continue
 		}
 		g := chosen.Resources.GPU
-		out[id] = &lease.SchedulerParams{RuntimeClass: chosen.RuntimeClass,
-			GPU: &lease.SchedulerGPU{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize, Interface: g.Interface}}
+		out[id] = &lease.SchedulerParams{
+			RuntimeClass: chosen.RuntimeClass,
+			GPU:          &lease.SchedulerGPU{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize, Interface: g.Interface},
+		}
 	}
 	return out
 }

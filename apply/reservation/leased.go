@@ -16,13 +16,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// AddressesError says that the addresses which are free are reserved by orders.
+// AddressesError reports that orders have reserved all free addresses.
 type AddressesError struct {
 	Lease lease.ID
 	// By are the orders that have reserved addresses.
@@ -35,30 +34,30 @@ func (e *AddressesError) Error() string {
 	if len(by) > named {
 		by = append(slices.Clone(by[:named]), fmt.Sprintf("%d more", len(by)-named))
 	}
-	return fmt.Sprintf("no address is left for lease %s: those that are free are reserved by %s; kubectl akash-net unreserve --order gives up what a bid that was lost has reserved",
-		e.Lease, strings.Join(by, ", "))
+	return fmt.Sprintf("no address is left for lease %s: those that are free are reserved by %s; "+
+		"kubectl akash-net unreserve --order gives up what a bid that was lost has reserved", e.Lease, strings.Join(by, ", "))
 }
 
-// rivalsFor is for how long a lease waits for a run that has claimed addresses and may give them back: from then on what it has
-// claimed is its own.
-const rivalsFor = 25 * time.Second
+// rivalPatience is how long a lease waits for a run that has claimed addresses and may give them back. After that it
+// treats them as taken.
+const rivalPatience = 25 * time.Second
 
 // Leasing is a lease that has claimed addresses.
 type Leasing struct {
 	Lease lease.ID
-	// Mark is that of its run.
+	// Mark is the mark of its run.
 	Mark string
-	// Ledger is the one through which it has claimed them.
+	// Ledger is the ledger that it has claimed them with.
 	Ledger ledger.Ledger
-	// Waiting is told, once, what the lease waits for.
+	// Waiting is called once with what the lease waits for.
 	Waiting func(what string)
-	// begun is when it first looked, seen when it first saw the claims of other runs, by their marks.
+	// begun is when it first checked, seen when it first saw the claims of other runs, by their marks.
 	begun time.Time
 	seen  map[string]time.Time
 }
 
-// waits is true for the mark of a run under way that may give back what it has claimed.
-func (l Leasing) waits(mark string) bool {
+// waitsFor reports whether the lease waits for the run of a mark, which may give back what it has claimed.
+func (l Leasing) waitsFor(mark string) bool {
 	if mark == "" || !capacity.Yields(mark, l.Mark) {
 		return false
 	}
@@ -66,20 +65,20 @@ func (l Leasing) waits(mark string) bool {
 	if !known {
 		l.seen[mark] = time.Now()
 	}
-	return !known || time.Since(since) < rivalsFor
+	return !known || time.Since(since) < rivalPatience
 }
 
-// LeaveAddresses looks, once a lease has claimed addresses, whether those are left that the orders of other leases have
-// reserved. It waits for orders that are about to reserve and for leases that may give back what they have claimed, and
-// removes reservations that are over where they are in the way. It fails with an AddressesError where the claims are to be
-// given back. A dry run waits for nobody.
+// LeaveAddresses checks, after a lease has claimed addresses, whether enough addresses are left for what the orders of
+// other leases have reserved. It waits for orders that are about to reserve and for leases that may give back claims,
+// and deletes expired reservations that are in the way. It returns an AddressesError if the lease has to give its
+// claims back. A dry run does not wait.
 func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, l Leasing) error {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	const others = "those who are about to reserve or claim the addresses that are left, or have crashed"
 	o := New(c, cfg)
 	o.ledger = l.Ledger
 	l.begun, l.seen = time.Now(), map[string]time.Time{}
-	tell := sync.OnceFunc(func() { l.Waiting(others) })
+	reportWaiting := sync.OnceFunc(func() { l.Waiting(others) })
 	for pause := shortest; ; pause = min(pause*3/2, longest) {
 		look, err := o.ledger.Look(ctx, false)
 		if err != nil || !reservesAddresses(look, l.Lease.Order()) {
@@ -95,7 +94,7 @@ func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.Provide
 			return &TimeoutError{Undone: fmt.Sprintf("the addresses of lease %s are not claimed", l.Lease), After: patience, What: others}
 		}
 		if err == nil && pause > shortest {
-			tell()
+			reportWaiting()
 		}
 		if err := sleep(ctx, wait.Jitter(pause, 1)); err != nil {
 			return err
@@ -103,13 +102,13 @@ func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.Provide
 	}
 }
 
-// reservesAddresses is true where an order, another than the lease's own, has reserved addresses.
+// reservesAddresses reports whether an order other than the lease's own has reserved addresses.
 func reservesAddresses(look ledger.Look, order lease.Order) bool {
 	_, others := reserved.Find(look.Reservations, order)
 	return slices.ContainsFunc(others, func(c *reserved.Claim) bool { return c.Hold().Addresses > 0 })
 }
 
-// leavesAddresses looks once, and does the step that the protocol decides on.
+// leavesAddresses checks once, and takes the step that the protocol decides on.
 func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err error) {
 	pools, err := book.ReadPools(ctx, o.cluster)
 	if err != nil {
@@ -130,7 +129,7 @@ func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err
 	var orders []capacity.Claim
 	var by []string
 	for _, c := range others {
-		pieces := c.Pieces(now, func(h inventory.Hold) inventory.Hold { return usage.Beyond(c.Order.String(), h) })
+		pieces := piecesOf(c, usage, now)
 		orders = append(orders, pieces...)
 		if slices.ContainsFunc(pieces, func(p capacity.Claim) bool { return p.Bound && !p.Over && p.Hold.Addresses > 0 }) {
 			by = append(by, "order "+c.Order.String())
@@ -148,11 +147,12 @@ func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err
 	}
 }
 
-// yielding counts the IP endpoints that are claimed by runs alone for which the lease waits.
+// yielding counts the IP endpoints that are claimed only by runs for which the lease waits.
 func (l Leasing) yielding(claims []*state.Claim) uint64 {
 	endpoints := map[string]bool{}
 	for _, c := range claims {
-		if c.Kind.HasPorts() && c.Held() && !slices.ContainsFunc(c.Parts, func(p state.Part) bool { return !l.waits(p.Run) }) {
+		isLasting := func(p state.Part) bool { return !l.waitsFor(p.Run) }
+		if c.Kind.HasPorts() && c.Held() && !slices.ContainsFunc(c.Parts, isLasting) {
 			endpoints[c.SharingKey] = true
 		}
 	}

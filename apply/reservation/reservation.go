@@ -1,5 +1,6 @@
-// Package reservation holds for orders what their bids promise: it looks, announces, looks again and binds, as package
-// state/protocol/capacity decides. The claims are objects of the ledger; docs/cluster-service.md has the protocol.
+// Package reservation reserves for orders what their bids promise: it reads, announces, reads again and binds, as
+// package state/protocol/capacity decides. The claims are objects of the ledger; docs/cluster-service.md describes the
+// protocol.
 package reservation
 
 import (
@@ -18,15 +19,15 @@ import (
 )
 
 const (
-	// pendingFor is for how long an announced claim stands for its run. A run that goes on renews it.
+	// pendingFor is how long an announced claim is valid. Its run renews it while it works.
 	pendingFor = 20 * time.Second
-	// patience is for how long a run waits for others: longer than a claim stands whose run has crashed.
+	// patience is how long a run waits for others: longer than the claim of a crashed run is valid.
 	patience = 2 * time.Minute
-	// roomLasts is for how long a run that waits relies on what it has read of nodes and pods.
+	// roomLasts is how long a waiting run uses what it has read of nodes and pods.
 	roomLasts = 2 * time.Second
 )
 
-// Orders reserves for orders in a cluster. One serves one command.
+// Orders reserves for orders in a cluster. Each command uses its own.
 type Orders struct {
 	cluster *cluster.Cluster
 	cfg     *config.ProviderConfig
@@ -35,28 +36,28 @@ type Orders struct {
 	by      string
 }
 
-// New reserves in a cluster. In a dry run of it nothing is kept.
+// New returns the Orders of a cluster.
 func New(c *cluster.Cluster, cfg *config.ProviderConfig) *Orders {
 	return &Orders{cluster: c, cfg: cfg, ledger: ledger.New(c, cfg.LedgerNamespace), nonce: state.NewNonce(c.Now()), by: turn.WhoRuns()}
 }
 
-// Options say how something is reserved.
+// Options configure a reservation.
 type Options struct {
-	// Expires is for how long it is held; 0 holds it until it is given up. What is held without an end stays so.
+	// Expires is after what time the reservation ends; 0 means never. A reservation without an end keeps having none.
 	Expires time.Duration
 	// Provider has won the order; empty for a bid.
 	Provider string
-	// Waiting is told, once, what a run waits for; nil tells nobody.
+	// Waiting is called once with what the run waits for; it may be nil.
 	Waiting func(what string)
-	// Binds is asked before each write that changes what the order has reserved; nil lets all be written.
+	// Binds is called before each write that changes what the order has reserved; it may be nil.
 	Binds Binds
 }
 
-// Binds is told what an order has reserved, as it was listed, and what takes its place. An error ends the run, and is its
-// own: what the run has announced is taken back.
+// Binds receives a reservation as it was listed and what replaces it. An error ends the run, which withdraws what it
+// has announced.
 type Binds func(was *reserved.Claim, becomes *reserved.Part) error
 
-// Outcome is what became of a reservation.
+// Outcome is the result of reserving.
 type Outcome string
 
 // The outcomes.
@@ -65,19 +66,19 @@ const (
 	Made Outcome = "reserved"
 	// Moved: another group was reserved before.
 	Moved Outcome = "moved"
-	// Renewed: the same group was, and its end or its provider is another now.
+	// Renewed: the same group was reserved, with another end or provider.
 	Renewed Outcome = "renewed"
 	// Unchanged: nothing was written.
 	Unchanged Outcome = "unchanged"
 )
 
-// RefusedError says that a group does not fit. Nothing was changed.
+// RefusedError reports that a resource group does not fit. Nothing was changed.
 type RefusedError struct {
 	Order lease.Order
-	// Lease is the one that was won for the order; zero for a bid.
+	// Lease is the lease that was won for the order; zero for a bid.
 	Lease   lease.ID
 	Refusal *inventory.Refusal
-	// Stays is true where the order has a reservation for another group, which it keeps.
+	// Stays is true if the order keeps a reservation for another group.
 	Stays bool
 }
 
@@ -89,7 +90,7 @@ func (e *RefusedError) Error() string {
 	return s
 }
 
-// TimeoutError says that others were in the way for too long. What the run had announced or claimed was taken back.
+// TimeoutError reports that others were in the way for too long. What the run had announced or claimed was withdrawn.
 type TimeoutError struct {
 	// Undone is what was not done.
 	Undone string
@@ -102,23 +103,24 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s: timed out after %s waiting for %s", e.Undone, e.After, e.What)
 }
 
-// UnreadableError is a reservation of which nobody knows what it takes: nothing can be reserved beside it.
+// UnreadableError reports a reservation that cannot be read. As it may take anything, nothing else can be reserved.
 type UnreadableError struct{ Namespace, Name, Why string }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("reservation %s cannot be read, so nobody knows what it takes: %s; look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s",
-		e.Name, e.Why, e.Namespace, e.Name)
+	return fmt.Sprintf("reservation %s cannot be read, so nobody knows what it takes: %s; look who wrote it, and delete it where nothing rests on it: "+
+		"kubectl -n %s delete lease.coordination.k8s.io/%s", e.Name, e.Why, e.Namespace, e.Name)
 }
 
-// ClosingError says that the ledger is being uninstalled.
+// ClosingError reports that the ledger is being uninstalled.
 type ClosingError struct{ Namespace string }
 
 func (e *ClosingError) Error() string {
-	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no reservations. Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
+	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no reservations. "+
+		"Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
 }
 
-// readable refuses where a claim cannot be read.
-func (o *Orders) readable(all []*reserved.Claim) error {
+// checkReadable returns an UnreadableError if a reservation cannot be read.
+func (o *Orders) checkReadable(all []*reserved.Claim) error {
 	for _, c := range all {
 		if c.Unreadable != "" && !c.Deleting {
 			return &UnreadableError{Namespace: o.ledger.Namespace, Name: c.ObjectName, Why: c.Unreadable}
@@ -127,5 +129,5 @@ func (o *Orders) readable(all []*reserved.Claim) error {
 	return nil
 }
 
-// again is true for an error after which all is listed again and decided anew.
+// again reports whether everything has to be listed and decided again after an error.
 func again(err error) bool { return errors.Is(err, ledger.ErrAgain) }

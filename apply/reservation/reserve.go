@@ -17,19 +17,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Reserve reserves what a group asks for, for an order: all of it, or nothing, which is a RefusedError. An order that has
-// reserved the same group keeps it, with a new end. One that has reserved another group keeps that until the new one is
-// bound.
-func (o *Orders) Reserve(ctx context.Context, order lease.Order, group inventory.Group, opts Options) (*reserved.Claim, Outcome, error) {
+// Reserve reserves everything that a resource group asks for, for an order, or returns a RefusedError. An order that
+// has reserved the same group keeps it, with the new end. One that has reserved another group keeps that until the new
+// one is bound.
+func (o *Orders) Reserve(
+	ctx context.Context, order lease.Order, group inventory.Group, opts Options,
+) (*reserved.Claim, Outcome, error) {
 	r := &run{Orders: o, order: order, group: group, asked: reserved.Asked(group), opts: opts, begun: time.Now()}
 	err := r.do(ctx)
 	if err != nil && r.announced && !cluster.IsAway(err) {
-		r.takeBack(ctx)
+		r.withdrawPending(ctx)
 	}
 	return r.claim, r.outcome, err
 }
 
-// run reserves for one order.
+// run is the work on one order's reservation.
 type run struct {
 	*Orders
 	order lease.Order
@@ -39,8 +41,8 @@ type run struct {
 	opts  Options
 	begun time.Time
 
-	// room is what there is apart from reservations, and usage what leases use of it; readAt is when that was read. Which
-	// addresses are claimed is read at each look, with the reservations: pools are what else is known of them.
+	// room is the capacity apart from reservations, usage what leases use of it, pools what is known about addresses;
+	// they were read at readAt. Which addresses are claimed is read with the reservations in each step.
 	room   capacity.Room
 	usage  observed.Usage
 	pools  view.Contents
@@ -48,16 +50,17 @@ type run struct {
 	readAt time.Time
 	// announced is true once a claim of the run may be pending.
 	announced bool
-	// waits is what the run waits for; empty where it goes on.
+	// waits is what the run waits for; empty if it can go on.
 	waits string
-	told  bool
-	// moves is true where what was bound takes the place of another group.
+	// reported is true once the wait was reported.
+	reported bool
+	// moves is true if the new claim replaces one for another group.
 	moves   bool
 	claim   *reserved.Claim
 	outcome Outcome
 }
 
-// do takes step after step until the claim is bound.
+// do takes steps until the claim is bound.
 func (r *run) do(ctx context.Context) error {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	pause := shortest
@@ -100,7 +103,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// step looks at all reservations and does what is to be done next.
+// step lists all reservations and takes the next step.
 func (r *run) step(ctx context.Context) (done bool, err error) {
 	if err := r.readRoom(ctx); err != nil {
 		return false, err
@@ -111,8 +114,8 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	all := look.Reservations
-	r.lease(look.Leased)
-	if err := r.readable(all); err != nil {
+	r.addLeased(look.Leased)
+	if err := r.checkReadable(all); err != nil {
 		return false, err
 	}
 	now := r.cluster.Now()
@@ -128,12 +131,17 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	case look.Closing:
 		return false, &ClosingError{Namespace: r.ledger.Namespace}
 	}
-	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Own(r.asked, now), Others: r.pieces(others, now)}
+	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Own(r.asked, now)}
+	for _, c := range others {
+		question.Others = append(question.Others, piecesOf(c, r.usage, now)...)
+	}
 	return r.act(ctx, question, own, all, now)
 }
 
-// act does the step that the protocol decides on.
-func (r *run) act(ctx context.Context, question capacity.Reserving, own *reserved.Claim, all []*reserved.Claim, now time.Time) (done bool, err error) {
+// act takes the step that the protocol decides on.
+func (r *run) act(
+	ctx context.Context, question capacity.Reserving, own *reserved.Claim, all []*reserved.Claim, now time.Time,
+) (done bool, err error) {
 	switch next := capacity.Decide(question); next.Step {
 	case capacity.Announce:
 		return false, r.announce(ctx, own, r.part(next.Grant, next.Hold, now))
@@ -147,7 +155,7 @@ func (r *run) act(ctx context.Context, question capacity.Reserving, own *reserve
 		return false, &RefusedError{Order: r.order, Refusal: next.Refusal, Stays: own != nil && own.Bound != nil}
 	case capacity.Wait, capacity.Rest:
 	}
-	if question.Own != nil && own.Pending.Run == r.nonce && own.Pending.Over(now.Add(pendingFor/2)) { // it stands for the run while that waits
+	if question.Own != nil && own.Pending.Run == r.nonce && own.Pending.Over(now.Add(pendingFor/2)) { // renew it while the run waits
 		part := *own.Pending
 		part.Expires = end(now, pendingFor)
 		return false, r.announce(ctx, own, &part)
@@ -155,24 +163,24 @@ func (r *run) act(ctx context.Context, question capacity.Reserving, own *reserve
 	return r.wait("others that reserve now, or whose runs have crashed")
 }
 
-// readRoom reads what there is, unless what was read is fresh enough.
+// readRoom reads the capacity, unless what was read is fresh enough.
 func (r *run) readRoom(ctx context.Context) error {
 	if !r.readAt.IsZero() && (r.waits == "" || time.Since(r.readAt) < roomLasts) {
 		return nil
 	}
 	var fold observed.Fold
-	pools, err := readThere(ctx, r.cluster, r.cfg, &fold, r.group.Addresses() > 0)
+	pools, err := readCluster(ctx, r.cluster, r.cfg, &fold, r.group.Addresses() > 0)
 	if err != nil {
 		return err
 	}
-	there := fold.CapacityFor(r.order.String())
-	r.pools, r.usage, r.want, r.readAt = pools, fold.Usage(), there.Asked(r.group), time.Now()
-	r.room = capacity.Room{Cluster: there.Cluster(), Levels: levels(r.cfg)}
+	total := fold.CapacityFor(r.order.String())
+	r.pools, r.usage, r.want, r.readAt = pools, fold.Usage(), total.Asked(r.group), time.Now()
+	r.room = capacity.Room{Cluster: total.Cluster(), Levels: levels(r.cfg)}
 	return nil
 }
 
-// lease notes which addresses leases have: those of the order's own lease are free to it.
-func (r *run) lease(claims []*state.Claim) {
+// addLeased records the addresses that leases have. Those of the order's own lease count as free.
+func (r *run) addLeased(claims []*state.Claim) {
 	if r.group.Addresses() == 0 {
 		return
 	}
@@ -182,29 +190,26 @@ func (r *run) lease(claims []*state.Claim) {
 	}
 }
 
-// pieces are what the reservations of others take beyond what their leases use.
-func (r *run) pieces(others []*reserved.Claim, now time.Time) []capacity.Claim {
-	var out []capacity.Claim
-	for _, c := range others {
-		out = append(out, c.Pieces(now, func(h inventory.Hold) inventory.Hold { return r.usage.Beyond(c.Order.String(), h) })...)
-	}
-	return out
+// piecesOf returns what a reservation takes beyond what its order's lease uses.
+func piecesOf(c *reserved.Claim, usage observed.Usage, now time.Time) []capacity.Claim {
+	return c.Pieces(now, func(h inventory.Hold) inventory.Hold { return usage.Beyond(c.Order.String(), h) })
 }
 
+// wait records and reports what the run waits for.
 func (r *run) wait(what string) (done bool, err error) {
-	if r.waits = what; !r.told && r.opts.Waiting != nil {
-		r.told = true
+	if r.waits = what; !r.reported && r.opts.Waiting != nil {
+		r.reported = true
 		r.opts.Waiting(what)
 	}
 	return false, nil
 }
 
-// end is when something ends that begins now, in whole seconds.
+// end returns when something that begins now ends, rounded up to seconds.
 func end(now time.Time, after time.Duration) string {
 	return now.Add(after + time.Second - 1).UTC().Format(time.RFC3339)
 }
 
-// part is what the run announces.
+// part returns what the run announces.
 func (r *run) part(grant inventory.Grant, hold inventory.Hold, now time.Time) *reserved.Part {
 	p := &reserved.Part{Asked: r.asked, Hold: hold, Provider: r.opts.Provider, By: r.by, Run: r.nonce, Expires: end(now, pendingFor)}
 	for id, chosen := range grant.SchedulerParams() {

@@ -16,14 +16,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Room is what a cluster has to give.
+// Room is what a cluster can still provide.
 type Room struct {
 	observed.Capacity
-	// Addresses are those that can be leased; nil where the configuration has none.
+	// Addresses are those that can be leased; nil if the configuration has none.
 	Addresses *inventory.Addresses
 }
 
-// ReadRoom reads what a cluster has to give: nodes, pods, volumes and addresses, and what is reserved of them.
+// ReadRoom reads what a cluster can provide: nodes, pods, volumes and addresses, and what is reserved of them.
 func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (Room, error) {
 	var fold observed.Fold
 	var pools view.Contents
@@ -34,7 +34,7 @@ func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		return err
 	})
 	group.Go(func() (err error) {
-		pools, err = readThere(listCtx, c, cfg, &fold, true)
+		pools, err = readCluster(listCtx, c, cfg, &fold, true)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -56,16 +56,18 @@ func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	return room, nil
 }
 
-// Usage reads what leases use, by their orders; a look says which addresses they have.
+// Usage reads what leases use, by order. look contains the addresses that they have.
 func Usage(ctx context.Context, c *cluster.Cluster, look ledger.Look) (observed.Usage, error) {
 	var fold observed.Fold
 	err := capacity.Read(ctx, c, &fold)
 	return fold.Usage().WithLeases(leasesOf(look.Leased)), err
 }
 
-// readThere reads what there is apart from the ledger; where addresses are asked for, MetalLB's pools and what it has
-// granted are what it returns.
-func readThere(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, fold *observed.Fold, addresses bool) (pools view.Contents, err error) {
+// readCluster adds the capacity apart from the ledger to fold. If addresses is true it also returns MetalLB's pools and
+// the addresses that MetalLB has assigned.
+func readCluster(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, fold *observed.Fold, addresses bool,
+) (pools view.Contents, err error) {
 	fold.NodePorts(cfg.Workloads.NodePorts.First, cfg.Workloads.NodePorts.Last)
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() error { return capacity.Read(ctx, c, fold) })
@@ -79,7 +81,7 @@ func readThere(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConf
 	return pools, err
 }
 
-// leasesOf are the orders whose leases hold addresses or IP endpoints, each with the sharing keys of those.
+// leasesOf returns pairs of an order whose lease holds addresses or IP endpoints and the sharing key of those.
 func leasesOf(claims []*state.Claim) map[[2]string]bool {
 	out := map[[2]string]bool{}
 	for _, c := range claims {
@@ -92,13 +94,13 @@ func leasesOf(claims []*state.Claim) map[[2]string]bool {
 	return out
 }
 
-// addressRoom are the addresses that leases can get, with those in use by claims as they were listed; nil where they get none.
+// addressRoom returns the addresses that leases can get, and those in use by the claims; nil if leases get none.
 func addressRoom(cfg *config.ProviderConfig, pools view.Contents, claims []*state.Claim) *inventory.Addresses {
 	pools.Claims = claims
 	return view.Addresses(cfg, pools)
 }
 
-// Inventory is what can still be given out, with the configuration's commit levels.
+// Inventory returns what can still be given out, with the configuration's commit levels.
 func (r Room) Inventory(cfg *config.ProviderConfig) *inventory.Inventory {
 	addresses := r.Addresses
 	if addresses != nil {

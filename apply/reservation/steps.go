@@ -9,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// announce writes what the run wants to take, pending, beside what the order has.
+// announce writes what the run wants to reserve as pending, next to what the order has.
 func (r *run) announce(ctx context.Context, own *reserved.Claim, part *reserved.Part) error {
 	if err := part.Check(); err != nil {
 		return err
@@ -24,14 +24,14 @@ func (r *run) announce(ctx context.Context, own *reserved.Claim, part *reserved.
 	return err
 }
 
-// bind makes what is pending what is reserved: it was listed beside all others, and fits.
+// bind turns the pending claim into the reservation: it was listed together with all others, and fits.
 func (r *run) bind(ctx context.Context, own *reserved.Claim, now time.Time) (done bool, err error) {
 	claim, part := *own, *own.Pending
 	part.By, part.Run = r.by, r.nonce
-	r.ends(&part, own.Bound, now)
+	r.setEnd(&part, own.Bound, now)
 	r.moves = own.Bound != nil
 	claim.Bound, claim.Pending = &part, nil
-	if err := r.binds(own, &part); err != nil {
+	if err := r.checkBinds(own, &part); err != nil {
 		return false, err
 	}
 	if r.claim, err = r.ledger.PutReservation(ctx, &claim); err != nil {
@@ -41,15 +41,15 @@ func (r *run) bind(ctx context.Context, own *reserved.Claim, now time.Time) (don
 	return true, nil
 }
 
-// binds asks whether what is reserved may change so.
-func (r *run) binds(was *reserved.Claim, becomes *reserved.Part) error {
+// checkBinds asks the caller whether the reservation may change.
+func (r *run) checkBinds(was *reserved.Claim, becomes *reserved.Part) error {
 	if r.opts.Binds == nil {
 		return nil
 	}
 	return r.opts.Binds(was, becomes)
 }
 
-// made is what has become of the order's reservation once it is bound.
+// made returns the outcome of a bound claim.
 func (r *run) made() Outcome {
 	if r.moves {
 		return Moved
@@ -57,8 +57,8 @@ func (r *run) made() Outcome {
 	return Made
 }
 
-// ends says until when, and for whom, a part is reserved that takes the place of another.
-func (r *run) ends(part, before *reserved.Part, now time.Time) {
+// setEnd sets the end and the provider of a part that replaces another.
+func (r *run) setEnd(part, before *reserved.Part, now time.Time) {
 	part.Expires, part.Provider = "", r.opts.Provider
 	if r.opts.Expires > 0 {
 		part.Expires = end(now, r.opts.Expires)
@@ -71,7 +71,7 @@ func (r *run) ends(part, before *reserved.Part, now time.Time) {
 	}
 }
 
-// keep gives a bound reservation its new end. What a run has bound itself, and got no answer, is as it should be.
+// keep gives a bound reservation its new end. It leaves one that this run has bound itself, whose answer was lost.
 func (r *run) keep(ctx context.Context, own *reserved.Claim, now time.Time) error {
 	r.claim, r.outcome = own, Unchanged
 	if own.Bound.Run == r.nonce {
@@ -79,12 +79,12 @@ func (r *run) keep(ctx context.Context, own *reserved.Claim, now time.Time) erro
 		return nil
 	}
 	claim, part := *own, *own.Bound
-	r.ends(&part, own.Bound, now)
+	r.setEnd(&part, own.Bound, now)
 	if part.Expires == own.Bound.Expires && part.Provider == own.Bound.Provider {
 		return nil
 	}
 	part.By, part.Run = r.by, r.nonce
-	if err := r.binds(own, &part); err != nil {
+	if err := r.checkBinds(own, &part); err != nil {
 		return err
 	}
 	claim.Bound = &part
@@ -99,12 +99,14 @@ func (r *run) keep(ctx context.Context, own *reserved.Claim, now time.Time) erro
 	return nil
 }
 
-// evict removes claims whose time is over: as many as are in the way, and no more, for there may be thousands.
-func (r *run) evict(ctx context.Context, question capacity.Reserving, all []*reserved.Claim, names []string, now time.Time) error {
+// evict deletes expired claims, only as many as are in the way, because there may be thousands.
+func (r *run) evict(
+	ctx context.Context, question capacity.Reserving, all []*reserved.Claim, names []string, now time.Time,
+) error {
 	return r.remove(ctx, all, fewest(question, names), now)
 }
 
-// remove removes claims whose time is over, and of those that move what they are moved to.
+// remove deletes expired claims. Of an expired move it removes only the pending part.
 func (o *Orders) remove(ctx context.Context, all []*reserved.Claim, names []string, now time.Time) error {
 	deleted, stayed := reserved.Without(all, names, now)
 	for _, c := range deleted {
@@ -113,16 +115,14 @@ func (o *Orders) remove(ctx context.Context, all []*reserved.Claim, names []stri
 		}
 	}
 	for _, c := range stayed {
-		without := *c
-		without.Pending = nil
-		if _, err := o.ledger.PutReservation(ctx, &without); err != nil && !again(err) {
+		if err := o.withdraw(ctx, c); err != nil && !again(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// fewest are the first of the names that are enough to go, doubled until they are.
+// fewest returns the first of the names whose deletion lets the run go on, doubling their number until it does.
 func fewest(question capacity.Reserving, names []string) []string {
 	slices.Sort(names)
 	for n := 1; n < len(names); n *= 2 {
@@ -137,7 +137,7 @@ func fewest(question capacity.Reserving, names []string) []string {
 	return names
 }
 
-// withdraw takes back what is pending, and leaves what the order has.
+// withdraw removes the pending part, and leaves what the order has reserved.
 func (o *Orders) withdraw(ctx context.Context, own *reserved.Claim) error {
 	if own.Bound == nil {
 		return o.ledger.DropReservation(ctx, own)
@@ -148,8 +148,8 @@ func (o *Orders) withdraw(ctx context.Context, own *reserved.Claim) error {
 	return err
 }
 
-// takeBack withdraws what the run has announced, if it is there. Where that fails the claim ends by itself.
-func (r *run) takeBack(ctx context.Context) {
+// withdrawPending withdraws what the run has announced. If that fails the claim expires by itself.
+func (r *run) withdrawPending(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pendingFor/2)
 	defer cancel()
 	_ = r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {

@@ -7,23 +7,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// Reservation is what an order has reserved; nil where that is nothing.
+// Reservation returns what an order has reserved, or nil.
 func (o *Orders) Reservation(ctx context.Context, order lease.Order) (*reserved.Claim, error) {
 	return o.ledger.Reservation(ctx, order)
 }
 
-// List are the reservations of all orders.
+// List returns the reservations of all orders.
 func (o *Orders) List(ctx context.Context) ([]*reserved.Claim, error) {
 	return o.ledger.Reservations(ctx, "")
 }
 
-// Unreserve gives up what an order has reserved, whatever it is, and says whether it was anything. The delete is pinned to
-// what was read; what has changed meanwhile is read again.
+// Unreserve gives up an order's reservation, and reports whether there was one. The delete is pinned to what was read,
+// and retried if that has changed.
 func (o *Orders) Unreserve(ctx context.Context, order lease.Order) (found bool, err error) {
 	return o.unreserve(ctx, order, func(*reserved.Claim) bool { return true })
 }
 
-// unreserve gives up what an order has reserved, while it is what is meant.
+// unreserve gives up an order's reservation if meant is true for it.
 func (o *Orders) unreserve(ctx context.Context, order lease.Order, meant func(*reserved.Claim) bool) (found bool, err error) {
 	tried := false
 	err = o.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
@@ -34,7 +34,7 @@ func (o *Orders) unreserve(ctx context.Context, order lease.Order, meant func(*r
 		case err != nil:
 			return false, err
 		case claim == nil || claim.Deleting || !meant(claim):
-			found = tried // what was unclear and is gone was given up
+			found = tried // an earlier delete took effect, but its answer was lost
 			return true, nil
 		}
 		tried = true

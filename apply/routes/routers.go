@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -14,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// AwaitAccepted waits until a router accepts each route of the lease, where routers say so at all.
+// AwaitAccepted waits until a router accepts each route of the lease, if routers report on the kind.
 func (r *Successors) AwaitAccepted(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if !slices.Contains(kinds.Reporting, o.Kind) || r.Snapshot.Operators.Theirs(o) || !r.Changed() && r.acceptedAlready(o) {
@@ -27,7 +28,8 @@ func (r *Successors) AwaitAccepted(ctx context.Context, desired []render.Object)
 	return nil
 }
 
-// awaitRoute waits until a route's reports are as they are to be, where there is somebody to report.
+// awaitRoute waits until done is true for a route's reports. It sets Unjudged and does not wait if no controller
+// reports.
 func (r *Successors) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
 	reports, err := r.reportsOn(ctx, o)
 	if err != nil || !reports {
@@ -46,57 +48,65 @@ func (r *Successors) awaitRoute(ctx context.Context, o render.Object, done func(
 		return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{refusal(o, last)}}
 	}
 	if err == nil {
-		r.tellAccepted(o, last)
+		r.reportAccepted(o, last)
 	}
 	return err
 }
 
-func (r *Successors) acceptedAlready(o render.Object) bool {
-	live := r.Snapshot.Find(o)
-	return live != nil && (state.Accepted(state.Reports(live, state.Routers{})) || len(state.Reports(live, state.Routers{})) == 0)
+// gateway reads the configured Gateway. It returns nil if there is none, or if the cluster does not serve the kind.
+func (r *Successors) gateway(ctx context.Context) (*unstructured.Unstructured, error) {
+	g := r.Options.Config.Gateway
+	return r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 }
 
-// reportsOn is true where somebody is there to judge a route: a controller has taken the Gateway, or
-// a router reports on some Route of the cluster.
+// acceptedAlready reports whether the route was accepted when it was read, or nobody reported on it.
+func (r *Successors) acceptedAlready(o render.Object) bool {
+	live := r.Snapshot.Find(o)
+	if live == nil {
+		return false
+	}
+	reports := state.Reports(live, state.Routers{})
+	return state.Accepted(reports) || len(reports) == 0
+}
+
+// reportsOn reports whether a controller will report on a route: one has processed the Gateway, or a router reports on
+// some Route of the cluster.
 func (r *Successors) reportsOn(ctx context.Context, o render.Object) (bool, error) {
 	if o.Kind == kinds.Route {
 		return r.Snapshot.Reported(kinds.Route, "ingress"), nil
 	}
 	g := r.Options.Config.Gateway
-	gateway, err := r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
-		err = nil
-	}
+	gateway, err := r.gateway(ctx)
 	if err != nil || observed.Taken(gateway) {
 		return err == nil, err
 	}
 	if r.Changed() {
-		r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name))
+		why := fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name)
+		r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, why)
 	}
 	return false, nil
 }
 
-func (r *Successors) tellAccepted(o render.Object, reports []state.Report) {
-	for _, said := range reports {
-		if said.Stale != "" || said.Verdict != state.RouteAccepted {
-			continue
-		}
-		message := "by " + said.By
-		if said.Unresolved != "" {
-			message += ", which does not find its backend yet (" + said.Unresolved + ")"
-		}
-		if r.Changed() {
-			r.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
-		}
+// reportAccepted reports which router has accepted a route, if the run has changed anything.
+func (r *Successors) reportAccepted(o render.Object, reports []state.Report) {
+	i := slices.IndexFunc(reports, func(s state.Report) bool { return s.Stale == "" && s.Verdict == state.RouteAccepted })
+	if i < 0 || !r.Changed() {
 		return
 	}
+	message := "by " + reports[i].By
+	if reports[i].Unresolved != "" {
+		message += ", which does not find its backend yet (" + reports[i].Unresolved + ")"
+	}
+	r.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
 }
 
+// refusal describes the wait for a route, with the reason of the router that refuses it.
 func refusal(o render.Object, reports []state.Report) string {
-	for _, said := range reports {
-		if said.Stale == "" && (said.Verdict == state.RouteRefused || said.Unresolved != "") {
-			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, said)
+	for _, s := range reports {
+		if s.Stale == "" && (s.Verdict == state.RouteRefused || s.Unresolved != "") {
+			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, s)
 		}
 	}
-	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)", o.Kind.Singular, o.Namespace, o.Name, o.Namespace, o.Kind.Singular, o.Name)
+	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)",
+		o.Kind.Singular, o.Namespace, o.Name, o.Namespace, o.Kind.Singular, o.Name)
 }

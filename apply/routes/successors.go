@@ -1,4 +1,4 @@
-// Package routes waits until routes are accepted and serve, and keeps the routes that they replace until then.
+// Package routes waits until routes are accepted and serve. Until then it keeps the routes that they replace.
 package routes
 
 import (
@@ -20,26 +20,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Successors are the routes of a lease that take the place of others: until a new one is known to serve, the old one stays.
+// Successors are the routes of a lease that replace others. An old route stays until its successor is known to serve.
 type Successors struct {
 	*claims.Claims
-	// old are the routes that a new one replaces, of the run's own lease and of others, each with the new one.
+	// old maps each route that is replaced, of the run's lease or another, to its successor.
 	old map[*unstructured.Unstructured]render.Object
-	// Stay is true where some new route is not known to serve; unserved says what was waited for.
+	// Stay is true if some successor is not known to serve; unserved is the error of those that timed out.
 	Stay     bool
 	unserved *report.TimeoutError
-	// names are those of the routes that stay, and of what belongs to them.
+	// names are the names of the routes that stay and of their companion objects.
 	names map[string]bool
-	// GoesOn is the command that goes on where the old routes have to stay; empty for the same again.
+	// GoesOn is the command that continues if old routes have to stay; empty means the same command.
 	GoesOn string
-	// Unjudged is true once the run has met a route of which no controller says whether it accepts it.
+	// Unjudged is true if no controller reports on one of the routes.
 	Unjudged bool
 }
 
-// replaces finds the live routes whose host and path the desired ones have: those of another kind, and on the
-// Gateway API those of other leases, which serve until they go. An Ingress or an OpenShift Route of another
-// lease may keep the new one from being taken up at all.
-func (r *Successors) replaces(desired []render.Object) map[*unstructured.Unstructured]render.Object {
+// replaced finds the live routes with the host and path of a desired one: routes of another kind, and on the Gateway
+// API also routes of other leases, which serve until they are deleted. On an Ingress controller or OpenShift a route of
+// another lease may prevent the new one from being accepted at all, so those are not kept.
+func (r *Successors) replaced(desired []render.Object) map[*unstructured.Unstructured]render.Object {
 	old := map[*unstructured.Unstructured]render.Object{}
 	if r.Snapshot.Operators.Hostname {
 		return old
@@ -50,8 +50,9 @@ func (r *Successors) replaces(desired []render.Object) map[*unstructured.Unstruc
 		}
 		for _, use := range state.HostUses(cluster.Rendered(o)) {
 			for _, was := range r.Snapshot.Serving[state.HostName(use.Host)] {
-				if r.GoesFor(was, use) && (was.Kind != o.Kind || was.Group != r.Group && onGateway(o.Kind)) && slices.Contains(kinds.RouteKinds, was.Kind) &&
-					slices.ContainsFunc(state.HostUses(was.Live), func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }) {
+				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
+				if r.GoesFor(was, use) && (was.Kind != o.Kind || was.Group != r.Group && onGateway(o.Kind)) &&
+					slices.Contains(kinds.RouteKinds, was.Kind) && slices.ContainsFunc(state.HostUses(was.Live), sameRoute) {
 					old[was.Live] = o
 				}
 			}
@@ -60,7 +61,7 @@ func (r *Successors) replaces(desired []render.Object) map[*unstructured.Unstruc
 	return old
 }
 
-// GoesFor is true for a live object that the run removes for a route of its own.
+// GoesFor reports whether the run deletes a live object in favour of its own route.
 func (r *Successors) GoesFor(was observed.Owned, use state.Use) bool {
 	if was.Group == r.Group {
 		return r.Options.Prune
@@ -68,19 +69,19 @@ func (r *Successors) GoesFor(was observed.Owned, use state.Use) bool {
 	return r.mine(use) && r.Removes(was.Group, r.Snapshot.Claims[state.HostName(use.Host)])
 }
 
-// onGateway is true for the kinds of which a Gateway takes several for one host: the oldest serves.
+// onGateway reports whether a Gateway accepts several routes of the kind for one host, of which the oldest serves.
 func onGateway(kind kinds.Kind) bool { return kind == kinds.HTTPRoute || kind == kinds.TLSRoute }
 
-// mine is true for a host and path that the run holds.
+// mine reports whether the run holds a host and path.
 func (r *Successors) mine(u state.Use) bool {
 	h := r.Holds[state.HostName(u.Host)]
 	return h != nil && slices.ContainsFunc(h.Want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
 }
 
-// Await waits until the new routes are known to serve. Where they are not in time the old ones
-// stay, with the DNS records that lead to them and what belongs to them.
+// Await waits until the successors are known to serve. If one is not in time, the old route stays, with its DNS records
+// and companion objects.
 func (r *Successors) Await(ctx context.Context, desired []render.Object) error {
-	r.old, r.names, r.Stay, r.unserved = r.replaces(desired), map[string]bool{}, false, nil
+	r.old, r.names, r.Stay, r.unserved = r.replaced(desired), map[string]bool{}, false, nil
 	asked := map[string]error{}
 	for old, o := range r.old {
 		err, known := asked[o.String()]
@@ -97,7 +98,7 @@ func (r *Successors) Await(ctx context.Context, desired []render.Object) error {
 		}
 		r.Stay = true
 		r.names[old.GetName()], r.names[lease.RedirectName(old.GetName())] = true, true
-		r.Event(report.Left, kindOfLive(old), old.GetNamespace(), old.GetName(), "it stays: "+timeout.Waiting[0])
+		r.Event(report.Left, kinds.Of(old.GetKind()).Singular, old.GetNamespace(), old.GetName(), "it stays: "+timeout.Waiting[0])
 		if r.Options.Wait == 0 || known {
 			continue
 		}
@@ -109,21 +110,21 @@ func (r *Successors) Await(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// Stays is true for what a run leaves while a new route is not known to serve: the old route, what belongs
-// to it, and the DNS records of what the lease holds.
+// Stays reports whether the run leaves an object because a successor is not known to serve: the old route, its
+// companion objects, and the DNS records of what the lease holds.
 func (r *Successors) Stays(o observed.Owned) bool {
 	switch {
 	case !r.Stay || o.Kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.Kind):
 		return false
 	case o.RecordOf() != "":
 		return r.Holds[state.HostName(o.RecordOf())] != nil
-	case o.Kind == kinds.BackendTLSPolicy: // it is named after a Service, which several routes may have
+	case o.Kind == kinds.BackendTLSPolicy: // named after a Service, which several routes may share
 		return true
 	}
 	return r.names[o.Live.GetName()]
 }
 
-// StaysFor is true where a route that stays serves a part for the run's lease since a transfer.
+// StaysFor reports whether a route that stays serves a part for the run's lease since a transfer.
 func (r *Successors) StaysFor(c *state.Claim, p state.Part) bool {
 	former, ok := p.Former()
 	return ok && slices.ContainsFunc(r.Snapshot.Serving[c.Name()], func(o observed.Owned) bool {
@@ -131,7 +132,7 @@ func (r *Successors) StaysFor(c *state.Claim, p state.Part) bool {
 	})
 }
 
-// Err is what a run ends with whose old routes had to stay.
+// Err returns the error of a run whose old routes had to stay, or nil.
 func (r *Successors) Err() error {
 	if r.unserved == nil {
 		return nil
@@ -139,8 +140,8 @@ func (r *Successors) Err() error {
 	return r.unserved
 }
 
-// AwaitServing waits until a controller has said that a route serves. Where it is assumed, only
-// controllers that are there to say so are waited for.
+// AwaitServing waits until a controller reports that a route serves. With --assume-serving it waits only for
+// controllers that report at all.
 func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 	if r.Options.AssumeServing {
 		if !slices.Contains(kinds.Reporting, o.Kind) {
@@ -151,14 +152,15 @@ func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 	missing, serves := "", false
 	err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.notServing(ctx, o)
-		if err == nil { // when the time is over the last read may fail for that
+		if err == nil { // the last read may fail because of the deadline
 			missing = now
 		}
 		serves = now == "" && err == nil
 		return serves, err
 	})
 	if errors.Is(err, report.ErrTimedOut) {
-		return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{missing + "; " + cmp.Or(r.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"}}
+		waiting := missing + "; " + cmp.Or(r.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
+		return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waiting}}
 	}
 	if serves && r.Changed() {
 		r.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
@@ -166,7 +168,7 @@ func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 	return err
 }
 
-// notServing says what a route lacks before it is known to serve, as it is now.
+// notServing describes what a live route lacks to be known to serve, or returns "".
 func (r *Successors) notServing(ctx context.Context, o render.Object) (string, error) {
 	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil || live == nil {
@@ -175,19 +177,7 @@ func (r *Successors) notServing(ctx context.Context, o render.Object) (string, e
 	g := r.Options.Config.Gateway
 	var gateway *unstructured.Unstructured
 	if onGateway(o.Kind) {
-		gateway, err = r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
-		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
-			err = nil
-		}
+		gateway, err = r.gateway(ctx)
 	}
 	return state.NotServing(live, gateway, g.Namespace+"/"+g.Name), err
-}
-
-func kindOfLive(o *unstructured.Unstructured) string {
-	for _, kind := range kinds.RouteKinds {
-		if kind.Kind == o.GetKind() {
-			return kind.Singular
-		}
-	}
-	return o.GetKind()
 }

@@ -65,11 +65,11 @@ func TestReplaces(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := successors(tt.opts, []*state.Claim{tt.claim}, ot.Ours(tt.was))
-			got := r.replaces([]render.Object{rendered(tt.now)})
+			got := r.replaced([]render.Object{rendered(tt.now)})
 			if o, replaced := got[tt.was]; replaced != tt.want || replaced && o.Kind.Kind != tt.now.GetKind() {
 				t.Errorf("replaced: %t, want %t", replaced, tt.want)
 			}
-			if r.Snapshot.Operators.Hostname = true; len(r.replaces([]render.Object{rendered(tt.now)})) > 0 {
+			if r.Snapshot.Operators.Hostname = true; len(r.replaced([]render.Object{rendered(tt.now)})) > 0 {
 				t.Error("it is replaced where Akash's operator removes it")
 			}
 		})

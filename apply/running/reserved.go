@@ -17,15 +17,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// readReserved says which cards the order of the lease has reserved. What is reserved for the group that the definition asks for
-// is taken over later (TakeReserved), so that a lease which is refused leaves its hold as it is; for another group it is moved
-// at once, for the cards are chosen anew. An order of another provider is left alone.
+// readReserved reads which GPUs the lease's order has reserved. A reservation for the resource group that the
+// definition asks for is taken over later (TakeReserved), so that a refused lease leaves it unchanged. A reservation
+// for another group is replaced at once, because other GPUs are chosen. A reservation of another provider is ignored.
 func (w *Running) readReserved(ctx context.Context) (err error) {
 	w.chosen, w.takesOver = nil, false
-	r := w
-	id := r.Request.Lease
-	claim, err := reservation.New(r.Cluster, r.Options.Config).Reservation(ctx, id.Order())
-	if err != nil || claim == nil || claim.Deleting || claim.Bound == nil || claim.Over(r.Cluster.Now()) {
+	id := w.Request.Lease
+	claim, err := reservation.New(w.Cluster, w.Options.Config).Reservation(ctx, id.Order())
+	if err != nil || claim == nil || claim.Deleting || claim.Bound == nil || claim.Over(w.Cluster.Now()) {
 		return err
 	}
 	bound := claim.Bound
@@ -39,7 +38,7 @@ func (w *Running) readReserved(ctx context.Context) (err error) {
 	return err
 }
 
-// TakeReserved makes what the order has reserved the lease's own, once the lease has what it claims.
+// TakeReserved makes the order's reservation the lease's own, after the lease has its claims.
 func (w *Running) TakeReserved(ctx context.Context) error {
 	if w == nil || !w.takesOver {
 		return nil
@@ -51,27 +50,29 @@ func (w *Running) TakeReserved(ctx context.Context) error {
 	return err
 }
 
-// takeOver makes what the order has reserved the lease's: without end, with its provider noted, and for the group that the
-// definition asks for. It says which cards were chosen. What is reserved stays so if the rest of the work fails.
+// takeOver makes the order's reservation the lease's: without end, with its provider, and for the resource group of the
+// definition. It returns the chosen GPUs. The reservation stays even if the rest of the work fails.
 func (w *Running) takeOver(ctx context.Context) (map[uint32]*lease.SchedulerParams, error) {
-	r := w
-	params, err := reservation.Claim(ctx, r.Cluster, r.Options.Config, r.Request.Lease, w.def.ResourceGroup(), func(was *reserved.Claim, becomes *reserved.Part) error {
-		return r.Change(func() plan.Change { return takeover(was, becomes) })
-	})
+	binds := func(was *reserved.Claim, becomes *reserved.Part) error {
+		return w.Change(func() plan.Change { return takeover(was, becomes) })
+	}
+	params, err := reservation.Claim(ctx, w.Cluster, w.Options.Config, w.Request.Lease, w.def.ResourceGroup(), binds)
 	if err == nil {
-		r.Event(report.Claimed, report.KindOrder, "", r.Request.Lease.Order().String(), "what it has reserved is the lease's")
+		w.Event(report.Claimed, report.KindOrder, "", w.Request.Lease.Order().String(), "what it has reserved is the lease's")
 	}
 	return params, err
 }
 
-// takeover describes how what an order has reserved becomes a lease's.
+// takeover describes the change from an order's reservation to a lease's.
 func takeover(was *reserved.Claim, becomes *reserved.Part) plan.Change {
-	return plan.Change{Action: plan.Claim, Kind: report.KindOrder, Name: was.Order.String(), UID: was.UID, ResourceVersion: was.ResourceVersion,
-		Before: reservedParts(was.Bound), After: reservedParts(becomes)}
+	return plan.Change{
+		Action: plan.Claim, Kind: report.KindOrder, Name: was.Order.String(), UID: was.UID, ResourceVersion: was.ResourceVersion,
+		Before: reservedParts(was.Bound), After: reservedParts(becomes),
+	}
 }
 
-// reservedParts are what is reserved as a plan shows it: for which group, what, where, for whom, and until when;
-// nil of nothing.
+// reservedParts returns what is reserved as a plan shows it: for which group, what, on which nodes, for which provider,
+// and until when. It returns nil for nil.
 func reservedParts(p *reserved.Part) map[string]any {
 	if p == nil {
 		return nil
@@ -88,7 +89,7 @@ func reservedParts(p *reserved.Part) map[string]any {
 	return out
 }
 
-// GiveUpReserved gives up what the lease has reserved, when nothing of what it ran is left but its Manifest.
+// GiveUpReserved gives up the lease's reservation, when nothing that the lease ran is left but its Manifest.
 func GiveUpReserved(ctx context.Context, r *objects.Objects, id lease.ID) error {
 	found, err := reservation.Release(ctx, r.Cluster, r.Options.Config, id)
 	if found {

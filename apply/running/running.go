@@ -1,4 +1,4 @@
-// Package running applies what a lease runs as a part of the work on it: its Deployments, Services and volumes.
+// Package running applies what a lease runs as part of the work on the lease: its Deployments, Services and volumes.
 package running
 
 import (
@@ -17,22 +17,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
-// Running is what is done with what the lease of a run runs. The nil running has no objects: it is of a run that has
-// nothing to do with it.
+// Running is the work on what the lease of a run runs. A nil Running is valid and does nothing.
 type Running struct {
 	*objects.Objects
 	// def is the definition with workloads.
 	def  *lease.Definition
 	work *workloads.Work
-	// chosen are the cards that the order of the lease has reserved; takesOver is true where that is yet to be made the lease's.
+	// chosen are the GPUs that the lease's order has reserved; takesOver is true if the reservation is yet to become
+	// the lease's.
 	chosen    map[uint32]*lease.SchedulerParams
 	takesOver bool
 }
 
-// New is the work on what a definition runs; nil where that is not asked for.
+// New returns the work on what a definition runs, or nil if that is not asked for.
 func New(r *objects.Objects, def *lease.Definition) *Running {
 	if r.Options.Workloads == nil || def.Workloads == nil {
 		return nil
@@ -42,7 +43,7 @@ func New(r *objects.Objects, def *lease.Definition) *Running {
 	return w
 }
 
-// Anew is the work as if it had not begun.
+// Anew returns the same work, not begun.
 func (w *Running) Anew(r *objects.Objects) *Running {
 	if w == nil {
 		return nil
@@ -50,12 +51,11 @@ func (w *Running) Anew(r *objects.Objects) *Running {
 	return New(r, w.def)
 }
 
-// Prepare reads what there is, and judges whether what the lease runs can be written. Nothing is written.
+// Prepare reads the live objects and checks whether what the lease runs can be written. It writes nothing.
 func (w *Running) Prepare(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	r := w
 	live, err := w.read(ctx)
 	if err != nil {
 		return err
@@ -63,27 +63,26 @@ func (w *Running) Prepare(ctx context.Context) error {
 	if err := w.readReserved(ctx); err != nil {
 		return err
 	}
-	w.work, err = workloads.Prepare(r.Cluster, workloads.Options{
-		Config: r.Options.Config, Scheduler: r.Options.Workloads.Scheduler, Reserved: w.chosen, Adopt: r.Options.Adopt,
+	w.work, err = workloads.Prepare(w.Cluster, workloads.Options{
+		Config: w.Options.Config, Scheduler: w.Options.Workloads.Scheduler, Reserved: w.chosen, Adopt: w.Options.Adopt,
 	}, w.def, live)
 	return err
 }
 
-// read reads what there is. Where it has become old when the command's turn comes, all is read again.
+// read reads the live objects. If they are out of date when the command's turn comes, everything is read again.
 func (w *Running) read(ctx context.Context) (*workloads.Live, error) {
-	r := w
-	namespace := r.Request.Lease.Namespace()
-	live, err := workloads.Read(ctx, r.Cluster, r.Options.Config, namespace, r.Snapshot.Namespaces[namespace])
-	if err != nil || r.Options.Turn == nil {
+	namespace := w.Request.Lease.Namespace()
+	live, err := workloads.Read(ctx, w.Cluster, w.Options.Config, namespace, w.Snapshot.Namespaces[namespace])
+	if err != nil || w.Options.Turn == nil {
 		return live, err
 	}
-	return live, r.Options.Turn.Rests(ctx, func(ctx context.Context) (old bool, err error) {
-		return live.IsOld(ctx, r.Cluster, r.Options.Config, namespace)
+	return live, w.Options.Turn.Rests(ctx, func(ctx context.Context, _ []*state.Claim) (old bool, err error) {
+		return live.IsOld(ctx, w.Cluster, w.Options.Config, namespace)
 	})
 }
 
-// Write writes what the lease runs, before its routes. A service may be named so that an object of its would be one of
-// the routes'.
+// Write writes what the lease runs, before its routes. It fails if a service has a name by which one of its objects
+// would collide with a route.
 func (w *Running) Write(ctx context.Context, routes []render.Object) error {
 	if w == nil {
 		return nil
@@ -97,24 +96,23 @@ func (w *Running) Write(ctx context.Context, routes []render.Object) error {
 	return w.work.Write(ctx, w)
 }
 
-// Prune deletes what the lease runs no more, when its routes lead there no more: also what it ran by another order or for
-// another provider, which has a namespace of its own.
+// Prune deletes what the lease no longer runs, after its routes no longer point there. That includes what it ran for
+// another order or provider, which has a namespace of its own.
 func (w *Running) Prune(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	r := w
-	if err := w.work.Prune(ctx, w, r.Options.Prune); err != nil || !r.Options.Prune {
+	if err := w.work.Prune(ctx, deleter{w.Objects, report.Pruned}, w.Options.Prune); err != nil || !w.Options.Prune {
 		return err
 	}
-	former, err := RunsBeside(ctx, r.Objects, r.Request.Lease.Namespace())
+	former, err := RunsBeside(ctx, w.Objects, w.Request.Lease.Namespace())
 	if err != nil {
 		return err
 	}
-	return EndIn(ctx, r.Objects, former, report.Pruned)
+	return EndIn(ctx, w.Objects, former, report.Pruned)
 }
 
-// End ends the taking over of what Akash's provider has deployed.
+// End ends the adoption of what Akash's provider has deployed.
 func (w *Running) End(ctx context.Context) error {
 	if w == nil {
 		return nil
@@ -122,7 +120,8 @@ func (w *Running) End(ctx context.Context) error {
 	return w.work.EndAdoption(ctx)
 }
 
-// RunsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them.
+// RunsBeside returns what this program runs for the deployment group in other namespaces than the given one, by
+// namespace.
 func RunsBeside(ctx context.Context, r *objects.Objects, namespace string) (map[string]*workloads.Live, error) {
 	names, err := workloads.Namespaces(ctx, r.Cluster, r.Options.Config, r.Group)
 	if err != nil {
@@ -131,9 +130,11 @@ func RunsBeside(ctx context.Context, r *objects.Objects, namespace string) (map[
 	return runsIn(ctx, r, slices.DeleteFunc(names, func(name string) bool { return name == namespace }))
 }
 
-// RunsUnmarked is what this program runs for the deployment group in namespaces of its leases where somebody has deleted the
-// Manifest.
-func RunsUnmarked(ctx context.Context, r *objects.Objects, marked map[string]*workloads.Live) (map[string]*workloads.Live, error) {
+// RunsUnmarked returns what this program runs for the deployment group in namespaces whose Manifest somebody has
+// deleted. marked are the namespaces with one.
+func RunsUnmarked(
+	ctx context.Context, r *objects.Objects, marked map[string]*workloads.Live,
+) (map[string]*workloads.Live, error) {
 	var names []string
 	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
 		if marked[name] != nil {
@@ -162,21 +163,22 @@ func runsIn(ctx context.Context, r *objects.Objects, namespaces []string) (_ map
 
 // EndIn deletes what the deployment group runs.
 func EndIn(ctx context.Context, r *objects.Objects, runs map[string]*workloads.Live, action report.Action) error {
+	giveUp := func(ctx context.Context, id lease.ID) error { return GiveUpReserved(ctx, r, id) }
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
-		if err := workloads.Release(ctx, r.Cluster, deleting{r, action}, r.Group, runs[name], func(ctx context.Context, id lease.ID) error { return GiveUpReserved(ctx, r, id) }); err != nil {
+		if err := workloads.Release(ctx, r.Cluster, deleter{r, action}, r.Group, runs[name], giveUp); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Has is true for an object of what the lease runs.
+// Has reports whether an object is one that the lease runs.
 func (w *Running) Has(o render.Object) bool { return w.work.Has(o) }
 
-// Find is an object of what the lease runs as it was read, nil for nothing.
+// Find returns the live object with the object's name, or nil.
 func (w *Running) Find(o render.Object) *unstructured.Unstructured { return w.work.Find(o) }
 
-// Refused deals with a conflict: what Akash's provider has deployed is taken over where that is asked for.
+// Refused handles a conflict. It takes over what Akash's provider has deployed if --adopt is set.
 func (w *Running) Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	conflict := &report.ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
 	live, getErr := w.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
@@ -184,7 +186,7 @@ func (w *Running) Refused(ctx context.Context, o render.Object, err error) (take
 		return false, conflict
 	}
 	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
-	now := w.Cluster.Refusal(ctx, o, w.Manager(o), live) // others may have written since
+	now := w.Cluster.Refusal(ctx, o, w.Manager(o), live) // ask again, because others may have written since
 	if !cluster.IsOwned(now) || !w.work.MayForce(live, now) {
 		return false, conflict
 	}
@@ -196,19 +198,9 @@ func (w *Running) Refused(ctx context.Context, o render.Object, err error) (take
 	return true, nil
 }
 
-// IsMine is true for an object that the run has made and that the lease's manager still has.
+// IsMine reports whether the lease's manager still has an object that the run has created.
 func (w *Running) IsMine(now *unstructured.Unstructured) bool {
 	return deployed.StandingOf(now, w.Group, w.Request.Lease.Namespace()) == deployed.Ours
-}
-
-// Delete implements workloads.Writer.
-func (w *Running) Delete(ctx context.Context, o deployed.Object, told string, goes func(*unstructured.Unstructured) bool) error {
-	return deleting{w.Objects, report.Pruned}.Delete(ctx, o, told, goes)
-}
-
-// AwaitGone implements workloads.Writer.
-func (w *Running) AwaitGone(ctx context.Context, o deployed.Object) error {
-	return deleting{w.Objects, report.Pruned}.AwaitGone(ctx, o)
 }
 
 // Leave implements workloads.Writer.
@@ -216,20 +208,23 @@ func (w *Running) Leave(kind kinds.Kind, namespace, name, why string) {
 	w.Event(report.Left, kind.Singular, namespace, name, why)
 }
 
-// deleting deletes what leases run, and says that by an action.
-type deleting struct {
+// deleter deletes what leases run and reports it with an action.
+type deleter struct {
 	*objects.Objects
 	action report.Action
 }
 
 // Delete implements workloads.Deleter.
-func (e deleting) Delete(ctx context.Context, o deployed.Object, told string, goes func(*unstructured.Unstructured) bool) error {
-	return e.DeleteWhile(ctx, observed.Owned{Kind: o.Kind, Live: o.Live, Group: e.Group}, e.action, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+func (d deleter) Delete(
+	ctx context.Context, o deployed.Object, message string, goes func(*unstructured.Unstructured) bool,
+) error {
+	owned := observed.Owned{Kind: o.Kind, Live: o.Live, Group: d.Group}
+	return d.DeleteWhile(ctx, owned, d.action, message, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		return goes(now), nil
 	})
 }
 
 // AwaitGone implements workloads.Deleter.
-func (e deleting) AwaitGone(ctx context.Context, o deployed.Object) error {
-	return e.AwaitDeleted(ctx, o.Kind, o.Live, "the same command goes on")
+func (d deleter) AwaitGone(ctx context.Context, o deployed.Object) error {
+	return d.AwaitDeleted(ctx, o.Kind, o.Live, "the same command goes on")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -13,14 +15,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// announced is the own announcement; nil where there is none.
+// announced returns the command's own announcement, or nil if there is none.
 func (t *Turn) announced() *state.Announcement {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.own
 }
 
-// announce writes the announcement unless it is there, and renews it from then on.
+// announce writes the announcement unless it exists, and starts to renew it.
 func (t *Turn) announce(ctx context.Context) error {
 	if err := t.writing.Acquire(ctx, 1); err != nil {
 		return err
@@ -41,8 +43,8 @@ func (t *Turn) announce(ctx context.Context) error {
 	return nil
 }
 
-// put writes the own announcement, also where the answer to an earlier write was lost. It waits for no other request
-// of the command: one that takes long must not make the command count as dead. The caller holds writing.
+// put writes the own announcement, even if the answer to an earlier write was lost. It does not count against the bound
+// on concurrent requests: slow requests must not make the command look dead. The caller holds writing.
 func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 	sent, ctx := time.Now(), cluster.Apart(ctx)
 	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
@@ -55,13 +57,14 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 				return ledger.Retry(unread)
 			case there == nil && want.UID == "":
 				return false, nil
+			case isWritten(there, want): // the answer was lost
+				now, err = there, nil
 			case protocol.Lost(there):
 				return false, t.lose(there)
-			case !saysTheSame(there, want):
+			default:
 				want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
 				return false, nil
 			}
-			now, err = there, nil // the answer was lost
 		}
 		if err != nil {
 			return false, err
@@ -71,18 +74,19 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 	})
 }
 
-// saysTheSame is true for the own announcement, as it is read, where it is as it was to be written.
-func saysTheSame(there, want *state.Announcement) bool {
-	return there.Phase == want.Phase && there.Renewed.Equal(want.Renewed.Truncate(time.Microsecond))
+// isWritten reports whether the announcement that was read is the one that was to be written.
+func isWritten(there, want *state.Announcement) bool {
+	return there != nil && there.Phase == want.Phase && there.FencedBy == want.FencedBy &&
+		there.Renewed.Equal(want.Renewed.Truncate(time.Microsecond))
 }
 
-// renew says that the command is at work.
+// renew renews the own announcement.
 func (t *Turn) renew(ctx context.Context) error {
-	return t.say(ctx, func(*state.Announcement) {})
+	return t.update(ctx, func(*state.Announcement) {})
 }
 
-// say changes the own announcement, and renews it.
-func (t *Turn) say(ctx context.Context, change func(*state.Announcement)) error {
+// update changes and renews the own announcement. It does nothing if there is none.
+func (t *Turn) update(ctx context.Context, change func(*state.Announcement)) error {
 	if err := t.writing.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -99,7 +103,7 @@ func (t *Turn) say(ctx context.Context, change func(*state.Announcement)) error 
 	return t.put(cluster.WithGate(ctx, nil), &want)
 }
 
-// keepRenewing renews the announcement until it is stopped. A renewal that fails is tried again by the next.
+// keepRenewing renews the announcement until stop is called. The next renewal retries one that failed.
 func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
@@ -122,7 +126,7 @@ func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
 	}
 }
 
-// lose notes that the command was taken for dead.
+// lose records that another command has declared this one crashed.
 func (t *Turn) lose(now *state.Announcement) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +140,8 @@ func (t *Turn) lose(now *state.Announcement) error {
 	return t.lost
 }
 
-// fence takes a command for dead, as its announcement was read. Where that has changed the announcements are listed again.
+// fence declares a command crashed, pinned to its announcement as it was read. If that has changed, fence does nothing,
+// and the caller lists the announcements again.
 func (t *Turn) fence(ctx context.Context, dead *state.Announcement) error {
 	fenced := *dead
 	fenced.Phase, fenced.FencedBy = state.Fenced, t.nonce
@@ -147,8 +152,8 @@ func (t *Turn) fence(ctx context.Context, dead *state.Announcement) error {
 	return err
 }
 
-// takeBack takes the own announcement back while another command is at work.
-func (t *Turn) takeBack(ctx context.Context) error {
+// withdraw deletes the own announcement while another command works.
+func (t *Turn) withdraw(ctx context.Context) error {
 	t.stop()
 	if err := t.writing.Acquire(ctx, 1); err != nil {
 		return err
@@ -182,4 +187,16 @@ func (t *Turn) remove(ctx context.Context) error {
 		}
 		return err == nil, err
 	})
+}
+
+// WhoRuns returns the user and host that run the command, as USER@HOST.
+func WhoRuns() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil && h != "" {
+		host = h
+	}
+	return name + "@" + host
 }

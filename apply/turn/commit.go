@@ -13,20 +13,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// commitTime bounds how long the end of a turn may take.
+// commitTime bounds how long Commit may take.
 const commitTime = 30 * time.Second
 
-// Undo is to be called before anything is given back. The error says that the command was taken for dead: then nothing
-// may be given back.
+// Undo announces that the command is about to undo its work. An error means that another command has declared this one
+// crashed; then it must not undo anything.
 func (t *Turn) Undo(ctx context.Context) error {
-	return t.say(context.WithoutCancel(ctx), func(a *state.Announcement) {
+	return t.update(context.WithoutCancel(ctx), func(a *state.Announcement) {
 		if a.Phase == state.Active {
 			a.Phase = state.Undoing
 		}
 	})
 }
 
-// Leave notes that the work for some of the groups is unfinished.
+// Leave records groups whose work is unfinished.
 func (t *Turn) Leave(groups ...lease.Group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,8 +37,9 @@ func (t *Turn) Leave(groups ...lease.Group) {
 	}
 }
 
-// Commit ends the turn. Of the groups that are unfinished it leaves an announcement: whoever comes next for them need
-// not wait. The error says that the command was taken for dead, or that the API server did not take its end.
+// Commit ends the turn. If groups are unfinished it leaves a fenced announcement of them, for which no later command
+// has to wait. An error means that another command has declared this one crashed, or that the API server did not store
+// the end of the turn.
 func (t *Turn) Commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(cluster.WithGate(context.WithoutCancel(ctx), nil), commitTime)
 	defer cancel()
@@ -57,7 +58,7 @@ func (t *Turn) Commit(ctx context.Context) error {
 		return t.lost
 	}
 	unfinished := t.unfinished
-	if err := t.bury(ctx, unfinished); err != nil {
+	if err := t.removeFenced(ctx, unfinished); err != nil {
 		return err
 	}
 	if len(unfinished) == 0 {
@@ -67,30 +68,14 @@ func (t *Turn) Commit(ctx context.Context) error {
 	}
 	want := *t.own
 	want.Groups, want.Phase, want.FencedBy, want.Renewed = unfinished, state.Fenced, t.nonce, t.cluster.Now()
-	err := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		_, err := t.ledger.Announce(ctx, &want)
-		if !errors.Is(err, ledger.ErrAgain) {
-			return err == nil, err
-		}
-		there, unread := t.ledger.Announcement(ctx, t.nonce)
-		switch {
-		case unread != nil:
-			return ledger.Retry(unread)
-		case there != nil && there.FencedBy == t.nonce: // the answer was lost
-			return true, nil
-		case protocol.Lost(there):
-			return false, t.lose(there)
-		}
-		want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
-		return false, nil
-	})
+	err := t.put(ctx, &want)
 	t.locked(func() { t.own, t.open = nil, false })
 	return err
 }
 
-// bury deletes the announcements of the dead commands in whose place this one has worked, as far as nothing carries
-// their marks any more.
-func (t *Turn) bury(ctx context.Context, unfinished []lease.Group) error {
+// removeFenced removes the groups that this command has finished from the announcements of the crashed commands that it
+// succeeds, unless claims still carry their marks. It deletes announcements without groups.
+func (t *Turn) removeFenced(ctx context.Context, unfinished []lease.Group) error {
 	for _, dead := range t.fenced {
 		left, err := t.marked(ctx, dead)
 		if err != nil {
@@ -117,7 +102,7 @@ func (t *Turn) bury(ctx context.Context, unfinished []lease.Group) error {
 	return nil
 }
 
-// marked are the groups of the command of which something still carries the mark of a dead command.
+// marked returns those of the command's groups whose claims still carry the mark of a crashed command.
 func (t *Turn) marked(ctx context.Context, dead *state.Announcement) (groups []lease.Group, err error) {
 	owners := map[string]bool{}
 	for _, g := range dead.Groups {
@@ -126,11 +111,11 @@ func (t *Turn) marked(ctx context.Context, dead *state.Announcement) (groups []l
 		}
 		owners[g.Owner] = true
 		var claims []*state.Claim
-		listed := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		err := t.ledger.Until(ctx, func(ctx context.Context) (err error) {
 			claims, err = t.ledger.ListOwner(ctx, g.Owner)
-			return ledger.Retry(err)
+			return err
 		})
-		if err = errors.Join(err, listed); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		for _, c := range claims {

@@ -5,21 +5,23 @@ import (
 	"sync/atomic"
 
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Look says whether what was read of something has become old.
-type Look func(context.Context) (old bool, err error)
+// Look checks whether something that the command has read is out of date. claims are those of the owners of the turn's
+// groups, as they are when the turn comes.
+type Look func(ctx context.Context, claims []*state.Claim) (old bool, err error)
 
-// looksAtATime is how many looks are taken side by side.
+// looksAtATime bounds how many looks run concurrently.
 const looksAtATime = 8
 
-// inTurnKey is the key under which a context of a turn says whether that had come when the context was made.
+// inTurnKey is the context key that holds whether it was the command's turn when the context was made.
 type inTurnKey struct{}
 
-// Rests says that what the command does rests on something that was read in a context of the turn. Another command may
-// begin and end between that and the first write, with nobody to wait for when the turn comes: then the look is taken, and
-// where it finds anything old the writes fail with ErrAgain. So does Rests where the turn has come since the context was made.
-// What is read once it has come is old by nobody.
+// Rests records that the command depends on something that it has read in a context of the turn. If it was not the
+// command's turn yet, another command may have begun and ended between that read and the first write. So the look runs
+// when the turn comes; if it finds anything out of date, the writes fail with ErrAgain. Rests itself fails with
+// ErrAgain if the turn has come since the context was made.
 func (t *Turn) Rests(ctx context.Context, look Look) (err error) {
 	if inTurn, ok := ctx.Value(inTurnKey{}).(bool); inTurn || !ok {
 		return nil
@@ -34,8 +36,8 @@ func (t *Turn) Rests(ctx context.Context, look Look) (err error) {
 	return err
 }
 
-// takeUp makes it the command's turn, once all looks have been taken, or one has found that what was read is old.
-func (t *Turn) takeUp(ctx context.Context, old bool) error {
+// takeTurn begins the command's turn once all looks have run, or one has found something out of date.
+func (t *Turn) takeTurn(ctx context.Context, claims []*state.Claim, old bool) error {
 	for taken := 0; ; {
 		var looks []Look
 		t.locked(func() {
@@ -50,20 +52,20 @@ func (t *Turn) takeUp(ctx context.Context, old bool) error {
 			return nil
 		}
 		var err error
-		if old, err = anyOld(ctx, looks); err != nil {
+		if old, err = anyOld(ctx, looks, claims); err != nil {
 			return err
 		}
 		taken += len(looks)
 	}
 }
 
-func anyOld(ctx context.Context, looks []Look) (bool, error) {
+func anyOld(ctx context.Context, looks []Look, claims []*state.Claim) (bool, error) {
 	var old atomic.Bool
 	group, ctx := parallel.WithContext(ctx)
 	group.SetLimit(looksAtATime)
 	for _, look := range looks {
 		group.Go(func() error {
-			is, err := look(ctx)
+			is, err := look(ctx, claims)
 			if is {
 				old.Store(true)
 			}

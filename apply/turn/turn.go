@@ -1,6 +1,6 @@
-// Package turn makes the commands that write for the same deployment groups follow each other. A command announces
-// itself before its first write, waits for its turn, renews its announcement while it works, and takes it back at its
-// end: that is its commit. docs/ledger.md explains the protocol, and package state/protocol decides.
+// Package turn makes commands that write for the same deployment groups take turns. A command announces itself before
+// its first write, waits for its turn, renews the announcement while it works, and deletes it at the end, which is its
+// commit. docs/ledger.md explains the protocol; package state/protocol makes the decisions.
 package turn
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// Lasts is for how long an announcement holds that is not renewed. It is renewed three times as often.
+// Lasts is how long an announcement is valid without a renewal. The command renews it three times as often.
 const Lasts = 15 * time.Second
 
-// ErrAgain says that the command had to wait for another one, or has taken one for dead: what it has read is old, and
-// it has to read and plan again before it writes.
+// ErrAgain reports that the command has waited for another one or succeeds a crashed one: what it has read is out of
+// date, and it has to read and plan again before it writes.
 var ErrAgain = errors.New("another command has written for the same leases meanwhile")
 
-// LostError says that another command has taken this one for dead.
+// LostError reports that another command has declared this one crashed.
 type LostError struct {
-	// By is the command that did so; it is empty where that is not known.
+	// By is the run of the other command; empty if unknown.
 	By string
 }
 
@@ -41,17 +41,17 @@ func (e *LostError) Error() string {
 		"It writes nothing more and gives nothing back; run it again"
 }
 
-// Options say who announces itself, and whom it waits for.
+// Options configure a turn.
 type Options struct {
-	// By is who runs the command, as USER@HOST; Version is that of the program.
+	// By is who runs the command, as USER@HOST; Version is the program's version.
 	By, Version string
-	// Dead says which commands count as crashed, at a moment by the API server's clock.
+	// Dead reports whether a command counts as crashed at a time of the API server's clock.
 	Dead func(a *state.Announcement, now time.Time) bool
-	// Waiting is told, once, of each command that is waited for.
+	// Waiting is called once for each command that this one waits for.
 	Waiting func(*state.Announcement)
 }
 
-// Turn is a command's turn to write for deployment groups. Its methods may be called concurrently.
+// Turn is a command's turn to write for deployment groups. Its methods are safe for concurrent use.
 type Turn struct {
 	cluster *cluster.Cluster
 	ledger  ledger.Ledger
@@ -59,37 +59,37 @@ type Turn struct {
 	nonce   string
 	groups  []lease.Group
 
-	// opening is held by the first write, while the others wait.
+	// opening is held by the first write while it takes the turn; other writes wait for it.
 	opening *semaphore.Weighted
-	// writing is held by who writes the own announcement.
+	// writing is held while the own announcement is written.
 	writing *semaphore.Weighted
 
 	mu sync.Mutex
-	// own is the announcement as it was written last; nil before and after.
+	// own is the announcement as it was last written; nil before and after the turn.
 	own *state.Announcement
-	// open is true once it is the command's turn; round counts how often what was read has become old.
+	// open is true while it is the command's turn; round counts how often what was read became out of date.
 	open  bool
 	round int
-	// marks counts the runs of the command.
+	// marks counts the command's runs.
 	marks int
-	// renewed is when the last renewal that was answered was sent, by the steady clock.
+	// renewed is when the last successful renewal was sent, by the monotonic clock.
 	renewed time.Time
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
-	// rests are looks at what the command's plan rests on.
+	// rests check what the command depends on.
 	rests []Look
-	// closing is true where an uninstall was removing the ledger when the command's turn came.
+	// closing is true if an uninstall was removing the ledger when the turn began.
 	closing bool
-	// fenced are the announcements of dead commands in whose place this one works.
+	// fenced are the announcements of crashed commands that this one succeeds.
 	fenced []*state.Announcement
-	// unfinished are the groups for which something was changed that was neither ended nor undone.
+	// unfinished are the groups for which changes were neither completed nor undone.
 	unfinished []lease.Group
-	// stop ends the renewals, and waits for the last.
+	// stop ends the renewals and waits for the last one.
 	stop func()
 }
 
-// New is a turn that has not begun. Nothing is written before the first write of the command.
+// New returns a turn that has not begun. It writes nothing before the command's first write.
 func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options) *Turn {
 	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: state.NewNonce(c.Now()), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1)}
 	t.groups = slices.Clone(groups)
@@ -99,7 +99,7 @@ func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options
 	return t
 }
 
-// Nonce is the nonce of the command; that of no turn is empty.
+// Nonce returns the command's nonce, or "" for a nil turn.
 func (t *Turn) Nonce() string {
 	if t == nil {
 		return ""
@@ -107,10 +107,10 @@ func (t *Turn) Nonce() string {
 	return t.nonce
 }
 
-// Ledger is the ledger of the command.
+// Ledger returns the command's ledger.
 func (t *Turn) Ledger() ledger.Ledger { return t.ledger }
 
-// Mark is the mark of the next run of the command.
+// Mark returns the mark of the command's next run.
 func (t *Turn) Mark() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,28 +118,27 @@ func (t *Turn) Mark() string {
 	return state.Mark(t.nonce, t.marks-1)
 }
 
-// Context is a context whose writes wait for the command's turn. What is decided in it rests on what is read from now
-// on: where that becomes old before the first write, the writes fail with ErrAgain.
+// Context returns a context whose writes wait for the command's turn. The writes depend on what is read from now on: if
+// that is out of date when the turn comes, they fail with ErrAgain.
 func (t *Turn) Context(ctx context.Context) context.Context {
 	if len(t.groups) == 0 {
 		return ctx
 	}
-	round := t.readIn()
+	round := t.currentRound()
 	ctx = context.WithValue(ctx, inTurnKey{}, t.isOpen())
 	return cluster.WithGate(ctx, func(ctx context.Context) error { return t.enter(ctx, round) })
 }
 
-// Begin waits for the command's turn before there is anything to write. ErrAgain says that what was read before it is
-// old; a context that is made after it is of now.
+// Begin waits for the command's turn before there is anything to write. ErrAgain means that what was read before is out
+// of date; make a new context then.
 func (t *Turn) Begin(ctx context.Context) error {
 	if !t.cluster.Waits() || len(t.groups) == 0 {
 		return nil
 	}
-	round := t.readIn()
-	return t.enter(ctx, round)
+	return t.enter(ctx, t.currentRound())
 }
 
-// enter lets a write go that rests on what was read in a round.
+// enter admits a write that depends on what was read in a round.
 func (t *Turn) enter(ctx context.Context, round int) error {
 	var open, old bool
 	var lost error
@@ -150,32 +149,32 @@ func (t *Turn) enter(ctx context.Context, round int) error {
 		}
 	}
 	var since time.Duration
-	met := false
+	conflicted := false
 	t.locked(func() {
 		old, lost, since = t.round > round, t.lost, time.Since(t.renewed)
-		met = t.cluster.Conflicts() > t.conflicts
+		conflicted = t.cluster.Conflicts() > t.conflicts
 	})
 	switch {
 	case lost != nil:
 		return lost
 	case old:
 		return ErrAgain
-	case since >= Lasts, met: // the process stood still, or others write for its groups
+	case since >= Lasts, conflicted: // the process stood still, or others write for its groups
 		return t.renew(ctx)
 	}
 	return nil
 }
 
-// Succeeds is true where the command works in the place of one that was taken for dead: what that one may still write
-// is to fail.
+// Succeeds reports whether the command succeeds one that crashed while it worked for the group: late writes of that one
+// must fail.
 func (t *Turn) Succeeds(g lease.Group) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
 }
 
-// Closing is true where an uninstall was removing the ledger when the command's turn came. One that begins later sees the
-// command, and refuses.
+// Closing reports whether an uninstall was removing the ledger when the command's turn came. One that begins later sees
+// the command's announcement and refuses.
 func (t *Turn) Closing() bool {
 	if t == nil {
 		return false
@@ -201,7 +200,7 @@ func (t *Turn) begin(ctx context.Context) error {
 		if err := t.announce(ctx); err != nil {
 			return err
 		}
-		all, err := t.ledger.Announcements(ctx)
+		all, claims, err := t.ledger.Announced(ctx, t.owners())
 		if err != nil {
 			return err
 		}
@@ -212,7 +211,7 @@ func (t *Turn) begin(ctx context.Context) error {
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
 			t.locked(func() { t.fenced, t.closing = fenced, closing })
-			return t.takeUp(ctx, waited || t.ledger.Met(t.groups) || len(fenced) > 0)
+			return t.takeTurn(ctx, claims, waited || t.ledger.Met(t.groups) || len(fenced) > 0)
 		case protocol.Stop:
 			return t.lose(nil)
 		case protocol.Fence:
@@ -222,7 +221,7 @@ func (t *Turn) begin(ctx context.Context) error {
 			}
 			continue
 		case protocol.Withdraw:
-			if err := t.takeBack(ctx); err != nil {
+			if err := t.withdraw(ctx); err != nil {
 				return err
 			}
 		case protocol.Await:
@@ -238,15 +237,24 @@ func (t *Turn) begin(ctx context.Context) error {
 	}
 }
 
-// locked does something short with what the turn knows. A fault in it leaves nothing locked.
+// owners returns the owners of the turn's groups, sorted.
+func (t *Turn) owners() (owners []string) {
+	for _, g := range t.groups {
+		owners = append(owners, g.Owner)
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
+}
+
+// locked runs do with the mutex held, and releases it even if do panics.
 func (t *Turn) locked(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	do()
 }
 
-// readIn is the round in which is read what is read now.
-func (t *Turn) readIn() int {
+// currentRound returns the round to which reads belong now.
+func (t *Turn) currentRound() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.round
@@ -258,8 +266,8 @@ func (t *Turn) isOpen() bool {
 	return t.open
 }
 
-// await waits until another command has ended, was taken for dead, or counts as dead. The longer a command has waited the more
-// often it looks, so that those that come later seldom overtake it.
+// await waits until another command has ended, was fenced, or counts as crashed. The longer this command has waited,
+// the more often it polls, so that later commands seldom overtake it.
 func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.Time) error {
 	const most, least = 300 * time.Millisecond, 100 * time.Millisecond
 	for {
@@ -279,5 +287,5 @@ func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.
 	}
 }
 
-// Groups are the deployment groups that the command writes for.
+// Groups returns the deployment groups that the command writes for.
 func (t *Turn) Groups() []lease.Group { return slices.Clone(t.groups) }

@@ -12,8 +12,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 
-// Rollout reads how far what the lease runs is: its Deployments and StatefulSets, and where they are not rolled out what
-// their pods, and at last events, say of it.
+// Rollout returns the rollout state of what the lease runs. It reads Deployments and StatefulSets, then, if they are
+// not rolled out, their pods, and, if pods are missing, events.
 func (w *Work) Rollout(ctx context.Context) (rollout.Rollout, error) {
 	var shown rollout.Lease
 	for _, o := range w.objects {
@@ -54,7 +54,7 @@ func (w *Work) show(ctx context.Context, shown *rollout.Lease, kind kinds.Kind, 
 		return err
 	}
 	for _, o := range list {
-		o.SetGroupVersionKind(kind.GroupVersionKind) // the items of some lists do not say it
+		o.SetGroupVersionKind(kind.GroupVersionKind) // some servers leave it out of list items
 		if err := shown.Add(o); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (w *Work) show(ctx context.Context, shown *rollout.Lease, kind kinds.Kind, 
 	return nil
 }
 
-// KindOf is the kind of what runs a service.
+// KindOf returns the kind that runs a service: StatefulSet or Deployment.
 func (w *Work) KindOf(service string) kinds.Kind {
 	if w.wanted[deployed.Key{Kind: kinds.StatefulSet.Kind, Name: service}] {
 		return kinds.StatefulSet

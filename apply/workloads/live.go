@@ -1,12 +1,11 @@
-// Package workloads reads what a lease runs, and brings it to its definition: objects in the lease's namespace and its
-// Manifest, written under the lease's own field manager. What is decided about them is pure (package state/deployed); how
-// they are written, pinned, taken back and told is the caller's (Writer).
+// Package workloads reads what a lease runs and makes it match the definition: the objects in the lease's namespace and
+// its Manifest, written under the lease's own field manager. Package state/deployed decides; the caller's Writer does
+// the writing, pinning, undoing and reporting.
 package workloads
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -24,17 +23,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
-// Live is what the cluster has in the namespace of a lease, of the kinds of what a lease runs, and the lease's Manifest.
+// Live is what the namespace of a lease contains of the kinds that leases run, and the lease's Manifest.
 type Live struct {
 	objects []deployed.Object
 	by      map[deployed.Key]*unstructured.Unstructured
 }
 
-// Read reads what there is in the namespace: a LIST of each kind, and the Manifest. Of a namespace that is not there, it
-// reads the Manifest alone.
-func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, namespace string, there bool) (*Live, error) {
+// Read lists each kind in the namespace and reads the Manifest. If the namespace does not exist it reads only the
+// Manifest.
+func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, namespace string, exists bool) (*Live, error) {
 	listed := slices.DeleteFunc(slices.Clone(kinds.RunningEnds), func(k kinds.Kind) bool { return k == kinds.Manifest })
-	if !there {
+	if !exists {
 		listed = nil
 	}
 	found := make([][]*unstructured.Unstructured, len(listed)+1)
@@ -66,8 +65,8 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, n
 	return live, nil
 }
 
-// IsOld is true where another command has applied or released what the lease runs since that was read: it writes the
-// Manifest before all else, or deletes it.
+// IsOld reports whether another command has applied or released what the lease runs since it was read: an apply writes
+// the Manifest first, and a release deletes it.
 func (l *Live) IsOld(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, namespace string) (bool, error) {
 	now, err := c.Get(ctx, kinds.Manifest, cfg.ManifestNamespace, namespace)
 	if err != nil {
@@ -80,14 +79,15 @@ func (l *Live) IsOld(ctx context.Context, c *cluster.Cluster, cfg *config.Provid
 	return was.GetUID() != now.GetUID() || was.GetResourceVersion() != now.GetResourceVersion(), nil
 }
 
-// Namespaces are those in which this program runs something for a deployment group, sorted. The Manifests say so: each is
-// named after its namespace, and is written first and deleted last. A cluster that does not serve their kind has none.
+// Namespaces returns the sorted namespaces in which this program runs something for a deployment group. It reads the
+// Manifests: each is named after its namespace, and is written first and deleted last. It returns none if the cluster
+// does not serve the kind.
 func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group) (names []string, err error) {
 	of := labels.Set{
 		lease.LabelOwner: g.Owner, lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
 	}
 	manifests, err := c.Objects(ctx, kinds.Manifest.Resource(), cfg.ManifestNamespace, metav1.ListOptions{LabelSelector: of.String()})
-	if _, missing := errors.AsType[*cluster.MissingKindError](err); missing {
+	if cluster.IsMissingKind(err) {
 		return nil, nil
 	}
 	for _, m := range manifests {
@@ -99,32 +99,35 @@ func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	return names, err
 }
 
-// RunIn is true where this program runs pods for the deployment group in a namespace, with or without its Manifest. Of
-// those that may not be seen it is false: who may not read them has not applied them.
+// RunIn reports whether this program runs pods for the deployment group in a namespace, with or without a Manifest. It
+// returns false if the user may not read them: then this user has not applied them.
 func RunIn(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string) (bool, error) {
 	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
 		objects, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
-		if _, missing := errors.AsType[*cluster.MissingKindError](err); missing || apierrors.IsForbidden(err) {
+		if cluster.IsMissingKind(err) || apierrors.IsForbidden(err) {
 			return false, nil
 		}
-		if err != nil || slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return deployed.StandingOf(o, g, "") == deployed.Ours }) {
+		isOurs := func(o *unstructured.Unstructured) bool { return deployed.StandingOf(o, g, "") == deployed.Ours }
+		if err != nil || slices.ContainsFunc(objects, isOurs) {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// Goes is true where all that the group has applied is being deleted.
+// Goes reports whether everything that the group has applied is being deleted.
 func (l *Live) Goes(g lease.Group) bool {
-	return !slices.ContainsFunc(deployed.Release(l.objects, g), func(o deployed.Object) bool { return o.Live.GetDeletionTimestamp() == nil })
+	return !slices.ContainsFunc(deployed.Release(l.objects, g), func(o deployed.Object) bool {
+		return o.Live.GetDeletionTimestamp() == nil
+	})
 }
 
-// find is the object of a kind and name, nil where there is none.
+// find returns the object of a kind and name, or nil.
 func (l *Live) find(kind kinds.Kind, name string) *unstructured.Unstructured {
 	return l.by[deployed.Key{Kind: kind.Kind, Name: name}]
 }
 
-// manifest is the definition that the lease's Manifest holds, nil where there is none or it cannot be read.
+// manifest decodes the definition in the lease's Manifest. It returns nil if there is none or it cannot be decoded.
 func (l *Live) manifest(g lease.Group, namespace string) *lease.Definition {
 	o := l.find(kinds.Manifest, namespace)
 	if o == nil || deployed.StandingOf(o, g, namespace) == deployed.Foreign {

@@ -18,34 +18,33 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
-// Options say how what leases run is applied.
+// Options configure how what a lease runs is applied.
 type Options struct {
 	Config *config.ProviderConfig
-	// Scheduler is what a reservation chose, by the id of the resource unit. Where it says nothing of a unit, what
-	// stands in the lease's Manifest counts, and at last what its order has Reserved.
+	// Scheduler is what a reservation chose, by the ID of the resource unit. For a unit without an entry the lease's
+	// Manifest counts, and then what its order has Reserved.
 	Scheduler, Reserved map[uint32]*lease.SchedulerParams
-	// Adopt takes over what Akash's provider has deployed of the lease.
+	// Adopt takes over what Akash's provider has deployed for the lease.
 	Adopt bool
 }
 
-// Writer carries out what is decided.
+// Writer writes objects.
 type Writer interface {
-	Deleter
-	// WriteAll applies objects side by side, those that are there just so excepted. Once one is refused no other begins.
+	// WriteAll applies objects concurrently, except those that are unchanged. After a refusal it starts no more writes.
 	WriteAll(ctx context.Context, objects []render.Object) error
-	// Leave tells of an object that is left as it is, and why.
+	// Leave reports an object that is left as it is, and why.
 	Leave(kind kinds.Kind, namespace, name, why string)
 }
 
-// Deleter carries out what goes.
+// Deleter deletes objects.
 type Deleter interface {
-	// Delete deletes an object while it may go, pinned to what was read; told goes into the event.
-	Delete(ctx context.Context, o deployed.Object, told string, goes func(now *unstructured.Unstructured) bool) error
-	// AwaitGone waits for an object that is being deleted to be gone.
+	// Delete deletes an object if goes allows it, pinned to what was read. message goes into the event.
+	Delete(ctx context.Context, o deployed.Object, message string, goes func(now *unstructured.Unstructured) bool) error
+	// AwaitGone waits until an object that is being deleted is gone.
 	AwaitGone(ctx context.Context, o deployed.Object) error
 }
 
-// Work is what is done with what one lease runs.
+// Work is the work on what one lease runs.
 type Work struct {
 	cluster *cluster.Cluster
 	opts    Options
@@ -53,14 +52,14 @@ type Work struct {
 	live    *Live
 	// objects are those that the lease wants, without its namespace.
 	objects []render.Object
-	// wanted are the same by their keys, keep the Secrets that stay though they are not rendered.
+	// wanted has the keys of objects, keep those of Secrets that are kept although they are not rendered.
 	wanted, keep map[deployed.Key]bool
 	lacking      []deployed.Lacking
 }
 
-// Prepare renders what the lease runs, by the definition and by what the cluster has: the cards that an earlier reservation
-// chose, and passwords that the definition lacks. Nothing is written. The error is of type lease.Problems, or a
-// *TakenError where somebody else's objects are in the way.
+// Prepare renders what the lease runs by its definition and the live objects, which provide GPUs that an earlier
+// reservation chose and passwords that the definition lacks. It writes nothing. The error is of type lease.Problems, or
+// a *TakenError if somebody else's objects are in the way.
 func Prepare(c *cluster.Cluster, opts Options, def *lease.Definition, live *Live) (*Work, error) {
 	w := &Work{cluster: c, opts: opts, id: def.Lease, live: live, wanted: map[deployed.Key]bool{}, keep: map[deployed.Key]bool{}}
 	group, namespace := def.Lease.Group(), def.Lease.Namespace()
@@ -72,9 +71,9 @@ func Prepare(c *cluster.Cluster, opts Options, def *lease.Definition, live *Live
 		return o
 	})
 	scheduler := map[uint32]*lease.SchedulerParams{}
-	for _, chosen := range []map[uint32]*lease.SchedulerParams{opts.Reserved, deployed.Scheduled(def, live.manifest(group, namespace)), opts.Scheduler} {
-		maps.Copy(scheduler, chosen)
-	}
+	maps.Copy(scheduler, opts.Reserved)
+	maps.Copy(scheduler, deployed.Scheduled(def, live.manifest(group, namespace)))
+	maps.Copy(scheduler, opts.Scheduler)
 	rendered, err := workload.Lease(def, opts.Config, workload.Options{Scheduler: scheduler, Secrets: true, Unique: true, Unmarked: true})
 	if err != nil {
 		return nil, err
@@ -86,20 +85,20 @@ func Prepare(c *cluster.Cluster, opts Options, def *lease.Definition, live *Live
 		if o.Kind == kinds.Namespace {
 			continue
 		}
-		there := live.find(o.Kind, o.Name)
-		if want := cluster.Rendered(o).Object; there != nil && there.GetDeletionTimestamp() == nil {
-			o.Config = &unstructured.Unstructured{Object: deployed.LeaveRepeated(deployed.LeaveDropped(want), there.Object)}
+		now := live.find(o.Kind, o.Name)
+		if want := cluster.Rendered(o).Object; now != nil && now.GetDeletionTimestamp() == nil {
+			o.Config = &unstructured.Unstructured{Object: deployed.LeaveRepeated(deployed.LeaveDropped(want), now.Object)}
 		} else if o.Kind == kinds.StatefulSet {
 			o.Config = &unstructured.Unstructured{Object: deployed.LeaveDropped(want)}
 		}
 		w.objects = append(w.objects, o)
 		w.wanted[deployed.Key{Kind: o.Kind.Kind, Name: o.Name}] = true
 	}
-	return w, w.judge()
+	return w, w.checkTaken()
 }
 
-// judge refuses what cannot be written, before anything is.
-func (w *Work) judge() error {
+// checkTaken returns a TakenError if somebody else's objects have the names of wanted ones.
+func (w *Work) checkTaken() error {
 	e := &TakenError{Lease: w.id}
 	for _, o := range w.objects {
 		live := w.Find(o)
@@ -119,21 +118,23 @@ func (w *Work) judge() error {
 	return nil
 }
 
-// Objects are those that the lease wants.
+// Objects returns the objects that the lease wants.
 func (w *Work) Objects() []render.Object { return w.objects }
 
-// Has is true for an object of what the lease runs. A nil Work has none.
+// Has reports whether an object is one that the lease runs. It is false for a nil Work.
 func (w *Work) Has(o render.Object) bool {
-	return w != nil && w.wanted[deployed.Key{Kind: o.Kind.Kind, Name: o.Name}] && (o.Kind == kinds.Manifest || o.Namespace == w.id.Namespace())
+	return w != nil && w.wanted[deployed.Key{Kind: o.Kind.Kind, Name: o.Name}] &&
+		(o.Kind == kinds.Manifest || o.Namespace == w.id.Namespace())
 }
 
-// Find is what the cluster has under the object's name, nil for nothing.
+// Find returns the live object with the object's name, or nil.
 func (w *Work) Find(o render.Object) *unstructured.Unstructured { return w.live.find(o.Kind, o.Name) }
 
 // Write writes the objects, stage by stage.
 func (w *Work) Write(ctx context.Context, by Writer) error {
 	for _, l := range w.lacking {
-		why := fmt.Sprintf("%s: the definition has no password for it, and there is none in the cluster: pods of service %s cannot get their image from a private registry", l.At, l.Service)
+		why := fmt.Sprintf("%s: the definition has no password for it, and there is none in the cluster: "+
+			"pods of service %s cannot get their image from a private registry", l.At, l.Service)
 		if l.There {
 			why = fmt.Sprintf("%s: the definition has no password for it; the one that is there is of another registry or user", l.At)
 		}
@@ -153,13 +154,13 @@ func (w *Work) Write(ctx context.Context, by Writer) error {
 	return nil
 }
 
-// Prune deletes what the lease has applied and wants no more. Without all, only what has been replaced goes: of a
-// Deployment and a StatefulSet of one name the one that is no longer wanted. Each is read again before.
-func (w *Work) Prune(ctx context.Context, by Writer, all bool) error {
+// Prune deletes what the lease has applied and no longer wants. If all is false it deletes only what was replaced: the
+// Deployment of a service that is a StatefulSet now, or the reverse. It reads each object again first.
+func (w *Work) Prune(ctx context.Context, by Deleter, all bool) error {
 	return remove(ctx, w.cluster, by, w.id.Group(), deployed.Unwanted(w.live.objects, w.id.Group(), w.wanted, w.keep, all))
 }
 
-// remove deletes objects that the group has applied, each as it is read now.
+// remove deletes objects that the group has applied. It reads each object again first.
 func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, objects []deployed.Object) error {
 	for _, o := range objects {
 		now, err := c.Get(ctx, o.Kind, o.Live.GetNamespace(), o.Live.GetName())
@@ -169,11 +170,11 @@ func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, 
 		if now == nil || now.GetUID() != o.Live.GetUID() || now.GetDeletionTimestamp() != nil {
 			continue
 		}
-		told := ""
+		message := ""
 		if claims, _, _ := unstructured.NestedSlice(now.Object, "spec", "volumeClaimTemplates"); len(claims) > 0 {
-			told = "its persistentvolumeclaims stay"
+			message = "its persistentvolumeclaims stay"
 		}
-		err = by.Delete(ctx, deployed.Object{Kind: o.Kind, Live: now}, told, func(now *unstructured.Unstructured) bool {
+		err = by.Delete(ctx, deployed.Object{Kind: o.Kind, Live: now}, message, func(now *unstructured.Unstructured) bool {
 			return deployed.StandingOf(now, g, "") == deployed.Ours
 		})
 		if err != nil {
@@ -183,9 +184,12 @@ func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, 
 	return nil
 }
 
-// Release deletes what a deployment group has applied in a namespace of a lease, the Manifest last. Before that, when all
-// else is gone, it calls then with the lease that the Manifest is of.
-func Release(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, live *Live, then func(context.Context, lease.ID) error) error {
+// Release deletes what a deployment group has applied in a namespace of a lease, the Manifest last. Before it deletes
+// the Manifest it calls then with the Manifest's lease.
+func Release(
+	ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, live *Live,
+	then func(context.Context, lease.ID) error,
+) error {
 	all := deployed.Release(live.objects, g)
 	last := slices.IndexFunc(all, func(o deployed.Object) bool { return o.Kind == kinds.Manifest })
 	if last < 0 {
@@ -202,7 +206,7 @@ func Release(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group,
 	return end(ctx, c, by, g, all[last:])
 }
 
-// end deletes objects, and waits for those that finalizers keep.
+// end deletes objects and waits for those with finalizers.
 func end(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, objects []deployed.Object) error {
 	if err := remove(ctx, c, by, g, objects); err != nil {
 		return err
@@ -218,16 +222,16 @@ func end(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, obj
 	return nil
 }
 
-// TakenError says that objects which a lease wants are somebody else's.
+// TakenError reports that objects with the names of wanted ones are not the lease's.
 type TakenError struct {
 	Lease lease.ID
 	Taken []Taken
 }
 
-// Taken is an object that stands in the way.
+// Taken is an object that is in the way.
 type Taken struct {
 	Object, Namespace string
-	// Managers are those who have written it. Adoptable is true for one of Akash's provider, for the same lease.
+	// Managers have written it. Adoptable is true if Akash's provider wrote it for the same lease.
 	Managers  []string
 	Adoptable bool
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// BlockedBy is the entry of the blocklist that forbids a host, if one does. An entry ".x.com"
-// forbids x.com and every host below it, an entry "x.com" that host alone; exact entries are
-// looked at first (provider: cluster/hostname.go). Unlike Akash, entries match in any case.
+// BlockedBy returns the entry of the blocklist that blocks a host, if any. An entry ".x.com" blocks x.com and every
+// host below it, an entry "x.com" only that host; exact entries take precedence (provider: cluster/hostname.go). Unlike
+// in Akash, entries match case-insensitively.
 func (h Hosts) BlockedBy(host string) (entry string, blocked bool) {
 	host = strings.ToLower(host)
 	for _, e := range h.Blocked {
@@ -23,11 +23,10 @@ func (h Hosts) BlockedBy(host string) (entry string, blocked bool) {
 	return "", false
 }
 
-// Refuse says why the provider gives no lease the host, or is empty: the blocklist, then the
-// denied domains, then the allowed ones where there are any. A domain stands for itself and all
-// below it; deny goes before allow (OpenShift's router: --denied-domains, --allowed-domains). A
-// wildcard is refused with its domain, and where it covers a host that is refused by its name, at any
-// height: the Gateway API's wildcards cover several labels.
+// Refuse returns the reason why the provider refuses the host, or "". It checks the blocklist, then the denied domains,
+// then the allowed domains if there are any. A domain includes all hosts below it, and denying takes precedence over
+// allowing (OpenShift's router: --denied-domains, --allowed-domains). A wildcard is refused if its domain is refused,
+// or if it covers a refused host at any depth, because the Gateway API's wildcards cover several labels.
 func (h Hosts) Refuse(host string) string {
 	if domain, wildcard := strings.CutPrefix(host, "*."); wildcard {
 		return h.refuseWildcard(domain)
@@ -63,7 +62,7 @@ func (h Hosts) refuseWildcard(domain string) string {
 	return ""
 }
 
-// below is true for the domain itself and every host below it.
+// below reports whether the host is the domain or below it.
 func below(host, domain string) bool {
 	host, domain = strings.ToLower(host), strings.ToLower(strings.TrimPrefix(domain, "."))
 	return host == domain || strings.HasSuffix(host, "."+domain)

@@ -1,5 +1,4 @@
-// Package config holds the provider's configuration: which routes are made, which hosts are
-// allowed, from which ranges addresses are leased.
+// Package config has the provider's configuration: the kind of routes, the allowed hosts, and the ranges of addresses.
 package config
 
 import (
@@ -17,27 +16,27 @@ const (
 	TargetRoute     = "route"
 )
 
-// The implementations of the Gateway API for which HTTP options are written.
+// The implementations of the Gateway API for which HTTP options are rendered.
 const (
-	// GatewayAkash writes what Akash's provider writes, to the letter.
+	// GatewayAkash renders exactly what Akash's provider writes.
 	GatewayAkash = "akash"
-	// GatewayNGF writes the policies and filters that NGINX Gateway Fabric reads.
+	// GatewayNGF renders the policies and filters of NGINX Gateway Fabric.
 	GatewayNGF = "nginx-gateway-fabric"
-	// GatewayStandard writes fields of the Gateway API alone.
+	// GatewayStandard renders only fields of the Gateway API.
 	GatewayStandard = "standard"
 )
 
-// The ways in which a leased address comes from MetalLB.
+// The modes of leasing addresses from MetalLB.
 const (
-	// ModeRange leases addresses from configured ranges, each one pool.
+	// ModeRange leases addresses from configured ranges, with one pool per range.
 	ModeRange = "range"
-	// ModeDedicated makes one pool an address.
+	// ModeDedicated uses one pool per address.
 	ModeDedicated = "dedicated"
-	// ModePool leaves the choice to MetalLB, from a pool of the administrator.
+	// ModePool lets MetalLB choose an address from a pool of the administrator.
 	ModePool = "pool"
 )
 
-// ProviderConfig is the spec of a ProviderConfig document with its defaults filled in.
+// ProviderConfig is the spec of a ProviderConfig document, with defaults.
 type ProviderConfig struct {
 	Target            string
 	ManifestNamespace string
@@ -50,121 +49,117 @@ type ProviderConfig struct {
 	CommitLevels      CommitLevels
 	Workloads         Workloads
 	Limits            Limits
-	// Shards are the routers that share the cluster's routes; without any there is one for all.
+	// Shards are the routers that share the cluster's routes; if there are none, one router serves all.
 	Shards []Shard
 }
 
-// Shard is a router that looks at a part of the routes. A host is unique in a shard, not across
-// them.
+// Shard is a router that serves a subset of the routes. A host must be unique within a shard, but not across shards.
 type Shard struct {
 	Name string
-	// Routes and Namespaces select by the labels of a route and of its namespace; a route that both
-	// select is in the shard.
+	// Routes and Namespaces select by the labels of a route and of its namespace. A route belongs to the shard if both
+	// match.
 	Routes, Namespaces labels.Selector
 }
 
-// Selects is true for a route of the shard.
+// Selects reports whether a route with these labels belongs to the shard.
 func (s Shard) Selects(route, namespace labels.Set) bool {
 	return s.Routes.Matches(route) && s.Namespaces.Matches(namespace)
 }
 
-// Ingress says how Ingress objects, and host names of the provider's own, are made.
+// Ingress configures Ingress objects and the provider's own host names.
 type Ingress struct {
 	ClassName string
-	// Domain is the provider's ingress domain; static hosts are made below it.
+	// Domain is the provider's ingress domain, the parent of static hosts.
 	Domain      string
 	StaticHosts bool
 }
 
-// Gateway says to which Gateway an HTTPRoute attaches and which implementation serves it.
+// Gateway configures the Gateway that HTTPRoutes attach to, and its implementation.
 type Gateway struct {
 	Name, Namespace string
 	Implementation  string
-	// ProxyBufferSize is written on every route unless it is empty.
+	// ProxyBufferSize is set on every route unless it is empty.
 	ProxyBufferSize string
 	Listeners       Listeners
 }
 
-// Listeners are the Gateway's listeners by what they serve, for routes that must not attach to all
-// of them. The defaults are those of Akash's chart.
+// Listeners are the names of the Gateway's listeners by purpose, for routes that must not attach to all of them. The
+// defaults are those of Akash's chart.
 type Listeners struct {
-	// HTTP takes requests without TLS, HTTPS ends TLS.
+	// HTTP accepts requests without TLS; HTTPS terminates TLS.
 	HTTP, HTTPS []string
-	// Passthrough hands TLS on to the backend; empty where the Gateway has no such listener.
+	// Passthrough forwards TLS to the backend; empty if the Gateway has no such listener.
 	Passthrough []string
 }
 
-// Hosts says which host names a lease may have.
+// Hosts restricts the host names of leases.
 type Hosts struct {
-	// Blocked follows Akash's convention: "x.com" that name alone, ".x.com" the domain and all
-	// below it; in any case.
+	// Blocked follows Akash's convention: "x.com" is only that name, ".x.com" the domain and all hosts below it. It
+	// matches case-insensitively.
 	Blocked []string
-	// DeniedDomains and AllowedDomains follow OpenShift's router: a domain and all below it; what
-	// is denied is so even where it is allowed too. No allowed domains allow all.
+	// DeniedDomains and AllowedDomains follow OpenShift's router: each is a domain with all hosts below it. Denying
+	// takes precedence; without allowed domains all are allowed.
 	DeniedDomains, AllowedDomains []string
 	// Wildcards allows hosts such as *.example.com.
 	Wildcards bool
-	// NamespaceOwnership lets the owner of a host's oldest route shut out all others, on every path
-	// and below a wildcard; without it each host and path goes to its oldest route. It is about
-	// routes without a claim: a claim shuts out other owners in any case.
+	// NamespaceOwnership reserves a host, with all its paths and the names below a wildcard, for the owner of its
+	// oldest route; otherwise each host and path belongs to its own oldest route. It concerns only routes without a
+	// claim: a claim always excludes other owners.
 	NamespaceOwnership bool
-	// Generated is the template of the host name that a routed port without hosts gets, such as
-	// "${service}-${dseq}.apps.example.com"; empty gives it none.
+	// Generated is the template for the host name of a routed port without hosts, such as
+	// "${service}-${dseq}.apps.example.com"; empty generates none.
 	Generated string
 }
 
-// Workloads says how what leases run is deployed and reached.
+// Workloads configures how the workloads of leases are deployed and reached.
 type Workloads struct {
-	// Enabled has apply deploy what leases run, and not only route to it.
+	// Enabled makes apply deploy workloads, not only their routes.
 	Enabled bool
-	// NetworkPolicies keeps leases apart from each other and from private networks.
+	// NetworkPolicies isolates leases from each other and from private networks.
 	NetworkPolicies bool
-	// StrictNetworkPolicies has these policies cover IPv6 too, and close link-local and shared address space.
+	// StrictNetworkPolicies extends these policies to IPv6, and blocks link-local and shared address space.
 	StrictNetworkPolicies bool
-	// PublicHostname is the provider's public name, at which tenants reach the ports of its nodes; empty
-	// where it has none.
+	// PublicHostname is the public name at which tenants reach the ports of the nodes; may be empty.
 	PublicHostname string
-	// ImagePullSecret is the name of a Secret that opens registries for services without credentials of
-	// their own; empty for none. It is not copied into the namespaces of leases.
+	// ImagePullSecret is the Secret with registry credentials for services without credentials of their own; may be
+	// empty. It is not copied into the namespaces of leases.
 	ImagePullSecret string
-	// APIServers are the addresses of the cluster's API servers, for services that may read of it.
+	// APIServers are the addresses of the cluster's API servers, for services with permissions to read.
 	APIServers []netip.AddrPort
-	// NodePorts are those that the cluster gives Services: the API servers' --service-node-port-range.
+	// NodePorts is the range of the API servers' --service-node-port-range.
 	NodePorts PortRange
 }
 
-// PortRange is a range of ports, both ends in it.
+// PortRange is a range of ports, including both ends.
 type PortRange struct{ First, Last uint16 }
 
-// Limits bound what is read, and what one lease may have. Their defaults are far above what providers
-// and tenants have.
+// Limits bound the size of inputs and of one lease. The defaults are far above what providers and tenants use.
 type Limits struct {
-	// DocumentSize is the largest document of an input, InputSize the largest input of a command that
-	// has to hold all of it, both in bytes.
+	// DocumentSize limits a document of an input, InputSize the whole input of a command that holds it in memory. Both
+	// are in bytes.
 	DocumentSize, InputSize int64
-	// Services, Hosts and Ports bound a lease: its services, its hosts with each of their paths, and its
-	// exposed ports.
+	// Services, Hosts and Ports limit a lease: its services, its paths of hosts, and its exposed ports.
 	Services, Hosts, Ports int
 }
 
-// CommitLevels say how much of a resource may be leased out for each unit that the provider has:
-// 1.0 is all of it, 2.0 twice as much.
+// CommitLevels are the overcommit factors: how much of a resource may be leased for each unit that the provider has.
+// 1.0 is no overcommit; 2.0 leases twice what exists.
 type CommitLevels struct {
 	CPU, GPU, Memory, Storage float64
 }
 
-// IP says where leased addresses come from.
+// IP configures leased addresses.
 type IP struct {
 	Mode   string
 	Ranges Ranges
-	// Families are those in which an IP endpoint without addresses of its own gets one each.
+	// Families are the families in which an IP endpoint without explicit addresses gets one address each.
 	Families         []Family
 	Pool             string
 	MetalLBNamespace string
 	AnnotationPrefix string
 }
 
-// Family is an IP family in Kubernetes' spelling: IPv4 or IPv6.
+// Family is an IP family in Kubernetes' spelling.
 type Family string
 
 // The two families.
@@ -173,7 +168,7 @@ const (
 	IPv6 Family = "IPv6"
 )
 
-// FamilyOf is the family of an address.
+// FamilyOf returns the family of an address.
 func FamilyOf(a netip.Addr) Family {
 	if a.Is4() {
 		return IPv4
@@ -181,7 +176,7 @@ func FamilyOf(a netip.Addr) Family {
 	return IPv6
 }
 
-// Default is the configuration of a provider that has none.
+// Default returns the default configuration.
 func Default() *ProviderConfig {
 	return &ProviderConfig{
 		Target:            TargetIngress,

@@ -4,78 +4,78 @@ import "github.com/akash-net/kubectl-akash-net/lease/dns"
 
 // The forms of DNS records.
 const (
-	// DNSNone makes no records.
+	// DNSNone creates no records.
 	DNSNone = "none"
-	// DNSGardener makes DNSRecords, which Gardener's extensions serve.
+	// DNSGardener creates DNSRecords for Gardener's extensions.
 	DNSGardener = "gardener"
-	// DNSEndpoint makes DNSEndpoints, which external-dns serves.
+	// DNSEndpoint creates DNSEndpoints for external-dns.
 	DNSEndpoint = "endpoint"
-	// DNSAnnotations tells external-dns by annotations on routes and Services.
+	// DNSAnnotations annotates routes and Services for external-dns.
 	DNSAnnotations = "annotations"
 )
 
 // The sources of a record's value.
 const (
-	// FromAddress is the address that the host's service leases.
+	// FromAddress is the leased address of the host's service.
 	FromAddress = "address"
-	// FromStatus is where the ingress controller, or the Gateway, says that it is reached.
+	// FromStatus is the address in the status of the ingress controller or the Gateway.
 	FromStatus = "status"
-	// FromTarget is what the configuration names.
+	// FromTarget is the configured target.
 	FromTarget = "target"
 	// FromDomain is the provider's ingress domain, as a CNAME.
 	FromDomain = "domain"
 )
 
-// DNS says which DNS records the hosts of leases get.
+// DNS configures the DNS records of hosts.
 type DNS struct {
 	Form string
-	// Sources are where a value comes from: the first that applies to a host counts, also while it
-	// has no value yet.
+	// Sources are the sources of a record's value. The first source that applies to a host is used, even while it has
+	// no value yet.
 	Sources []string
 	// Targets are addresses or one host name.
 	Targets []string
-	// TTL is in seconds; 0 leaves it to whoever serves the record.
+	// TTL is in seconds; 0 means the default of the record's provider.
 	TTL int64
 	// Ownership adds a TXT record that names the lease.
 	Ownership bool
-	// AnnotationPrefix is external-dns', without the slash.
+	// AnnotationPrefix is the prefix of external-dns' annotations, without the slash.
 	AnnotationPrefix string
 	Gardener         Gardener
 }
 
-// Gardener is what a DNSRecord says beside the record.
+// Gardener has the fields of a DNSRecord besides the record itself.
 type Gardener struct {
-	// Type is the provider's extension, such as aws-route53.
+	// Type is the type of the DNS provider's extension, such as aws-route53.
 	Type, Class string
 	ZoneAccess
-	// Zones are those of which the longest that a host is in is taken.
+	// Zones override the access per domain; the longest domain that contains the host is used.
 	Zones []Zone
 }
 
-// ZoneAccess is how a zone is written to. Of a Zone, what is empty is as for all.
+// ZoneAccess is how to write to a zone. Empty fields of a Zone fall back to Gardener's.
 type ZoneAccess struct {
-	// Secret names the Secret with the credentials; it may be in any namespace.
+	// Secret is the Secret with the credentials, in any namespace.
 	Secret SecretRef
 	Region string
-	// Zone is the provider's identifier; without it the extension searches for the zone.
+	// Zone is the DNS provider's identifier of the zone; without it the extension searches for the zone.
 	Zone string
 }
 
-// SecretRef names a Secret.
+// SecretRef refers to a Secret.
 type SecretRef struct{ Name, Namespace string }
 
-// Zone is a domain with its own access.
+// Zone is a domain with access of its own.
 type Zone struct {
 	Domain string
 	ZoneAccess
 }
 
-// Records is true for the forms in which records are objects of their own.
+// Records reports whether the records are objects of their own.
 func (d DNS) Records() bool { return d.Form == DNSGardener || d.Form == DNSEndpoint }
 
-// Source is where the value of a host comes from: routed is true for a host with a route, leased
-// for one whose service leases an address. It is empty for a host that leads nowhere. A host
-// without a route has the address, whatever the sources: nothing else leads to it.
+// Source returns the source of a host's value, or "" if the host is not served. routed is true if the host has a route,
+// leased if its service leases an address. A host without a route always uses the address, because nothing else serves
+// it.
 func (d DNS) Source(routed, leased bool) string {
 	switch {
 	case !routed && leased:
@@ -91,7 +91,7 @@ func (d DNS) Source(routed, leased bool) string {
 	return ""
 }
 
-// Access is how the zone of a name is written to.
+// Access returns how to write to the zone of a name.
 func (g Gardener) Access(name string) ZoneAccess {
 	domains := make([]string, len(g.Zones))
 	for i, z := range g.Zones {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Exclude is the document of a ProviderConfig with ranges that are not to be leased; its comments stay.
-// What it excludes already is not added.
+// Exclude adds excluded ranges to the text of a ProviderConfig and keeps its comments. It does not add ranges that are
+// already excluded.
 func Exclude(document []byte, ranges []Range) ([]byte, error) {
 	cfg, problems, err := Read(bytes.NewReader(document), "")
 	switch {
@@ -53,7 +53,7 @@ func Exclude(document []byte, ranges []Range) ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// valueOf is the value of a key of a mapping, or nil.
+// valueOf returns the value of a key of a mapping, or nil.
 func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	for i := 0; mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {

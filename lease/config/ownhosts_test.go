@@ -37,9 +37,9 @@ func TestOwnHosts(t *testing.T) {
 		want     map[string]uint16 // the container's port by host and path
 	}{
 		{"none", false, "", web, map[string]uint16{}},
-		{"static", true, "", web, map[string]uint16{static + "/": 8083}},
+		{"static", true, "", web, map[string]uint16{static + "/": 8080}},
 		{"generated", false, "${service}.apps.example.com", web, map[string]uint16{generated + "/": 8082, generated + "/api": 8083}},
-		{"both", true, "${service}.apps.example.com", web, map[string]uint16{static + "/": 8083, generated + "/": 8082, generated + "/api": 8083}},
+		{"both", true, "${service}.apps.example.com", web, map[string]uint16{static + "/": 8080, generated + "/": 8082, generated + "/api": 8083}},
 		{"no routed port", true, "${service}.apps.example.com", lease.Service{Name: "db", Expose: web.Expose[:1]}, map[string]uint16{}},
 		{"all have hosts", false, "${service}.apps.example.com", lease.Service{Name: "web", Expose: web.Expose[:2]}, map[string]uint16{}},
 	} {

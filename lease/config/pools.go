@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// PoolFor is the name of the IPAddressPool, and of its L2Advertisement, that serves the address;
-// ok is false where the configured mode makes no pool for it: the mode is pool, or the address is
-// in none of the ranges or excluded. In dedicated mode without any range every address has a pool.
+// PoolFor returns the name of the IPAddressPool, and of its L2Advertisement, for an address. ok is false if there is no
+// pool for it: the mode is pool, or the address is excluded or in none of the ranges. In dedicated mode without ranges
+// every address has a pool.
 func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {
 	r, inRange := c.IP.Ranges.Find(a)
 	switch c.IP.Mode {
@@ -23,9 +23,9 @@ func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {
 	return "", false
 }
 
-// PoolName is the name of the pool of a configured range: akash-net-203-0-113-0-28, or
-// akash-net-203-0-113-8-203-0-113-12 where the range is no network. It follows from the addresses
-// alone, so that another spelling of the same range makes no second pool over it.
+// PoolName returns the name of the pool of a configured range: akash-net-203-0-113-0-28, or
+// akash-net-203-0-113-8-203-0-113-12 if the range is not a CIDR. It depends only on the addresses, so another spelling
+// of the same range does not create a second pool.
 func (r Range) PoolName() string {
 	if p, ok := r.prefix(); ok {
 		return "akash-net-" + dashed(p.Addr()) + "-" + strconv.Itoa(p.Bits())
@@ -33,11 +33,11 @@ func (r Range) PoolName() string {
 	return "akash-net-" + dashed(r.First) + "-" + dashed(r.Last)
 }
 
-// AddressPoolName is the name of the pool of one address in dedicated mode: akash-ip-203-0-113-7.
+// AddressPoolName returns the name of the pool of one address in dedicated mode: akash-ip-203-0-113-7.
 func AddressPoolName(a netip.Addr) string { return "akash-ip-" + dashed(a) }
 
-// MetalLB is the range as MetalLB reads it: a CIDR where it is one, else first-last. A single
-// address is a CIDR too: MetalLB refuses it bare.
+// MetalLB returns the range in MetalLB's format: a CIDR if possible, otherwise first-last. A single address is a CIDR
+// too, because MetalLB rejects plain addresses.
 func (r Range) MetalLB() string {
 	if p, ok := r.prefix(); ok {
 		return p.String()
@@ -45,7 +45,7 @@ func (r Range) MetalLB() string {
 	return r.First.String() + "-" + r.Last.String()
 }
 
-// prefix is the range as a network, where it is one.
+// prefix returns the range as a CIDR, if it is one.
 func (r Range) prefix() (netip.Prefix, bool) {
 	for bits := r.First.BitLen(); bits >= 0; bits-- {
 		p, err := r.First.Prefix(bits)
@@ -59,8 +59,7 @@ func (r Range) prefix() (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// dashed writes an address as a part of an object's name. IPv6 is fully expanded: what "::" left
-// out could not be told otherwise.
+// dashed formats an address for an object's name. IPv6 is fully expanded, because "::" would make the name ambiguous.
 func dashed(a netip.Addr) string {
 	return strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// readProvider takes from Akash's provider.yaml what it says of hosts, addresses and routes
-// (provider: cmd/provider-services/cmd/flags.go). All other keys are Akash's business. Where the
-// file turns the IP operator on, addresses come from MetalLB's pool, as they do with Akash.
+// readProvider reads hosts, addresses and routes from Akash's provider.yaml (provider:
+// cmd/provider-services/cmd/flags.go) and ignores all other keys. If the file enables the IP operator, addresses come
+// from MetalLB's pool, as in Akash.
 func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	m := c.AnyMapping()
 	for _, key := range []string{"deployment-blocked-hostnames", "blocked-hostnames"} {
 		cfg.Hosts.Blocked = append(cfg.Hosts.Blocked, words(m.Get(key))...)
 	}
 	word(m.Get("deployment-ingress-domain"), &cfg.Ingress.Domain, hostDomain)
-	truth(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
+	boolean(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("deployment-ingress-static-hosts"), cfg.Ingress, "deployment-ingress-domain")
 	word(m.Get("cluster-public-hostname"), &cfg.Workloads.PublicHostname, publicName)
-	truth(m.Get("deployment-network-policies-enabled"), &cfg.Workloads.NetworkPolicies)
+	boolean(m.Get("deployment-network-policies-enabled"), &cfg.Workloads.NetworkPolicies)
 	word(m.Get("docker-image-pull-secrets-name"), &cfg.Workloads.ImagePullSecret, subdomain)
 	level(m.Get("cpu-commit-level"), &cfg.CommitLevels.CPU)
 	level(m.Get("memory-commit-level"), &cfg.CommitLevels.Memory)
@@ -45,14 +45,14 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	}
 	operator := false
 	for _, key := range []string{"ip-operator", "ipoperator"} {
-		truth(m.Get(key), &operator)
+		boolean(m.Get(key), &operator)
 	}
 	if operator {
 		cfg.IP.Mode = ModePool
 	}
 }
 
-// publicName takes what Akash takes: an address is a public name too, and no host can be below it.
+// publicName validates a public name as Akash does: an address is valid too, although no host can be below it.
 func publicName(s string) error {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return nil
@@ -60,20 +60,20 @@ func publicName(s string) error {
 	return hostDomain(s)
 }
 
-// word is text for a file in which a value may be given unquoted, and empty for the default.
+// word is text for values that may be unquoted numbers or booleans. An empty value leaves the default.
 func word(c document.Cursor, into *string, rule func(string) error) {
 	s := c.Word()
 	if s == "" {
 		return
 	}
 	if err := rule(s); err != nil {
-		c.Errorf("%v", err)
+		c.Report(err)
 		return
 	}
 	*into = s
 }
 
-// words are the items of a list, which may also be one text with commas.
+// words returns the items of a list, which may also be written as one text with commas.
 func words(c document.Cursor) []string {
 	var out []string
 	if c.IsScalar() {

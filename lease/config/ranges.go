@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// Ranges are the configured address ranges in their order, with the excluded addresses.
+// Ranges are the configured ranges of addresses, in their order, and the excluded ranges.
 type Ranges struct {
 	Include []Range
 	Exclude []Range
 }
 
-// Range is an unbroken run of addresses of one family, both ends included.
+// Range is a contiguous range of addresses of one family, including both ends.
 type Range struct {
 	First, Last netip.Addr
 	// Text is the range as it was configured.
 	Text string
 }
 
-// ParseRange reads "203.0.113.0/28", "203.0.113.8-203.0.113.12" or a single address. Host bits in
-// a prefix, zones, and IPv4-mapped IPv6 addresses are refused.
+// ParseRange reads "203.0.113.0/28", "203.0.113.8-203.0.113.12" or a single address. It rejects CIDRs with host bits,
+// zones, and IPv4-mapped IPv6 addresses.
 func ParseRange(text string) (Range, error) {
 	r := Range{Text: text}
 	var err error
 	switch first, last, isRange := strings.Cut(text, "-"); {
 	case isRange:
-		if r.First, err = parseAddr(strings.TrimSpace(first)); err != nil {
+		if r.First, err = ParseAddr(strings.TrimSpace(first)); err != nil {
 			return r, err
 		}
-		if r.Last, err = parseAddr(strings.TrimSpace(last)); err != nil {
+		if r.Last, err = ParseAddr(strings.TrimSpace(last)); err != nil {
 			return r, err
 		}
 		if r.First.BitLen() != r.Last.BitLen() {
@@ -50,7 +50,7 @@ func ParseRange(text string) (Range, error) {
 		}
 		r.First, r.Last = p.Addr(), lastOf(p)
 	default:
-		if r.First, err = parseAddr(text); err != nil {
+		if r.First, err = ParseAddr(text); err != nil {
 			return r, err
 		}
 		r.Last = r.First
@@ -58,10 +58,8 @@ func ParseRange(text string) (Range, error) {
 	return r, nil
 }
 
-// ParseAddr reads an address that can be leased: no zone, no IPv4-mapped IPv6 address.
-func ParseAddr(s string) (netip.Addr, error) { return parseAddr(s) }
-
-func parseAddr(s string) (netip.Addr, error) {
+// ParseAddr reads an address. It rejects zones and IPv4-mapped IPv6 addresses.
+func ParseAddr(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil || a.Zone() != "" {
 		return a, fmt.Errorf("%q is not an IP address", s)
@@ -72,6 +70,7 @@ func parseAddr(s string) (netip.Addr, error) {
 	return a, nil
 }
 
+// lastOf returns the last address of a CIDR.
 func lastOf(p netip.Prefix) netip.Addr {
 	b := p.Addr().AsSlice()
 	for i := p.Bits(); i < len(b)*8; i++ {
@@ -81,17 +80,17 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// Contains is true when the address lies in the range.
+// Contains reports whether the address is in the range.
 func (r Range) Contains(a netip.Addr) bool {
 	return a.BitLen() == r.First.BitLen() && !a.Less(r.First) && !r.Last.Less(a)
 }
 
-// Overlaps is true when the two share an address.
+// Overlaps reports whether the ranges share an address.
 func (r Range) Overlaps(o Range) bool {
 	return r.First.BitLen() == o.First.BitLen() && !r.Last.Less(o.First) && !o.Last.Less(r.First)
 }
 
-// Intersect is what the two share; ok is false where that is nothing.
+// Intersect returns the addresses that both ranges contain; ok is false if there are none.
 func (r Range) Intersect(o Range) (shared Range, ok bool) {
 	shared = r
 	if r.First.Less(o.First) {
@@ -104,12 +103,12 @@ func (r Range) Intersect(o Range) (shared Range, ok bool) {
 	return shared, r.Overlaps(o)
 }
 
-// Excludes is true for an address that is not to be leased, whatever range it is in.
+// Excludes reports whether the address is excluded from all ranges.
 func (rs Ranges) Excludes(a netip.Addr) bool {
 	return slices.ContainsFunc(rs.Exclude, func(r Range) bool { return r.Contains(a) })
 }
 
-// Find is the range that leases the address: the first that contains it, unless it is excluded.
+// Find returns the first range that contains the address, unless the address is excluded.
 func (rs Ranges) Find(a netip.Addr) (Range, bool) {
 	if rs.Excludes(a) {
 		return Range{}, false
@@ -120,8 +119,7 @@ func (rs Ranges) Find(a netip.Addr) (Range, bool) {
 	return Range{}, false
 }
 
-// Pieces are the parts of a configured range that remain when the exclusions are cut out, in
-// order.
+// Pieces returns the parts of a range that are not excluded, in order.
 func (rs Ranges) Pieces(r Range) []Range {
 	var cuts []Range
 	for _, x := range rs.Exclude {
@@ -149,8 +147,8 @@ func (rs Ranges) Pieces(r Range) []Range {
 	return append(pieces, Range{First: rest, Last: r.Last})
 }
 
-// Addresses yields the addresses of a family, lowest first within each range, the ranges in
-// their configured order. Excluded addresses are left out.
+// Addresses yields the addresses of a family that are not excluded: the ranges in their configured order, each from its
+// lowest address.
 func (rs Ranges) Addresses(f Family) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for _, r := range rs.Include {
@@ -171,7 +169,7 @@ func (rs Ranges) Addresses(f Family) iter.Seq[netip.Addr] {
 	}
 }
 
-// Texts are the ranges of a family as they were configured.
+// Texts returns the ranges of a family as they were configured.
 func (rs Ranges) Texts(f Family) []string {
 	var out []string
 	for _, r := range rs.Include {

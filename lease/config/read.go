@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,11 +15,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
-// The keys of a ProviderConfig, as its JSON schema has them too.
+// The keys of a ProviderConfig. The JSON schema has the same keys.
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "workloads", "limits", "shards"}
+	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns",
+		"commitLevels", "workloads", "limits", "shards"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
@@ -29,14 +31,15 @@ var (
 	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
 	secretKeys   = []string{"name", "namespace"}
 	commitKeys   = []string{"cpu", "gpu", "memory", "storage"}
-	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret", "apiServers", "nodePorts"}
-	limitKeys    = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
-	shardKeys    = []string{"name", "selector", "namespaceSelector"}
+	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret",
+		"apiServers", "nodePorts"}
+	limitKeys = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
+	shardKeys = []string{"name", "selector", "namespaceSelector"}
 )
 
-// Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml,
-// which has no apiVersion and kind. The configuration is nil when the problems have errors; an
-// empty stream is the default configuration. The error is the reader's.
+// Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml, which has neither
+// apiVersion nor kind. It returns nil as the configuration if the problems contain errors, and the default
+// configuration for an empty stream. The error is that of the reader.
 func Read(r io.Reader, file string) (*ProviderConfig, lease.Problems, error) {
 	cfg := Default()
 	var problems lease.Problems
@@ -81,7 +84,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 		}
 	}
 	spec := root.Get("spec").Mapping(specKeys)
-	readTarget(spec.Get("target"), cfg)
+	oneOf(spec.Get("target"), &cfg.Target, "target", TargetIngress, TargetHTTPRoute, TargetRoute)
 	text(spec.Get("manifestNamespace"), &cfg.ManifestNamespace, namespace)
 	text(spec.Get("ledgerNamespace"), &cfg.LedgerNamespace, namespace)
 	readIngress(spec.Get("ingress"), cfg)
@@ -99,25 +102,15 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	cfg.Shards = shards(spec.Get("shards"))
 }
 
-func readTarget(c document.Cursor, cfg *ProviderConfig) {
-	switch v := c.Text(); v {
-	case "":
-	case TargetIngress, TargetHTTPRoute, TargetRoute:
-		cfg.Target = v
-	default:
-		c.Errorf("unknown target %q; %s, %s and %s are known", v, TargetIngress, TargetHTTPRoute, TargetRoute)
-	}
-}
-
 func readIngress(c document.Cursor, cfg *ProviderConfig) {
 	m := c.Mapping(ingressKeys)
 	text(m.Get("className"), &cfg.Ingress.ClassName, subdomain)
 	text(m.Get("domain"), &cfg.Ingress.Domain, hostDomain)
-	truth(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
+	boolean(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("staticHosts"), cfg.Ingress, "ingress.domain")
 }
 
-// needDomain is Akash's rule: static hosts are made below the ingress domain.
+// needDomain applies Akash's rule that static hosts require an ingress domain.
 func needDomain(c document.Cursor, ingress Ingress, key string) {
 	if ingress.StaticHosts && ingress.Domain == "" {
 		c.Errorf("static hosts need %s, a domain below which they are made", key)
@@ -129,18 +122,14 @@ func readHosts(c document.Cursor, h *Hosts) {
 	h.Blocked = blocked(m.Get("blocked"))
 	h.DeniedDomains = domains(m.Get("deniedDomains"))
 	h.AllowedDomains = domains(m.Get("allowedDomains"))
-	truth(m.Get("wildcards"), &h.Wildcards)
-	truth(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
+	boolean(m.Get("wildcards"), &h.Wildcards)
+	boolean(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
 	text(m.Get("generated"), &h.Generated, hosttemplate.Check)
 }
 
 func blocked(c document.Cursor) []string {
 	var entries []string
-	for item := range c.List() {
-		entry := item.Text()
-		if toldAlready(item, entry) {
-			continue
-		}
+	for item, entry := range texts(c) {
 		if err := domain(strings.ToLower(strings.TrimPrefix(entry, "."))); err != nil {
 			item.Errorf("%q blocks nothing: it is not a host name, nor one with a leading dot", entry)
 			continue
@@ -150,17 +139,13 @@ func blocked(c document.Cursor) []string {
 	return entries
 }
 
-// domains may be written with a leading dot, as in Akash's blocklist.
+// domains reads domains. Like the entries of Akash's blocklist, they may have a leading dot.
 func domains(c document.Cursor) []string {
 	var out []string
-	for item := range c.List() {
-		entry := item.Text()
-		if toldAlready(item, entry) {
-			continue
-		}
+	for item, entry := range texts(c) {
 		name := strings.TrimPrefix(strings.ToLower(entry), ".")
 		if err := domain(name); err != nil {
-			item.Errorf("%v", err)
+			item.Report(err)
 			continue
 		}
 		out = append(out, name)
@@ -168,29 +153,46 @@ func domains(c document.Cursor) []string {
 	return out
 }
 
-// text sets a value that is given and passes its rule.
+// text sets a text that is present and valid.
 func text(c document.Cursor, into *string, rule func(string) error) {
 	if c.IsNull() {
 		return
 	}
-	s := c.Text()
-	if s == "" && *into == "" || toldAlready(c, s) {
+	s, ok := c.ValidText()
+	if !ok || s == "" && *into == "" {
 		return
 	}
 	if err := rule(s); err != nil {
-		c.Errorf("%v", err)
+		c.Report(err)
 		return
 	}
 	*into = s
 }
 
-// toldAlready is true where Text, which gave the text, has said that the value is none: no rule for texts has more
-// to say.
-func toldAlready(c document.Cursor, text string) bool {
-	return !c.IsNull() && (!c.IsScalar() || text != c.Raw())
+// texts yields the valid texts of a list. Other items are errors.
+func texts(c document.Cursor) iter.Seq2[document.Cursor, string] {
+	return func(yield func(document.Cursor, string) bool) {
+		for item := range c.List() {
+			if s, ok := item.ValidText(); ok && !yield(item, s) {
+				return
+			}
+		}
+	}
 }
 
-func truth(c document.Cursor, into *bool) {
+// oneOf sets a text that must be one of the known values. An empty text leaves the default.
+func oneOf(c document.Cursor, into *string, what string, known ...string) {
+	switch v := c.Text(); {
+	case v == "":
+	case !slices.Contains(known, v):
+		last := len(known) - 1
+		c.Errorf("unknown %s %q; %s and %s are known", what, v, strings.Join(known[:last], ", "), known[last])
+	default:
+		*into = v
+	}
+}
+
+func boolean(c document.Cursor, into *bool) {
 	if !c.IsNull() {
 		*into = c.Bool()
 	}
@@ -221,15 +223,15 @@ func subdomain(s string) error {
 	return nil
 }
 
-// domain is Akash's rule for the ingress domain, and the one for labels.
+// domain validates a domain: Akash's rule for the ingress domain, with labels of at most 63 characters.
 func domain(s string) error {
-	if len(validation.IsDNS1123Subdomain(s)) > 0 || slices.ContainsFunc(strings.Split(s, "."), func(l string) bool { return len(l) > 63 }) {
+	if !lease.IsHostName(s) {
 		return fmt.Errorf("%q is not a domain (lower-case letters, digits and \"-\" in labels joined by \".\")", s)
 	}
 	return nil
 }
 
-// hostDomain is the rule for a domain in which there are hosts: no host name ends in a number.
+// hostDomain validates a domain that contains hosts: it does not end in a number, because no host name does.
 func hostDomain(s string) error {
 	if dns.EndsInNumber(s) {
 		return fmt.Errorf("%q ends in a number, so that no host names are in it", s)

@@ -154,7 +154,7 @@ func TestProblems(t *testing.T) {
 		"shards: [{name: a, selector: 'a b'}]":                                       "spec.shards[0].selector: not a label selector: ",
 		"shards: [{name: a, namespaceSelector: 'a in'}]":                             "spec.shards[0].namespaceSelector: not a label selector: ",
 		"shards: [{name: a}, {name: a}]":                                             `a shard named "a" was given before`,
-		"dns: {form: route53}":                                                       `unknown form of DNS records "route53"; none, gardener, endpoint, annotations are known`,
+		"dns: {form: route53}":                                                       `unknown form of DNS records "route53"; none, gardener, endpoint and annotations are known`,
 		"dns: {form: gardener}":                                                      "needs gardener.type",
 		"dns: {form: gardener, gardener: {type: aws}}":                               "needs gardener.secretRef",
 		"dns: {gardener: {secretRef: {name: a}}}":                                    `"namespace" is missing`,

@@ -9,61 +9,42 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-var (
-	dnsForms    = []string{DNSNone, DNSGardener, DNSEndpoint, DNSAnnotations}
-	dnsSources  = []string{FromAddress, FromStatus, FromTarget, FromDomain}
-	dnsPrefixes = []string{"external-dns.alpha.kubernetes.io", "external-dns.kubernetes.io"}
-)
+var dnsSources = []string{FromAddress, FromStatus, FromTarget, FromDomain}
 
-// maxTTL is the longest TTL that DNS knows (RFC 2181).
+// maxTTL is DNS' largest TTL (RFC 2181).
 const maxTTL = 1<<31 - 1
 
 func readDNS(c document.Cursor, cfg *ProviderConfig) {
 	d := &cfg.DNS
 	m := c.Mapping(dnsKeys)
-	oneOf(m.Get("form"), &d.Form, "form of DNS records", dnsForms)
+	oneOf(m.Get("form"), &d.Form, "form of DNS records", DNSNone, DNSGardener, DNSEndpoint, DNSAnnotations)
 	readTargets(m.Get("targets"), d)
 	readSources(m.Get("sources"), cfg)
 	if ttl, ok := m.Get("ttl").Uint(0, maxTTL, "a TTL in seconds"); ok {
 		d.TTL = int64(ttl)
 	}
-	truth(m.Get("ownership"), &d.Ownership)
+	boolean(m.Get("ownership"), &d.Ownership)
 	if d.Ownership && d.Form == DNSAnnotations {
-		m.Get("ownership").Errorf("the form %s cannot have records of ownership: external-dns writes its own (--registry=txt)", DNSAnnotations)
+		m.Get("ownership").Errorf("the form %s cannot have records of ownership: external-dns writes its own (--registry=txt)",
+			DNSAnnotations)
 	}
-	oneOf(m.Get("annotationPrefix"), &d.AnnotationPrefix, "annotation prefix", dnsPrefixes)
+	oneOf(m.Get("annotationPrefix"), &d.AnnotationPrefix, "annotation prefix",
+		"external-dns.alpha.kubernetes.io", "external-dns.kubernetes.io")
 	readGardener(m.Get("gardener"), &d.Gardener)
 	if d.Form == DNSGardener {
 		needGardener(m, d.Gardener)
 	}
 }
 
-func oneOf(c document.Cursor, into *string, what string, known []string) {
-	v := c.Text()
-	if v == "" {
-		return
-	}
-	if !slices.Contains(known, v) {
-		c.Errorf("unknown %s %q; %s are known", what, v, strings.Join(known, ", "))
-		return
-	}
-	*into = v
-}
-
-// readTargets reads addresses or one host name. Where there are any they are the only source by
-// default.
+// readTargets reads addresses or one host name. If there are any, they are the only source by default.
 func readTargets(c document.Cursor, d *DNS) {
 	var values []string
 	var items []document.Cursor
-	for item := range c.List() {
-		if value := item.Text(); !toldAlready(item, value) {
-			values, items = append(values, value), append(items, item)
-		}
+	for item, value := range texts(c) {
+		values, items = append(values, value), append(items, item)
 	}
 	for i, err := range dns.CheckTargets(values) {
-		if err != nil {
-			items[i].Errorf("%v", err)
-		}
+		items[i].Report(err)
 	}
 	d.Targets = values
 	if len(values) > 0 {
@@ -124,7 +105,7 @@ func readGardener(c document.Cursor, g *Gardener) {
 	}
 }
 
-// notEmpty refuses a text that is given and empty, where the key is not optional.
+// notEmpty reports a text that is present but empty.
 func notEmpty(c document.Cursor, what string) {
 	if c.IsScalar() && !c.IsNull() && c.Raw() == "" {
 		c.Errorf("the %s is empty", what)
@@ -139,7 +120,7 @@ func readAccess(m document.Mapping, a *ZoneAccess) {
 	text(secret.Require("namespace"), &a.Secret.Namespace, namespace)
 }
 
-// needGardener wants what every DNSRecord has.
+// needGardener reports missing fields that every DNSRecord needs.
 func needGardener(m document.Mapping, g Gardener) {
 	at := m.Get("gardener")
 	if at.IsNull() {
@@ -153,7 +134,7 @@ func needGardener(m document.Mapping, g Gardener) {
 	}
 }
 
-// identifier is a text of the DNS provider's: anything that can be seen.
+// identifier validates an identifier of the DNS provider: any text without surrounding spaces.
 func identifier(s string) error {
 	if s == "" || strings.TrimSpace(s) != s {
 		return fmt.Errorf("%q is not an identifier; leave the key out for none", s)

@@ -39,18 +39,16 @@ func buffer(c document.Cursor, size string, g *Gateway) {
 	g.ProxyBufferSize = size
 }
 
-// readListeners reads the names of a Gateway's listeners; an empty list says that there are none.
+// readListeners reads the names of a Gateway's listeners. An empty list means that there are none.
 func readListeners(c document.Cursor, into *[]string) {
 	if c.IsNull() {
 		return
 	}
 	names := []string{}
-	for item := range c.List() {
-		name := item.Text()
+	for item, name := range texts(c) {
 		switch err := subdomain(name); {
-		case toldAlready(item, name):
 		case err != nil:
-			item.Errorf("%v", err)
+			item.Report(err)
 		case slices.Contains(names, name):
 			item.Errorf("the listener %q is named twice", name)
 		default:

@@ -13,13 +13,7 @@ var prefixes = []string{"metallb.universe.tf", "metallb.io"}
 
 func readIP(c document.Cursor, ip *IP) {
 	m := c.Mapping(ipKeys)
-	switch v := m.Get("mode"); v.Text() {
-	case "":
-	case ModeRange, ModeDedicated, ModePool:
-		ip.Mode = v.Text()
-	default:
-		v.Errorf("unknown mode %q; %s, %s and %s are known", v.Text(), ModeRange, ModeDedicated, ModePool)
-	}
+	oneOf(m.Get("mode"), &ip.Mode, "mode", ModeRange, ModeDedicated, ModePool)
 	readRanges(m.Get("ranges"), &ip.Ranges)
 	if v := m.Get("families"); !v.IsNull() {
 		readFamilies(v, ip)
@@ -34,18 +28,15 @@ func readIP(c document.Cursor, ip *IP) {
 	}
 }
 
-// readRanges reads the ranges in their order. One that begins with "!" excludes. Ranges that
-// overlap would become overlapping pools, which MetalLB refuses as a whole. A range does not begin or end with an address
-// that a lease could not ask for.
+// readRanges reads the ranges in their order; a leading "!" excludes a range. It reports overlapping ranges, because
+// their pools would overlap and MetalLB would reject its whole configuration, and ranges that begin or end with an
+// address that cannot be leased.
 func readRanges(c document.Cursor, rs *Ranges) {
-	for item := range c.List() {
-		text := item.Text()
+	for item, text := range texts(c) {
 		rest, exclude := strings.CutPrefix(text, "!")
 		r, err := ParseRange(strings.TrimSpace(rest))
 		if err != nil {
-			if text == item.Raw() && (item.IsScalar() || item.IsNull()) { // else it is told already
-				item.Errorf("%v", err)
-			}
+			item.Report(err)
 			continue
 		}
 		if exclude {
@@ -57,7 +48,7 @@ func readRanges(c document.Cursor, rs *Ranges) {
 			continue
 		}
 		if err := cmp.Or(lease.CheckAddr(r.First), lease.CheckAddr(r.Last)); err != nil {
-			item.Errorf("%v", err)
+			item.Report(err)
 			continue
 		}
 		rs.Include = append(rs.Include, r)
@@ -66,10 +57,8 @@ func readRanges(c document.Cursor, rs *Ranges) {
 
 func readFamilies(c document.Cursor, ip *IP) {
 	var families []Family
-	for item := range c.List() {
-		f := Family(item.Text())
-		switch {
-		case toldAlready(item, string(f)):
+	for item, text := range texts(c) {
+		switch f := Family(text); {
 		case f != IPv4 && f != IPv6:
 			item.Errorf("unknown family %q; %s and %s are known", f, IPv4, IPv6)
 		case slices.Contains(families, f):

@@ -8,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// minDocument is the least that limits.documentSize can be: less than that would refuse what people write.
+// minDocument is the smallest valid limit, in bytes. A smaller one would reject ordinary documents.
 const minDocument = 64 << 10
 
 func readLimits(c document.Cursor, l *Limits) {
@@ -20,7 +20,7 @@ func readLimits(c document.Cursor, l *Limits) {
 	number(m.Get("ports"), &l.Ports, "a number of ports")
 }
 
-// size reads a quantity of bytes such as 16Mi.
+// size reads a quantity of bytes, such as 16Mi.
 func size(c document.Cursor, value *int64) {
 	if c.IsNull() {
 		return

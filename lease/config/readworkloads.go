@@ -12,19 +12,15 @@ import (
 
 func readWorkloads(c document.Cursor, w *Workloads) {
 	m := c.Mapping(workloadKeys)
-	truth(m.Get("enabled"), &w.Enabled)
-	truth(m.Get("networkPolicies"), &w.NetworkPolicies)
-	truth(m.Get("strictNetworkPolicies"), &w.StrictNetworkPolicies)
+	boolean(m.Get("enabled"), &w.Enabled)
+	boolean(m.Get("networkPolicies"), &w.NetworkPolicies)
+	boolean(m.Get("strictNetworkPolicies"), &w.StrictNetworkPolicies)
 	if strict := m.Get("strictNetworkPolicies"); w.StrictNetworkPolicies && !w.NetworkPolicies {
 		strict.Errorf("there are no network policies that could be strict; set networkPolicies to true")
 	}
 	text(m.Get("publicHostname"), &w.PublicHostname, publicName)
 	text(m.Get("imagePullSecret"), &w.ImagePullSecret, subdomain)
-	for item := range m.Get("apiServers").List() {
-		server := item.Text()
-		if toldAlready(item, server) {
-			continue
-		}
+	for item, server := range texts(m.Get("apiServers")) {
 		address, err := netip.ParseAddrPort(server)
 		if err != nil || address.Port() == 0 || address.Addr().Zone() != "" {
 			item.Errorf("%q is not an address with a port, such as 10.1.0.10:6443 or [fd00::12]:443", server)
@@ -35,7 +31,7 @@ func readWorkloads(c document.Cursor, w *Workloads) {
 	readPorts(m.Get("nodePorts"), &w.NodePorts)
 }
 
-// readPorts reads a range of ports as kube-apiserver's --service-node-port-range has it.
+// readPorts reads a range of ports in the format of kube-apiserver's --service-node-port-range.
 func readPorts(c document.Cursor, r *PortRange) {
 	var written string
 	text(c, &written, func(s string) error {

@@ -246,8 +246,8 @@ func TestOwnHostsOfPorts(t *testing.T) {
 		ports []lease.Expose
 		want  string
 	}{
-		"two that are one outside":        {[]lease.Expose{port(1, plain), port(2, plain)}, "generated/ 2, static/ 2"},
-		"two paths":                       {[]lease.Expose{port(1, plain), port(2, func(e *lease.Expose) { e.Path = "/a" })}, "generated/ 1, generated/a 2, static/ 2"},
+		"two that are one outside":        {[]lease.Expose{port(1, plain), port(2, plain)}, "generated/ 2, static/ 1"},
+		"two paths":                       {[]lease.Expose{port(1, plain), port(2, func(e *lease.Expose) { e.Path = "/a" })}, "generated/ 1, generated/a 2, static/ 1"},
 		"hosts that are withheld":         {[]lease.Expose{port(1, func(e *lease.Expose) { e.HostsWithheld = true })}, "static/ 1"},
 		"a port that is not routed":       {[]lease.Expose{port(1, func(e *lease.Expose) { e.As = 81 })}, ""},
 		"its own static host":             {[]lease.Expose{port(1, func(e *lease.Expose) { e.Hosts = []lease.Host{{Name: static}} })}, ""},

@@ -25,7 +25,7 @@ func shards(c document.Cursor) []Shard {
 	return out
 }
 
-// selector is a label selector as kubectl takes one; without a text it selects everything.
+// selector reads a label selector in kubectl's format. An empty text selects everything.
 func selector(c document.Cursor) labels.Selector {
 	s, err := labels.Parse(c.Text())
 	if err != nil {

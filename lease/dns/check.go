@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxTTL is the largest TTL that DNS (RFC 2181), Gardener and external-dns know.
+// maxTTL is the largest TTL of DNS (RFC 2181), Gardener and external-dns.
 const maxTTL = 1<<31 - 1
 
-// maxText is how many bytes one string of a TXT record has at most (RFC 1035).
+// maxText is the length of one string of a TXT record in bytes (RFC 1035).
 const maxText = 255
 
-// Check says all that is wrong with a record. The rules are those of Gardener's webhook for
-// DNSRecords, and closer: addresses are of the record's family and canonical, values differ, a CNAME
-// leads to a host name other than its own, a text fits into one string.
+// Check returns all errors of a record. The rules are those of Gardener's webhook for DNSRecords, and stricter:
+// addresses match the record's family and are canonical, values are distinct, a CNAME points at another host name, and
+// a text fits into one string.
 func Check(r Record) error {
 	errs := []error{checkName(r), checkTTL(r.TTL)}
 	if len(r.Values) == 0 {
@@ -39,8 +39,8 @@ func Check(r Record) error {
 	return errors.Join(errs...)
 }
 
-// CheckAll checks each record, and that they go together: of a type each name has one, and beside a
-// CNAME it has no other.
+// CheckAll checks each record and their combination: a name has one record per type, and no other record if it has a
+// CNAME.
 func CheckAll(records []Record) error {
 	var errs []error
 	types := map[string][]Type{}
@@ -59,8 +59,8 @@ func CheckAll(records []Record) error {
 	return errors.Join(errs...)
 }
 
-// CheckTargets says of each value of the configuration why it is no target, nil where it is one: targets
-// are addresses, or one host name.
+// CheckTargets returns an error, or nil, for each of the configured targets. Targets are addresses, or a single host
+// name.
 func CheckTargets(values []string) []error {
 	errs := make([]error, len(values))
 	for i, v := range values {
@@ -85,21 +85,7 @@ func CheckTargets(values []string) []error {
 	return errs
 }
 
-// EndsInNumber is true for a name whose last label is a number, decimal or hexadecimal. No top-level
-// domain is one (RFC 3696, 2), and URL parsers take such a name for an IPv4 address or refuse it (WHATWG
-// URL, "ends in a number checker").
-func EndsInNumber(name string) bool {
-	label := name[strings.LastIndexByte(name, '.')+1:]
-	digits := "0123456789"
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		label, digits = hex, "0123456789abcdef"
-	} else if label == "" {
-		return false
-	}
-	return strings.Trim(label, digits) == ""
-}
-
-// other is the one of two types that is no CNAME.
+// other returns the type that is not CNAME.
 func other(a, b Type) Type {
 	if a == CNAME {
 		return b
@@ -114,8 +100,8 @@ func checkTTL(ttl int64) error {
 	return nil
 }
 
-// checkName judges the name by the type of the record: addresses and CNAMEs may be for a wildcard,
-// a text for a name with an underscore.
+// checkName validates the name of a record: addresses and CNAMEs may be for a wildcard, a text may have a name with a
+// leading underscore.
 func checkName(r Record) error {
 	name := r.Name
 	switch r.Type {
@@ -127,7 +113,8 @@ func checkName(r Record) error {
 		return fmt.Errorf("%q is not a type of record; %s, %s, %s and %s are known", r.Type, A, AAAA, CNAME, TXT)
 	}
 	if len(r.Name) > validation.DNS1123SubdomainMaxLength {
-		return fmt.Errorf("the name %q has %d characters; at most %d are allowed", r.Name, len(r.Name), validation.DNS1123SubdomainMaxLength)
+		return fmt.Errorf("the name %q has %d characters; at most %d are allowed", r.Name, len(r.Name),
+			validation.DNS1123SubdomainMaxLength)
 	}
 	if err := checkDomain(name); err != nil {
 		return fmt.Errorf("the name of a %s record: %w", r.Type, err)
@@ -135,7 +122,7 @@ func checkName(r Record) error {
 	return nil
 }
 
-// checkDomain is the rule for a name with at least two labels.
+// checkDomain validates a name with at least two labels.
 func checkDomain(name string) error {
 	switch {
 	case name == "":
@@ -155,7 +142,8 @@ func checkDomain(name string) error {
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if len(label) > validation.DNS1123LabelMaxLength {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", name, len(label), validation.DNS1123LabelMaxLength)
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", name, len(label),
+				validation.DNS1123LabelMaxLength)
 		}
 	}
 	return nil
@@ -183,8 +171,8 @@ func checkValue(r Record, value string) error {
 	return nil
 }
 
-// checkAddress wants the address of one family in the one form in which it is compared: Gardener's
-// A records take IPv6 addresses, and each spelling of an address would be another value.
+// checkAddress requires a canonical address of the record's family. Gardener accepts IPv6 addresses in A records, and
+// compares addresses as text.
 func checkAddress(t Type, value string) error {
 	a, err := netip.ParseAddr(value)
 	switch {

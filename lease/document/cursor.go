@@ -8,23 +8,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Cursor is one value of a document and where it stands. The zero node is a value that is not
-// there: reading it gives zero values and no problem.
+// Cursor is a value of a document with its position. The value is missing if the node is nil: reading it returns zero
+// values and reports no problem.
 type Cursor struct {
 	doc  *Document
 	node *yaml.Node // never an alias
 
-	// The path's last step; the steps above are linked.
+	// parent is the linked path of the value's parent; key or index is the last step.
 	parent *lease.Step
 	key    string
 	index  int
 	inList bool
 }
 
-// Document is the document that the value belongs to.
+// Document returns the document of the value.
 func (c Cursor) Document() *Document { return c.doc }
 
-// step is the value's path. It is made only when it is needed.
+// step returns the value's path. Only problems and containers need it, so it is not stored.
 func (c Cursor) step() *lease.Step {
 	if c.parent == nil && c.key == "" && c.index == 0 && !c.inList {
 		return nil
@@ -32,7 +32,7 @@ func (c Cursor) step() *lease.Step {
 	return &lease.Step{Parent: c.parent, Key: c.key, Index: c.index}
 }
 
-// At is the value's place.
+// At returns the value's position.
 func (c Cursor) At() lease.Place {
 	if c.node == nil {
 		return c.doc.place(1, 1, c.step())
@@ -40,27 +40,34 @@ func (c Cursor) At() lease.Place {
 	return c.doc.place(c.node.Line, c.node.Column, c.step())
 }
 
-// Errorf notes an error at the value.
+// Errorf adds an error at the value.
 func (c Cursor) Errorf(format string, args ...any) { c.doc.add(c.At(), false, format, args...) }
 
-// Warnf notes a doubt at the value.
+// Report adds err as an error at the value, unless err is nil.
+func (c Cursor) Report(err error) {
+	if err != nil {
+		c.Errorf("%v", err)
+	}
+}
+
+// Warnf adds a warning at the value.
 func (c Cursor) Warnf(format string, args ...any) { c.doc.add(c.At(), true, format, args...) }
 
-// IsNull is true for a value that is not there or is null.
+// IsNull reports whether the value is missing or null.
 func (c Cursor) IsNull() bool {
 	return c.node == nil || c.node.Kind == yaml.ScalarNode && c.node.Tag == "!!null"
 }
 
-// IsMapping and IsList tell the kinds of value apart.
+// IsMapping reports whether the value is a mapping.
 func (c Cursor) IsMapping() bool { return c.node != nil && c.node.Kind == yaml.MappingNode }
 
-// IsList is true for a list.
+// IsList reports whether the value is a list.
 func (c Cursor) IsList() bool { return c.node != nil && c.node.Kind == yaml.SequenceNode }
 
-// IsScalar is true for a text, number, truth value or null.
+// IsScalar reports whether the value is a text, number, boolean or null.
 func (c Cursor) IsScalar() bool { return c.node != nil && c.node.Kind == yaml.ScalarNode }
 
-// List yields the items of a list. A value of another kind is a problem; null is an empty list.
+// List yields the items of a list. Null is an empty list; any other kind of value is an error.
 func (c Cursor) List() iter.Seq[Cursor] {
 	return func(yield func(Cursor) bool) {
 		if c.IsNull() {
@@ -79,7 +86,18 @@ func (c Cursor) List() iter.Seq[Cursor] {
 	}
 }
 
-// Len is the number of items of a list or keys of a mapping, before merges.
+// Items yields the items of a list that are not null, as Go's YAML decoders do: Akash's SDL library reads lists so.
+func (c Cursor) Items() iter.Seq[Cursor] {
+	return func(yield func(Cursor) bool) {
+		for item := range c.List() {
+			if !item.IsNull() && !yield(item) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns the number of items of a list, or of keys of a mapping before merges.
 func (c Cursor) Len() int {
 	switch {
 	case c.IsList():
@@ -90,7 +108,7 @@ func (c Cursor) Len() int {
 	return 0
 }
 
-// kind names the kind of a value for messages.
+// kind describes the kind of the value for messages.
 func (c Cursor) kind() string {
 	switch {
 	case c.IsNull():

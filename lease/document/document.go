@@ -1,19 +1,13 @@
-// Package document reads YAML and JSON documents so that every problem can name its file, line,
-// column and path, and so that all problems of a document are found in one reading.
+// Package document reads YAML and JSON documents. Each problem has its file, line, column and path, and all problems of
+// a document are found in one pass.
 package document
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
-	"regexp"
-	"strconv"
-	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -21,44 +15,42 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
-// maxProblems is how many problems of one document are kept.
+// maxProblems is the number of problems of one document that are kept.
 const maxProblems = 10_000
 
-// DefaultSize is the largest document that is read where nothing else is said, in bytes.
+// DefaultSize is the default limit for the size of a document, in bytes.
 const DefaultSize = 16 << 20
 
-// Document is one document of a stream, and the problems found in it so far.
+// Document is one document of a stream, with the problems found in it so far.
 type Document struct {
-	// Strict makes an unknown key an error instead of a warning, and a text that stands for a
-	// number or a truth value an error instead of being taken for it.
+	// Strict turns unknown keys from warnings into errors, and rejects texts where a number or a boolean is expected.
 	Strict bool
-	// Problems are what was found, in the order in which it was found.
+	// Problems are in the order in which they were found.
 	Problems lease.Problems
 
 	file string
-	// before is the number of lines of the stream before the document's text; less than 0 where
-	// lines say nothing to the user.
+	// before is the number of lines of the stream before the document; negative if line numbers mean nothing to the
+	// user.
 	before int
 	root   *yaml.Node
-	// visits is how many more nodes may be looked at: aliases can make a small document
-	// endless.
+	// visits is the number of nodes that may still be visited. Aliases can expand a small document without end.
 	visits    int
 	exhausted bool
 }
 
-// Text is the text of one document of a stream, before it is parsed.
+// Text is the unparsed text of one document of a stream.
 type Text struct {
 	data   []byte
 	file   string
 	before int
 }
 
-// Size is the length of the text in bytes.
+// Size returns the length of the text in bytes.
 func (t Text) Size() int { return len(t.data) }
 
-// Texts yields the texts of the documents of a stream, one at a time, in memory that depends on
-// the largest of them: at most size bytes, or DefaultSize where that is 0. The error is that of the
-// reader, or lease.Problems for a document that is larger, and ends the stream.
+// Texts yields the texts of the documents of a stream, one at a time. It holds one document of at most size bytes
+// (default: DefaultSize) in memory. The stream ends with an error of the reader, or with lease.Problems if a document
+// is too large.
 func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
 		if size <= 0 {
@@ -78,16 +70,15 @@ func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 	}
 }
 
-// Documents yields the documents of the text: one, or more where markers stand without content
-// between them. A document without content is left out; one that is not YAML has a problem and an
-// empty root.
+// Documents yields the documents of the text. It is one document, or several if only comments are between markers.
+// Documents without content are skipped; one that is not valid YAML has a problem and no root.
 func (t Text) Documents() iter.Seq[*Document] {
 	return func(yield func(*Document) bool) {
 		parse(t.data, t.file, t.before, yield)
 	}
 }
 
-// Read yields the documents of a stream, one after the other; see Texts and Documents.
+// Read yields the documents of a stream; see Texts and Documents.
 func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		for text, err := range Texts(r, file, 0) {
@@ -104,8 +95,8 @@ func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
 	}
 }
 
-// Parse reads the one document of an object whose lines say nothing to the user, such as JSON
-// that came from the API server. The place of its problems is the name.
+// Parse reads one object whose line numbers mean nothing to the user, such as JSON from the API server. The name is the
+// position of its problems.
 func Parse(data []byte, name string) *Document {
 	var first *Document
 	parse(data, name, -1, func(d *Document) bool {
@@ -118,7 +109,7 @@ func Parse(data []byte, name string) *Document {
 	return first
 }
 
-// parse yields the documents of a text: markers without content between them make more than one.
+// parse yields the documents of a text. Markers without content between them separate further documents.
 func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	hasTags := bytes.IndexByte(text, '!') >= 0 // once: a text may be a million markers
@@ -146,84 +137,7 @@ func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	}
 }
 
-// decode guards against panics of the YAML library: a document must never end the program.
-func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			node, err = nil, fmt.Errorf("yaml: %v", r)
-		}
-	}()
-	node = &yaml.Node{}
-	if err := decoder.Decode(node); err != nil {
-		return nil, err
-	}
-	return node, nil
-}
-
-// What the YAML library's messages look like; compiled when the first has to be understood.
-var (
-	yamlLine = grammar(`^yaml: (?:line (\d+): )?(.*)`)
-	// yamlParser are the messages of the YAML library's parser. It counts lines from 0, where its scanner
-	// counts from 1, and names none for the first one.
-	yamlParser    = grammar(`^(did not find expected (<|node content|key|'-' indicator|',' or )|found (undefined tag handle|duplicate %|incompatible YAML document))`)
-	unknownAnchor = grammar(`^unknown anchor '(.*)' referenced`)
-)
-
-func grammar(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
-// syntaxError notes what the YAML library says, at the line it names or, where it names none, at
-// the alias that it means, or the first character that cannot stand in YAML.
-func (d *Document) syntaxError(text []byte, err error) {
-	message := err.Error()
-	line := 0
-	if m := yamlLine().FindStringSubmatch(message); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		message = m[2]
-	}
-	if line > 0 && yamlParser().MatchString(message) {
-		line++
-	}
-	column := 1
-	if line == 0 {
-		line, column = badCharacter(text)
-		if m := unknownAnchor().FindStringSubmatch(message); m != nil {
-			line, column = position(text, bytes.Index(text, []byte("*"+m[1])))
-			message = "an alias without an anchor; quote a text that begins with *" // it may be a password
-		}
-	} else {
-		lines := bytes.Split(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))
-		line = min(line, len(lines)) // what ends too early is missed behind the end
-		l := lines[line-1]
-		column += len(l) - len(bytes.TrimLeft(l, " \t"))
-	}
-	d.add(d.place(line, column, nil), false, "not valid YAML: %s", strings.TrimSpace(message))
-}
-
-// position is the line and the column of a byte.
-func position(text []byte, at int) (line, column int) {
-	before := text[:max(at, 0)]
-	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-}
-
-func badCharacter(text []byte) (line, column int) {
-	line, column = 1, 1
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if r == utf8.RuneError && size == 1 || r < ' ' && r != '\n' && r != '\t' && r != '\r' {
-			return line, column
-		}
-		column++
-		if r == '\n' {
-			line, column = line+1, 1
-		}
-		text = text[size:]
-	}
-	return 1, 1
-}
-
-// Root is the document's content.
+// Root returns the document's content.
 func (d *Document) Root() Cursor {
 	if d.root == nil {
 		return Cursor{doc: d}
@@ -238,7 +152,7 @@ func (d *Document) Root() Cursor {
 	return Cursor{doc: d, node: d.resolve(n)}
 }
 
-// resolve follows an alias and counts what is looked at.
+// resolve follows an alias, and counts visits.
 func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 	d.visits--
 	if d.visits < 0 {
@@ -249,7 +163,7 @@ func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
-		return n.Alias // what has an anchor is no alias
+		return n.Alias // never an alias itself
 	}
 	return n
 }
@@ -266,13 +180,14 @@ func (d *Document) add(at lease.Place, warning bool, format string, args ...any)
 		return
 	}
 	if len(d.Problems) == maxProblems {
-		d.Problems.Add(at, "the document has more than %d problems; those after this one are not told", maxProblems)
+		d.Problems.Add(at, "the document has more than %d problems; further problems are not listed", maxProblems)
 		return
 	}
 	d.Problems = append(d.Problems, lease.Problem{At: at, Message: lease.Message(format, args...), Warning: warning})
 }
 
-// Check judges what was read from the document: the groups of one deployment, or one definition.
+// Check validates the definitions that were read from the document: the groups of one deployment, or a single
+// definition.
 func (d *Document) Check(groups ...*lease.Definition) {
 	check := lease.Check
 	if d.Problems.Failed() {

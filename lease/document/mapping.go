@@ -11,30 +11,30 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
-// Mapping is a mapping whose keys have been judged. A Mapping that is not there has no keys.
+// Mapping is a mapping with validated keys. A missing mapping has no keys.
 type Mapping struct {
 	// Cursor is the mapping itself.
 	Cursor
 	path *lease.Step
-	// content are keys and values in turn, merges resolved.
+	// content has keys and values alternately, with merges resolved.
 	content []*yaml.Node
 }
 
-// Present is true for a mapping that is there.
+// Present reports whether the mapping exists.
 func (m Mapping) Present() bool { return m.content != nil }
 
-// Mapping reads a mapping that may have the known keys. Unknown keys are an error in a strict
-// document, else a warning; a value of another kind is an error; null is an empty mapping.
+// Mapping reads a mapping that may have the known keys. An unknown key is an error in a strict document and otherwise a
+// warning. Null is an empty mapping; any other kind of value is an error.
 func (c Cursor) Mapping(known []string) Mapping { return c.mapping(known, c.doc.Strict, false) }
 
-// StrictMapping is Mapping with unknown keys an error in any document.
+// StrictMapping is Mapping, but an unknown key is an error in any document.
 func (c Cursor) StrictMapping(known []string) Mapping { return c.mapping(known, true, false) }
 
-// SpelledMapping is Mapping that also takes other spellings of the known keys, which differ from
-// them in case and underscores only, with a warning.
+// SpelledMapping is Mapping, but accepts keys that differ from a known key only in case and underscores, with a
+// warning.
 func (c Cursor) SpelledMapping(known []string) Mapping { return c.mapping(known, c.doc.Strict, true) }
 
-// AnyMapping reads a mapping with keys of the user's choice.
+// AnyMapping reads a mapping whose keys the user chooses.
 func (c Cursor) AnyMapping() Mapping {
 	m, ok := c.open()
 	if ok {
@@ -104,13 +104,13 @@ func (m *Mapping) rename(i int, key string) {
 	m.content[i] = &n
 }
 
-// flatten judges the keys and resolves merges. The mapping's own keys win over merged ones, and
-// an earlier merge over a later one.
+// flatten validates the keys and resolves merges. The mapping's own keys take precedence over merged ones, and an
+// earlier merge over a later one.
 func (m *Mapping) flatten() {
-	if !m.needsWork() {
+	if !m.needsFlatten() {
 		return
 	}
-	var own, merges []*yaml.Node
+	own, merges := []*yaml.Node{}, []*yaml.Node{}
 	seen := make(map[string]*yaml.Node, len(m.content)/2)
 	for i := 0; i+1 < len(m.content) && !m.doc.exhausted; i += 2 {
 		k := m.doc.resolve(m.content[i])
@@ -129,16 +129,13 @@ func (m *Mapping) flatten() {
 		}
 	}
 	m.content = own
-	if m.content == nil {
-		m.content = []*yaml.Node{}
-	}
 	for _, n := range merges {
 		m.merge(n, seen, 0)
 	}
 }
 
-// needsWork is false for the plain mappings that most are: scalar keys, each once, no merge.
-func (m *Mapping) needsWork() bool {
+// needsFlatten is false for simple mappings, which most are: scalar keys without duplicates and merges.
+func (m *Mapping) needsFlatten() bool {
 	if len(m.content) > 32 {
 		return true
 	}
@@ -156,7 +153,7 @@ func (m *Mapping) needsWork() bool {
 	return false
 }
 
-// merge adds the keys of a merged mapping, or of a list of them, that are not there yet.
+// merge adds the keys of a merged mapping, or of a list of mappings, that do not exist yet.
 func (m *Mapping) merge(n *yaml.Node, seen map[string]*yaml.Node, depth int) {
 	n = m.doc.resolve(n)
 	if n == nil {
@@ -193,7 +190,7 @@ func (m *Mapping) merge(n *yaml.Node, seen map[string]*yaml.Node, depth int) {
 	}
 }
 
-// keyAt is the key itself, as the place of a problem.
+// keyAt returns the key itself, for the position of a problem.
 func (m Mapping) keyAt(i int) Cursor {
 	k := m.content[i]
 	return Cursor{doc: m.doc, node: k, parent: m.path, key: k.Value}
@@ -208,7 +205,7 @@ func (m Mapping) find(key string) *yaml.Node {
 	return nil
 }
 
-// Get is the value of a key; a value that is not there when the key is missing.
+// Get returns the value of a key, or a missing value.
 func (m Mapping) Get(key string) Cursor {
 	c := Cursor{doc: m.doc, parent: m.path, key: key}
 	if n := m.find(key); n != nil {
@@ -217,7 +214,7 @@ func (m Mapping) Get(key string) Cursor {
 	return c
 }
 
-// Require is Get with a problem when the value is missing.
+// Require is Get, but reports a missing or null value as an error.
 func (m Mapping) Require(key string) Cursor {
 	c := m.Get(key)
 	if m.Present() && c.IsNull() {
@@ -226,7 +223,7 @@ func (m Mapping) Require(key string) Cursor {
 	return c
 }
 
-// Entries yields keys and values in the document's order. The first cursor is the key.
+// Entries yields keys and values in the document's order.
 func (m Mapping) Entries() iter.Seq2[Cursor, Cursor] {
 	return func(yield func(Cursor, Cursor) bool) {
 		for i := 0; i+1 < len(m.content) && !m.doc.exhausted; i += 2 {
@@ -240,11 +237,10 @@ func (m Mapping) Entries() iter.Seq2[Cursor, Cursor] {
 	}
 }
 
-// Key is the key of a mapping under which the value stands.
+// Key returns the key of the value in its mapping.
 func (c Cursor) Key() string { return c.key }
 
-// Peek is the text of a key of a mapping, before anything is known of the mapping; empty when it
-// is missing or no text.
+// Peek returns the text of a key before the mapping is validated; "" if the key is missing or not a text.
 func (c Cursor) Peek(key string) string {
 	if !c.IsMapping() {
 		return ""
@@ -252,7 +248,7 @@ func (c Cursor) Peek(key string) string {
 	return Mapping{Cursor: c, content: c.node.Content}.Get(key).Raw()
 }
 
-// Has is true when a mapping has the key.
+// Has reports whether a mapping has the key.
 func (c Cursor) Has(key string) bool {
 	return c.IsMapping() && Mapping{content: c.node.Content}.find(key) != nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Raw is a scalar as it was written, without a problem for other kinds.
+// Raw returns a scalar as it was written, or "". It reports no problem.
 func (c Cursor) Raw() string {
 	if !c.IsScalar() || c.IsNull() {
 		return ""
@@ -20,27 +20,33 @@ func (c Cursor) Raw() string {
 	return c.node.Value
 }
 
-// Text is a text. In a strict document a number or a truth value must be quoted to be one. Empty
-// when missing, null or of another kind, which is a problem.
+// Text returns a text, or "" if it is missing or null. Any other kind of value is an error, in a strict document also
+// an unquoted number or boolean.
 func (c Cursor) Text() string {
+	text, _ := c.ValidText()
+	return text
+}
+
+// ValidText is Text; ok is false if it has reported an error.
+func (c Cursor) ValidText() (text string, ok bool) {
 	if c.IsNull() {
-		return ""
+		return "", true
 	}
 	if !c.IsScalar() {
 		c.Errorf("expected a text, found %s", c.kind())
-		return ""
+		return "", false
 	}
 	if c.doc.Strict && c.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		switch c.node.Tag {
 		case "!!int", "!!float", "!!bool":
 			c.Errorf("expected a text, found %s; write %s", c.kind(), quote(c.node.Value))
-			return ""
+			return "", false
 		}
 	}
-	return c.node.Value
+	return c.node.Value, true
 }
 
-// Word is a text for which a number or a truth value stands too, as it was written.
+// Word returns a scalar as it was written. Any other kind of value is an error.
 func (c Cursor) Word() string {
 	if !c.IsNull() && !c.IsScalar() {
 		c.Errorf("expected a text, found %s", c.kind())
@@ -48,8 +54,8 @@ func (c Cursor) Word() string {
 	return c.Raw()
 }
 
-// Uint is a number between least and most. What it should be, such as "a port", is for the
-// message. The second result is false when it is missing or not such a number.
+// Uint returns a number between least and most. ok is false if it is missing, or if it is not such a number, which is
+// an error. what describes it in the message, for example "a port".
 func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
 	if c.IsNull() {
 		return 0, false
@@ -65,12 +71,12 @@ func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
 		c.notInRange(least, most, what)
 		return 0, false
 	}
-	return n, c.isPlainlyRead(n)
+	return n, c.checkLeadingZero(n)
 }
 
-// isPlainlyRead is false, with a problem, for a number that begins with a zero: YAML reads 0443 as octal and 0480
-// as decimal. Where the document is not strict it is read all the same.
-func (c Cursor) isPlainlyRead(n uint64) bool {
+// checkLeadingZero reports a number that begins with a zero: YAML reads 0443 as octal and 0480 as decimal. It returns
+// false if that is an error, which it is only in a strict document.
+func (c Cursor) checkLeadingZero(n uint64) bool {
 	text := strings.TrimPrefix(c.node.Value, "+")
 	switch {
 	case len(text) < 2 || text[0] != '0' || text[1] != '_' && (text[1] < '0' || text[1] > '9'):
@@ -83,7 +89,7 @@ func (c Cursor) isPlainlyRead(n uint64) bool {
 	return true
 }
 
-// Sequence is a number of 1 to most that may also be written as a text, as Akash writes dseq.
+// Sequence returns a number from 1 to most, which may also be written as a text, as Akash writes dseq.
 func (c Cursor) Sequence(most uint64, what string) uint64 {
 	if c.IsNull() {
 		return 0
@@ -113,7 +119,7 @@ func (c Cursor) notInRange(least, most uint64, what string) {
 	c.Errorf("%s is not %s (%d to %d)", found, what, least, most)
 }
 
-// uint reads what YAML takes for a number: also 0x50, 0o120, 1_000 and 8.08e3.
+// uint reads all forms of numbers in YAML, also 0x50, 0o120, 1_000 and 8.08e3.
 func (c Cursor) uint() (uint64, bool) {
 	if !c.IsScalar() {
 		return 0, false
@@ -133,7 +139,7 @@ func (c Cursor) uint() (uint64, bool) {
 	return 0, false
 }
 
-// Float is a number; the second result is false when it is missing or none.
+// Float returns a number. ok is false if it is missing, or if it is not a number, which is an error.
 func (c Cursor) Float() (float64, bool) {
 	if c.IsNull() {
 		return 0, false
@@ -150,8 +156,8 @@ func (c Cursor) Float() (float64, bool) {
 	return 0, false
 }
 
-// Bool is a truth value; false when missing or of another kind, which is a problem. Where the
-// document is not strict, the words of YAML 1.1 stand for one too.
+// Bool returns a boolean, or false if it is missing. Any other kind of value is an error. If the document is not
+// strict, the words of YAML 1.1 (yes, no, on, off) are accepted too.
 func (c Cursor) Bool() bool {
 	if c.IsNull() {
 		return false
@@ -180,7 +186,7 @@ func isOneOf(s string, words ...string) bool {
 	return false
 }
 
-// Duration is a text such as 60s, 1m30s or 500ms; 0 when missing or not one, which is a problem.
+// Duration returns a duration written like 60s, 1m30s or 500ms, or 0 if it is missing. Anything else is an error.
 func (c Cursor) Duration() time.Duration {
 	if c.IsNull() {
 		return 0
@@ -203,10 +209,10 @@ func (c Cursor) Duration() time.Duration {
 	return 0
 }
 
-// quote is a value as messages repeat it: shortened, and without characters that a terminal obeys.
+// quote formats a value for a message: shortened and escaped, so that a terminal interprets none of it.
 func quote(s string) string { return strconv.Quote(lease.Clip(s)) }
 
-// shown is a scalar as messages repeat it: a text in quotes, a number as it was written.
+// shown formats a scalar for a message: a text in quotes, a number as it was written.
 func shown(n *yaml.Node) string {
 	if n.Tag == "!!str" {
 		return quote(n.Value)
@@ -214,10 +220,13 @@ func shown(n *yaml.Node) string {
 	return plain(n.Value)
 }
 
-// plain is a value without quotes where it looks like a number.
+// plain returns a value without quotes if it looks like a number or a word.
 func plain(value string) string {
-	if isPlain(value) {
-		return value
+	special := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("+-._:", r)
 	}
-	return quote(value)
+	if value == "" || len(value) > 64 || strings.ContainsFunc(value, special) {
+		return quote(value)
+	}
+	return value
 }

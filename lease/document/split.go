@@ -11,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// splitter cuts a stream of YAML documents at its "---" lines, so that only one document is held
-// at a time and a syntax error in one does not hide the others.
+// splitter splits a stream of YAML documents at its "---" lines. It holds only one document in memory, and a syntax
+// error in one document does not affect the others.
 type splitter struct {
 	r *bufio.Reader
 	// line is the number of lines read so far.
@@ -21,13 +21,13 @@ type splitter struct {
 	held []byte
 	eof  bool
 	buf  []byte
-	// size is the largest document, in bytes; file names the stream for the problem of a larger one.
+	// size is the limit for a document in bytes; file is the name of the stream for the error about a larger one.
 	size int64
 	file string
 }
 
-// next is the text of the next document, with its marker line, and the number of lines before
-// it. The text is valid until the next call. At the end the text is nil.
+// next returns the text of the next document, with its marker line, and the number of lines before it. The text is
+// valid until the next call; it is nil at the end.
 func (s *splitter) next() (text []byte, before int, err error) {
 	s.buf = append(s.buf[:0], s.held...)
 	before = s.line
@@ -56,7 +56,7 @@ func (s *splitter) next() (text []byte, before int, err error) {
 	return s.buf, before, nil
 }
 
-// readLine appends a line to buf. The document began after so many lines.
+// readLine appends a line to buf. before is the number of lines before the document.
 func (s *splitter) readLine(before int) error {
 	for {
 		part, err := s.r.ReadSlice('\n')
@@ -82,7 +82,7 @@ func isMarker(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || bytes.IndexByte([]byte(" \t\r\n"), line[3]) >= 0)
 }
 
-// isContent is false for what may stand before a document's marker: comments and directives.
+// isContent is false for lines that may precede a document's marker: comments, directives and empty lines.
 func isContent(line []byte) bool {
 	if isMarker(line) {
 		line = line[3:]

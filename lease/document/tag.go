@@ -1,20 +1,19 @@
 package document
 
 import (
-	"errors"
-	"strings"
-
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// tagged are the tags of YAML that say how a text is to be read, with what such a text is.
+// tagged maps YAML's scalar tags to a description of their values.
 var tagged = map[string]string{
 	"!!int": "a whole number", "!!float": "a number", "!!bool": "true or false", "!!null": "null",
 	"!!timestamp": "a time", "!!binary": "base64",
 }
 
-// checkTags notes the texts that are not what their own tag says, such as !!int "x": those who read the
-// value would take its tag's word for it. Below a key whose values no message repeats, secret is that key.
+// checkTags reports values that contradict their explicit tag, such as !!int "x", because readers trust the tag. secret
+// is the key of an enclosing value that messages must not repeat, or "".
 func (d *Document) checkTags(n *yaml.Node, secret string) {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && isSecret(n.Content[i-1].Value) {
@@ -32,7 +31,7 @@ func (d *Document) checkTags(n *yaml.Node, secret string) {
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		d.add(at, false, "the tag %s is for %s", n.ShortTag(), what)
-	case decodeNode(n, &value) == nil:
+	case parallel.Guard(func() error { return n.Decode(&value) }) == nil:
 	case secret != "":
 		d.add(at, false, "a value of %q is not what its tag %s says", secret, n.ShortTag())
 	default:
@@ -40,25 +39,5 @@ func (d *Document) checkTags(n *yaml.Node, secret string) {
 	}
 }
 
-// isSecret is true for a key whose values no message repeats.
+// isSecret reports whether messages must not repeat the values of the key.
 func isSecret(key string) bool { return key == "password" || key == "credentials" || key == "env" }
-
-// decodeNode guards against panics of the YAML library, as decode does.
-func decodeNode(n *yaml.Node, value any) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errNotDecoded
-		}
-	}()
-	return n.Decode(value)
-}
-
-var errNotDecoded = errors.New("the value cannot be decoded")
-
-// isPlain is true for what a number or a truth value can look like: it is repeated as it is, all else
-// in quotes.
-func isPlain(s string) bool {
-	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("+-._:", r)
-	}) < 0
-}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// JSON is the content of a text that is JSON. That is quick; a text that is not is to be read as
-// Documents, which tells what is wrong with it.
+// JSON decodes a text that is a JSON object, which is faster than YAML. If ok is false, read the text with Documents,
+// which reports what is wrong with it.
 func (t Text) JSON() (value any, ok bool) {
 	data := bytes.TrimSpace(t.data)
 	if len(data) == 0 || data[0] != '{' {
@@ -23,8 +23,8 @@ func (t Text) JSON() (value any, ok bool) {
 	return fields, true
 }
 
-// Value is the value with all that is in it, as Kubernetes holds JSON: maps with text keys, lists,
-// texts, truth values, int64 and float64. A time is a text.
+// Value returns the value as Kubernetes represents JSON: maps with string keys, slices, strings, booleans, int64 and
+// float64. A timestamp is a string.
 func (c Cursor) Value() any {
 	switch {
 	case c.IsNull():

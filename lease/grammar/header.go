@@ -13,11 +13,10 @@ const (
 	maxHeaderValue = 16384
 )
 
-// reservedHeaders may not be changed: the router itself answers for them (openshift/library-go:
-// route validation).
+// reservedHeaders may not be changed, because the router sets them (openshift/library-go: route validation).
 var reservedHeaders = []string{"strict-transport-security", "proxy", "cookie", "set-cookie"}
 
-// HeaderName says why a header rule cannot be about the header, or returns nil.
+// HeaderName returns an error if no header rule can have the header.
 func HeaderName(name string) error {
 	switch {
 	case name == "":
@@ -32,14 +31,13 @@ func HeaderName(name string) error {
 	return nil
 }
 
-// isTokenRune is true for what may stand in a header's name (RFC 9110: token).
+// isTokenRune reports whether a header's name may contain r (RFC 9110: token).
 func isTokenRune(r rune) bool { return isAlphanumeric(r) || strings.ContainsRune("!#$%&'*+-.^_`|~", r) }
 
-// HeaderValue says why a header cannot be set to the value, or returns nil. The grammar is that of
-// OpenShift's Routes: plain text, "%%" for a percent sign, and of HAProxy's expressions the ones
-// that read a header of the same direction or the client's certificate:
-// %[req.hdr(Name)], %[res.hdr(Name)], %[ssl_c_der], each with ",lower" and ",base64" behind it and
-// flags such as {+Q} before it.
+// HeaderValue returns an error if a header cannot be set to the value. The grammar is that of OpenShift's Routes: text
+// in which "%%" is a percent sign, and those HAProxy expressions that read a header of the same direction or the
+// client's certificate: %[req.hdr(Name)], %[res.hdr(Name)] and %[ssl_c_der], each optionally followed by ",lower" and
+// ",base64" inside the brackets and preceded by flags such as {+Q}.
 func HeaderValue(value string, response bool) error {
 	switch {
 	case value == "":
@@ -62,7 +60,8 @@ func HeaderValue(value string, response bool) error {
 		default:
 			n := expression(rest, direction)
 			if n == 0 {
-				return fmt.Errorf("the header's value has a %% that begins no expression; write %%%% for the sign, or one such as %%[%s.hdr(Host)] or %%{+Q}[ssl_c_der,base64]", direction)
+				return fmt.Errorf("the header's value has a %% that begins no expression; write %%%% for the sign, or one such as "+
+					"%%[%s.hdr(Host)] or %%{+Q}[ssl_c_der,base64]", direction)
 			}
 			rest = rest[n:]
 		}
@@ -70,7 +69,7 @@ func HeaderValue(value string, response bool) error {
 	return nil
 }
 
-// expression is the length of the expression at the beginning of s, or 0.
+// expression returns the length of the expression at the start of s, or 0 if there is none.
 func expression(s, direction string) int {
 	rest := s[1:]
 	if after, ok := strings.CutPrefix(rest, "{"); ok {
@@ -92,7 +91,7 @@ func expression(s, direction string) int {
 	return len(s) - len(tail)
 }
 
-// isFlags is true for letters of Q, X and E with a sign before them or not, joined by commas.
+// isFlags reports whether s is a comma-separated list of Q, X and E, each with an optional sign.
 func isFlags(s string) bool {
 	for flag := range strings.SplitSeq(s, ",") {
 		if len(flag) == 2 && (flag[0] == '+' || flag[0] == '-') {

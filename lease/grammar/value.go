@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// maxTime is the longest time that HAProxy takes; OpenShift's router clips longer ones to it.
+// maxTime is HAProxy's longest time; OpenShift's router clips longer ones.
 const maxTime = math.MaxInt32 // milliseconds
 
-// units of a time, in microseconds.
+// units maps the units of a time to microseconds.
 var units = map[string]uint64{
 	"us": 1, "": 1e3, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6, "d": 86400e6,
 }
 
-// timeSpec judges HAProxy's times.
+// timeSpec validates a time of HAProxy.
 func timeSpec(value string) error {
 	digits := strings.TrimRight(value, "usmhd")
 	unit, known := units[value[len(digits):]]
 	if !known || !isNumber(digits) {
 		return fmt.Errorf("%q is not a time", clip(value))
 	}
-	// Numbers that do not fit are as long as can be.
+	// ParseUint returns the largest number on overflow.
 	n, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || n > maxTime*1000/unit {
 		return fmt.Errorf("%q is longer than %dms (24d20h31m), and the router would shorten it", clip(value), maxTime)
@@ -32,13 +32,13 @@ func timeSpec(value string) error {
 	return nil
 }
 
-// isNumber is true for a whole number from 1 without leading zeros.
+// isNumber reports whether s is a whole number from 1 without leading zeros.
 func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// count judges a limit. The router would also take 0, which lets nothing in or is no limit at all,
-// and numbers with a sign.
+// count validates a limit. The router would also accept numbers with a sign, and 0, which admits nothing or means no
+// limit.
 func count(value string) error {
 	if n, err := strconv.ParseUint(value, 10, 64); !isNumber(value) || err != nil || n > math.MaxInt32 {
 		return fmt.Errorf("%q is not a number from 1 to %d", clip(value), math.MaxInt32)
@@ -46,7 +46,7 @@ func count(value string) error {
 	return nil
 }
 
-// truth judges what the router takes for true or false; it takes everything else for false.
+// truth validates a boolean. The router reads everything that it does not know as false.
 func truth(value string) error {
 	if _, err := strconv.ParseBool(value); err != nil {
 		return fmt.Errorf("%q is neither true nor false", clip(value))
@@ -63,8 +63,8 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
-// addresses judges an allowlist. The router drops members that it cannot read, and where none is
-// left lets everybody in; so one bad member makes the whole list bad.
+// addresses validates an allowlist. The router drops members that it cannot read and, if none is left, admits all
+// clients. Therefore one invalid member makes the whole list invalid.
 func addresses(value string) error {
 	if strings.Trim(value, " \t") != value {
 		return fmt.Errorf("the list begins or ends with a space, and the router would let everybody in")
@@ -95,8 +95,8 @@ func address(member string) error {
 	return nil
 }
 
-// hsts judges a Strict-Transport-Security header: max-age and, each at most once, the two
-// directives that the router knows.
+// hsts validates a Strict-Transport-Security header: max-age and, each at most once, the two directives that the router
+// knows.
 func hsts(value string) error {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(value, ";") {
@@ -125,8 +125,8 @@ func hsts(value string) error {
 	return nil
 }
 
-// rewrite judges the path that takes the place of the route's. What HAProxy's configuration or a
-// request line could misread is left out, though the router would take it.
+// rewrite validates the path that replaces the route's path. It rejects characters with a meaning in HAProxy's
+// configuration or in a request line, although the router would accept them.
 func rewrite(value string) error {
 	if value[0] != '/' {
 		return fmt.Errorf("%q does not begin with /", clip(value))
@@ -137,7 +137,7 @@ func rewrite(value string) error {
 	return nil
 }
 
-// Cookie says why a cookie cannot have the name, or returns nil.
+// Cookie returns an error if a cookie cannot have the name.
 func Cookie(name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isAlphanumeric(r) && r != '-' && r != '_' }) {
 		return fmt.Errorf("%q is not the name of a cookie", clip(name))
@@ -145,7 +145,7 @@ func Cookie(name string) error {
 	return nil
 }
 
-// clip shortens what is repeated in a message.
+// clip shortens a value for a message.
 func clip(s string) string {
 	if len(s) > 100 {
 		return strings.ToValidUTF8(s[:100], "") + "…"

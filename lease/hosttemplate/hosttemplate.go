@@ -1,4 +1,4 @@
-// Package hosttemplate makes host names for routed ports of which the definition names none.
+// Package hosttemplate generates host names for routed ports without hosts.
 package hosttemplate
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
-// hashLength is how many characters of the hash stand in a generated name: 65 bits.
+// hashLength is the length of the hash in a generated name: 13 characters, 65 bits.
 const hashLength = 13
 
-// The longest values of the template's variables: a service's name, 64 bits, 32 bits, a namespace.
+// templateVariables maps each variable to its longest value: a service name, 64 bits, 32 bits, a namespace, the hash.
 var templateVariables = map[string]string{
 	"service":   strings.Repeat("s", validation.DNS1123LabelMaxLength),
 	"dseq":      strings.Repeat("9", 20),
@@ -29,9 +29,8 @@ var templateVariables = map[string]string{
 
 var templateVariable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// Check says why host names cannot be generated from the template, or returns nil. It is
-// a domain in whose labels ${service}, ${dseq}, ${gseq} and ${namespace} may stand; ${hash} may end
-// the first label.
+// Check returns an error if no host names can be generated from the template. A template is a domain whose labels may
+// contain ${service}, ${dseq}, ${gseq} and ${namespace}; the first label may end in ${hash}.
 func Check(template string) error {
 	for _, m := range templateVariable.FindAllStringSubmatch(template, -1) {
 		if _, ok := templateVariables[m[1]]; !ok {
@@ -42,22 +41,26 @@ func Check(template string) error {
 	first, domain, ok := strings.Cut(template, ".")
 	switch {
 	case !ok:
-		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
+		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com",
+			lease.Clip(template))
 	case strings.Contains(template[strings.LastIndexByte(template, '.'):], "${"):
-		return fmt.Errorf("%q ends in a variable; names are generated below a domain of the provider's own, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
+		return fmt.Errorf("%q ends in a variable; names are generated below a domain of the provider's own, such as "+
+			"${service}-${dseq}.apps.example.com", lease.Clip(template))
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}
 	for label := range strings.SplitSeq(domain, ".") {
 		if n := len(label); n > validation.DNS1123LabelMaxLength && !strings.Contains(label, "${") {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", lease.Clip(template), n, validation.DNS1123LabelMaxLength)
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", lease.Clip(template), n,
+				validation.DNS1123LabelMaxLength)
 		}
 	}
 	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
-		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", lease.Clip(template), n, validation.DNS1123SubdomainMaxLength)
+		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", lease.Clip(template), n,
+			validation.DNS1123SubdomainMaxLength)
 	}
-	// The shortest values show all that any name shows of the template itself: like all values they
-	// begin and end with a letter or a digit.
+	// Names with the shortest values are enough to find all errors of the template itself: like all values, they begin
+	// and end with a letter or a digit.
 	shortest := map[string]string{}
 	for name, value := range templateVariables {
 		shortest[name] = value[:1]
@@ -68,8 +71,8 @@ func Check(template string) error {
 	return nil
 }
 
-// Domain is the domain in which all names made from the template are: the labels behind the first,
-// and behind the last that has a variable. It is empty for an empty template.
+// Domain returns the domain of all names generated from the template: the labels after the first one, and after the
+// last one with a variable. It is "" for an empty template.
 func Domain(template string) string {
 	labels := strings.Split(template, ".")
 	for i := len(labels) - 1; i > 0; i-- {
@@ -80,7 +83,7 @@ func Domain(template string) string {
 	return strings.Join(labels[1:], ".")
 }
 
-// longestName is the length that no name made from the template exceeds.
+// longestName returns an upper bound for the length of generated names.
 func longestName(template string) int {
 	n := -1
 	for i, label := range strings.Split(template, ".") {
@@ -93,10 +96,9 @@ func longestName(template string) int {
 	return n
 }
 
-// Host is the host name that the provider gives a routed port for which the definition
-// names none. The template must have passed Check. The first label ends in a hash of the
-// lease, the service and the external port, so that no two ports anywhere have the same name; what
-// does not fit a label is cut off before it.
+// Host returns the host name for a routed port without hosts. The template must have passed Check. The first label ends
+// in a hash of the lease, the service and the external port, so that the names of any two ports differ. The part before
+// the hash is truncated to fit the label.
 func Host(id lease.ID, template, service string, externalPort uint16) string {
 	key := lease.Key(id.String(), service, strconv.Itoa(int(externalPort)))
 	return expandTemplate(template, map[string]string{
@@ -124,8 +126,8 @@ func expandVariables(label string, values map[string]string) string {
 	return templateVariable.ReplaceAllStringFunc(label, func(v string) string { return values[v[2:len(v)-1]] })
 }
 
-// withHash is the first label: what it says, as far as there is room, and the hash. What would name
-// another kind of claim is left out.
+// withHash returns the first label: as much of label as fits, and the hash. It drops a label that would be reserved for
+// other claims.
 func withHash(label, hash string) string {
 	label = cutLabel(label, validation.DNS1123LabelMaxLength-1-len(hash))
 	if label == "" || lease.IsReserved(label+"-"+hash) {
@@ -134,7 +136,7 @@ func withHash(label, hash string) string {
 	return label + "-" + hash
 }
 
-// cutLabel leaves at most n characters, and no dash at the end of what was cut.
+// cutLabel truncates a label to n characters and removes dashes at the cut.
 func cutLabel(label string, n int) string {
 	if len(label) <= n {
 		return label

@@ -8,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// The keys of a LeaseDefinition, as its JSON schema has them too.
+// The keys of a LeaseDefinition. The JSON schema has the same keys.
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
@@ -21,8 +21,8 @@ var (
 	endpointKeys = []string{"name", "addresses"}
 )
 
-// readDefinition reads a LeaseDefinition document. What it says of workloads is judged always, and kept where
-// workloads is true.
+// readDefinition reads a LeaseDefinition document. It always validates the workloads, and keeps them if workloads is
+// true.
 func readDefinition(c document.Cursor, workloads bool) *lease.Definition {
 	c.Document().Strict = true
 	defer func() { c.Document().Strict = false }()
@@ -71,12 +71,9 @@ func readLease(c document.Cursor) lease.ID {
 }
 
 func readAddress(c document.Cursor) string {
-	s := c.Text()
-	if c.IsNull() || s != c.Raw() || !c.IsScalar() {
-		return s // it is told already
-	}
-	if err := lease.CheckAddress(s); err != nil {
-		c.Errorf("%v", err)
+	s, ok := c.ValidText()
+	if ok && !c.IsNull() { // Require reports null
+		c.Report(lease.CheckAddress(s))
 	}
 	return s
 }

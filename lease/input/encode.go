@@ -7,8 +7,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Document is a LeaseDefinition document as it is written. Its fields are those that the reader
-// takes; what equals a default is left out.
+// Document is a LeaseDefinition document for writing. It has the fields that the reader reads, without values that
+// equal a default.
 type Document struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -16,13 +16,13 @@ type Document struct {
 	Spec       Spec     `json:"spec"`
 }
 
-// Metadata is a Document's metadata.
+// Metadata is the metadata of a Document.
 type Metadata struct {
 	Name        string            `json:"name"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// Spec is what a Document says.
+// Spec is the spec of a Document.
 type Spec struct {
 	Lease       Lease        `json:"lease"`
 	Group       string       `json:"group,omitempty"`
@@ -68,7 +68,7 @@ type Expose struct {
 	Labels            map[string]string `json:"labels,omitempty"`
 }
 
-// HTTP are lease.HTTPOptions, the times as texts.
+// HTTP is a lease.HTTPOptions with durations as texts.
 type HTTP struct {
 	MaxBodySize uint32   `json:"maxBodySize,omitempty"`
 	ReadTimeout string   `json:"readTimeout,omitempty"`
@@ -84,9 +84,9 @@ type IPEndpoint struct {
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Encode is the LeaseDefinition document that says what the definition says. A definition that
-// Check has passed is equal to what is read from it, but for a missing name, which becomes
-// lease-DSEQ-GSEQ, and for the passwords of registries, which only EncodeSecrets writes.
+// Encode returns the LeaseDefinition document for a definition that has passed Check. Reading the document gives an
+// equal definition, with two exceptions: a missing name becomes lease-DSEQ-GSEQ, and passwords of registries are
+// written only by EncodeSecrets.
 func Encode(def *lease.Definition) *Document {
 	name := def.Name
 	if name == "" {
@@ -150,7 +150,7 @@ func encodeExpose(e lease.Expose) Expose {
 	return out
 }
 
-// encodeDuration writes whole seconds as such, else milliseconds; nothing for 0.
+// encodeDuration returns whole seconds or milliseconds, and "" for 0.
 func encodeDuration(d time.Duration) string {
 	switch {
 	case d == 0:

@@ -17,7 +17,7 @@ type Workload struct {
 	Credentials *Credentials `json:"credentials,omitempty"`
 }
 
-// Resources are resources.Resources, the amounts as texts.
+// Resources is a resources.Resources with amounts as texts.
 type Resources struct {
 	ID               uint32            `json:"id"`
 	CPU              string            `json:"cpu"`
@@ -42,7 +42,7 @@ type Volume struct {
 	Persistent *bool   `json:"persistent,omitempty"`
 }
 
-// Params are lease.Params.
+// Params is a lease.Params.
 type Params struct {
 	Storage     map[string]Mount `json:"storage,omitempty"`
 	Permissions *Permissions     `json:"permissions,omitempty"`
@@ -54,12 +54,12 @@ type Mount struct {
 	ReadOnly bool   `json:"readOnly,omitempty"`
 }
 
-// Permissions are lease.Permissions.
+// Permissions is a lease.Permissions.
 type Permissions struct {
 	Read []string `json:"read,omitempty"`
 }
 
-// Credentials are lease.Credentials.
+// Credentials is a lease.Credentials.
 type Credentials struct {
 	Host     string `json:"host"`
 	Email    string `json:"email,omitempty"`
@@ -67,7 +67,7 @@ type Credentials struct {
 	Password string `json:"password,omitempty"`
 }
 
-// EncodeSecrets is Encode with the passwords of registries.
+// EncodeSecrets is Encode, but includes the passwords of registries.
 func EncodeSecrets(def *lease.Definition) *Document {
 	doc := Encode(def)
 	for i, s := range def.Services {

@@ -1,5 +1,5 @@
-// Package input reads lease definitions in all the formats that are accepted: LeaseDefinition
-// documents, Akash's SDL, manifest JSON and Manifest objects.
+// Package input reads lease definitions in all accepted formats: LeaseDefinition documents, Akash's SDL, manifest JSON
+// and Manifest objects.
 package input
 
 import (
@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
-// APIVersion is that of the project's own documents; Kind that of a lease definition.
+// APIVersion is the API version of this project's documents; Kind is the kind of a lease definition.
 const (
 	APIVersion = "net.akash.network/v1alpha1"
 	Kind       = "LeaseDefinition"
@@ -21,40 +23,38 @@ const (
 
 const akashVersion = "akash.network/v2beta2"
 
-// Options say how documents are read.
+// Options are the options for reading documents.
 type Options struct {
-	// Lease is the lease of documents that name none: an SDL and a manifest as it is sent to a
-	// provider. Documents that name another are refused.
+	// Lease is the lease of documents that name none: an SDL, and a manifest as it is sent to a provider. Documents
+	// that name another lease are errors.
 	Lease *lease.ID
-	// DocumentSize is the largest document that is read, in bytes; document.DefaultSize where it is 0.
+	// DocumentSize limits a document, in bytes; 0 means document.DefaultSize.
 	DocumentSize int64
-	// Workloads is true where what the services run is read and judged too.
+	// Workloads makes the reader return what the services run.
 	Workloads bool
-	// Unleased is true where documents that name no lease are read without one: each of their groups is yielded,
-	// with nothing of a lease but its gseq.
+	// Unleased reads documents that name no lease without one: it yields each of their groups, with nothing of a lease
+	// but its gseq.
 	Unleased bool
 }
 
-// Read reads a stream of documents and yields a definition for each lease, in the order of the
-// input. A document with errors is not yielded and does not stop the reading of the next; one that is
-// too large does. The error is that of the reader or of yield, or of the context, which ends the reading
-// at once. Documents are parsed on all processors; memory does not grow with their number.
-func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+// Read reads a stream of documents and yields one definition per lease, in the order of the input. It does not yield
+// documents with errors, and continues with the next document unless a document is too large. The error is that of the
+// reader, of yield or of the context, and ends reading at once. Documents are parsed concurrently; memory does not grow
+// with their number.
+func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems,
+	error) {
 	var problems lease.Problems
-	err := orderedParallel(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (found outcome) {
+	err := parallel.Ordered(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (read batch) {
 		for _, text := range texts {
 			for doc := range text.Documents() {
-				ps, _ := readDocument(doc, opt, func(def *lease.Definition) error {
-					found.defs = append(found.defs, def)
-					return nil
-				})
-				found.problems = append(found.problems, ps...)
+				defs, found := readDocument(doc, opt)
+				read.defs, read.problems = append(read.defs, defs...), append(read.problems, found...)
 			}
 		}
-		return found
-	}, func(found outcome) error {
-		problems = append(problems, found.problems...)
-		for _, def := range found.defs {
+		return read
+	}, func(read batch) error {
+		problems = append(problems, read.problems...)
+		for _, def := range read.defs {
 			if err := yield(def); err != nil {
 				return err
 			}
@@ -70,20 +70,52 @@ func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func
 	return problems, err
 }
 
-// outcome is what a batch of documents came to.
-type outcome struct {
+// batch is the result of reading a batch of documents.
+type batch struct {
 	defs     []*lease.Definition
 	problems lease.Problems
 }
 
-// ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its
-// problems is manifests/NAME. The definition is nil when there are errors. Of the options only Workloads counts.
+// batchSize is the size of a batch in bytes: large enough to outweigh the cost of passing it to another goroutine.
+const batchSize = 32 << 10
+
+// readError is an error of the input's reader.
+type readError struct{ error }
+
+// batches collects texts into batches of at least batchSize bytes.
+func batches(texts iter.Seq2[document.Text, error]) iter.Seq2[[]document.Text, error] {
+	return func(yield func([]document.Text, error) bool) {
+		var batch []document.Text
+		size := 0
+		for text, err := range texts {
+			if err != nil {
+				if len(batch) == 0 || yield(batch, nil) {
+					yield(nil, &readError{err})
+				}
+				return
+			}
+			batch = append(batch, text)
+			if size += text.Size(); size >= batchSize {
+				if !yield(batch, nil) {
+					return
+				}
+				batch, size = nil, 0
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
+// ManifestObject reads a Manifest object from the API server's JSON. The position of its problems is manifests/NAME.
+// The definition is nil if there are errors. Workloads is the only option that it uses.
 func ManifestObject(name string, data []byte, opt Options) (*lease.Definition, lease.Problems) {
 	return readObject(document.Parse(data, "manifests/"+name), Options{Workloads: opt.Workloads})
 }
 
-// DefinitionObject reads a LeaseDefinition that an object of the cluster holds, as JSON. The place of its
-// problems is that of the object. The definition is nil when there are errors.
+// DefinitionObject reads a LeaseDefinition, as JSON, from an object of the cluster. at is the position of its problems.
+// The definition is nil if there are errors.
 func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems) {
 	doc := document.Parse(data, at)
 	if root := doc.Root(); !root.IsMapping() || root.Peek("kind") != Kind {
@@ -94,62 +126,54 @@ func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems
 }
 
 func readObject(doc *document.Document, opt Options) (*lease.Definition, lease.Problems) {
-	var def *lease.Definition
-	problems, _ := readDocument(doc, opt, func(d *lease.Definition) error {
-		def = d
-		return nil
-	})
-	if def == nil && !problems.Failed() {
+	defs, problems := readDocument(doc, opt)
+	if len(defs) > 0 {
+		return defs[len(defs)-1], problems
+	}
+	if !problems.Failed() {
 		problems.Add(doc.Root().At(), "the object is empty")
 	}
-	return def, problems
+	return nil, problems
 }
 
-// readDocument reads the definitions of one document. Each item of a List stands and falls by
-// itself.
-func readDocument(doc *document.Document, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+// readDocument reads the definitions of one document. Errors in one item of a List do not affect the other items.
+func readDocument(doc *document.Document, opt Options) ([]*lease.Definition, lease.Problems) {
 	root := doc.Root()
 	if root.IsNull() {
-		return doc.Problems.Sorted(), nil
+		return nil, doc.Problems.Sorted()
 	}
 	if !isList(root) {
-		return readOne(root, opt, yield)
+		return readOne(root, opt)
 	}
+	var defs []*lease.Definition
 	var problems lease.Problems
 	for item := range root.AnyMapping().Get("items").List() {
 		if isList(item) {
 			item.Errorf("a list inside a list is not supported")
 		}
-		found, err := readOne(item, opt, yield)
-		problems = append(problems, found...)
-		if err != nil {
-			return problems, err
-		}
+		read, found := readOne(item, opt)
+		defs, problems = append(defs, read...), append(problems, found...)
 	}
-	problems = append(problems, doc.Problems...)
-	return problems, nil
+	return defs, append(problems, doc.Problems...)
 }
 
-// readOne takes the document's problems over, so that the next item begins with none.
-func readOne(c document.Cursor, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+// readOne reads one item. It moves the problems out of the document, so that the next item starts without any.
+func readOne(c document.Cursor, opt Options) ([]*lease.Definition, lease.Problems) {
 	doc := c.Document()
 	var defs []*lease.Definition
 	if !doc.Problems.Failed() {
-		defs = recognise(c, opt)
+		defs = readAny(c, opt)
 	}
 	problems := doc.Problems.Sorted()
 	doc.Problems = nil
 	if problems.Failed() {
-		return problems, nil
+		return nil, problems
 	}
 	for _, def := range defs {
 		lease.NumberEndpoints(def)
 		def.Hash = lease.Sum(def)
-		if err := yield(def); err != nil {
-			return problems, err
-		}
 	}
-	return problems, nil
+	return defs, problems
 }
 
 func isList(c document.Cursor) bool {
@@ -164,11 +188,11 @@ func typeOf(c document.Cursor) (version, kind string) {
 	return c.Peek("apiVersion"), c.Peek("kind")
 }
 
-// unleased stands for the lease of a document that needs none.
+// unleased is the placeholder for the lease of a document that needs none.
 var unleased = lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1}
 
-// recognise reads a document by what it is.
-func recognise(c document.Cursor, opt Options) []*lease.Definition {
+// readAny reads a document in any format, and all its groups if no lease is needed.
+func readAny(c document.Cursor, opt Options) []*lease.Definition {
 	version, kind := typeOf(c)
 	switch {
 	case opt.Lease != nil || !opt.Unleased:
@@ -177,16 +201,16 @@ func recognise(c document.Cursor, opt Options) []*lease.Definition {
 	case c.IsMapping() && version == "" && kind == "" && isSDL(c):
 		return sdl.ReadAll(c, unleased, opt.Workloads)
 	}
-	if def := recogniseLeased(c, opt); def != nil {
+	if def := readLeased(c, opt); def != nil {
 		return []*lease.Definition{def}
 	}
 	return nil
 }
 
-// recogniseLeased reads the one group that is the lease's.
-func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
+// readLeased reads the group of a lease.
+func readLeased(c document.Cursor, opt Options) *lease.Definition {
 	if c.IsList() {
-		if id := needLease(c, opt, "a manifest"); id != nil {
+		if id := requireLease(c, opt, "a manifest"); id != nil {
 			return sdl.ReadGroups(c, *id, opt.Workloads)
 		}
 		return nil
@@ -198,11 +222,11 @@ func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
 	version, kind := typeOf(c)
 	switch {
 	case version == "" && kind == "":
-		return recogniseSDL(c, opt)
+		return readSDL(c, opt)
 	case kind == Kind && version == APIVersion:
-		return sameLease(c, readDefinition(c, opt.Workloads), opt)
+		return requireSameLease(c, readDefinition(c, opt.Workloads), opt)
 	case kind == "Manifest" && version == akashVersion:
-		return sameLease(c, sdl.ReadManifest(c, opt.Workloads), opt)
+		return requireSameLease(c, sdl.ReadManifest(c, opt.Workloads), opt)
 	case kind == Kind:
 		c.Errorf("unsupported apiVersion %q of %s; use %s", version, kind, APIVersion)
 	case kind == "Manifest":
@@ -219,14 +243,14 @@ func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
 
 const formats = "supported are LeaseDefinition, SDL, manifest JSON and Manifest"
 
-func recogniseSDL(c document.Cursor, opt Options) *lease.Definition {
+func readSDL(c document.Cursor, opt Options) *lease.Definition {
 	if !isSDL(c) {
 		c.Errorf("the document has no apiVersion and kind and is not an SDL; %s", formats)
 		return nil
 	}
-	id := needLease(c, opt, "an SDL")
+	id := requireLease(c, opt, "an SDL")
 	if id == nil {
-		// It is read all the same, so that all its problems are told at once.
+		// Reading it anyway reports all its other problems too.
 		sdl.Read(c, unleased, opt.Workloads)
 		return nil
 	}
@@ -237,14 +261,14 @@ func isSDL(c document.Cursor) bool {
 	return c.Has("version") || c.Has("services") || c.Has("deployment") || c.Has("profiles")
 }
 
-func needLease(c document.Cursor, opt Options, what string) *lease.ID {
+func requireLease(c document.Cursor, opt Options, what string) *lease.ID {
 	if opt.Lease == nil {
 		c.Errorf("%s names no lease; say which with --lease OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", what)
 	}
 	return opt.Lease
 }
 
-func sameLease(c document.Cursor, def *lease.Definition, opt Options) *lease.Definition {
+func requireSameLease(c document.Cursor, def *lease.Definition, opt Options) *lease.Definition {
 	if def != nil && opt.Lease != nil && !c.Document().Problems.Failed() && def.Lease != *opt.Lease {
 		c.Errorf("the document is for the lease %s, but --lease says %s; leave --lease out", def.Lease, opt.Lease)
 	}

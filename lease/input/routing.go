@@ -1,6 +1,7 @@
 package input
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -8,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
-// The keys of what is said of an expose's routes.
+// The keys of an expose's route settings.
 var (
 	tlsKeys     = []string{"termination", "insecure", "secretName", "destinationCASecretName", "issuer"}
 	issuerKeys  = []string{"name", "kind", "group"}
@@ -18,11 +19,12 @@ var (
 	headerKeys  = []string{"name", "action", "value"}
 )
 
-// readRouting reads what an expose says of its routes; nil where it says nothing.
+// readRouting reads the route settings of an expose; nil if there are none.
 func readRouting(m document.Mapping) *lease.Routing {
 	tls, weight, backends, sticky := m.Get("tls"), m.Get("weight"), m.Get("alternateBackends"), m.Get("sticky")
 	headers, annotations, labels := m.Get("headers"), m.Get("annotations"), m.Get("labels")
-	if tls.IsNull() && weight.IsNull() && backends.IsNull() && sticky.IsNull() && headers.IsNull() && annotations.IsNull() && labels.IsNull() {
+	set := func(c document.Cursor) bool { return !c.IsNull() }
+	if !slices.ContainsFunc([]document.Cursor{tls, weight, backends, sticky, headers, annotations, labels}, set) {
 		return nil
 	}
 	r := &lease.Routing{TLS: readTLS(tls), Sticky: readSticky(sticky), Labels: readLabels(labels)}
@@ -117,17 +119,14 @@ func readLabels(c document.Cursor) map[string]string {
 	return labels
 }
 
-// word reads one of the words; another one is a problem, and read as none.
+// word reads one of the known words. Any other word is an error, and is returned as "".
 func word(c document.Cursor, what string, words ...string) string {
 	text := c.Text()
-	for _, w := range words {
-		if text == w {
-			return w
-		}
+	if text == "" || slices.Contains(words, text) {
+		return text
 	}
-	if text != "" {
-		last := len(words) - 1
-		c.Errorf("unknown %s %q; %s and %s are known%s", what, text, strings.Join(words[:last], ", "), words[last], suggest.For(text, words))
-	}
+	last := len(words) - 1
+	c.Errorf("unknown %s %q; %s and %s are known%s", what, text, strings.Join(words[:last], ", "), words[last],
+		suggest.For(text, words))
 	return ""
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
-// ReadScheduler reads what a reservation chose, as JSON or YAML: scheduler params by the ids of resource units, each
-// as a Manifest object has them for a service, or null. The error is the reader's.
+// ReadScheduler reads the result of a reservation, as JSON or YAML: a mapping of resource unit IDs to scheduler params
+// as in a Manifest object, or null. The error is that of the reader.
 func ReadScheduler(r io.Reader, file string) (map[uint32]*lease.SchedulerParams, lease.Problems, error) {
 	var problems lease.Problems
 	params := map[uint32]*lease.SchedulerParams{}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -11,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
-// The keys of what a LeaseDefinition says of workloads.
+// The keys of a service's workload in a LeaseDefinition.
 var (
 	workloadKeys    = []string{"image", "command", "args", "env", "count", "resources", "params", "credentials"}
 	resourcesKeys   = []string{"id", "cpu", "cpuAttributes", "memory", "memoryAttributes", "gpu", "storage"}
@@ -22,7 +23,7 @@ var (
 	permissionsKeys = []string{"read"}
 )
 
-// readWorkload reads what a service runs; nil where nothing is said of it.
+// readWorkload reads the workload of a service; nil if there is none.
 func readWorkload(c document.Cursor, s lease.Service) *lease.Workload {
 	m := c.Mapping(workloadKeys)
 	if !m.Present() {
@@ -52,17 +53,19 @@ func readResources(c document.Cursor) resources.Resources {
 	m := c.Mapping(resourcesKeys)
 	id, _ := m.Get("id").Uint(1, math.MaxUint32, "the number of a resource unit")
 	out := resources.Resources{
-		ID:  uint32(id),
-		CPU: readQuantity(m.Require("cpu"), resources.ParseCPU, resources.CheckCPU, "a number of CPUs such as 0.5 or 500m"), CPUAttributes: readAttributes(m.Get("cpuAttributes")),
-		Memory: readQuantity(m.Require("memory"), resources.ParseBytes, resources.CheckMemory, "a size such as 512Mi"), MemoryAttributes: readAttributes(m.Get("memoryAttributes")),
+		ID: uint32(id),
+		CPU: readQuantity(m.Require("cpu"), resources.ParseCPU, resources.CheckCPU,
+			"a number of CPUs such as 0.5 or 500m"), CPUAttributes: readAttributes(m.Get("cpuAttributes")),
+		Memory: readQuantity(m.Require("memory"), resources.ParseBytes, resources.CheckMemory,
+			"a size such as 512Mi"), MemoryAttributes: readAttributes(m.Get("memoryAttributes")),
 	}
 	if g := m.Get("gpu").Mapping(gpuKeys); g.Present() {
 		out.GPU.Units, _ = g.Get("units").Uint(0, math.MaxInt64, "a number of GPUs")
 		for _, key := range readTexts(g.Get("attributes")) {
 			out.GPU.Attributes = append(out.GPU.Attributes, resources.Attribute{Key: key, Value: "true"})
 		}
-		slices.SortFunc(out.GPU.Attributes, compareAttributes)
-		note(g.Cursor, resources.CheckGPU(out.GPU))
+		slices.SortFunc(out.GPU.Attributes, resources.Attribute.Compare)
+		g.Report(resources.CheckGPU(out.GPU))
 	}
 	for item := range m.Get("storage").List() {
 		out.Volumes = append(out.Volumes, readVolume(item))
@@ -70,15 +73,7 @@ func readResources(c document.Cursor) resources.Resources {
 	return out
 }
 
-func compareAttributes(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) }
-
-func note(c document.Cursor, err error) {
-	if err != nil {
-		c.Errorf("%v", err)
-	}
-}
-
-// readQuantity reads an amount, which may be a text or a number.
+// readQuantity reads an amount, which may be written as a text or a number.
 func readQuantity(c document.Cursor, parse func(string) (uint64, bool), check func(uint64) error, what string) uint64 {
 	if c.IsNull() {
 		return 0
@@ -89,7 +84,7 @@ func readQuantity(c document.Cursor, parse func(string) (uint64, bool), check fu
 	case !ok:
 		c.Errorf("%q is not %s", c.Raw(), what)
 	default:
-		note(c, check(n))
+		c.Report(check(n))
 	}
 	return n
 }
@@ -99,11 +94,11 @@ func readAttributes(c document.Cursor) []resources.Attribute {
 	for key, v := range c.AnyMapping().Entries() {
 		out = append(out, resources.Attribute{Key: key.Key(), Value: v.Text()})
 	}
-	slices.SortFunc(out, compareAttributes)
+	slices.SortFunc(out, resources.Attribute.Compare)
 	return out
 }
 
-// readVolume reads a volume; a class or "persistent" that is missing is no attribute of it.
+// readVolume reads a volume. A missing "class" or "persistent" is no attribute of the volume.
 func readVolume(c document.Cursor) resources.Volume {
 	m := c.Mapping(volumeKeys)
 	v := resources.Volume{Name: cmp.Or(m.Get("name").Text(), resources.DefaultVolume)}
@@ -112,13 +107,10 @@ func readVolume(c document.Cursor) resources.Volume {
 		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributeClass, Value: class.Text()})
 	}
 	if p := m.Get("persistent"); !p.IsNull() {
-		truth := "false"
-		if p.Bool() {
-			truth = "true"
-		}
-		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributePersistent, Value: truth})
+		v.Attributes = append(v.Attributes,
+			resources.Attribute{Key: resources.AttributePersistent, Value: strconv.FormatBool(p.Bool())})
 	}
-	note(c, resources.CheckVolumeAttributes(v))
+	c.Report(resources.CheckVolumeAttributes(v))
 	return v
 }
 
@@ -134,16 +126,16 @@ func readParams(c document.Cursor) *lease.Params {
 			Volume: key.Key(), Path: sm.Get("mount").Text(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
 		})
 	}
-	slices.SortFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionsKeys); pm.Present() {
 		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
 	}
 	return params
 }
 
-// sortWorkloads sorts by name, and numbers the units that have no number by their position.
+// sortWorkloads sorts workloads by name, and numbers resource units without an ID by their position.
 func sortWorkloads(w *lease.Workloads) {
-	slices.SortStableFunc(w.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(w.Services, lease.Workload.Compare)
 	for i := range w.Services {
 		if r := &w.Services[i].Resources; r.ID == 0 {
 			r.ID = uint32(i) + 1

@@ -119,7 +119,7 @@ func TestWhatADefinitionCannotRun(t *testing.T) {
 	for replace, want := range map[string]string{
 		"image: postgres:16=>image: \"\"":                                   `service "db": it has no image`,
 		"image: postgres:16=>count: 1":                                      `"image" is missing`,
-		"count: 2=>count: 51":                                               "the count 51",
+		"count: 2=>count: 60000":                                            "of CPU in all; Akash accepts 19200",
 		"cpu: 0.5=>cpu: half":                                               `"half" is not a number of CPUs`,
 		"cpu: 0.5=>cpu: 1m":                                                 "1m of CPU is not what Akash accepts",
 		"memory: 512Mi=>memory: [1]":                                        "expected a text",

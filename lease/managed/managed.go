@@ -1,5 +1,5 @@
-// Package managed reads an object's managed fields: which manager has written which of its fields, and
-// how. It is the only reader of them.
+// Package managed reads an object's managed fields: which manager owns which fields, and how it wrote them. No other
+// package reads them.
 package managed
 
 import (
@@ -19,21 +19,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Akash is the field manager of Akash's provider and of its operators, which are one program. They
-// write whole objects by Update.
+// Akash is the field manager of Akash's provider and its operators, which are one program. They write whole objects
+// with Update.
 const Akash = "provider-services"
 
-// Entry is what one manager has written of an object in one way.
+// Entry is a managedFields entry: the fields that one manager has written with one operation.
 type Entry struct {
 	metav1.ManagedFieldsEntry
-	// raw are the fields where the object was read as plain maps.
+	// raw has the fields if the object is unstructured.
 	raw map[string]any
 }
 
-// Of are the entries of an object, without those of subresources.
+// Of yields the entries of an object, except those of subresources.
 func Of(o metav1.Object) iter.Seq[Entry] {
 	if u, ok := o.(*unstructured.Unstructured); ok {
-		return ofMaps(u)
+		return ofUnstructured(u)
 	}
 	return func(yield func(Entry) bool) {
 		for _, m := range o.GetManagedFields() {
@@ -44,9 +44,9 @@ func Of(o metav1.Object) iter.Seq[Entry] {
 	}
 }
 
-// ofMaps are the entries of an object of plain maps. To convert them into structs takes longer than all
-// else that is done with an object.
-func ofMaps(o *unstructured.Unstructured) iter.Seq[Entry] {
+// ofUnstructured yields the entries of an unstructured object. Converting them to structs would take longer than all
+// other work on the object.
+func ofUnstructured(o *unstructured.Unstructured) iter.Seq[Entry] {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	return func(yield func(Entry) bool) {
@@ -73,8 +73,8 @@ func ofMaps(o *unstructured.Unstructured) iter.Seq[Entry] {
 // Status is the subresource that controllers write.
 const Status = "status"
 
-// LastWritten is when an object, or a subresource of it, was last written as far as its entries tell; the zero
-// time where they do not.
+// LastWritten returns the latest time in the object's entries, or in those of the given subresources; the zero time if
+// there is none.
 func LastWritten(o metav1.Object, subresource ...string) (last time.Time) {
 	for _, m := range o.GetManagedFields() {
 		if m.Time != nil && m.Time.After(last) && (len(subresource) == 0 || slices.Contains(subresource, m.Subresource)) {
@@ -84,15 +84,16 @@ func LastWritten(o metav1.Object, subresource ...string) (last time.Time) {
 	return last
 }
 
-// OfVersion are the entries of one API version, and how many there are of others.
+// OfVersion returns the entries of one API version, and the number of entries of other versions.
 func OfVersion(o metav1.Object, version schema.GroupVersion) (entries []metav1.ManagedFieldsEntry, others int) {
 	all := o.GetManagedFields()
-	entries = slices.DeleteFunc(slices.Clone(all), func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != version.String() })
+	entries = slices.DeleteFunc(slices.Clone(all),
+		func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != version.String() })
 	return entries, len(all) - len(entries)
 }
 
-// Names is true where the manager of any entry begins with the prefix. It converts nothing: most
-// objects of a cluster are of no interest.
+// Names reports whether the name of any manager starts with the prefix. It converts nothing, because most objects of a
+// cluster belong to others.
 func Names(o *unstructured.Unstructured, prefix string) bool {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
@@ -105,7 +106,7 @@ func Names(o *unstructured.Unstructured, prefix string) bool {
 	return false
 }
 
-// Applied is what a manager has applied of an object. ok is false where it has applied nothing.
+// Applied returns the entry of what a manager has applied. ok is false if it has applied nothing.
 func Applied(o metav1.Object, manager string) (e Entry, ok bool) {
 	for e := range Of(o) {
 		if e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply {
@@ -115,7 +116,7 @@ func Applied(o metav1.Object, manager string) (e Entry, ok bool) {
 	return Entry{}, false
 }
 
-// GroupOf is the deployment group under whose name a manager writes.
+// GroupOf returns the deployment group that a field manager is named after.
 func GroupOf(manager string) (lease.Group, bool) {
 	text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
 	if !ours {
@@ -125,7 +126,7 @@ func GroupOf(manager string) (lease.Group, bool) {
 	return g, err == nil
 }
 
-// Group is the deployment group whose manager has applied the entry.
+// Group returns the deployment group for which the entry was applied.
 func (e Entry) Group() (lease.Group, bool) {
 	if e.Operation != metav1.ManagedFieldsOperationApply {
 		return lease.Group{}, false
@@ -133,14 +134,14 @@ func (e Entry) Group() (lease.Group, bool) {
 	return GroupOf(e.Manager)
 }
 
-// Same is true for entries of one write, of the same fields.
+// Same reports whether both entries have the same time and the same fields.
 func (e Entry) Same(other Entry) bool {
 	a, ok := e.Set()
 	b, known := other.Set()
 	return ok && known && e.Time.Equal(other.Time) && a.Equals(b)
 }
 
-// AppliedBy is true where the manager of a deployment group has applied anything of an object.
+// AppliedBy reports whether the field manager of the deployment group has applied any field of the object.
 func AppliedBy(o *metav1.ObjectMeta, g lease.Group) bool {
 	for i := range o.ManagedFields {
 		m := &o.ManagedFields[i]
@@ -158,19 +159,19 @@ func AppliedBy(o *metav1.ObjectMeta, g lease.Group) bool {
 	return false
 }
 
-// Ours is true for what this program has applied, under the manager of a lease or its own.
+// Ours reports whether this program has applied the entry, with the manager of a lease or with its own.
 func (e Entry) Ours() bool {
 	_, ofGroup := e.Group()
 	return ofGroup || e.Manager == lease.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
 }
 
-// Set are the fields of the entry; ok is false where they cannot be read.
+// Set returns the fields of the entry. ok is false if they cannot be read.
 func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 	set = &fieldpath.Set{}
 	var body []byte
 	switch {
 	case e.raw != nil:
-		body, _ = json.Marshal(e.raw) // it was JSON
+		body, _ = json.Marshal(e.raw) // decoded from JSON, so it marshals
 	case e.FieldsV1 != nil:
 		body = e.FieldsV1.GetRawBytes()
 	default:
@@ -180,11 +181,10 @@ func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 	return set, err == nil
 }
 
-// KeyPrefix begins an element of a path that stands for an item of a list by its keys, as managed fields write it:
-// k:{"name":"web"}.
+// KeyPrefix starts a path element that selects an item of a list by its keys, as in managed fields: k:{"name":"web"}.
 const KeyPrefix = "k:"
 
-// element is an element of a path: a field, or an item of a list.
+// element parses a path element: a field, or an item of a list.
 func element(name string) fieldpath.PathElement {
 	if strings.HasPrefix(name, KeyPrefix) {
 		if e, err := fieldpath.DeserializePathElement(name); err == nil {
@@ -194,7 +194,7 @@ func element(name string) fieldpath.PathElement {
 	return fieldpath.PathElement{FieldName: &name}
 }
 
-// Owns is true where the manager owns the field of the path, or any below it.
+// Owns reports whether the manager owns the field at the path, or a field below it.
 func (e Entry) Owns(path ...string) bool {
 	if e.raw != nil {
 		_, found := e.below(path)
@@ -211,7 +211,7 @@ func (e Entry) Owns(path ...string) bool {
 	return ok && !set.Empty()
 }
 
-// below is what the entry has below a path, where it was read as plain maps.
+// below returns the raw fields below a path.
 func (e Entry) below(path []string) (below map[string]any, found bool) {
 	below = e.raw
 	for _, name := range path {
@@ -227,8 +227,8 @@ func (e Entry) below(path []string) (below map[string]any, found bool) {
 	return below, true
 }
 
-// Keys are the names of the fields by which the API server tells the items of the list at the path apart, as far as the
-// managed fields of an object say so; none for a list that is one value.
+// Keys returns the names of the key fields of the list at the path, according to the object's managed fields; nil for
+// an atomic list.
 func Keys(o metav1.Object, path ...string) (names []string) {
 	for e := range Of(o) {
 		set, ok := e.Set()
@@ -247,8 +247,8 @@ func Keys(o metav1.Object, path ...string) (names []string) {
 	return names
 }
 
-// Names are the names of the fields that the manager owns directly below the path: of labels or
-// annotations their keys.
+// Names returns the names of the fields that the manager owns directly below the path; for labels and annotations these
+// are their keys.
 func (e Entry) Names(path ...string) map[string]bool {
 	set, ok := e.Set()
 	if !ok {

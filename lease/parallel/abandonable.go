@@ -2,8 +2,8 @@ package parallel
 
 import "context"
 
-// Abandonable does work that nothing can interrupt, such as the parsing of a large document. When the
-// context ends it is left to itself. A panic goes on in the caller's goroutine.
+// Abandonable runs work that cannot be interrupted, such as parsing a large document. When the context ends, it returns
+// the context's error and leaves the work running. It repeats a panic of the work in the caller's goroutine.
 func Abandonable[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

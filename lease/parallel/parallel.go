@@ -1,5 +1,5 @@
-// Package parallel runs functions side by side. A panic in one of them is an error of the work, and does
-// not end the process: the caller still gives back what it has taken.
+// Package parallel runs functions concurrently. A panic in one of them becomes an error instead of ending the process,
+// so the caller can still release what it has claimed.
 package parallel
 
 import (
@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// FaultError is a panic: a fault of the program, whatever its input was.
+// FaultError is a panic, which is a bug in the program whatever its input.
 type FaultError struct {
-	// Value is what the function panicked with, Trace the stack at that moment.
+	// Value is the value of the panic, Trace the stack.
 	Value any
 	Trace []byte
 }
 
 func (e *FaultError) Error() string { return fmt.Sprintf("a fault of the program: %v", e.Value) }
 
-// Guard calls the function. A panic in it is returned as a *FaultError.
+// Guard calls the function. It returns a panic as a *FaultError.
 func Guard(work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -29,30 +29,30 @@ func Guard(work func() error) (err error) {
 	return work()
 }
 
-// Group is an errgroup.Group whose functions are guarded.
+// Group is an errgroup.Group that guards its functions.
 type Group struct{ group *errgroup.Group }
 
-// New returns a group that runs at most limit functions at a time, and at least one.
+// New returns a group that runs at most limit functions at a time; a limit below 1 means 1.
 func New(limit int) *Group {
 	g := &Group{&errgroup.Group{}}
 	g.group.SetLimit(max(limit, 1))
 	return g
 }
 
-// WithContext returns a group without a limit, and a context that ends with the first error or panic, or
-// when Wait returns.
+// WithContext returns a group without a limit, and a context that is cancelled by the first error or panic, or when
+// Wait returns.
 func WithContext(ctx context.Context) (*Group, context.Context) {
 	group, ctx := errgroup.WithContext(ctx)
 	return &Group{group}, ctx
 }
 
-// SetLimit bounds how many functions run at a time, at least one; call it before Go.
+// SetLimit limits how many functions run at a time; a limit below 1 means 1. Call it before Go.
 func (g *Group) SetLimit(n int) { g.group.SetLimit(max(n, 1)) }
 
-// Go runs the function in a goroutine, once fewer than the limit are running.
+// Go runs the function in a goroutine, once fewer functions than the limit are running.
 func (g *Group) Go(work func() error) {
 	g.group.Go(func() error { return Guard(work) })
 }
 
-// Wait waits for all functions and returns the first error; a panic is a *FaultError.
+// Wait waits for all functions and returns the first error. A panic is a *FaultError.
 func (g *Group) Wait() error { return g.group.Wait() }

@@ -2,13 +2,15 @@ package resources
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// What Akash's chain accepts of one unit and of a group (chain-sdk: the deployment module's validation).
+// The limits of Akash's chain for a resource unit and a group (chain-sdk: validation of the deployment module).
 const (
 	MinCPU    = 10
 	MaxCPU    = 384_000
@@ -17,13 +19,41 @@ const (
 	MinVolume = 5 << 20
 	MaxVolume = 32 << 40
 	MaxGPU    = 24
-	MaxCount  = 50
-	// MaxUnits bounds a group, MaxGroups a deployment.
-	MaxUnits  = 20
-	MaxGroups = 20
+	// A group takes at most fifty times what one unit may (Akash's validation knows limits of replicas, units and groups too,
+	// but does not apply them).
+	MaxGroupCPU    = 50 * MaxCPU
+	MaxGroupMemory = 50 * MaxMemory
+	MaxGroupGPU    = 50 * MaxGPU
 )
 
-// CheckCPU says why one replica cannot have so many thousandths of a CPU, or returns nil.
+// CheckTotals returns an error if a group takes more in total than Akash accepts.
+func CheckTotals(units []Unit) error {
+	var cpu, memory, gpu uint64
+	for _, u := range units {
+		cpu, memory, gpu = addTimes(cpu, u.CPU, u.Count), addTimes(memory, u.Memory, u.Count), addTimes(gpu, u.GPU.Units, u.Count)
+	}
+	switch {
+	case cpu > MaxGroupCPU:
+		return fmt.Errorf("the group takes %s of CPU in all; Akash accepts %s", FormatCPU(cpu), FormatCPU(MaxGroupCPU))
+	case memory > MaxGroupMemory:
+		return fmt.Errorf("the group takes %s of memory in all; Akash accepts %s", FormatBytes(memory), FormatBytes(MaxGroupMemory))
+	case gpu > MaxGroupGPU:
+		return fmt.Errorf("the group takes %d GPUs in all; Akash accepts %d", gpu, MaxGroupGPU)
+	}
+	return nil
+}
+
+// addTimes returns sum plus count times each, or the largest number if that is more.
+func addTimes(sum, each uint64, count uint32) uint64 {
+	high, low := bits.Mul64(each, uint64(count))
+	sum, carry := bits.Add64(sum, low, 0)
+	if high+carry > 0 {
+		return math.MaxUint64
+	}
+	return sum
+}
+
+// CheckCPU returns an error if a replica cannot have that many thousandths of a CPU.
 func CheckCPU(milli uint64) error {
 	if milli < MinCPU || milli > MaxCPU {
 		return fmt.Errorf("%s of CPU is not what Akash accepts (10m to 384)", FormatCPU(milli))
@@ -31,7 +61,7 @@ func CheckCPU(milli uint64) error {
 	return nil
 }
 
-// CheckMemory says why one replica cannot have so many bytes of memory, or returns nil.
+// CheckMemory returns an error if a replica cannot have that many bytes of memory.
 func CheckMemory(bytes uint64) error {
 	if bytes < MinMemory || bytes > MaxMemory {
 		return fmt.Errorf("%s of memory is not what Akash accepts (1Mi to 2Ti)", FormatBytes(bytes))
@@ -39,7 +69,7 @@ func CheckMemory(bytes uint64) error {
 	return nil
 }
 
-// CheckVolume says why a volume cannot have so many bytes, or returns nil.
+// CheckVolume returns an error if a volume cannot have that many bytes.
 func CheckVolume(bytes uint64) error {
 	if bytes < MinVolume || bytes > MaxVolume {
 		return fmt.Errorf("a volume of %s is not what Akash accepts (5Mi to 32Ti)", FormatBytes(bytes))
@@ -47,8 +77,8 @@ func CheckVolume(bytes uint64) error {
 	return nil
 }
 
-// CheckVolumeAttributes says what of a volume's attributes contradicts itself, or returns nil: Akash's rules
-// (chain-sdk: go/sdl/storage.go).
+// CheckVolumeAttributes returns an error if the attributes of a volume are invalid or contradict each other. These are
+// Akash's rules (chain-sdk: go/sdl/storage.go).
 func CheckVolumeAttributes(v Volume) error {
 	for _, a := range v.Attributes {
 		switch {
@@ -59,7 +89,8 @@ func CheckVolumeAttributes(v Volume) error {
 		case a.Key == AttributeClass && len(validation.IsDNS1123Subdomain(a.Value)) > 0:
 			return fmt.Errorf("%q is not the name of a storage class", clip(a.Value))
 		case a.Key == AttributeClass && len(a.Value) > maxClass:
-			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a class", clip(a.Value), maxClass)
+			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a "+
+				"class", clip(a.Value), maxClass)
 		}
 	}
 	switch class := v.Class(); {
@@ -73,28 +104,29 @@ func CheckVolumeAttributes(v Volume) error {
 	return nil
 }
 
-// maxClass is what a label leaves for the class: 63 characters less capabilities.storage.class.
+// maxClass is the length that a label value of 63 characters leaves for the class after capabilities.storage.class.
 const maxClass = validation.LabelValueMaxLength - len("capabilities.storage.class.")
 
-// MaxModel is what a label leaves for the model of a GPU of a vendor: 63 characters less
+// MaxModel returns the length that a label value of 63 characters leaves for a GPU model after
 // capabilities.gpu.vendor.VENDOR.model.
 func MaxModel(vendor string) int {
 	return validation.LabelValueMaxLength - len("capabilities.gpu.vendor."+vendor+".model.")
 }
 
-// The vendors of GPUs that there are resources and labels for.
+// The GPU vendors that have extended resources and node labels.
 const (
 	VendorNVIDIA = "nvidia"
 	VendorAMD    = "amd"
 )
 
-// gibibytes is the memory of a GPU in a wish.
+// gibibytes matches the memory of a GPU in an attribute.
 var gibibytes = regexp.MustCompile(`^[1-9][0-9]*Gi$`)
 
-// CheckWish says why a GPU attribute is no wish, or returns nil: vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
+// CheckWish returns an error if the key of a GPU attribute is not vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
 func CheckWish(key string) error {
 	parts := strings.Split(key, "/")
-	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
+	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or "+
+		"vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
 	if len(parts) < 4 || len(parts)%2 != 0 || parts[0] != "vendor" || parts[2] != "model" {
 		return bad
 	}
@@ -102,7 +134,8 @@ func CheckWish(key string) error {
 	case vendor != VendorNVIDIA && vendor != VendorAMD:
 		return fmt.Errorf("there are no GPUs of the vendor %q; nvidia and amd are known", clip(vendor))
 	case model != "*" && (len(validation.IsValidLabelValue(model)) > 0 || model == "" || len(model) > MaxModel(vendor)):
-		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model), MaxModel(vendor))
+		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model),
+			MaxModel(vendor))
 	}
 	for i := 4; i < len(parts); i += 2 {
 		switch name, value := parts[i], parts[i+1]; {
@@ -117,7 +150,7 @@ func CheckWish(key string) error {
 	return nil
 }
 
-// CheckGPU says why one replica cannot have the GPUs, or returns nil. The attributes are sorted by key.
+// CheckGPU returns an error if a replica cannot have the GPUs. The attributes must be sorted by key.
 func CheckGPU(g GPU) error {
 	if g.Units > MaxGPU {
 		return fmt.Errorf("%d GPUs are more than Akash accepts (%d)", g.Units, MaxGPU)
@@ -136,10 +169,13 @@ func CheckGPU(g GPU) error {
 			return fmt.Errorf("the attribute %q is given twice", clip(a.Key))
 		}
 	}
+	if g.Units == 0 && len(g.Attributes) > 0 {
+		return fmt.Errorf("attributes of GPUs, but no units that say how many")
+	}
 	return nil
 }
 
-// clip shortens what messages repeat.
+// clip shortens a value for a message.
 func clip(s string) string {
 	const most = 80
 	if len(s) > most {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParseCPU reads CPUs as thousandths: 0.5 or 500m (chain-sdk: go/sdl/units.go).
+// ParseCPU reads CPUs, such as 0.5 or 500m, as thousandths (chain-sdk: go/sdl/units.go).
 func ParseCPU(s string) (uint64, bool) {
 	if m, ok := strings.CutSuffix(s, "m"); ok {
 		return whole(m, 32)
@@ -14,7 +14,7 @@ func ParseCPU(s string) (uint64, bool) {
 	return scale(s, 1000, math.MaxUint32)
 }
 
-// FormatCPU is the shortest text that ParseCPU reads as so many thousandths.
+// FormatCPU returns the shortest text that ParseCPU reads as milli.
 func FormatCPU(milli uint64) string {
 	if milli%1000 == 0 {
 		return strconv.FormatUint(milli/1000, 10)
@@ -22,10 +22,11 @@ func FormatCPU(milli uint64) string {
 	return strconv.FormatUint(milli, 10) + "m"
 }
 
+// letters are the suffixes of sizes, by increasing power.
 const letters = "kMGTPE"
 
-// ParseBytes reads a size with an optional decimal (k, M, G, …) or binary (Ki, Mi, …) suffix; what is less
-// than a byte is cut off.
+// ParseBytes reads a size with an optional decimal (k, M, G, …) or binary (Ki, Mi, …) suffix. It truncates fractions of
+// a byte.
 func ParseBytes(s string) (uint64, bool) {
 	base, number := 1000.0, s
 	if n, ok := strings.CutSuffix(s, "i"); ok {
@@ -50,7 +51,7 @@ func ParseBytes(s string) (uint64, bool) {
 	return scale(number[:len(number)-1], math.Pow(base, float64(power+1)), math.MaxUint64)
 }
 
-// FormatBytes is the size with the largest binary suffix that says it exactly.
+// FormatBytes returns the size with the largest binary suffix that is exact.
 func FormatBytes(bytes uint64) string {
 	suffix := ""
 	for i := 0; bytes > 0 && bytes%1024 == 0 && i < len(letters); i++ {
@@ -63,7 +64,7 @@ func FormatBytes(bytes uint64) string {
 // ParseCount reads a whole number.
 func ParseCount(s string) (uint64, bool) { return whole(s, 64) }
 
-// whole is 0 for what is no number of so many bits.
+// whole reads a whole number of at most the given number of bits.
 func whole(s string, bits int) (uint64, bool) {
 	n, err := strconv.ParseUint(s, 10, bits)
 	if err != nil {
@@ -72,10 +73,23 @@ func whole(s string, bits int) (uint64, bool) {
 	return n, true
 }
 
+// scale reads a decimal number and multiplies it. ok is false if the product is not below most.
 func scale(s string, by, most float64) (uint64, bool) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || math.Signbit(f) && f != 0 || f*by >= most {
 		return 0, false
 	}
 	return uint64(f * by), true
+}
+
+// Commit returns the part of an amount that is requested from a node if the provider overcommits: the amount divided by
+// the level, rounded half away from zero, but at least 1. A level up to 1 changes nothing. It calculates in float64, as
+// Akash's provider does (sdl/util), so large amounts lose low bits. Unlike Akash's provider, which makes 0 a 1, it
+// leaves 0 unchanged.
+func Commit(level float64, amount uint64) uint64 {
+	if !(level > 1) || amount == 0 {
+		return amount
+	}
+	// The product is below 2^64, because 1/level is below 1.
+	return uint64(max(1, math.Round(float64(amount)*(1/level))))
 }

@@ -157,6 +157,7 @@ func TestGPUs(t *testing.T) {
 		"all":           {resources.GPU{Units: 24, Attributes: wish("vendor/nvidia/model/*")}, ""},
 		"too many":      {resources.GPU{Units: 25, Attributes: wish("vendor/nvidia/model/*")}, "more than Akash accepts"},
 		"no wish":       {resources.GPU{Units: 1}, "which"},
+		"no number":     {resources.GPU{Attributes: wish("vendor/nvidia/model/t4")}, "no units"},
 		"no sense":      {resources.GPU{Attributes: wish("x")}, "is not a wish"},
 		"twice":         {resources.GPU{Attributes: wish("vendor/nvidia/model/t4", "vendor/nvidia/model/t4")}, "given twice"},
 		"another value": {resources.GPU{Attributes: []resources.Attribute{{Key: "vendor/nvidia/model/t4", Value: "false"}}}, "always"},

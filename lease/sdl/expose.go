@@ -1,11 +1,14 @@
 package sdl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,12 +17,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
+// service is a service of the SDL.
 type service struct {
 	at       lease.Place
 	cursor   document.Cursor
 	deployed bool
 	exposes  []lease.Expose
-	// named is what each "to" says of an IP endpoint.
+	// named has the IP endpoint of each "to".
 	named []endpointOf
 }
 
@@ -32,14 +36,15 @@ var (
 	serviceKeys = []string{"image", "command", "args", "env", "expose", "dependencies", "params", "credentials"}
 	exposeKeys  = []string{"port", "as", "proto", "to", "accept", "http_options"}
 	toKeys      = []string{"service", "global", "ip", "ip_name", "http_options"}
-	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases"}
+	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout",
+		"next_cases"}
 )
 
-// maxProxyBuffer is the limit of an option that Akash checks and its routes do not use.
+// maxProxyBuffer is the limit of an option that Akash validates but does not use for its routes.
 const maxProxyBuffer = 1048576
 
-// readServices reads all services, and judges those that the deployment names: of the others
-// Akash's parser wants only that they can be decoded.
+// readServices reads all services, and validates those that the deployment names. For the others Akash's parser only
+// requires that they can be decoded.
 func (r *reader) readServices() {
 	for _, name := range slices.Sorted(maps.Keys(r.services)) {
 		s := r.services[name]
@@ -47,8 +52,11 @@ func (r *reader) readServices() {
 		if !s.deployed && len(r.groups) > 0 {
 			s.cursor.Warnf("service %q is not in the deployment and is ignored", name)
 		}
-		for item := range m.Get("expose").List() {
+		for item := range m.Get("expose").Items() {
 			r.readExpose(item, s)
+		}
+		if r.workloads {
+			sort.Sort(inManifest(s.exposes))
 		}
 		if !s.deployed {
 			s.exposes = nil
@@ -57,8 +65,10 @@ func (r *reader) readServices() {
 		if err := lease.CheckServiceName(name); err != nil {
 			r.root.Document().Problems.Add(s.at, "%v", err)
 		}
-		if !r.workloads {
-			r.judgeGlobal(s)
+		if !r.workloads { // drop ports that are not reachable from outside and claim no host
+			s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
+				return !e.Global && len(e.Hosts) == 0 && e.IP == ""
+			})
 		}
 	}
 	if !r.anyGlobal() && !r.root.Document().Problems.Failed() {
@@ -66,11 +76,19 @@ func (r *reader) readServices() {
 	}
 }
 
-// judgeGlobal drops the exposes that lead nowhere from outside and reserve no host.
-func (r *reader) judgeGlobal(s *service) {
-	s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
-		return !e.Global && len(e.Hosts) == 0 && e.IP == ""
-	})
+// inManifest sorts ports for the manifest as Akash's library does (chain-sdk: go/manifest/v2beta3, ServiceExposes): by the
+// service that may connect, port and protocol, global first. Of more than twelve ports, those that are equal in all of these
+// come out in the order in which sort.Sort leaves them, so it is sort.Sort that is used. A port's position names it.
+type inManifest []lease.Expose
+
+func (s inManifest) Len() int      { return len(s) }
+func (s inManifest) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s inManifest) Less(i, j int) bool {
+	a, b := s[i], s[j]
+	if order := cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol)); order != 0 {
+		return order < 0
+	}
+	return a.Global && !b.Global
 }
 
 func (r *reader) anyGlobal() bool {
@@ -85,7 +103,7 @@ func (r *reader) anyGlobal() bool {
 	return false
 }
 
-// readExpose adds one expose for each "to", or one that is not global.
+// readExpose adds one expose per "to", or one that is not global if there is no "to".
 func (r *reader) readExpose(c document.Cursor, s *service) {
 	m, deployed := c.Mapping(exposeKeys), s.deployed
 	e := lease.Expose{At: c.At()}
@@ -93,12 +111,12 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	if deployed && m.Present() && m.Get("port").IsNull() {
 		m.Errorf("\"port\" is missing")
 	}
-	if as := m.Get("as"); as.Raw() != "0" {
+	if as := m.Get("as"); !isZero(as) {
 		e.As = readPort(as, deployed)
 		e.SaysAs = r.workloads && e.As != 0 && e.As == e.Port
 	}
 	e.Protocol = readProtocol(m.Get("proto"), deployed)
-	for item := range m.Get("accept").List() {
+	for item := range m.Get("accept").Items() {
 		name := item.Word()
 		if _, err := url.ParseRequestURI("http://" + name); err != nil && !deployed {
 			item.Errorf("%q is not a host name", name)
@@ -110,7 +128,7 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	}
 	readHTTP(m.Get("http_options"), &e, deployed)
 	added := false
-	for item := range m.Get("to").List() {
+	for item := range m.Get("to").Items() {
 		one := e
 		one.Hosts = slices.Clone(e.Hosts)
 		peer := r.readTo(item, &one, deployed)
@@ -126,16 +144,22 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	}
 }
 
-// refuseWildcard refuses what Akash refuses, though the rules for all formats allow it.
+// isZero reports whether a port is a zero, however it is written. Akash takes that for no port.
+func isZero(c document.Cursor) bool {
+	n, err := strconv.ParseUint(c.Raw(), 0, 32)
+	return err == nil && n == 0
+}
+
+// refuseWildcard reports a wildcard, which Akash rejects although the common rules allow it.
 func refuseWildcard(c document.Cursor, host string) {
 	if strings.HasPrefix(host, "*.") {
 		c.Errorf("%q is a wildcard; only a LeaseDefinition can name one", host)
 	}
 }
 
-// readPort reads a port. That it lies in the range of ports is judged only where it counts.
-func readPort(c document.Cursor, judge bool) uint16 {
-	if !judge {
+// readPort reads a port. It requires the range of ports only if validate is true.
+func readPort(c document.Cursor, validate bool) uint16 {
+	if !validate {
 		c.Uint(0, math.MaxUint32, "a port")
 		return 0
 	}
@@ -143,21 +167,21 @@ func readPort(c document.Cursor, judge bool) uint16 {
 	return uint16(n)
 }
 
-func readProtocol(c document.Cursor, judge bool) lease.Protocol {
+func readProtocol(c document.Cursor, validate bool) lease.Protocol {
 	word := c.Word()
 	switch strings.ToUpper(word) {
 	case "", "TCP":
 	case "UDP":
 		return lease.UDP
 	default:
-		if judge {
+		if validate {
 			c.Errorf("%q is not a protocol; tcp and udp are", word)
 		}
 	}
 	return lease.TCP
 }
 
-// readTo gives the service that may connect.
+// readTo reads a "to" into the expose and returns the service that may connect.
 func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) (peer string) {
 	m := c.Mapping(toKeys)
 	peer = m.Get("service").Word()
@@ -197,8 +221,8 @@ func (r *reader) suggestEndpoint(name string) string {
 	return fmt.Sprintf("; did you mean %q (line %d)?", best, r.endpoints[best].At.Line)
 }
 
-// readHTTP reads options of Akash's SDL: times are milliseconds. Limits are judged with the
-// definition, so only where the service is deployed.
+// readHTTP reads the http_options of the SDL. Their limits are validated with the definition, so only for deployed
+// services.
 func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
 	m := c.Mapping(httpKeys)
 	if !m.Present() {
@@ -216,8 +240,8 @@ func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
 	}
 }
 
-// readOptions reads the options under the names that the format gives them: the body's size, then
-// those that follow it in HTTPPlaces.
+// readOptions reads the HTTP options with the format's names: body is the key of the body size, names are the other
+// keys in the order of HTTPPlaces. Durations are in milliseconds.
 func readOptions(m document.Mapping, body string, names []string, e *lease.Expose) {
 	size, read, send := m.Get(body), m.Get(names[0]), m.Get(names[1])
 	tries, next, cases := m.Get(names[2]), m.Get(names[3]), m.Get(names[4])
@@ -232,7 +256,7 @@ func readOptions(m document.Mapping, body string, names []string, e *lease.Expos
 		MaxBodySize: number(size, "a number of bytes"), ReadTimeout: milliseconds(read), SendTimeout: milliseconds(send),
 		NextTries: number(tries, "a number of tries"), NextTimeout: milliseconds(next),
 	}
-	for item := range cases.List() {
+	for item := range cases.Items() {
 		e.HTTP.NextCases = append(e.HTTP.NextCases, item.Word())
 	}
 	e.HTTPAt = &lease.HTTPPlaces{

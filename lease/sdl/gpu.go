@@ -1,9 +1,9 @@
 package sdl
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
@@ -14,7 +14,7 @@ var (
 	modelKeys        = []string{"model", "ram", "interface"}
 )
 
-// readGPU reads a number of GPUs and which they may be.
+// readGPU reads the number of GPUs and the accepted models.
 func readGPU(c document.Cursor) resources.GPU {
 	m := c.StrictMapping(unitsKeys)
 	units, _ := resources.ParseCount(m.Get("units").Raw())
@@ -25,36 +25,38 @@ func readGPU(c document.Cursor) resources.GPU {
 	}
 	switch {
 	case wishes.IsNull():
-		note(c, resources.CheckGPU(gpu))
+		c.Report(resources.CheckGPU(gpu))
 	case gpu.Attributes != nil:
-		note(wishes, resources.CheckGPU(gpu))
+		wishes.Report(resources.CheckGPU(gpu))
 	}
 	return gpu
 }
 
-// readVendors gives the wishes, sorted. Akash's library knows NVIDIA alone: what is said of other vendors is
-// dropped, and where nothing is left any card of NVIDIA will do (chain-sdk: go/sdl/gpu.go). That is what the
-// provider is asked for, so it is what is read; but it is told.
+// readVendors returns the accepted models, sorted. Akash's library supports only NVIDIA: it drops other vendors, and
+// accepts any NVIDIA GPU if nothing is left (chain-sdk: go/sdl/gpu.go). This reader does the same, because that is what
+// the provider receives, but warns about it.
 func readVendors(attributes, c document.Cursor) []resources.Attribute {
 	vendors := c.AnyMapping()
 	if !vendors.Present() {
-		attributes.Errorf("the attributes of a GPU name no vendor; write vendor: {nvidia: [{model: a100}]}, or vendor: {nvidia: } for any of NVIDIA")
+		attributes.Errorf("the attributes of a GPU name no vendor; write vendor: {nvidia: [{model: a100}]}, or vendor: {nvidia: } " +
+			"for any of NVIDIA")
 		return nil
 	}
 	var out []resources.Attribute
 	for vendor, models := range vendors.Entries() {
 		if vendor.Key() != resources.VendorNVIDIA {
-			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of nvidia is asked for", vendor.Key())
+			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of "+
+				"nvidia is asked for", vendor.Key())
 			continue
 		}
-		for model := range models.List() {
+		for model := range models.Items() {
 			out = append(out, resources.Attribute{Key: "vendor/" + resources.VendorNVIDIA + "/model/" + readModel(model), Value: "true"})
 		}
 	}
 	if len(out) == 0 {
 		out = []resources.Attribute{{Key: "vendor/" + resources.VendorNVIDIA + "/model/*", Value: "true"}}
 	}
-	slices.SortFunc(out, func(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, resources.Attribute.Compare)
 	return out
 }
 
@@ -63,8 +65,9 @@ func readModel(c document.Cursor) string {
 	model := m.Get("model").Word()
 	if ram := m.Get("ram"); !ram.IsNull() {
 		bytes, ok := resources.ParseBytes(ram.Word())
+		decimal := strings.TrimRight(ram.Raw(), "kMGTPE") != ram.Raw() // Akash takes binary suffixes alone
 		switch gi := bytes >> 30; {
-		case !ok || gi == 0:
+		case !ok || gi == 0 || decimal:
 			ram.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", ram.Raw())
 		default:
 			if bytes != gi<<30 {

@@ -1,7 +1,6 @@
 package sdl
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -9,13 +8,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// spelling is how a manifest names its keys: in camelCase as JSON for a provider, in snake_case
-// as an object in the cluster.
+// spelling has the names of a manifest's keys: camelCase in JSON for a provider, snake_case in an object of the
+// cluster.
 type spelling struct {
 	group, service, expose, http []string
 }
 
-// The keys of an expose that are read have their positions in common.
+// The index of each expose key in a spelling.
 const (
 	keyPort = iota
 	keyExternalPort
@@ -40,17 +39,19 @@ var (
 		group: []string{"name", "services"},
 		service: []string{"name", "image", "command", "args", "env", "resources", "count", "expose", "params", "credentials",
 			"scheduler_params", "interconnect_group"},
-		expose: []string{"port", "external_port", "proto", "global", "hosts", "http_options", "ip", "service", "endpoint_sequence_number"},
-		http:   []string{"max_body_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases", "proxy_buffer_size"},
+		expose: []string{"port", "external_port", "proto", "global", "hosts", "http_options", "ip", "service",
+			"endpoint_sequence_number"},
+		http: []string{"max_body_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases",
+			"proxy_buffer_size"},
 	}
 	rootKeys    = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 	specKeys    = []string{"lease_id", "group"}
 	leaseIDKeys = []string{"owner", "dseq", "gseq", "oseq", "provider"}
 )
 
-// ReadGroups reads a manifest as it is sent to a provider, a list of groups, and gives the
-// definition of the group with the lease's gseq. All groups are judged; the definition is nil when
-// there is no such group. What the services run is read and judged where workloads is true.
+// ReadGroups reads a manifest as it is sent to a provider, a list of groups, and returns the definition of the group
+// with the lease's gseq, or nil if there is none. It validates all groups. workloads makes it read and validate what
+// the services run.
 func ReadGroups(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
 	defs := ReadAllGroups(c, id, workloads)
 	if int64(id.GSeq) > int64(len(defs)) {
@@ -62,7 +63,7 @@ func ReadGroups(c document.Cursor, id lease.ID, workloads bool) *lease.Definitio
 	return defs[id.GSeq-1]
 }
 
-// ReadAllGroups is ReadGroups for all groups: each has the lease with its own gseq.
+// ReadAllGroups is ReadGroups, but returns all groups, each with its own gseq in the lease.
 func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition {
 	var defs []*lease.Definition
 	names := map[string]bool{}
@@ -87,9 +88,8 @@ func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Defi
 	return defs
 }
 
-// ReadManifest reads a Manifest object, which names its lease. Other spellings of its keys than
-// those that Akash's provider writes are read with a warning. What the services run is read and judged where
-// workloads is true.
+// ReadManifest reads a Manifest object, which names its lease. It accepts spellings of the keys that differ from those
+// of Akash's provider, with a warning. workloads makes it read and validate what the services run.
 func ReadManifest(c document.Cursor, workloads bool) *lease.Definition {
 	root := c.Mapping(rootKeys)
 	def := &lease.Definition{At: c.At(), Name: root.Get("metadata").Peek("name")}
@@ -106,9 +106,7 @@ func readLeaseID(c document.Cursor) lease.ID {
 		v := m.Require(key)
 		s := v.Word()
 		if v.IsScalar() && !v.IsNull() {
-			if err := lease.CheckAddress(s); err != nil {
-				v.Errorf("%v", err)
-			}
+			v.Report(lease.CheckAddress(s))
 		}
 		return s
 	}
@@ -121,8 +119,7 @@ func readLeaseID(c document.Cursor) lease.ID {
 	}
 }
 
-// readGroup adds the group's services to the definition and tells the group's name and whether a
-// port is global.
+// readGroup adds the group's services to the definition. It returns the group's name, and whether any port is global.
 func readGroup(c document.Cursor, keys spelling, def *lease.Definition, workloads bool) (name string, global bool) {
 	m := c.SpelledMapping(keys.group)
 	if workloads {
@@ -151,7 +148,7 @@ func readGroup(c document.Cursor, keys spelling, def *lease.Definition, workload
 		def.Services = append(def.Services, s)
 	}
 	if workloads {
-		slices.SortStableFunc(def.Workloads.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(def.Workloads.Services, lease.Workload.Compare)
 	}
 	addEndpoints(def, func(name string, at lease.Place) lease.IPEndpoint {
 		return lease.IPEndpoint{Name: name, At: at}

@@ -1,7 +1,6 @@
 package sdl
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -10,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// The positions of a service's keys in a spelling.
+// The index of each service key in a spelling.
 const (
 	keyImage = iota + 1
 	keyCommand
@@ -38,25 +37,28 @@ var (
 	schedulerCardKeys = []string{"vendor", "model", "memory_size", "interface"}
 )
 
-// readManifestWorkload reads what a service of a manifest runs.
+// readManifestWorkload reads the workload of a manifest's service.
 func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) lease.Workload {
 	w := lease.Workload{
 		Name: s.Name, At: s.At, Image: m.Get(keys.service[keyImage]).Word(),
-		Command: readTexts(m.Get(keys.service[keyCommand])), Args: readTexts(m.Get(keys.service[keyArgs])),
-		Env:       readTexts(m.Get(keys.service[keyEnv])),
-		Resources: readManifestResources(m.Require(keys.service[keyResources])),
-		Params:    readManifestParams(m.Get(keys.service[keyParams])), Credentials: ReadCredentials(m.Get(keys.service[keyCredentials]), true),
-		Scheduler: ReadSchedulerParams(m.Get(keys.service[keyScheduler])),
+		Command: readTexts(m.Get(keys.service[keyCommand]).List()), Args: readTexts(m.Get(keys.service[keyArgs]).List()),
+		Env:         readTexts(m.Get(keys.service[keyEnv]).List()),
+		Resources:   readManifestResources(m.Require(keys.service[keyResources])),
+		Params:      readManifestParams(m.Get(keys.service[keyParams])),
+		Credentials: ReadCredentials(m.Get(keys.service[keyCredentials]), true),
+		Scheduler:   ReadSchedulerParams(m.Get(keys.service[keyScheduler])),
 	}
 	n, _ := m.Get(keys.service[keyCount]).Uint(0, math.MaxUint32, "a count")
 	w.Count = uint32(n)
 	return w
 }
 
-// readManifestResources reads a unit: as JSON amounts are {"val": "100"}, in an object plain numbers or texts.
+// readManifestResources reads a resource unit. Amounts are {"val": "100"} in JSON, and plain numbers or texts in an
+// object.
 func readManifestResources(c document.Cursor) resources.Resources {
 	m := c.SpelledMapping(unitKeys)
-	cpu, memory, gpu := m.Get("cpu").SpelledMapping(amountKeys), m.Get("memory").SpelledMapping(sizeKeys), m.Get("gpu").SpelledMapping(amountKeys)
+	cpu, memory := m.Get("cpu").SpelledMapping(amountKeys), m.Get("memory").SpelledMapping(sizeKeys)
+	gpu := m.Get("gpu").SpelledMapping(amountKeys)
 	id, _ := m.Require("id").Uint(1, math.MaxUint32, "the number of a resource unit")
 	out := resources.Resources{
 		ID: uint32(id), CPU: readAmount(cpu.Get("units")), CPUAttributes: readAttributeList(cpu.Get("attributes")),
@@ -66,19 +68,19 @@ func readManifestResources(c document.Cursor) resources.Resources {
 	for item := range m.Get("storage").List() {
 		vm := item.SpelledMapping(manifestVolume)
 		v := resources.Volume{Name: vm.Get("name").Word(), Size: readSize(vm), Attributes: readAttributeList(vm.Get("attributes"))}
-		note(item, resources.CheckVolume(v.Size))
-		note(item, resources.CheckVolumeAttributes(v))
+		item.Report(resources.CheckVolume(v.Size))
+		item.Report(resources.CheckVolumeAttributes(v))
 		out.Volumes = append(out.Volumes, v)
 	}
 	if m.Present() {
-		note(c, resources.CheckCPU(out.CPU))
-		note(c, resources.CheckMemory(out.Memory))
-		note(c, resources.CheckGPU(out.GPU))
+		c.Report(resources.CheckCPU(out.CPU))
+		c.Report(resources.CheckMemory(out.Memory))
+		c.Report(resources.CheckGPU(out.GPU))
 	}
 	return out
 }
 
-// readSize reads a size, which manifests for earlier providers called quantity.
+// readSize reads a size. Manifests for older providers call it quantity.
 func readSize(m document.Mapping) uint64 {
 	if old := m.Get("quantity"); m.Get("size").IsNull() && !old.IsNull() {
 		return readAmount(old)
@@ -112,7 +114,7 @@ func readAttributeList(c document.Cursor) []resources.Attribute {
 		seen[a.Key] = true
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, resources.Attribute.Compare)
 	return out
 }
 
@@ -128,14 +130,14 @@ func readManifestParams(c document.Cursor) *lease.Params {
 			Volume: sm.Get("name").Word(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: item.At(),
 		})
 	}
-	slices.SortStableFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
-		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
+		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read").List())}
 	}
 	return params
 }
 
-// ReadSchedulerParams reads what a reservation chose for a unit; nil where it is null.
+// ReadSchedulerParams reads the result of a reservation for a resource unit; nil if it is null.
 func ReadSchedulerParams(c document.Cursor) *lease.SchedulerParams {
 	m := c.SpelledMapping(schedulerKeys)
 	if !m.Present() {

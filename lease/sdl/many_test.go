@@ -23,7 +23,7 @@ func TestManyOfEverything(t *testing.T) {
 	const n = 20_000
 	services := `version: "2.1"
 services:
-` + repeated(n, "  s%d: {image: a, expose: [{port: 81, to: [{global: true}]}]}\n") + `profiles: {compute: {p: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}, placement: {dc: {pricing: {}}}}
+` + repeated(n, "  s%d: {image: a, expose: [{port: 81, to: [{global: true}]}]}\n") + `profiles: {compute: {p: {resources: {cpu: {units: 500m}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}, placement: {dc: {pricing: {}}}}
 deployment:
 ` + repeated(n, "  s%d: {dc: {profile: p, count: 1}}\n")
 	of := `{"owner": "akash1x", "dseq": "1", "gseq": 1, "oseq": 1, "provider": "akash1y"}`

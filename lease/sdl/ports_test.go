@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
 // A port outside that is written is told from one that is not: Akash's manifest repeats it, also where it is the port.
@@ -39,9 +37,10 @@ func TestPortOutside(t *testing.T) {
 	}
 }
 
-// A deployment has as many groups as the chain takes, and no more.
+// A deployment may have any number of groups, as with Akash. Each has all ports of its services, so a short SDL can have
+// very many: those are bounded.
 func TestGroupsOfADeployment(t *testing.T) {
-	for n, want := range map[int]string{1: "", resources.MaxGroups: "", resources.MaxGroups + 1: "the deployment has 21 groups; Akash accepts 20"} {
+	for n, want := range map[int]string{1: "", 25: "", 5_000: "", 5_001: "the groups have 100020 ports in all; of more than one group 100000 are read"} {
 		places, runs := "", ""
 		for i := range n {
 			places += fmt.Sprintf("p%d: {pricing: {}}, ", i)
@@ -49,11 +48,15 @@ func TestGroupsOfADeployment(t *testing.T) {
 		}
 		text := with(t, "        accept: [a.example.com]\n", "", "dc: {pricing: {web: {denom: uakt, amount: 1}}}", "{"+places+"}", "{dc: {profile: web, count: 1}}", "{"+runs+"}")
 		text = strings.Replace(text, "placement:\n    {", "placement: {", 1)
+		if n >= 5_000 {
+			text = strings.Replace(text, "expose:\n", "expose:\n"+strings.Repeat("      - {port: 81}\n", 19), 1)
+		}
 		_, problems := readWorkloads(t, text)
 		if got := problems.Error(); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%d groups: %q, want %q", n, got, want)
 		}
-		def, said := read(t, text, id(uint32(n)))
+		want = ""
+		def, said := read(t, text, id(uint32(n))) // without workloads the ports that nobody reaches from outside are not counted
 		if !strings.Contains(said, want) || (def == "") != (want != "") {
 			t.Errorf("%d groups, without workloads: %q, want %q", n, said, want)
 		}
@@ -84,5 +87,26 @@ func TestOneServiceInTwoPlacements(t *testing.T) {
 	endpoint := with(t, append(both, "        accept: [a.example.com]\n", "", "{global: true}", "{global: true, ip: pub}", "services:", "endpoints: {pub: {kind: ip}}\nservices:")...)
 	if _, said := read(t, endpoint, id(1)); !strings.Contains(said, `port 80/TCP of IP endpoint "pub" is claimed twice, by service "web" and service "web"`) {
 		t.Errorf("two leases have one port: %q", said)
+	}
+}
+
+// Of many ports, those that the order of the manifest does not tell apart stand where Akash's library leaves them: their
+// positions are in the names of the ports of the Kubernetes Service. The wanted order is that of the library.
+func TestManyPortsAlike(t *testing.T) {
+	var list strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&list, "      - {port: %d, as: %d, to: [{global: true}]}\n", 80+i%3, 9000-i)
+	}
+	def, problems := readWorkloads(t, with(t, "      - port: 80\n        accept: [a.example.com]\n        to: [{global: true}]\n", list.String()))
+	if def == nil {
+		t.Fatal(problems)
+	}
+	var got []string
+	for _, e := range def.Ports("web") {
+		got = append(got, fmt.Sprint(e.ExternalPort()))
+	}
+	const want = "8988 8973 8976 8997 8979 8982 8994 9000 8985 8991 8993 8996 8990 8987 8972 8999 8984 8975 8978 8981 8992 8980 8995 8977 8998 8983 8974 8989 8986 8971"
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, " "), want)
 	}
 }

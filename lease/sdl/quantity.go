@@ -8,21 +8,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// compute is a compute profile: its quantities, and where they stand. Only those of profiles in
-// use must reach the minima; the maxima change with the chain, and are judged where workloads are read.
+// compute is a compute profile: its quantities with their positions. The minima apply only to profiles in use. The
+// maxima depend on the chain and are validated only when workloads are read.
 type compute struct {
 	cursor      document.Cursor
 	at          lease.Place
 	problems    *lease.Problems
 	cpu, memory quantity
 	storage     []quantity
-	judged      bool
+	checked     bool
 }
 
 type quantity struct {
 	value uint64
 	at    lease.Place
-	// given is true for a value that was there, bad for one that could not be read.
+	// given is true if the value is present, bad if it is invalid.
 	given, bad bool
 }
 
@@ -31,7 +31,7 @@ var (
 	computeKeys   = []string{"resources"}
 	resourcesKeys = []string{"cpu", "memory", "storage", "gpu"}
 	unitsKeys     = []string{"units", "attributes"}
-	memoryKeys    = []string{"size", "attributes"}
+	memoryKeys    = []string{"size"} // Akash does not read attributes of memory
 	storageKeys   = []string{"name", "size", "attributes"}
 	placeKeys     = []string{"attributes", "signedBy", "pricing"}
 )
@@ -50,7 +50,8 @@ func (r *reader) readProfiles(c document.Cursor) {
 func readCompute(c document.Cursor) *compute {
 	out := &compute{cursor: c, at: c.At(), problems: &c.Document().Problems}
 	m := c.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
-	out.cpu = readQuantity(m.Get("cpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCPU, "a number of CPUs such as 0.5 or 500m")
+	out.cpu = readQuantity(m.Get("cpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCPU,
+		"a number of CPUs such as 0.5 or 500m")
 	out.memory = readQuantity(m.Get("memory").Mapping(memoryKeys).Get("size"), resources.ParseBytes, "a size such as 512Mi")
 	readQuantity(m.Get("gpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCount, "a number of GPUs")
 	if storage := m.Get("storage"); storage.IsMapping() {
@@ -88,12 +89,12 @@ func readQuantity(c document.Cursor, parse func(string) (uint64, bool), what str
 	return quantity{value: value, at: c.At(), given: true, bad: !ok}
 }
 
-// judge holds the quantities of a profile in use against the chain's minima, once.
-func (c *compute) judge() {
-	if c.judged {
+// checkMinima validates the quantities of a profile in use against the chain's minima, once.
+func (c *compute) checkMinima() {
+	if c.checked {
 		return
 	}
-	c.judged = true
+	c.checked = true
 	least := func(q quantity, minimum uint64, what, text string) {
 		switch {
 		case q.bad:

@@ -1,7 +1,6 @@
-// Package sdl reads the formats in which Akash says what a lease exposes: the SDL (versions 2.0
-// and 2.1), the manifest that is sent to a provider, and the Manifest object that a provider
-// keeps. What is accepted is what Akash's own parser (chain-sdk: go/sdl, go/manifest) accepts,
-// but for the deliberate differences that the documentation of the inputs lists.
+// Package sdl reads Akash's formats: the SDL (versions 2.0 and 2.1), the manifest that is sent to a provider, and the
+// Manifest object that a provider stores. It accepts what Akash's own parser (chain-sdk: go/sdl, go/manifest) accepts,
+// except for the deliberate differences that the documentation of the inputs lists.
 package sdl
 
 import (
@@ -14,42 +13,42 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 var topKeys = []string{"version", "include", "services", "profiles", "deployment", "endpoints", "reclamation"}
 
-// reader holds the parts of one SDL.
+// reader has the parts of one SDL.
 type reader struct {
 	root      document.Cursor
 	services  map[string]*service
 	computes  map[string]*compute
 	places    map[string]bool
 	endpoints map[string]*endpoint
-	// groups are the services of each placement that the deployment names.
+	// groups maps each placement that the deployment names to its services.
 	groups map[string][]string
-	// placements say what a service takes where, by placement and service.
+	// placements has the profile and count per placement and service.
 	placements map[[2]string]placement
-	// workloads is true where what the services run is read too, shared where services with the same
-	// compute profile share a resource unit (SDL 2.1).
+	// workloads makes the reader return what the services run. shared is true if services with the same compute profile
+	// share a resource unit (SDL 2.1).
 	workloads, shared bool
 }
 
-// placement is how many of a service run somewhere, and with which compute profile.
+// placement is the number of replicas of a service in a placement, and their compute profile.
 type placement struct {
 	profile string
 	count   uint32
 }
 
+// endpoint is a declared IP endpoint.
 type endpoint struct {
 	lease.IPEndpoint
 	used bool
 }
 
-// Read reads an SDL and gives the definition of its group with the lease's gseq. All groups are
-// judged, as Akash does; problems are noted in the document. The definition is nil when the SDL
-// has no such group. What the services run is read and judged where workloads is true.
+// Read reads an SDL and returns the definition of the group with the lease's gseq, or nil if there is none. It
+// validates all groups, as Akash does, and adds problems to the document. workloads makes it read and validate what the
+// services run.
 func Read(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
 	defs := ReadAll(c, id, workloads)
 	if len(defs) == 0 || int64(id.GSeq) > int64(len(defs)) {
@@ -61,7 +60,7 @@ func Read(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
 	return defs[id.GSeq-1]
 }
 
-// ReadAll is Read for all groups: each has the lease with its own gseq.
+// ReadAll is Read, but returns all groups, each with its own gseq in the lease.
 func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition {
 	r := &reader{
 		root: c, services: map[string]*service{}, computes: map[string]*compute{}, places: map[string]bool{},
@@ -78,10 +77,10 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 	r.readDeployment(deployment)
 	r.readServices()
 	for _, name := range slices.Sorted(maps.Keys(r.endpoints)) {
-		r.judgeEndpoint(name)
+		r.checkEndpoint(name)
 	}
-	if n := len(r.groups); n > resources.MaxGroups { // each of them has all ports of its services
-		deployment.Errorf("the deployment has %d groups; Akash accepts %d", n, resources.MaxGroups)
+	if n := r.portsOfGroups(); len(r.groups) > 1 && n > maxPorts {
+		deployment.Errorf("the groups have %d ports in all; of more than one group %d are read", n, maxPorts)
 		return nil
 	}
 	defs := r.definitions(id)
@@ -89,8 +88,25 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 	return defs
 }
 
-// check judges definitions with all their services: also the name of one that exposes nothing to the outside can be that of
-// a Service which is made. Those are left out afterwards, unless workloads are read.
+// maxPorts bounds the ports of several groups: each group has all ports of its services, so a short SDL can have many.
+const maxPorts = 100_000
+
+// portsOfGroups returns how many ports the definitions of all groups have.
+func (r *reader) portsOfGroups() int {
+	n := 0
+	for _, names := range r.groups {
+		for _, name := range names {
+			if s := r.services[name]; s != nil {
+				n += len(s.exposes)
+			}
+		}
+	}
+	return n
+}
+
+// check validates the definitions with all their services, because the name of a service without global ports can
+// collide with a Service that this program creates. Unless workloads are read, it then removes services that expose
+// nothing.
 func check(doc *document.Document, workloads bool, defs ...*lease.Definition) {
 	doc.Check(defs...)
 	for _, def := range defs {
@@ -104,8 +120,8 @@ var versionGrammar = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)?\s*$`)
 })
 
-// checkVersion accepts what Akash's parser does: 2.0.0, and everything from 2.1.0, where missing
-// parts are 0 (chain-sdk: go/sdl/sdl.go). It is true for 2.0.
+// checkVersion accepts the versions that Akash's parser accepts: 2.0.0, and everything from 2.1.0; missing parts are 0
+// (chain-sdk: go/sdl/sdl.go). It returns true for 2.0.
 func checkVersion(root, c document.Cursor) bool {
 	if c.IsNull() {
 		root.Errorf("no version found; this program reads \"2.0\" and \"2.1\"")
@@ -145,9 +161,8 @@ func (r *reader) readEndpoints(c document.Cursor) {
 	}
 }
 
-// judgeEndpoint says what can be said of an endpoint without its group. Names of endpoints that
-// are used are judged with the definition.
-func (r *reader) judgeEndpoint(name string) {
+// checkEndpoint validates an endpoint that no group uses. Used endpoints are validated with the definition.
+func (r *reader) checkEndpoint(name string) {
 	e := r.endpoints[name]
 	if e.used {
 		return
@@ -161,7 +176,7 @@ func (r *reader) judgeEndpoint(name string) {
 
 var placementKeys = []string{"profile", "count"}
 
-// readDeployment collects the groups: the deployment maps services to placements.
+// readDeployment collects the groups. The deployment maps services to placements.
 func (r *reader) readDeployment(c document.Cursor) {
 	if c.IsNull() {
 		r.root.Errorf("no deployment found: it says which services run where")
@@ -172,13 +187,17 @@ func (r *reader) readDeployment(c document.Cursor) {
 		return
 	}
 	for key, v := range services.Entries() {
-		name := v.Key()
+		name, places := v.Key(), v.AnyMapping()
 		if s, ok := r.services[name]; ok {
 			s.deployed = true
 		} else {
-			key.Errorf("there is no service named %q%s", name, suggest.ForKey(name, r.services))
+			tell := key.Errorf
+			if places.Len() == 0 && (v.IsNull() || places.Present()) {
+				tell = key.Warnf // it runs nowhere, and Akash does not look for it
+			}
+			tell("there is no service named %q%s", name, suggest.ForKey(name, r.services))
 		}
-		for place, p := range v.AnyMapping().Entries() {
+		for place, p := range places.Entries() {
 			r.readPlacement(name, place, p)
 		}
 	}
@@ -193,7 +212,7 @@ func (r *reader) readPlacement(name string, place, c document.Cursor) {
 	if word := profile.Word(); word == "" {
 		place.Errorf("no profile found: it names the compute profile of %q", name)
 	} else if compute, ok := r.computes[word]; ok {
-		compute.judge()
+		compute.checkMinima()
 	} else {
 		profile.Errorf("there is no compute profile named %q%s", word, suggest.ForKey(word, r.computes))
 	}
@@ -209,11 +228,10 @@ func (r *reader) readPlacement(name string, place, c document.Cursor) {
 	r.groups[place.Key()] = append(r.groups[place.Key()], name)
 }
 
-// definitions are the groups in Akash's order, by the name of the placement; gseq counts them
-// from 1.
+// definitions returns the groups in Akash's order, by the name of the placement; gseq is their position from 1.
 func (r *reader) definitions(id lease.ID) []*lease.Definition {
 	var defs []*lease.Definition
-	r.number()
+	r.numberEndpoints()
 	for i, name := range slices.Sorted(maps.Keys(r.groups)) {
 		def := &lease.Definition{Lease: id, At: r.root.At()}
 		def.Lease.GSeq = uint32(i) + 1
@@ -236,7 +254,7 @@ func (r *reader) definitions(id lease.ID) []*lease.Definition {
 	return defs
 }
 
-// addEndpoints gives the definition the endpoints that its exposes name.
+// addEndpoints adds the endpoints that the exposes name to the definition.
 func addEndpoints(def *lease.Definition, endpoint func(name string, at lease.Place) lease.IPEndpoint) {
 	has := map[string]bool{"": true}
 	for _, s := range def.Services {

@@ -2,6 +2,7 @@ package sdl
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -18,12 +19,12 @@ var (
 	permissionKeys = []string{"read"}
 )
 
-// CredentialsKeys are the keys of credentials, in all formats.
+// CredentialsKeys are the keys of credentials in all formats.
 var CredentialsKeys = []string{"host", "email", "username", "password"}
 
-// readWorkloads reads what the services of a placement run. Their units are numbered in the order of the
-// services' names; from SDL 2.1 on those with the same compute profile share one (chain-sdk:
-// go/sdl/groupBuilder_v2.go, groupBuilder_v2_1.go).
+// readWorkloads reads the workloads of a placement. Resource units are numbered by the names of the services; since SDL
+// 2.1, services with the same compute profile share a unit (chain-sdk: go/sdl/groupBuilder_v2.go,
+// groupBuilder_v2_1.go).
 func (r *reader) readWorkloads(place string) *lease.Workloads {
 	w := &lease.Workloads{Group: place}
 	ids, next := map[string]uint32{}, uint32(0)
@@ -31,11 +32,14 @@ func (r *reader) readWorkloads(place string) *lease.Workloads {
 		s, in := r.services[name], r.placements[[2]string{place, name}]
 		profile := r.computes[in.profile]
 		if s == nil || profile == nil {
-			continue // it is told already
+			continue // reported already
 		}
 		one := r.readWorkload(s)
 		one.Name, one.Count = name, in.count
 		one.Resources = profile.resources()
+		if !r.shared && (one.Params == nil || len(one.Params.Storage) == 0) && slices.ContainsFunc(one.Resources.Volumes, resources.Volume.Persistent) {
+			s.cursor.Errorf("service %q has persistent storage and mounts nothing; SDL 2.0 does not allow that", name)
+		}
 		id, known := ids[in.profile]
 		if !known || !r.shared {
 			next++
@@ -48,9 +52,10 @@ func (r *reader) readWorkloads(place string) *lease.Workloads {
 	return w
 }
 
-// number numbers the IP endpoints: all that each "to" names, in order and with repeats, those that only
-// name a service as "" (chain-sdk: computeEndpointSequenceNumbers). An endpoint has the number of its last use.
-func (r *reader) number() {
+// numberEndpoints sets the sequences of IP endpoints as Akash does (chain-sdk: computeEndpointSequenceNumbers): it
+// sorts the endpoint names of all "to" with repeats, where a "to" that names only a service counts as "". The sequence
+// of an endpoint is the position of its last occurrence.
+func (r *reader) numberEndpoints() {
 	if !r.workloads {
 		return
 	}
@@ -80,7 +85,7 @@ func (r *reader) readWorkload(s *service) lease.Workload {
 	m := s.cursor.Mapping(serviceKeys)
 	out := lease.Workload{
 		At: s.at, Image: m.Get("image").Word(),
-		Command: readTexts(m.Get("command")), Args: readTexts(m.Get("args")), Env: readTexts(m.Get("env")),
+		Command: readTexts(m.Get("command").Items()), Args: readTexts(m.Get("args").Items()), Env: readTexts(m.Get("env").Items()),
 		Params: readParams(m.Get("params")),
 	}
 	if out.Credentials = ReadCredentials(m.Get("credentials"), true); out.Credentials != nil {
@@ -94,16 +99,16 @@ func (r *reader) readWorkload(s *service) lease.Workload {
 	return out
 }
 
-func readTexts(c document.Cursor) []string {
+func readTexts(items iter.Seq[document.Cursor]) []string {
 	var out []string
-	for item := range c.List() {
+	for item := range items {
 		out = append(out, item.Word())
 	}
 	return out
 }
 
-// readParams reads where volumes are mounted, and what may be read of the cluster. The param "tee" is not known
-// to the provider that this program follows (chain-sdk go/sdl v0.2.2).
+// readParams reads mounts and permissions. The param "tee" is unknown to the provider version that this program follows
+// (chain-sdk go/sdl v0.2.2).
 func readParams(c document.Cursor) *lease.Params {
 	m := c.Mapping(paramsKeys)
 	if !m.Present() {
@@ -114,20 +119,20 @@ func readParams(c document.Cursor) *lease.Params {
 	}
 	params := &lease.Params{}
 	for key, v := range m.Get("storage").AnyMapping().Entries() {
-		sm := v.StrictMapping(mountKeys)
+		sm := v.Mapping(mountKeys)
 		params.Storage = append(params.Storage, lease.Mount{
 			Volume: key.Key(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
 		})
 	}
-	slices.SortFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
-		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
+		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read").Items())}
 	}
 	return params
 }
 
-// ReadCredentials reads what opens a registry; of Akash's formats the password is no option. No message repeats
-// any of it.
+// ReadCredentials reads registry credentials. Akash's formats require a password. Messages never contain any of the
+// values.
 func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 	if c.IsNull() {
 		return nil
@@ -139,11 +144,11 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 	m := c.AnyMapping()
 	for key := range m.Entries() {
 		if word := key.Key(); !slices.Contains(CredentialsKeys, word) {
-			tell := c.Warnf
+			note := c.Warnf
 			if c.Document().Strict {
-				tell = c.Errorf
+				note = c.Errorf
 			}
-			tell("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
+			note("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
 		}
 	}
 	secret := func(key string) string {
@@ -153,28 +158,29 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 		}
 		return v.Raw()
 	}
-	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"), Password: secret("password"), At: c.At()}
+	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"),
+		Password: secret("password"), At: c.At()}
 	if needPassword && strings.TrimSpace(k.Password) == "" {
 		c.Errorf("the credentials have no password")
 	}
 	return k
 }
 
-// resources reads what one replica takes (chain-sdk: go/sdl/cpu.go, gpu.go, memory.go, storage.go). The limits of
-// the chain are judged here; what is less than its minima has been told by judge.
+// resources returns the resources of one replica (chain-sdk: go/sdl/cpu.go, gpu.go, memory.go, storage.go). It
+// validates the chain's maxima; checkMinima has already reported values below the minima.
 func (c *compute) resources() resources.Resources {
 	m := c.cursor.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
-	cpu, memory, gpu, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("gpu"), m.Get("storage")
+	cpu, memory, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("storage")
 	out := resources.Resources{
-		CPU: c.cpu.value, CPUAttributes: readAttributes(cpu.Get("attributes")),
-		Memory: c.memory.value, MemoryAttributes: readAttributes(memory.Get("attributes")),
-		GPU: readGPU(gpu),
+		CPU: c.cpu.value, CPUAttributes: readCPUAttributes(cpu.Get("attributes")),
+		Memory: c.memory.value,
+		GPU:    readGPU(m.Get("gpu")),
 	}
 	if out.CPU >= resources.MinCPU {
-		note(cpu.Get("units"), resources.CheckCPU(out.CPU))
+		cpu.Get("units").Report(resources.CheckCPU(out.CPU))
 	}
 	if out.Memory >= resources.MinMemory {
-		note(memory.Get("size"), resources.CheckMemory(out.Memory))
+		memory.Get("size").Report(resources.CheckMemory(out.Memory))
 	}
 	if storage.IsMapping() {
 		v := readVolume(storage)
@@ -189,27 +195,22 @@ func (c *compute) resources() resources.Resources {
 	return out
 }
 
-func note(c document.Cursor, err error) {
-	if err != nil {
-		c.Errorf("%v", err)
-	}
-}
-
 func readVolume(c document.Cursor) resources.Volume {
 	m := c.Mapping(storageKeys)
 	size, _ := resources.ParseBytes(m.Get("size").Raw())
 	v := resources.Volume{Name: cmp.Or(m.Get("name").Word(), resources.DefaultVolume), Size: size}
 	if size >= resources.MinVolume {
-		note(m.Get("size"), resources.CheckVolume(size))
+		m.Get("size").Report(resources.CheckVolume(size))
 	}
 	if v.Attributes = readVolumeAttributes(m.Get("attributes")); v.Attributes != nil {
-		note(m.Get("attributes"), resources.CheckVolumeAttributes(v))
+		m.Get("attributes").Report(resources.CheckVolumeAttributes(v))
 	}
 	return v
 }
 
 // readVolumeAttributes fills in what Akash's library does: a volume that has attributes is persistent or not, and
-// one that is persistent has a class.
+// one that is persistent has a class. The library looks at the word before it reads it as a truth value, so "yes" gets no
+// class, and "no" does not go with memory.
 func readVolumeAttributes(c document.Cursor) []resources.Attribute {
 	m := c.AnyMapping()
 	if !m.Present() {
@@ -219,16 +220,21 @@ func readVolumeAttributes(c document.Cursor) []resources.Attribute {
 	for key, v := range m.Entries() {
 		values[key.Key()] = v.Word()
 	}
-	if truth, ok := truths[values[resources.AttributePersistent]]; ok {
-		values[resources.AttributePersistent] = truth
-	}
-	if values[resources.AttributePersistent] == "true" && values[resources.AttributeClass] == "" {
+	word, class := values[resources.AttributePersistent], values[resources.AttributeClass]
+	truth, known := truths[word]
+	switch {
+	case word == "true" && class == "":
 		values[resources.AttributeClass] = resources.ClassDefault
+	case class == resources.ClassRAM && truth == "false" && word != truth:
+		m.Get(resources.AttributePersistent).Errorf("Akash takes %q with the class ram for persistent; write false", word)
+	}
+	if known {
+		values[resources.AttributePersistent] = truth
 	}
 	return attributes(values)
 }
 
-// truths are the spellings of a truth value that Akash's library takes (chain-sdk: unifyStringAsBool).
+// truths are the spellings of booleans that Akash's library accepts (chain-sdk: unifyStringAsBool).
 var truths = map[string]string{"true": "true", "on": "true", "yes": "true", "false": "false", "off": "false", "no": "false"}
 
 func attributes(values map[string]string) []resources.Attribute {
@@ -239,17 +245,20 @@ func attributes(values map[string]string) []resources.Attribute {
 	return out
 }
 
-func readAttributes(c document.Cursor) []resources.Attribute {
+// cpuAttributes are the attributes of CPUs that Akash knows (chain-sdk: go/sdl/cpu.go).
+var cpuAttributes = []string{"arch"}
+
+func readCPUAttributes(c document.Cursor) []resources.Attribute {
 	values := map[string]string{}
-	for key, v := range c.AnyMapping().Entries() {
+	for key, v := range c.StrictMapping(cpuAttributes).Entries() {
 		values[key.Key()] = v.Word()
 	}
 	return attributes(values)
 }
 
-// sortVolumes sorts as Akash's library does: by size, then those without the attribute "persistent", those that
-// are not persistent, and those that are, by name. Its comparison takes each of two equal volumes that are not
-// persistent for the smaller one, so these come out in reverse.
+// sortVolumes sorts volumes as Akash's library does: by size, then those without the attribute "persistent", then those
+// that are not persistent, then persistent ones by name. The library's comparison is not consistent for equal volumes
+// that are not persistent, which reverses their order.
 func sortVolumes(volumes []resources.Volume) {
 	rank := func(v resources.Volume) int {
 		switch v.Attribute(resources.AttributePersistent) {

@@ -1,4 +1,4 @@
-// Package suggest finds the name that a misspelt one was meant to be.
+// Package suggest finds the name that was probably meant by a misspelt one.
 package suggest
 
 import (
@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// maxCandidates is among how many names a misspelt one is looked for: among more, each of many
-// misspelt names would be compared with each of many others.
+// maxCandidates is the largest number of candidates that are compared. It bounds the cost of an input in which many
+// names are misspelt.
 const maxCandidates = 64
 
-// For is `; did you mean "x"?` for the candidate that is closest to a misspelt name, or empty
-// when none is close.
+// For returns `; did you mean "x"?` for the candidate closest to name, or "" if none is close.
 func For(name string, candidates []string) string {
 	if best := Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
@@ -20,16 +19,17 @@ func For(name string, candidates []string) string {
 	return ""
 }
 
-// ForKey suggests one of the keys of a map.
+// ForKey is For with the keys of a map as candidates.
 func ForKey[T any](name string, candidates map[string]T) string {
 	return For(name, sortedFew(candidates))
 }
 
-// NearestKey is the nearest of the keys of a map.
+// NearestKey is Nearest with the keys of a map as candidates.
 func NearestKey[T any](name string, candidates map[string]T) string {
 	return Nearest(name, sortedFew(candidates))
 }
 
+// sortedFew returns the sorted keys, or nil if there are too many to compare.
 func sortedFew[T any](candidates map[string]T) []string {
 	if len(candidates) > maxCandidates {
 		return nil
@@ -37,8 +37,8 @@ func sortedFew[T any](candidates map[string]T) []string {
 	return slices.Sorted(maps.Keys(candidates))
 }
 
-// Nearest is the candidate closest to a misspelt name, or empty when none is close, or there are more
-// than 64: at most a third of the name may differ, and names longer than 64 bytes are not compared.
+// Nearest returns the candidate closest to name. It returns "" if none is close (at most a third of the name may
+// differ), or if there are more than 64 candidates. It ignores names longer than 64 bytes.
 func Nearest(name string, candidates []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	if len(candidates) > maxCandidates {
@@ -55,8 +55,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance, where a letter in the other case and "-" for "_" cost
-// nothing.
+// distance returns the Levenshtein distance. Differences between upper and lower case, and between "-" and "_", do not
+// count.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -77,6 +77,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
+// fold maps characters that count as equal to the same byte.
 func fold(c byte) byte {
 	switch {
 	case 'A' <= c && c <= 'Z':

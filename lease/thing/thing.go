@@ -1,5 +1,5 @@
-// Package thing is the grammar of names: how hosts, addresses, IP endpoints, leases and orders are typed on the
-// command line, and how they are printed. What is printed can be typed wherever such a thing is taken.
+// Package thing parses and prints the names of things: hosts, addresses, IP endpoints, leases and orders, as users type
+// them on the command line. Every printed name can be used as an argument.
 package thing
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Kind is what a name is the name of.
+// Kind is the kind of a thing.
 type Kind string
 
-// The kinds, as they stand before the name.
+// The kinds, as they precede the slash and the name.
 const (
 	Host     Kind = "host"
 	Address  Kind = "address"
@@ -25,43 +25,42 @@ const (
 	Order    Kind = "order"
 )
 
-// Thing is a name that was understood.
+// Thing is a parsed name.
 type Thing struct {
 	Kind Kind
-	// Host is a host or a wildcard, in lower case and without a dot at the end; Path is a path of it,
-	// empty for the host itself.
+	// Host is a host or a wildcard, in lower case and without a trailing dot; Path is a path of it, or empty for the
+	// host itself.
 	Host, Path string
 	Addr       netip.Addr
-	// Endpoint is the name of an IP endpoint. It is set too for a host that was typed as one word, which
-	// may be an endpoint's name.
+	// Endpoint is the name of an IP endpoint. It is also set for a host without dots, which may be an endpoint's name.
 	Endpoint string
-	// Group is the deployment group of a lease, ID its full name where that was given, else the zero ID.
+	// Group is the deployment group of a lease; ID is the lease's full ID, or the zero ID if it was not given.
 	Group lease.Group
 	ID    lease.ID
 	// Order is an order that has reserved resources.
 	Order lease.Order
 }
 
-// prefixes are the words before the slash by which a kind is known, in lower case. As with kubectl the plural
-// and upper case do as well.
+// prefixes maps the words before the slash, in lower case, to kinds. Like kubectl, Parse also accepts plurals and upper case.
 var prefixes = map[string]Kind{
 	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease, "order": Order,
-	"hosts": Host, "wildcards": Host, "addresses": Address, "ips": Address, "endpoints": Endpoint, "leases": Lease, "orders": Order,
+	"hosts": Host, "wildcards": Host, "addresses": Address, "ips": Address, "endpoints": Endpoint, "leases": Lease,
+	"orders": Order,
 }
 
-// others are words that this program prints before the names of what is none of the kinds.
+// others are words that this program prints before names that are not things.
 var others = []string{
-	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost", "providerleasedip",
-	"ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
+	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost",
+	"providerleasedip", "ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
 }
 
 // Parse reads a name:
 //
-//	shop.example.com  host/shop.example.com  shop.example.com/api  *.example.com  https://shop.example.com/api
-//	203.0.113.7  address/203.0.113.7  ip/203.0.113.7  2001:db8::7
-//	endpoint/public  (a word without dots may be a host or an endpoint)
-//	order/OWNER/DSEQ/GSEQ/OSEQ  (without the word before it the name is a lease's)
-//	OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ/OSEQ  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER  lease/OWNER/DSEQ/GSEQ
+// \thost/shop.example.com  shop.example.com  shop.example.com/api  *.example.com  https://shop.example.com/api
+// \taddress/203.0.113.7  ip/203.0.113.7  203.0.113.7  2001:db8::7
+// \tendpoint/public  (a word without dots may be a host or an endpoint)
+// \tlease/OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ/OSEQ  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER
+// \torder/OWNER/DSEQ/GSEQ/OSEQ  (without "order/" it is the name of a lease)
 //
 // The error says what to type instead.
 func Parse(text string) (Thing, error) {
@@ -91,7 +90,7 @@ func Parse(text string) (Thing, error) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return Thing{}, fmt.Errorf("%q is a range of addresses; name one of them, such as %s", text, prefix.Addr())
 	}
-	if host := addressed(text); host != "" {
+	if host := withoutPort(text); host != "" {
 		return Thing{}, fmt.Errorf("%q says more than a name; type %s", lease.Clip(text), host)
 	}
 	t, err := parseHost(text)
@@ -101,7 +100,7 @@ func Parse(text string) (Thing, error) {
 	return t, err
 }
 
-// TrimKind is the name without the word of the kind before it, where it has one.
+// TrimKind returns a name without the optional prefix of the kind.
 func TrimKind(text string, kind Kind) string {
 	if prefix, rest, found := strings.Cut(text, "/"); found && prefixes[strings.ToLower(prefix)] == kind {
 		return rest
@@ -109,7 +108,7 @@ func TrimKind(text string, kind Kind) string {
 	return text
 }
 
-// instead says what to type for the name of what is none of the kinds.
+// instead returns what to type instead of a name that is not of a thing.
 func instead(prefix, name string) string {
 	last := name[strings.LastIndexByte(name, '/')+1:]
 	switch prefix {
@@ -160,7 +159,7 @@ func parseHost(text string) (Thing, error) {
 	return t, nil
 }
 
-// parseURL reads what people copy from a browser: the host and the path of it, where it has no more.
+// parseURL reads a URL copied from a browser. It must have nothing but a host and a path.
 func parseURL(text string) (Thing, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -180,8 +179,9 @@ func parseURL(text string) (Thing, error) {
 	return t, nil
 }
 
-// addressed is the host or the address in what clients write with a port or in brackets, or nothing.
-func addressed(text string) string {
+// withoutPort returns the host or the address of a text with a port or in brackets, as clients write them. It returns "" for
+// any other text.
+func withoutPort(text string) string {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		host, port = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), ""
@@ -213,10 +213,12 @@ func parseLease(text string) (Thing, error) {
 		if text == "" {
 			return Thing{}, fmt.Errorf("the name is empty; a lease is named OWNER/DSEQ/GSEQ")
 		}
-		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l %s=%s\" lists the owner's",
+		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l "+
+			"%s=%s\" lists the owner's",
 			lease.Clip(text), lease.LabelOwner, lease.Clip(text))
 	case 1:
-		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text), lease.Clip(text))
+		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text),
+			lease.Clip(text))
 	}
 	g, err := lease.ParseGroup(text)
 	if err != nil {
@@ -233,7 +235,7 @@ func isNumber(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// Name is the thing without its kind.
+// Name returns the name without the kind.
 func (t Thing) Name() string {
 	switch t.Kind {
 	case Address:
@@ -251,16 +253,16 @@ func (t Thing) Name() string {
 	return lease.HostPath(t.Host, t.Path)
 }
 
-// String is the thing as it is printed: its kind, a slash, and its name.
+// String returns the printed form: kind, slash, name.
 func (t Thing) String() string { return string(t.Kind) + "/" + t.Name() }
 
-// Print is how a thing of a kind is called in messages and with -o name, whatever the kind's word was:
-// wildcards are hosts.
+// Print returns the name of an object or thing for messages and -o name. It prints wildcards as hosts, and kind "thing"
+// for a name as the user typed it.
 func Print(kind, name string) string {
 	switch kind {
 	case "wildcard":
 		kind = string(Host)
-	case "thing": // as it was typed
+	case "thing":
 		if t, err := Parse(name); err == nil {
 			return t.String()
 		}

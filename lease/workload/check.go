@@ -1,9 +1,8 @@
-// Package workload judges what a lease runs, by the rules that all input formats share: those of Akash's SDL
-// and manifest, of its chain, and of the objects that a workload becomes.
+// Package workload validates what a lease runs by the rules that all input formats share: those of Akash's SDL,
+// manifest and chain, and those of the Kubernetes objects of a workload.
 package workload
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -17,19 +16,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// Suffixes and prefixes of the names that the objects of a service have.
+// Parts of the names of a service's objects.
 const (
-	// NodePortSuffix ends the name of the NodePort Service.
+	// NodePortSuffix is the suffix of the NodePort Service's name.
 	NodePortSuffix = "-np"
-	// SecretPrefix begins the name of the Secret with a registry's credentials.
+	// SecretPrefix is the prefix of the name of the Secret with registry credentials.
 	SecretPrefix = "docker-creds-" //nolint:gosec // a name, no secret
 )
 
-// Permissions are the words of params.permissions.read that give rights.
+// Permissions are the words of params.permissions.read that grant rights.
 var Permissions = []string{"logs", "events"}
 
-// Check judges a group. What the readers have judged where it stands (amounts, attributes of GPUs and volumes)
-// is not judged again.
+// Check validates the workloads of a group. It does not repeat what the readers validate, namely amounts and attributes
+// of GPUs and volumes.
 func Check(def *lease.Definition) lease.Problems {
 	w := def.Workloads
 	if w == nil {
@@ -44,7 +43,7 @@ func Check(def *lease.Definition) lease.Problems {
 	for i := range w.Services {
 		s := &w.Services[i]
 		if s.Name == "" {
-			continue // it is told already
+			continue // reported by the reader
 		}
 		if names[s.Name] {
 			c.Add(s.At, "there are two services named %q", s.Name)
@@ -54,18 +53,29 @@ func Check(def *lease.Definition) lease.Problems {
 		if first := units[s.Resources.ID]; first == nil {
 			units[s.Resources.ID] = s
 		} else if !sameUnit(first.Resources, s.Resources) {
-			c.Add(s.At, "the services %q and %q have the resource id %d in common, but not the resources", first.Name, s.Name, s.Resources.ID)
+			c.Add(s.At, "the services %q and %q have the resource id %d in common, but not the resources", first.Name, s.Name,
+				s.Resources.ID)
 		}
 	}
-	if len(units) > resources.MaxUnits && len(w.Services) > 0 {
-		c.Add(w.Services[0].At, "the group has %d resource units; Akash accepts %d", len(units), resources.MaxUnits)
-	}
+	c.totals(w)
 	for i := range w.Services {
 		if s := &w.Services[i]; c.onNodes[s.Name] && names[s.Name+NodePortSuffix] {
-			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name, s.Name+NodePortSuffix)
+			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name,
+				s.Name+NodePortSuffix)
 		}
 	}
 	return c.Sorted()
+}
+
+// totals judges what the services take together.
+func (c *checker) totals(w *lease.Workloads) {
+	var units []resources.Unit
+	for _, s := range w.Services {
+		units = append(units, resources.Unit{Resources: s.Resources, Count: s.Count})
+	}
+	if err := resources.CheckTotals(units); err != nil {
+		c.Add(w.Services[0].At, "%v", err)
+	}
 }
 
 func sameUnit(a, b resources.Resources) bool {
@@ -75,7 +85,7 @@ func sameUnit(a, b resources.Resources) bool {
 
 type checker struct {
 	lease.Problems
-	// onNodes are the services that have a NodePort Service.
+	// onNodes has the services with a NodePort Service.
 	onNodes map[string]bool
 }
 
@@ -84,17 +94,18 @@ func (c *checker) service(s *lease.Workload) {
 		c.Add(s.At, "%v", err)
 	}
 	if n := len(s.Name + NodePortSuffix); n > validation.DNS1123LabelMaxLength && c.onNodes[s.Name] {
-		c.Add(s.At, "the NodePort Service would be named %q, %d characters; at most %d are allowed: shorten the service's name", s.Name+NodePortSuffix, n, validation.DNS1123LabelMaxLength)
+		c.Add(s.At, "the NodePort Service would be named %q, %d characters; at most %d are allowed: shorten the service's name",
+			s.Name+NodePortSuffix, n, validation.DNS1123LabelMaxLength)
 	}
 	if err := checkImage(s.Image); err != nil {
 		c.Add(s.At, "service %q: %v", s.Name, err)
 	}
-	if s.Count < 1 || s.Count > resources.MaxCount {
-		c.Add(s.At, "service %q: the count %d is not what Akash accepts (1 to %d)", s.Name, s.Count, resources.MaxCount)
+	if s.Count == 0 {
+		c.Add(s.At, "service %q: the count is 0; at least one must run", s.Name)
 	}
-	for _, entry := range s.Env {
+	for i, entry := range s.Env {
 		if err := checkEnv(entry); err != nil {
-			c.Add(s.At, "service %q: %v", s.Name, err)
+			c.Add(s.At, "service %q, env[%d]: %v", s.Name, i, err)
 		}
 	}
 	c.volumes(s)
@@ -102,7 +113,7 @@ func (c *checker) service(s *lease.Workload) {
 	c.credentials(s)
 }
 
-// hasNodePort is true where a port is reached from outside on a port of the nodes.
+// hasNodePort reports whether a port is reachable from outside through a port of the nodes.
 func hasNodePort(ports []lease.Expose) bool {
 	return slices.ContainsFunc(ports, func(e lease.Expose) bool { return e.Global && !e.IsIngress() })
 }
@@ -117,15 +128,12 @@ func checkImage(image string) error {
 	return nil
 }
 
-// checkEnv judges the name alone: a value may be a secret, and is in no message. So may a text without "=", which is
-// a value whose name was forgotten.
+// checkEnv validates an entry NAME=VALUE by Akash's rule for names, which is stricter than Kubernetes' own (chain-sdk:
+// go/manifest/v2beta3). An entry may be a secret, also one that has lost its name, so messages do not contain it.
 func checkEnv(entry string) error {
-	name, value, found := strings.Cut(entry, "=")
-	if problems := validation.IsRelaxedEnvVarName(name); len(problems) > 0 {
-		if !found && name != "" {
-			return errors.New("an entry of env has no \"=\" and is not the name of an environment variable; write NAME=VALUE")
-		}
-		return fmt.Errorf("%q is not the name of an environment variable; write NAME=VALUE", lease.Clip(name))
+	name, value, _ := strings.Cut(entry, "=")
+	if problems := validation.IsEnvVarName(name); len(problems) > 0 {
+		return fmt.Errorf("it does not begin with the name of a variable (letters, digits, \"-\", \"_\" and \".\", no digit first); write NAME=VALUE")
 	}
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("the value of the environment variable %q has a zero byte", lease.Clip(name))
@@ -133,13 +141,15 @@ func checkEnv(entry string) error {
 	return nil
 }
 
-// longestStateful is the length of the longest service name that a StatefulSet can always make pods for: each is labelled with
-// the name of a revision, which is that of the StatefulSet, a "-" and up to 10 characters (kubernetes/kubernetes#64023).
+// longestStateful is the longest service name with which a StatefulSet can always create pods. Each pod has a label
+// with the name of a revision: the name of the StatefulSet, a dash and up to 10 characters
+// (kubernetes/kubernetes#64023).
 const longestStateful = validation.LabelValueMaxLength - 11
 
 func (c *checker) volumes(s *lease.Workload) {
 	if len(s.Name) > longestStateful && slices.ContainsFunc(s.Resources.Volumes, resources.Volume.Persistent) {
-		c.Warn(s.At, "service %q: its name has %d characters, and with persistent storage Kubernetes may refuse its pods; with %d it does not", s.Name, len(s.Name), longestStateful)
+		c.Warn(s.At, "service %q: its name has %d characters, and with persistent storage Kubernetes may refuse its pods; with %d "+
+			"it does not", s.Name, len(s.Name), longestStateful)
 	}
 	seen, mounted := map[string]bool{}, map[string]bool{}
 	if s.Params != nil {
@@ -153,17 +163,18 @@ func (c *checker) volumes(s *lease.Workload) {
 		}
 		seen[v.Name] = true
 		if !v.Persistent() && !v.InMemory() && !mounted[v.Name] {
-			continue // nothing has its name
+			continue // no object uses its name
 		}
 		if len(validation.IsDNS1123Label(v.Name)) > 0 {
 			c.Add(s.At, "service %q: %q is not the name of a volume (lower-case letters, digits and \"-\")", s.Name, v.Name)
 		} else if n := len(s.Name + "-" + v.Name); n > validation.DNS1123LabelMaxLength {
-			c.Add(s.At, "service %q: the volume would be named %q, %d characters; at most %d are allowed", s.Name, s.Name+"-"+v.Name, n, validation.DNS1123LabelMaxLength)
+			c.Add(s.At, "service %q: the volume would be named %q, %d characters; at most %d are allowed", s.Name, s.Name+"-"+v.Name, n,
+				validation.DNS1123LabelMaxLength)
 		}
 	}
 }
 
-// params judges mounts and permissions (chain-sdk: go/sdl/v2.go).
+// params validates mounts and permissions (chain-sdk: go/sdl/v2.go).
 func (c *checker) params(s *lease.Workload) {
 	mounted, paths, volumes := map[string]bool{}, map[string]string{}, map[string]bool{}
 	for _, v := range s.Resources.Volumes {
@@ -187,19 +198,21 @@ func (c *checker) params(s *lease.Workload) {
 		if p := s.Params.Permissions; p != nil {
 			for _, word := range p.Read {
 				if word != Permissions[0] && word != Permissions[1] {
-					c.Warn(s.At, "service %q: the permission to read %q is not known and gives no rights; %s are known", s.Name, word, strings.Join(Permissions, " and "))
+					c.Warn(s.At, "service %q: the permission to read %q is not known and gives no rights; %s are known", s.Name, word,
+						strings.Join(Permissions, " and "))
 				}
 			}
 		}
 	}
 	for _, v := range s.Resources.Volumes {
 		if v.Persistent() && !mounted[v.Name] {
-			c.Add(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name, v.Name)
+			c.Warn(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name,
+				v.Name)
 		}
 	}
 }
 
-// checkMount is Akash's rule and Kubernetes', which takes no colon.
+// checkMount applies Akash's rule, and Kubernetes' rule that a mount path contains no colon.
 func checkMount(p string) error {
 	switch {
 	case !path.IsAbs(p):
@@ -210,7 +223,7 @@ func checkMount(p string) error {
 	return nil
 }
 
-// credentials judges what is there; a definition that was written without its password has none.
+// credentials validates credentials. A missing password is valid here: a definition may be written without it.
 func (c *checker) credentials(s *lease.Workload) {
 	k := s.Credentials
 	if k == nil {

@@ -41,9 +41,13 @@ func TestCheck(t *testing.T) {
 		"bad name":                         {func(_ *lease.Definition, w *lease.Workload) { w.Name = "Web" }, "is not a service name"},
 		"no image":                         {func(_ *lease.Definition, w *lease.Workload) { w.Image = "" }, "it has no image"},
 		"image, newline":                   {func(_ *lease.Definition, w *lease.Workload) { w.Image = "a\nb" }, "is not the name of an image"},
-		"count 0":                          {func(_ *lease.Definition, w *lease.Workload) { w.Count = 0 }, "the count 0"},
-		"count 51":                         {func(_ *lease.Definition, w *lease.Workload) { w.Count = 51 }, "the count 51"},
-		"variable":                         {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"=hunter2"} }, `"" is not the name`},
+		"count 0":                          {func(_ *lease.Definition, w *lease.Workload) { w.Count = 0 }, "the count is 0"},
+		"count 51":                         {func(_ *lease.Definition, w *lease.Workload) { w.Count = 51 }, ""},
+		"variable":                         {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"=hunter2"} }, "env[0]: it does not begin with the name"},
+		"variable, digit first":            {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"1A=hunter2"} }, "env[0]: it does not begin with the name"},
+		"variable with a space":            {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"A B=hunter2"} }, "env[0]: it does not begin with the name"},
+		"variable with two dots first":     {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"..a=hunter2"} }, "env[0]: it does not begin with the name"},
+		"variable with marks":              {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"_a.B-1=c"} }, ""},
 		"zero byte":                        {func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{"A=hunter2\x00"} }, "has a zero byte"},
 		"volumes alike":                    {func(_ *lease.Definition, w *lease.Workload) { w.Resources.Volumes[0].Name = "shm" }, `two volumes named "shm"`},
 		"name of a volume that is made":    {func(_ *lease.Definition, w *lease.Workload) { w.Resources.Volumes[1].Name = "S" }, `"S" is not the name of a volume`},
@@ -89,13 +93,13 @@ func TestCheck(t *testing.T) {
 			other.Name = "api"
 			d.Workloads.Services = append(d.Workloads.Services, other)
 		}, ""},
-		"too many units": {func(d *lease.Definition, w *lease.Workload) {
-			for i := range 20 {
+		"many units": {func(d *lease.Definition, w *lease.Workload) {
+			for i := range 40 {
 				other := *w
 				other.Name, other.Resources.ID = fmt.Sprintf("s%d", i), uint32(i)+2
 				d.Workloads.Services = append(d.Workloads.Services, other)
 			}
-		}, "21 resource units"},
+		}, ""},
 	} {
 		d := good()
 		c.change(d, &d.Workloads.Services[0])

@@ -33,6 +33,16 @@ func TestEdges(t *testing.T) {
 	count := func(n uint32) func(*lease.Definition, *lease.Workload) {
 		return func(_ *lease.Definition, w *lease.Workload) { w.Count = n }
 	}
+	// total makes two units, of which each replica takes as much.
+	total := func(cpu, memory, gpu uint64, counts ...uint32) func(*lease.Definition, *lease.Workload) {
+		return func(d *lease.Definition, w *lease.Workload) {
+			services(len(counts))(d, w)
+			for i, n := range counts {
+				r := &d.Workloads.Services[i].Resources
+				r.CPU, r.Memory, r.GPU.Units, d.Workloads.Services[i].Count = cpu, memory, gpu, n
+			}
+		}
+	}
 	named := func(n int, rest func(*lease.Definition, *lease.Workload)) func(*lease.Definition, *lease.Workload) {
 		return func(d *lease.Definition, w *lease.Workload) {
 			w.Name = strings.Repeat("w", n)
@@ -54,10 +64,13 @@ func TestEdges(t *testing.T) {
 		good, bad func(*lease.Definition, *lease.Workload)
 		want      string
 	}{
-		"units":              {services(resources.MaxUnits), services(resources.MaxUnits + 1), "the group has 21 resource units; Akash accepts 20"},
-		"no replica":         {count(1), count(0), "the count 0 is not what Akash accepts (1 to 50)"},
-		"replicas":           {count(resources.MaxCount), count(resources.MaxCount + 1), "the count 51 is not what Akash accepts (1 to 50)"},
-		"most replicas":      {count(resources.MaxCount), count(1<<32 - 1), "the count 4294967295"},
+		"no replica":         {count(1), count(0), "the count is 0; at least one must run"},
+		"CPU of a group":     {count(192_000), count(192_001), "the group takes 19200100m of CPU in all; Akash accepts 19200"},
+		"CPU of its units":   {total(resources.MaxCPU, 0, 0, 1, 49), total(resources.MaxCPU, 0, 0, 2, 49), "the group takes 19584 of CPU in all"},
+		"memory of a group":  {total(10, resources.MaxMemory, 0, 1, 49), total(10, resources.MaxMemory, 0, 2, 49), "the group takes 102Ti of memory in all; Akash accepts 100Ti"},
+		"GPUs of a group":    {total(10, 0, resources.MaxGPU, 1, 49), total(10, 0, resources.MaxGPU, 2, 49), "the group takes 1224 GPUs in all; Akash accepts 1200"},
+		"most replicas":      {count(50), total(10, resources.MaxMemory, 0, 1<<32-1, 1<<32-1), "of CPU in all"},
+		"memory overflows":   {count(50), total(0, resources.MaxMemory, 0, 1<<32-1, 1<<32-1), "of memory in all"},
 		"name of a NodePort": {named(60, port), named(61, port), `-np", 64 characters`},
 		"name, with a route": {named(63, ingress), named(64, ingress), "has 64 characters; at most 63"},
 		"name, inside":       {named(63, inside), named(64, inside), "has 64 characters; at most 63"},
@@ -112,9 +125,10 @@ func TestImagesAndVariables(t *testing.T) {
 		}
 	}
 	for entry, want := range map[string]string{
-		"A=b": "", "A": "", "A=": "", "A==": "", "A=b=c": "", "a.b-c_d=": "", "1=x": "", "A=\n": "", "A=ü": "", "A B=c": "", "$A=(b)": "",
-		"": `"" is not the name`, "=": `"" is not the name`, "=b": `"" is not the name`, "Ä=b": `"Ä" is not the name`, "A\n=b": `"A\n" is not the name`,
-		"A\x00=b": "is not the name", "A=\x00": `the value of the environment variable "A" has a zero byte`,
+		"A=b": "", "A": "", "A=": "", "A==": "", "A=b=c": "", "a.b-c_d=": "", "A=\n": "", "A=ü": "", ".=": "does not begin with the name",
+		"1=x": "does not begin with the name", "A B=c": "does not begin with the name", "$A=(b)": "does not begin with the name",
+		"": "does not begin with the name", "=": "does not begin with the name", "=b": "does not begin with the name", "Ä=b": "does not begin with the name", "A\n=b": "does not begin with the name",
+		"A\x00=b": "does not begin with the name", "A=\x00": `the value of the environment variable "A" has a zero byte`,
 	} {
 		got := said(func(_ *lease.Definition, w *lease.Workload) { w.Env = []string{entry} })
 		if !strings.Contains(got, want) || want == "" && got != "" {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What Kubernetes' controllers name after a workload: a ReplicaSet and a Pod end with hashes in an alphabet without vowels
-// (apimachinery: util/rand), a Pod of a StatefulSet with its number.
+// Patterns of names that Kubernetes' controllers derive from a workload's name: a ReplicaSet and its Pods end in hashes
+// over an alphabet without vowels (apimachinery: util/rand), a Pod of a StatefulSet ends in its index.
 var (
 	replicaSet  = regexp.MustCompile(`^-[b-df-hj-np-tv-xz0-9]{1,10}$`)
 	pod         = regexp.MustCompile(`^(-[b-df-hj-np-tv-xz0-9]{1,10}-[b-df-hj-np-tv-xz2-9]{5}|-\d{1,10})$`)
@@ -14,8 +14,8 @@ var (
 	onAddress   = regexp.MustCompile(`^-ip-\d{1,5}-(tcp|udp)$`)
 )
 
-// Made is true for an object of a lease's namespace that stands for a service or was made of it, by its kind and name.
-// Events name objects alone, which may be gone.
+// Made reports whether an object in a lease's namespace belongs to a service, judging by its kind and name. Events have
+// only kind and name of an object, which may no longer exist.
 func Made(service, kind, name string) bool {
 	rest, after := strings.CutPrefix(name, service)
 	if kind == "PersistentVolumeClaim" { // SERVICE-VOLUME-SERVICE-NUMBER

@@ -1,7 +1,8 @@
-// Package change has the commands that change what leases hold, and those that tell what would change.
+// Package change has the commands that change what leases hold, and those that preview changes.
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// applyFlags are the flags of apply as they are typed.
+// applyFlags are the flags of apply.
 type applyFlags struct {
 	changeFlags
 	input                    flags.Input
@@ -25,11 +26,11 @@ type applyFlags struct {
 	workloads                flags.Workloads
 	target                   string
 	adopt, prune, allowEmpty bool
-	// plan is the file of a plan to carry out.
+	// plan is the file with a plan to execute.
 	plan string
 }
 
-// NewApply claims and configures what leases define.
+// NewApply returns the command that claims and configures everything that leases define.
 func NewApply(c *session.Session) *cobra.Command {
 	f := &applyFlags{}
 	cmd := &cobra.Command{
@@ -75,10 +76,10 @@ func NewApply(c *session.Session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.plan != "" {
-				if err := firstOf(checkPlanFlags(cmd), f.check()); err != nil {
+				if err := cmp.Or(checkPlanFlags(cmd), f.check()); err != nil {
 					return err
 				}
-				return f.carryOut(cmd.Context(), c)
+				return f.executePlan(cmd.Context(), c)
 			}
 			if err := f.checkAll(c); err != nil {
 				return err
@@ -95,16 +96,19 @@ func NewApply(c *session.Session) *cobra.Command {
 	f.add(cmd, "json", "yaml")
 	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it"
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
+	f.addWait(cmd,
+		"until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it removes everything that the lease has")
-	cmd.Flags().StringVar(&f.plan, flagPlan, "", "A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
+		"Accept a definition that defines nothing; with --prune it removes everything that the lease has")
+	cmd.Flags().StringVar(&f.plan, flagPlan, "",
+		"A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
 	f.addAssumeCrashed(cmd)
 	return cmd
 }
 
 func (f *applyFlags) checkAll(c *session.Session) error {
-	if err := firstOf(f.input.Check(&c.Console), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+	if err := cmp.Or(f.input.Check(&c.Console), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
 		return err
 	}
 	if f.asPlan() && f.dryRun != command.DryRunClient {
@@ -113,7 +117,7 @@ func (f *applyFlags) checkAll(c *session.Session) error {
 	return nil
 }
 
-// asPlan is true where a dry run is to print the plan as data.
+// asPlan reports whether a dry run prints the plan as JSON or YAML.
 func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
 
 func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
@@ -124,7 +128,7 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 	if f.target != "" {
 		cfg.Target = f.target
 	}
-	workloads, params, err := f.workloads.Applied(ctx, cfg)
+	workloads, params, err := f.workloads.Load(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -133,10 +137,7 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOne(workloads, defs); err != nil {
-		return err
-	}
-	if err := notEmpty(defs, f.allowEmpty); err != nil {
+	if err := cmp.Or(checkScheduler(workloads, defs), checkNotEmpty(defs, f.allowEmpty)); err != nil {
 		return err
 	}
 	for _, def := range defs {
@@ -147,26 +148,27 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 		return err
 	}
 	c.Leases = len(defs)
-	if f.asPlan() {
-		plan, err := planned(ctx, cluster, command.Options{
-			Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Prove: prove, Concurrency: f.concurrency,
-			Workloads: workloads, Adopt: f.adopt,
-		}, defs, params)
+	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
+	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = f.prune, workloads, f.adopt, prove
+	switch {
+	case f.asPlan():
+		plan, err := apply.Plan(ctx, cluster, opts, defs)
+		if err == nil {
+			plan, err = withDefinitions(plan, defs, params)
+		}
 		if err == nil {
 			err = printPlan(&c.Console, plan, f.output)
 		}
 		return errors.Join(err, refusals(plan))
-	}
-	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
-	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = f.prune, workloads, f.adopt, prove
-	if f.dryRun == command.DryRunClient && f.output == "" {
+	case f.dryRun == command.DryRunClient && f.output == "":
 		return preview(ctx, &c.Console, cluster, opts, defs)
 	}
 	return apply.New(cluster, opts).Apply(ctx, defs)
 }
 
-// notEmpty refuses definitions that define nothing: with them, everything would be pruned.
-func notEmpty(defs []*lease.Definition, allowed bool) error {
+// checkNotEmpty refuses inputs without definitions and definitions without hosts, addresses and workloads, unless allowed:
+// apply would prune everything that their leases hold.
+func checkNotEmpty(defs []*lease.Definition, allowed bool) error {
 	if allowed {
 		return nil
 	}
@@ -185,8 +187,8 @@ func notEmpty(defs []*lease.Definition, allowed bool) error {
 	return nil
 }
 
-// checkOne refuses scheduler params for more than one lease: they do not say whose they are.
-func checkOne(w *command.Workloads, defs []*lease.Definition) error {
+// checkScheduler refuses scheduler params for several leases, because they do not name their lease.
+func checkScheduler(w *command.Workloads, defs []*lease.Definition) error {
 	if w == nil || w.Scheduler == nil || len(defs) < 2 {
 		return nil
 	}

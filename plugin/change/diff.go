@@ -1,8 +1,8 @@
 package change
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,7 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// diffFlags are the flags of diff as they are typed.
+// diffFlags are the arguments and flags of diff.
 type diffFlags struct {
 	input         flags.Input
 	workloads     flags.Workloads
@@ -35,11 +35,11 @@ type diffFlags struct {
 	prune         bool
 	allowEmpty    bool
 	concurrency   int
-	// kept are the leases that are compared with the definitions that the ledger keeps.
+	// kept are the leases to compare with the definitions that the ledger keeps.
 	kept []thing.Thing
 }
 
-// NewDiff shows what apply would change.
+// NewDiff returns the command that shows what apply would change.
 func NewDiff(c *session.Session) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{
@@ -85,7 +85,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 			if err := f.check(c, args); err != nil {
 				return err
 			}
-			return diffFailure(f.run(cmd.Context(), c))
+			return diffError(f.run(cmd.Context(), c))
 		},
 		ValidArgsFunction: completeLeases(c),
 	}
@@ -95,18 +95,21 @@ func NewDiff(c *session.Session) *cobra.Command {
 	flags.AddTarget(cmd, &f.target)
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' and 'yaml', for the plan")
-	flags.Complete(cmd, "output", "json", "yaml")
-	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster, "What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
+	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan", "json", "yaml")
+	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster,
+		"What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
+		"Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
 	addConcurrency(cmd, &f.concurrency)
 	return c.SetScope(cmd, session.Scope{Offline: f.offline})
 }
 
-// check judges the flags, and reads the leases that are named in place of an input.
+// check validates the flags, and parses the leases in args.
 func (f *diffFlags) check(c *session.Session, args []string) (err error) {
-	if err := firstOf(flags.CheckTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)); err != nil {
+	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml"),
+		checkConcurrency(f.concurrency))
+	if err != nil {
 		return err
 	}
 	switch {
@@ -117,45 +120,34 @@ func (f *diffFlags) check(c *session.Session, args []string) (err error) {
 	case len(args) == 0:
 		return f.input.Check(&c.Console)
 	case f.input.Given() || f.input.Lease != "" || f.allowEmpty:
-		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty cannot be used with it")
+		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and " +
+			"--allow-empty cannot be used with it")
 	}
 	f.kept, err = flags.ParseThings(args, thing.Lease)
 	return err
 }
 
-// offline is true for a diff that asks no cluster.
+// offline reports whether the diff reads a folder instead of a cluster.
 func (f *diffFlags) offline() bool { return f.ledger != flags.LedgerCluster }
 
-func (f *diffFlags) checkOutput() error {
-	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
-		return usage.Errorf("--output must be 'json' or 'yaml', not %q", f.output)
-	}
-	return nil
-}
-
-// diffFailure tells a failed diff from one that found differences.
-func diffFailure(err error) error {
-	if _, ok := errors.AsType[*console.ToldError](err); err == nil || ok {
-		return err
-	}
-	if _, ok := errors.AsType[lease.Problems](err); ok {
-		return err
-	}
-	if _, ok := errors.AsType[*usage.Error](err); ok {
+// diffError turns the error of a failed diff into a *console.DiffError. Differences, invalid inputs and usage errors have
+// their own exit codes.
+func diffError(err error) error {
+	if err == nil || console.Is[*console.ReportedError](err) || console.Is[lease.Problems](err) || console.Is[*usage.Error](err) {
 		return err
 	}
 	return &console.DiffError{Err: err}
 }
 
 func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
-	cluster, cfg, err := f.observed(ctx, c)
+	cluster, cfg, err := f.openLedger(ctx, c)
 	if err != nil {
 		return err
 	}
 	if f.target != "" {
 		cfg.Target = f.target
 	}
-	workloads, params, err := f.applied(ctx, cfg)
+	workloads, params, err := f.loadWorkloads(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -163,7 +155,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOne(workloads, defs); err != nil {
+	if err := checkScheduler(workloads, defs); err != nil {
 		return err
 	}
 	for _, def := range defs {
@@ -187,22 +179,26 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	return f.show(ctx, c, plan)
 }
 
-// applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
-func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (*command.Workloads, []byte, error) {
-	if f.kept != nil {
-		if f.workloads.Asked() || f.adopt {
-			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt require -f")
-		}
+// loadWorkloads returns the options for comparing workloads, or nil if they are not compared. The definitions that the ledger
+// keeps have no workloads.
+func (f *diffFlags) loadWorkloads(ctx context.Context, cfg *config.ProviderConfig) (*command.Workloads, []byte, error) {
+	switch {
+	case f.kept != nil && (f.workloads.Requested() || f.adopt):
+		return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: " +
+			"--workloads, --scheduler-params and --adopt require -f")
+	case f.kept != nil:
 		return nil, nil, nil
 	}
-	w, params, err := f.workloads.Applied(ctx, cfg)
+	w, params, err := f.workloads.Load(ctx, cfg)
 	f.input.Workloads = w != nil
 	return w, params, err
 }
 
-// definitions are what the cluster is compared with: those of the input, or those that the ledger keeps of the leases
-// that are named. A kept one that defines nothing was applied so.
-func (f *diffFlags) definitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+// definitions returns the definitions to compare with the cluster: those in the input, or those that the ledger keeps. A kept
+// definition may be empty.
+func (f *diffFlags) definitions(
+	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
+) ([]*lease.Definition, error) {
 	if f.kept != nil {
 		return f.keptDefinitions(ctx, from, cfg)
 	}
@@ -210,11 +206,13 @@ func (f *diffFlags) definitions(ctx context.Context, c *session.Session, from *c
 	if err != nil {
 		return nil, err
 	}
-	return defs, notEmpty(defs, f.allowEmpty)
+	return defs, checkNotEmpty(defs, f.allowEmpty)
 }
 
-// keptDefinitions are the definitions of the leases that are named, each once.
-func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+// keptDefinitions returns the definitions that the ledger keeps of the named leases, without duplicates.
+func (f *diffFlags) keptDefinitions(
+	ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig,
+) ([]*lease.Definition, error) {
 	var groups []lease.Group
 	var leases []thing.Thing
 	for _, t := range f.kept {
@@ -228,19 +226,19 @@ func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, 
 	}
 	return defs, flags.MissingThings(leases, func(t thing.Thing) bool {
 		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
-	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
+	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); "+
+		"until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
 }
 
-// observed is what the definitions are compared with, and the configuration.
-func (f *diffFlags) observed(ctx context.Context, c *session.Session) (*cluster.Cluster, *config.ProviderConfig, error) {
+// openLedger returns the cluster or the folder to compare with, and the provider's configuration.
+func (f *diffFlags) openLedger(ctx context.Context, c *session.Session) (*cluster.Cluster, *config.ProviderConfig, error) {
 	if f.offline() {
 		return clusterOfFolder(ctx, c, f.ledger)
 	}
-	from, cfg, err := c.Open(ctx, f.concurrency)
-	return from, cfg, err
+	return c.Open(ctx, f.concurrency)
 }
 
-// show prints the plan, and says by its error whether there is anything in it.
+// show prints the plan. It returns a *console.ReportedError if there are differences.
 func (f *diffFlags) show(ctx context.Context, c *session.Session, p plan.Plan) error {
 	if f.output == "" {
 		program, err := externalDiff()
@@ -255,7 +253,7 @@ func (f *diffFlags) show(ctx context.Context, c *session.Session, p plan.Plan) e
 		return err
 	}
 	if p.Differs() {
-		return &console.ToldError{What: "there are differences"}
+		return &console.ReportedError{Message: "there are differences"}
 	}
 	return nil
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// externalParameter is what kubectl lets the words of KUBECTL_EXTERNAL_DIFF after the first be.
+// externalParameter matches the parameters that kubectl accepts in KUBECTL_EXTERNAL_DIFF.
 var externalParameter = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
 
-// externalDiff is the program that KUBECTL_EXTERNAL_DIFF names, with its parameters; empty where there is
-// none. As with kubectl, words that could be anything but parameters are left out.
+// externalDiff returns the program in KUBECTL_EXTERNAL_DIFF and its parameters, or nil if the variable is empty. Like kubectl,
+// it drops words that are not parameters.
 func externalDiff() ([]string, error) {
 	words := strings.Fields(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
 	if len(words) == 0 {
@@ -40,8 +40,8 @@ func externalDiff() ([]string, error) {
 	return program, nil
 }
 
-// runExternalDiff lets a program compare the objects as they are with those that would be. As diff(1) does, it
-// ends with 1 where they differ, and with more where it failed.
+// runExternalDiff runs a program that compares the current objects with the changed ones. The exit code 1 of the program means
+// that they differ, and a higher one that it failed, as with diff(1).
 func runExternalDiff(ctx context.Context, c *console.Console, program []string, p plan.Plan) (err error) {
 	folders := make([]string, 2)
 	for i, name := range []string{"LIVE-", "MERGED-"} {
@@ -49,7 +49,7 @@ func runExternalDiff(ctx context.Context, c *console.Console, program []string, 
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(folder) //nolint:errcheck // what is left is the system's to clean
+		defer os.RemoveAll(folder) //nolint:errcheck // the system cleans up its temporary folders
 		folders[i] = folder
 	}
 	for _, l := range p.Leases {
@@ -62,24 +62,24 @@ func runExternalDiff(ctx context.Context, c *console.Console, program []string, 
 				if err != nil {
 					return err
 				}
-				if err := os.WriteFile(filepath.Join(folders[i], fileOf(change)), text, 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(folders[i], fileName(change)), text, 0o600); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], folders...)...) //nolint:gosec // the user names the program
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, terminal.Plain(c.Out), c.ErrOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, terminal.Unwrap(c.Out), c.ErrOut
 	err = cmd.Run()
-	ended, ok := errors.AsType[*exec.ExitError](err)
-	if ok && ended.ExitCode() == 1 || err == nil && p.Differs() {
-		return &console.ToldError{What: "there are differences"}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if ok && exit.ExitCode() == 1 || err == nil && p.Differs() {
+		return &console.ReportedError{Message: "there are differences"}
 	}
 	return err
 }
 
-// fileOf is the name of the file of an object. The name of a wildcard has an asterisk.
-func fileOf(c plan.Change) string {
+// fileName returns the name of an object's file, without the asterisk of a wildcard.
+func fileName(c plan.Change) string {
 	name := c.Kind + "." + c.Name
 	if c.Namespace != "" {
 		name = c.Kind + "." + c.Namespace + "." + c.Name

@@ -14,8 +14,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
-// clusterOfFolder is the cluster whose objects are in the files of a folder, and the configuration: that of --config,
-// or else of the ConfigMap among them.
+// clusterOfFolder returns a cluster with the objects in a folder, and the provider's configuration: that of --config, or of
+// the ConfigMap among the objects.
 func clusterOfFolder(ctx context.Context, c *session.Session, folder string) (*cluster.Cluster, *config.ProviderConfig, error) {
 	cfg, err := c.Configuration(ctx, nil)
 	if err != nil {
@@ -36,7 +36,8 @@ func clusterOfFolder(ctx context.Context, c *session.Session, folder string) (*c
 			objects = fmt.Sprint(unowned, " objects were")
 		}
 		c.Warn(lease.Problems{{At: lease.Place{File: folder}, Warning: true, Message: objects +
-			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml --show-managed-fields"}})
+			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml " +
+			"--show-managed-fields"}})
 	}
 	if c.ConfigFile == "" {
 		cfg, err = c.Configuration(ctx, of)

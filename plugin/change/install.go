@@ -6,15 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
-// NewInstall brings a cluster what the ledger needs.
+// NewInstall returns the command that installs what the ledger needs.
 func NewInstall(c *session.Session) *cobra.Command {
 	var dryRun, guard string
 	var workloads bool
@@ -50,16 +51,16 @@ func NewInstall(c *session.Session) *cobra.Command {
 			if err := checkDryRun(&dryRun); err != nil {
 				return err
 			}
-			switch install.Guard(guard) {
-			case install.GuardNone, install.GuardOn, install.GuardStrict:
-			default:
-				return usage.Errorf("--guard must be 'on' or 'strict', not %q", guard)
+			err := flags.CheckOneOf("guard", guard, string(install.GuardNone), string(install.GuardOn), string(install.GuardStrict))
+			if err != nil {
+				return err
 			}
 			return runInstall(cmd.Context(), c, dryRun, install.Guard(guard), workloads)
 		},
 	}
 	addDryRun(cmd, &dryRun)
-	cmd.Flags().StringVar(&guard, "guard", "", "Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
+	cmd.Flags().StringVar(&guard, "guard", "",
+		"Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
 	cmd.Flags().BoolVar(&workloads, "workloads", false, "Also install the role for those who apply workloads")
 	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
 	flags.Complete(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
@@ -83,11 +84,17 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 	if err != nil {
 		return err
 	}
-	events := console.NewEvents(&c.Console, "", dryRun)
-	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version.Version, Workloads: workloads, Report: events.Report}).Install(ctx, document, guard))
+	installer := newInstaller(c, cluster, cfg, dryRun)
+	installer.Workloads = workloads
+	return install.Refused(installer.Install(ctx, document, guard))
 }
 
-// NewUninstall removes what install brought.
+func newInstaller(c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig, dryRun string) *install.Installer {
+	events := console.NewEvents(&c.Console, "", dryRun)
+	return &install.Installer{Cluster: in.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.Report}
+}
+
+// NewUninstall returns the command that removes what install has installed.
 func NewUninstall(c *session.Session) *cobra.Command {
 	var dryRun string
 	var force bool
@@ -108,8 +115,7 @@ func NewUninstall(c *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			events := console.NewEvents(&c.Console, "", dryRun)
-			return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.Report}).Uninstall(ctx, force))
+			return install.Refused(newInstaller(c, cluster, cfg, dryRun).Uninstall(ctx, force))
 		},
 	}
 	addDryRun(cmd, &dryRun)

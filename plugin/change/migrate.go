@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// migrateFlags are the flags of migrate as they are typed.
+// migrateFlags are the flags of migrate.
 type migrateFlags struct {
 	changeFlags
 	selection
@@ -30,7 +31,7 @@ type migrateFlags struct {
 	keepOld         bool
 }
 
-// NewMigrate moves routes to another kind.
+// NewMigrate returns the command that moves routes to another kind.
 func NewMigrate(c *session.Session) *cobra.Command {
 	f := &migrateFlags{}
 	cmd := &cobra.Command{
@@ -70,51 +71,46 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	f.changeFlags.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
-	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long to keep both routes after the new ones are accepted, because routers need a moment to load them")
-	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
-	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Keep the old routes, and their DNS records; run the same command without this flag to continue")
+	f.addWait(cmd,
+		"until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap,
+		"How long to keep both routes after the new ones are accepted, because routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL,
+		"How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
+	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false,
+		"Keep the old routes, and their DNS records; run the same command without this flag to continue")
 	f.addAssumeCrashed(cmd)
 	f.selection.add(cmd, "Migrate")
-	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
+	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})
 }
 
 func (f *migrateFlags) check(args []string) error {
-	if err := f.changeFlags.check(); err != nil {
-		return err
+	err := cmp.Or(f.changeFlags.check(),
+		flags.CheckOneOf("to", f.to, config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute),
+		f.selection.check(args, "migrate"))
+	if err == nil && f.overlap < 0 {
+		err = usage.Errorf("--overlap must not be negative")
 	}
-	if err := flags.CheckTarget(f.to); err != nil || f.to == "" {
-		return usage.Errorf("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
-	}
-	if err := f.selection.check(args, "migrate"); err != nil {
-		return err
-	}
-	if f.overlap < 0 {
-		return usage.Errorf("--overlap must not be negative")
-	}
-	return nil
+	return err
 }
 
-// chosen says which leases are meant.
-func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
+// selected returns a function that reports whether a lease is selected.
+func (f *migrateFlags) selected(args []string) (func(lease.ID) bool, error) {
 	groups := make([]lease.Group, len(args))
 	for i, arg := range args {
 		var err error
-		if groups[i], err = lease.ParseGroup(flags.LeaseArgument(arg)); err != nil {
+		if groups[i], err = lease.ParseGroup(flags.TrimLease(arg)); err != nil {
 			return nil, usage.Wrap(err)
 		}
 	}
-	selector, err := labels.Parse(f.selector)
-	if err != nil {
-		return nil, err
-	}
 	return func(id lease.ID) bool {
-		return selector.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) && (len(groups) == 0 || slices.Contains(groups, id.Group()))
+		return f.matches.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) &&
+			(len(groups) == 0 || slices.Contains(groups, id.Group()))
 	}, nil
 }
 
 func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []string) error {
-	chosen, err := f.chosen(args)
+	selected, err := f.selected(args)
 	if err != nil {
 		return err
 	}
@@ -125,21 +121,24 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	configured := cfg.Target
 	cfg.Target = f.to
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), chosen, migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), selected,
+		migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}
-	if len(migration.Leases()) == 0 {
+	c.Leases = len(migration.Leases())
+	if c.Leases == 0 {
 		fmt.Fprintln(c.ErrOut, "No lease has a route.")
 		return nil
 	}
-	if migration.Routes() > 0 && !f.agreed(&c.Console, f.dryRun, fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
+	question := fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(c.Leases, "lease"))
+	if migration.Routes() > 0 && !f.confirm(&c.Console, f.dryRun, question) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
-	c.Leases = len(migration.Leases())
 	err = migration.Run(ctx)
 	if configured != f.to {
-		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. Write \"target: %s\" there.\n", configured, f.to)
+		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. "+
+			"Write \"target: %s\" there.\n", configured, f.to)
 	}
 	return err
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// whole refuses paths where only a host as a whole can be meant, and gives the names under which claims
-// are looked for: those of hosts and addresses, "endpoint/NAME", and a word that may be a host's or an
-// endpoint's.
-func whole(things []thing.Thing, verb string) ([]string, error) {
+// claimNames returns the names that package apply expects for things: those of hosts and addresses, endpoint/NAME, and a
+// single word, which may be a host or an endpoint. It refuses paths.
+func claimNames(things []thing.Thing, verb string) ([]string, error) {
 	names := make([]string, len(things))
 	for i, t := range things {
 		switch {
 		case t.Path != "":
-			return nil, usage.Errorf("%s: %s works on hosts with all their paths; name %s", t, verb, thing.Thing{Kind: thing.Host, Host: t.Host})
+			return nil, usage.Errorf("%s: %s works on hosts with all their paths; name %s", t, verb,
+				thing.Thing{Kind: thing.Host, Host: t.Host})
 		case t.Kind == thing.Endpoint:
 			names[i] = t.String()
 		default:
@@ -26,19 +26,18 @@ func whole(things []thing.Thing, verb string) ([]string, error) {
 	return names, nil
 }
 
-// missing watches the events of a command for things that turn out not to exist.
-type missing struct {
+// missingWatcher finds named things that do not exist, from the events of a command. It passes the events on to report.
+type missingWatcher struct {
 	report func(report.Event)
-	// seen are the names of which an event tells that something was done with them, unknown those that a
-	// transfer did not find.
+	// seen are the names of things that the command has processed, unknown those that a transfer did not find.
 	seen, unknown map[string]bool
 }
 
-func watchMissing(report func(report.Event)) *missing {
-	return &missing{report: report, seen: map[string]bool{}, unknown: map[string]bool{}}
+func newMissingWatcher(report func(report.Event)) *missingWatcher {
+	return &missingWatcher{report: report, seen: map[string]bool{}, unknown: map[string]bool{}}
 }
 
-func (m *missing) event(e report.Event) {
+func (m *missingWatcher) add(e report.Event) {
 	switch e.Action {
 	case report.Left:
 		if e.Kind == apply.KindThing {
@@ -54,13 +53,12 @@ func (m *missing) event(e report.Event) {
 	m.report(e)
 }
 
-// notReleased says which of the things no event was about.
-func (m *missing) notReleased(t thing.Thing) bool {
-	if t.Endpoint != "" && m.seen[string(thing.Endpoint)] {
-		return false
-	}
-	return !m.seen[t.Name()]
+// notReleased reports whether no event was about a thing. Events about ports do not name their endpoint, so they count for any.
+func (m *missingWatcher) notReleased(t thing.Thing) bool {
+	return !m.seen[t.Name()] && (t.Endpoint == "" || !m.seen[string(thing.Endpoint)])
 }
 
-// notFound is true for a thing that a transfer did not find.
-func (m *missing) notFound(t thing.Thing) bool { return m.unknown[t.Name()] || m.unknown[t.String()] }
+// notFound reports whether a transfer did not find a thing.
+func (m *missingWatcher) notFound(t thing.Thing) bool {
+	return m.unknown[t.Name()] || m.unknown[t.String()]
+}

@@ -2,11 +2,13 @@ package change
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -28,27 +29,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// flagPlan names a plan to carry out.
 const flagPlan = "plan"
 
-// maxPlan is how large a plan may be, in bytes.
+// maxPlan is the maximum size of a plan in bytes.
 const maxPlan = 256 << 20
 
-// byPlan are the flags of apply that say something to the carrying out of a plan; the plan decides the others.
-var byPlan = map[string]bool{flagPlan: true, "wait": true, "timeout": true, "concurrency": true, flagAssumeCrashed: true, "output": true}
+// planFlags are the flags of apply that --plan supports. The plan has the values of the others.
+var planFlags = []string{flagPlan, "wait", "timeout", "concurrency", flagAssumeCrashed, "output"}
 
-// checkPlanFlags refuses flags that a plan decides.
+// checkPlanFlags refuses flags whose values are in the plan.
 func checkPlanFlags(cmd *cobra.Command) (err error) {
 	own := cmd.LocalNonPersistentFlags()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && own.Lookup(f.Name) != nil && !byPlan[f.Name] {
+		if err == nil && own.Lookup(f.Name) != nil && !slices.Contains(planFlags, f.Name) {
 			err = usage.Errorf("--%s cannot be used with --plan: the plan decides it", f.Name)
 		}
 	})
 	return err
 }
 
-// refusals is the error of a plan with leases that are refused; nil where there is none.
+// refusals returns an error with the leases that apply would refuse, or nil if there are none.
 func refusals(p plan.Plan) error {
 	var texts []string
 	for _, l := range p.Leases {
@@ -62,8 +62,7 @@ func refusals(p plan.Plan) error {
 	return &console.RefusedError{Err: errors.New(strings.Join(texts, "; "))}
 }
 
-// withDefinitions adds to each lease of a plan the definition that it was made of, and to the plan what a reservation
-// chose.
+// withDefinitions adds the definitions of the leases and the scheduler params to a plan.
 func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan.Plan, error) {
 	if params != nil {
 		text, err := yaml.YAMLToJSON(params)
@@ -82,15 +81,6 @@ func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan
 	return p, nil
 }
 
-// planned is the plan of an apply, with the definitions that it is made of.
-func planned(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
-	p, err := apply.Plan(ctx, c, opts, defs)
-	if err != nil {
-		return p, err
-	}
-	return withDefinitions(p, defs, params)
-}
-
 // printPlan prints a plan as JSON, as YAML, or as text.
 func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 	var data []byte
@@ -101,7 +91,7 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 	case "yaml":
 		data, err = yaml.Marshal(p)
 	default:
-		data = printing.PlanText(p, printing.Colours(c.Out))
+		data = printing.PlanText(p, printing.UseColours(c.Out))
 	}
 	if err != nil {
 		return err
@@ -112,8 +102,8 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 	return nil
 }
 
-// carryOut makes the changes of a saved plan, and no others.
-func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
+// executePlan makes exactly the changes in a saved plan.
+func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error {
 	var p plan.Plan
 	named := files.Flags{Files: []string{f.plan}}
 	err := named.Each(ctx, c.In, maxPlan, func(r io.Reader, name string) error {
@@ -151,33 +141,34 @@ func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
 	return apply.New(cluster, opts).CarryOut(ctx, p, defs)
 }
 
-// readPlan reads a plan as diff has printed it, in JSON or in YAML.
+// readPlan parses and validates a plan that diff has printed as JSON or YAML.
 func readPlan(text []byte, name string, p *plan.Plan) error {
-	invalid := func(err error) error {
-		return lease.Problems{{At: lease.Place{File: name, Line: 1, Column: 1}, Message: fmt.Sprintf("not a plan as diff -o json prints it: %v", err)}}
+	err := yaml.UnmarshalStrict(text, p)
+	switch {
+	case err != nil:
+	case p.APIVersion != plan.APIVersion || p.Kind != plan.Kind:
+		err = fmt.Errorf("it is %q of %q, not %q of %q", p.Kind, p.APIVersion, plan.Kind, plan.APIVersion)
+	case len(p.Leases) == 0:
+		err = errors.New("it has no leases")
+	default:
+		err = cmp.Or(flags.CheckTarget(p.Settings.Target), checkOperators(p.Settings.Operators))
 	}
-	if err := yaml.UnmarshalStrict(text, p); err != nil {
-		return invalid(err)
+	if err == nil {
+		return nil
 	}
-	if p.APIVersion != plan.APIVersion || p.Kind != plan.Kind {
-		return invalid(fmt.Errorf("it is %q of %q, not %q of %q", p.Kind, p.APIVersion, plan.Kind, plan.APIVersion))
-	}
-	if err := firstOf(flags.CheckTarget(p.Settings.Target), checkOperators(p.Settings.Operators)); err != nil {
-		return invalid(err)
-	}
-	if len(p.Leases) == 0 {
-		return invalid(errors.New("it has no leases"))
-	}
-	return nil
+	return lease.Problems{{
+		At: lease.Place{File: name, Line: 1, Column: 1}, Message: fmt.Sprintf("not a plan as diff -o json prints it: %v", err),
+	}}
 }
 
-// definitionsOf are the definitions of a plan, in the order of its leases.
+// definitionsOf returns the definitions in a plan, in the order of its leases.
 func definitionsOf(ctx context.Context, p plan.Plan, name string, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
 	defs := make([]*lease.Definition, 0, len(p.Leases))
 	for i, l := range p.Leases {
 		at := fmt.Sprintf("%s: leases[%d].definition", name, i)
 		var found []*lease.Definition
-		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: p.Settings.Workloads}, func(def *lease.Definition) error {
+		opts := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: p.Settings.Workloads}
+		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, opts, func(def *lease.Definition) error {
 			found = append(found, def)
 			return nil
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
 
-// Each change stands below the line that tells of it; what else is told follows, lease by lease. A terminal leaves out what
-// is unchanged, and obeys nothing that stands in a value.
+// Each change follows the line of its event; other events follow for each lease. On a terminal unchanged objects are omitted, and
+// control characters in values are escaped.
 func TestPreviewText(t *testing.T) {
 	one, two := lease.ID{Owner: "akash1one", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}, lease.ID{Owner: "akash1two", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}
 	event := func(id lease.ID, action report.Action, kind, name, message string) report.Event {

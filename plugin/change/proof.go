@@ -13,11 +13,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// proofFlags say whether, and by which name servers, hosts are proved to be their tenant's.
+// proofFlags are the flags for the proof of hosts by DNS.
 type proofFlags struct {
-	// name is the flag that asks for proofs.
+	// name is the name of the flag that requests proofs, requested its value.
 	name      string
-	wanted    bool
+	requested bool
 	resolvers []string
 	timeout   time.Duration
 	flags     *pflag.FlagSet
@@ -34,14 +34,15 @@ const (
 
 func (f *proofFlags) add(cmd *cobra.Command, name, usage string) {
 	f.name, f.flags = name, cmd.Flags()
-	f.flags.BoolVar(&f.wanted, name, false, usage)
-	f.flags.StringSliceVar(&f.resolvers, flagResolver, nil, "The name servers to ask, HOST[:PORT], in this order until one answers. By default those of "+dnsproof.SystemConfig+"")
+	f.flags.BoolVar(&f.requested, name, false, usage)
+	f.flags.StringSliceVar(&f.resolvers, flagResolver, nil,
+		"The name servers to ask, HOST[:PORT], in this order until one answers. By default those of "+dnsproof.SystemConfig)
 	f.flags.DurationVar(&f.timeout, flagDNSTimeout, 10*time.Second, "How long to look for the proof of one host")
 }
 
-// check refuses flags that make no sense, and reads the name servers.
+// check validates the flags, and parses the name servers.
 func (f *proofFlags) check() error {
-	if !f.wanted {
+	if !f.requested {
 		for _, name := range []string{flagResolver, flagDNSTimeout} {
 			if f.flags.Changed(name) {
 				return usage.Errorf("--%s requires --%s", name, f.name)
@@ -65,9 +66,9 @@ func (f *proofFlags) check() error {
 	return nil
 }
 
-// prove is how hosts are proved; nil where no proofs are wanted.
+// prove returns the function that proves hosts, or nil if no proofs are requested.
 func (f *proofFlags) prove(cfg *config.ProviderConfig) (command.Prove, error) {
-	if !f.wanted {
+	if !f.requested {
 		return nil, nil
 	}
 	servers := f.resolvers

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,17 +25,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// releaseFlags are the flags of release as they are typed.
+// releaseFlags are the flags of release.
 type releaseFlags struct {
 	changeFlags
 	selection
-	// ignoreMissing takes what the lease does not hold for released.
-	ignoreMissing bool
-	// deleteNamespace deletes the leases' namespaces too.
-	deleteNamespace bool
+	ignoreMissing, deleteNamespace bool
 }
 
-// NewRelease gives up what leases hold.
+// NewRelease returns the command that gives up what leases hold.
 func NewRelease(c *session.Session) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{
@@ -66,7 +64,7 @@ func NewRelease(c *session.Session) *cobra.Command {
 			# All leases of an owner
 			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := firstOf(f.changeFlags.check(), f.selection.check(args, "release")); err != nil {
+			if err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release")); err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
@@ -76,15 +74,18 @@ func NewRelease(c *session.Session) *cobra.Command {
 	}
 	addDryRun(cmd, &f.dryRun)
 	f.changeFlags.add(cmd)
-	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until namespaces are gone")
+	f.addWait(cmd,
+		"until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until "+
+			"namespaces are gone")
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	f.selection.add(cmd, "Release")
-	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
-	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
+	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false,
+		"Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
+	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})
 }
 
-// parseRelease takes the arguments apart: leases, or one lease and things that it holds.
+// parseRelease parses the arguments of release: leases, or one lease and things that it holds.
 func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, err error) {
 	parsed, err := flags.ParseThings(args, thing.Lease, thing.Host, thing.Address, thing.Endpoint)
 	if err != nil {
@@ -115,7 +116,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	if f.deleteNamespace && len(things) > 0 {
 		return usage.Errorf("--delete-namespace releases whole leases; it cannot be used with %s", things[0])
 	}
-	names, err := whole(things, "release")
+	names, err := claimNames(things, "release")
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 		return err
 	}
 	if len(args) == 0 {
-		if groups, err = f.choose(ctx, cluster, cfg); err != nil {
+		if groups, err = f.selected(ctx, cluster, cfg); err != nil {
 			return err
 		}
 		if len(groups) == 0 {
@@ -132,29 +133,27 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 			return nil
 		}
 	}
-	if !f.agreed(&c.Console, f.dryRun, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
+	if !f.confirm(&c.Console, f.dryRun, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	c.Leases = len(groups)
-	watch := watchMissing(events.Report)
+	watcher := newMissingWatcher(events.Report)
 	opts := f.options(cfg, events)
-	opts.Report, opts.DeleteNamespace = watch.event, f.deleteNamespace
+	opts.Report, opts.DeleteNamespace = watcher.add, f.deleteNamespace
 	err = apply.New(cluster, opts).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {
 		return err
 	}
-	return flags.MissingThings(things, watch.notReleased, "%s is not held by lease %s", groups[0])
+	return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 }
 
-// choose lists the deployment groups that the selector and the namespace match, with claims or with
-// objects that are left without one.
-func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]lease.Group, error) {
+// selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without
+// one.
+func (f *releaseFlags) selected(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig,
+) ([]lease.Group, error) {
 	held, err := observed.Releasable(ctx, cluster, cfg)
-	if err != nil {
-		return nil, err
-	}
-	selector, err := labels.Parse(f.selector)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +163,7 @@ func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg
 			lease.LabelManaged: "true", lease.LabelOwner: g.Owner,
 			lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
 		}
-		if selector.Matches(set) && (f.namespace == "" || holding.Namespaces[f.namespace]) {
+		if f.matches.Matches(set) && (f.namespace == "" || holding.Namespaces[f.namespace]) {
 			groups = append(groups, g)
 		}
 	}
@@ -172,7 +171,7 @@ func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg
 	return groups, nil
 }
 
-// completeRelease offers leases, and after one also what it holds.
+// completeRelease completes a lease, then leases and the things that the first one holds.
 func completeRelease(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		leases, directive := completeLeases(c)(cmd, args, toComplete)
@@ -188,11 +187,12 @@ func completeRelease(c *session.Session) cobra.CompletionFunc {
 	}
 }
 
-// completeLeases offers the deployment groups that hold claims.
+// completeLeases completes the deployment groups with claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		prefix := strings.TrimSuffix(toComplete, flags.LeaseArgument(toComplete)) // "lease/", where it is typed
-		groups, err := observed.Groups(ctx, cluster, cfg.LedgerNamespace)
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
+		var out []string
+		prefix := strings.TrimSuffix(toComplete, flags.TrimLease(toComplete)) // "lease/" if it was typed
+		groups, err := observed.Groups(ctx, in, cfg.LedgerNamespace)
 		for g, holding := range groups {
 			if name := prefix + g.String(); strings.HasPrefix(name, toComplete) {
 				out = append(out, fmt.Sprintf("%s\t%s", name, terminal.Count(holding.Claims, "claim")))

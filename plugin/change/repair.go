@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -24,16 +25,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// repairFlags are the flags of repair as they are typed.
+// repairFlags are the flags of repair.
 type repairFlags struct {
-	// namespace is that of the leases whose problems are mended, empty for all.
+	// namespace limits the repair to leases of a namespace; "" for all.
 	namespace string
 	changeFlags
 	input   flags.Input
 	crashed crashedFlags
 }
 
-// NewRepair mends what "state --problems" shows.
+// NewRepair returns the command that fixes what "state --problems" lists.
 func NewRepair(c *session.Session) *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
@@ -73,26 +74,25 @@ func NewRepair(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
+	f.addWait(cmd,
+		"until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
-	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse})
+	return c.SetScope(cmd, session.Scope{Namespace: func(names []string) string {
+		if len(names) > 0 {
+			return "it chooses among all problems: leave it out where problems are named"
+		}
+		return ""
+	}})
 }
 
-// namespaceUse says why --namespace cannot be used with named problems.
-func (f *repairFlags) namespaceUse(names []string) string {
-	if len(names) > 0 {
-		return "it chooses among all problems: leave it out where problems are named"
-	}
-	return ""
-}
-
-// checkAll judges the flags, and the form of the problems that are named.
+// checkAll validates the flags, and rewrites the names of problems in place to their canonical form.
 func (f *repairFlags) checkAll(c *session.Session, names []string) error {
-	if err := firstOf(f.check(), f.crashed.check()); err != nil {
+	if err := cmp.Or(f.check(), f.crashed.check()); err != nil {
 		return err
 	}
 	if f.dryRun == command.DryRunServer {
-		return usage.Errorf(`--dry-run=server is not supported: later repairs depend on earlier ones, which the server does not persist; use "client"`)
+		return usage.Errorf("--dry-run=server is not supported: later repairs depend on earlier ones, " +
+			"which the server does not persist; use \"client\"")
 	}
 	for i, name := range names {
 		name = strings.TrimPrefix(name, console.ProblemPrefix)
@@ -123,7 +123,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 		if opts.Definitions, err = f.input.Collect(ctx, &c.Console, cluster, cfg); err != nil {
 			return err
 		}
-		if err := notEmpty(opts.Definitions, false); err != nil {
+		if err := checkNotEmpty(opts.Definitions, false); err != nil {
 			return err
 		}
 	}
@@ -141,28 +141,29 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	return err
 }
 
-// problemName is PROBLEM/THING with the thing as problems name it, whatever way it was typed.
+// problemName returns PROBLEM/THING with the thing in the form of state.Problem.Name.
 func problemName(name string) string {
 	kind, text, _ := strings.Cut(name, "/")
 	t, err := thing.Parse(text)
 	switch {
 	case err != nil:
 		return name
-	case t.Kind == thing.Order: // problems name them with the word
+	case t.Kind == thing.Order: // the names of problems with orders include the kind
 		return kind + "/" + t.String()
 	}
 	return kind + "/" + t.Name()
 }
 
-// completeProblems offers the problems that there are.
+// completeProblems completes the current problems.
 func completeProblems(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
+		return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
 			crashedAfter, err := cmd.Flags().GetDuration(flags.FlagCrashedAfter)
 			if err != nil {
 				return nil, err
 			}
-			problems, err := diagnosis.Problems(ctx, cluster, cfg, crashedAfter, "")
+			var out []string
+			problems, err := diagnosis.Problems(ctx, in, cfg, crashedAfter, "")
 			for _, p := range problems {
 				if !slices.Contains(args, p.Name()) && strings.HasPrefix(p.Name(), toComplete) {
 					out = append(out, p.Name()+"\t"+p.Message)
@@ -173,7 +174,7 @@ func completeProblems(c *session.Session) cobra.CompletionFunc {
 	}
 }
 
-// crashedFlags say which runs count as crashed.
+// crashedFlags are the flags that define crashed runs.
 type crashedFlags struct {
 	after  time.Duration
 	assume bool
@@ -182,19 +183,21 @@ type crashedFlags struct {
 const (
 	flagAssumeCrashed = "assume-crashed"
 
-	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
-	// laptop that was closed for a moment, keeps it from writing.
-	leastCrashedAfter = time.Minute
+	// minCrashedAfter is the time without a write after which a run may count as crashed. A slow API server, or a laptop that
+	// was closed for a moment, delays the writes of a live run.
+	minCrashedAfter = time.Minute
 )
 
 func (f *crashedFlags) add(cmd *cobra.Command) {
 	flags.AddCrashedAfter(cmd, &f.after)
-	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
+	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false,
+		"Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
 }
 
 func (f *crashedFlags) check() error {
-	if f.after < leastCrashedAfter && !f.assume {
-		return usage.Errorf("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
+	if f.after < minCrashedAfter && !f.assume {
+		return usage.Errorf("--crashed-after must be at least 1m, not %s: a run may work and write nothing for that long, "+
+			"and would lose what it has taken. If no run is under way, add --assume-crashed", f.after)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// A problem is named as it is printed, however its thing is typed.
+// All spellings of a thing give the printed name of the problem.
 func TestProblemName(t *testing.T) {
 	const order = "order/akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1"
 	for typed, want := range map[string]string{

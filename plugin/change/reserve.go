@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// reserveFlags are the flags of reserve and check as they are typed.
+// reserveFlags are the flags of reserve and check.
 type reserveFlags struct {
 	changeFlags
 	input        flags.Input
@@ -45,7 +46,7 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	f.addAssumeCrashed(cmd)
 }
 
-// NewReserve claims host names and addresses, or what a bid promises.
+// NewReserve returns the command that claims host names and addresses, or reserves what a bid promises.
 func NewReserve(c *session.Session) *cobra.Command {
 	f := &reserveFlags{}
 	cmd := &cobra.Command{
@@ -86,7 +87,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 			if err := f.checkOrder(cmd, args); err != nil {
 				return err
 			}
-			order, err := parseOrder(&c.Console, f.order, "--order: ")
+			order, err := flags.ParseOrder(&c.Console, f.order)
 			if err != nil {
 				return err
 			}
@@ -104,7 +105,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 	return cmd
 }
 
-// NewCheck tells whether things can be reserved.
+// NewCheck returns the command that checks whether host names and addresses can be reserved.
 func NewCheck(c *session.Session) *cobra.Command {
 	f := &reserveFlags{changeFlags: changeFlags{dryRun: command.DryRunClient}, isCheck: true}
 	cmd := &cobra.Command{
@@ -132,8 +133,8 @@ func NewCheck(c *session.Session) *cobra.Command {
 	return cmd
 }
 
-// named takes the arguments apart: hosts, with their paths, and addresses, which --address names too.
-func (f *reserveFlags) named(args []string) (hosts []string, err error) {
+// parseArgs returns the hosts and paths in args, and adds the addresses to those of --address.
+func (f *reserveFlags) parseArgs(args []string) (hosts []string, err error) {
 	things, err := flags.ParseThings(args, thing.Host, thing.Address)
 	if err != nil {
 		return nil, err
@@ -152,21 +153,19 @@ func (f *reserveFlags) named(args []string) (hosts []string, err error) {
 }
 
 func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {
-	args, err := f.named(args)
+	hosts, err := f.parseArgs(args)
 	if err != nil {
 		return err
 	}
-	named := len(args) > 0 || len(f.addresses) > 0
-	if err := firstOf(f.check(), f.proof.check()); err != nil {
+	if err := cmp.Or(f.check(), f.proof.check()); err != nil {
 		return err
 	}
-	files := f.input.Given()
-	switch {
-	case named && files:
+	switch named, fromInput := len(hosts) > 0 || len(f.addresses) > 0, f.input.Given(); {
+	case named && fromInput:
 		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")
-	case !named && !files && f.input.Lease == "":
+	case !named && !fromInput && f.input.Lease == "":
 		return usage.Errorf("name hosts, or use one of -f, --from-cluster and --address")
-	case !files && f.input.Lease == "":
+	case !fromInput && f.input.Lease == "":
 		return usage.Errorf("--lease names the lease to reserve for")
 	case f.expires < 0:
 		return usage.Errorf("--expires must not be negative")
@@ -175,7 +174,7 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	if err != nil {
 		return err
 	}
-	requests, kinds, err := f.requests(ctx, c, cluster, cfg, args, files)
+	requests, kinds, err := f.requests(ctx, c, cluster, cfg, hosts)
 	if err != nil {
 		return err
 	}
@@ -194,15 +193,17 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	return apply.New(cluster, opts).Reserve(ctx, requests, kinds...)
 }
 
-// requests are what the files or the arguments ask for, with the kinds of object that definitions are
-// rendered to.
-func (f *reserveFlags) requests(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]kinds.Kind, error) {
-	if !files {
+// requests returns the claims to make: those of the definitions in the input, with the kinds of objects that each is rendered
+// to, or those for the named hosts and addresses.
+func (f *reserveFlags) requests(
+	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
+) ([]state.Request, [][]kinds.Kind, error) {
+	if !f.input.Given() {
 		id, err := flags.NamedLease(ctx, c, cluster, cfg, "--lease", f.input.Lease)
 		if err != nil {
 			return nil, nil, err
 		}
-		request, problems := state.NamedRequest(*id, args, f.addresses, f.endpoint, cfg)
+		request, problems := state.NamedRequest(*id, hosts, f.addresses, f.endpoint, cfg)
 		if problems.Failed() {
 			return nil, nil, problems
 		}

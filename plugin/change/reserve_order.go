@@ -2,6 +2,7 @@ package change
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,34 +11,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
-	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// kindOrder is what stands before an order.
-const kindOrder = "order"
+// claimFlags are the flags of reserve that cannot be used with --order.
+var claimFlags = []string{
+	"lease", "from-cluster", "address", "endpoint", "adopt", "operators", "prune", flagAssumeCrashed, "concurrency",
+	flagRequireProof, flagResolver,
+}
 
-// claimFlags are the flags of reserve that are about hosts and addresses, and not about orders.
-var claimFlags = []string{"lease", "from-cluster", "address", "endpoint", "adopt", "operators", "prune", "assume-crashed", "concurrency", flagRequireProof, "resolver"}
-
-// checkOrder refuses what means nothing for an order.
+// checkOrder validates the arguments and flags of reserve with --order.
 func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 	for _, name := range claimFlags {
 		if cmd.Flags().Changed(name) {
-			return usage.Errorf("--%s is about hosts and addresses; --order reserves resources, and leased addresses by their number", name)
+			return usage.Errorf("--%s is about hosts and addresses; --order reserves resources, and leased addresses by their "+
+				"number", name)
 		}
 	}
 	switch {
@@ -48,56 +47,34 @@ func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 	case f.expires < 0:
 		return usage.Errorf("--expires must not be negative")
 	}
-	if err := checkDryRun(&f.dryRun); err != nil {
-		return err
-	}
-	return checkOrderOutput(f.output)
+	return cmp.Or(checkDryRun(&f.dryRun), checkOutput(f.output, "json", "yaml"))
 }
 
-// checkOrderOutput refuses a format in which nothing is told of orders.
-func checkOrderOutput(output string) error {
-	switch output {
-	case "", console.OutputEvents, console.OutputName, "json", "yaml":
-		return nil
-	}
-	return usage.Errorf("--output must be 'events', 'name', 'json' or 'yaml', not %q", output)
-}
-
-// parseOrder reads an order, with or without the word before it, and doubts an address that looks mistyped.
-func parseOrder(c *console.Console, text, flag string) (lease.Order, error) {
-	order, err := lease.ParseOrder(thing.TrimKind(text, thing.Order))
-	if err != nil {
-		return order, usage.Errorf("%s%w", flag, err)
-	}
-	if !lease.ChecksumOK(order.Owner) {
-		fmt.Fprintf(c.ErrOut, "Warning: %sthe checksum of %s is wrong; is there a typing error?\n", flag, order.Owner)
-	}
-	return order, nil
-}
-
-// reserveOrder reserves for an order what its group asks for.
+// reserveOrder reserves the resources that an order's group requests.
 func reserveOrder(ctx context.Context, c *session.Session, f *reserveFlags, order lease.Order) error {
 	to, cfg, err := c.Open(ctx, capacity.Requests)
 	if err != nil {
 		return err
 	}
-	group, err := groupOf(ctx, c, f, order, cfg)
+	group, err := readGroup(ctx, c, f, order, cfg)
 	if err != nil {
 		return err
 	}
-	orders := reservation.New(to.DryRun(f.dryRun), cfg)
-	told := newOrderEvents(&c.Console, f.output, f.dryRun)
-	claim, outcome, err := orders.Reserve(ctx, order, group, reservation.Options{Expires: f.expires, Waiting: func(what string) {
-		fmt.Fprintf(c.ErrOut, "%s\n", terminal.OneLine(fmt.Sprintf("order/%s waiting for %s", order, what), terminal.MaxCell))
-	}})
+	opts := reservation.Options{Expires: f.expires, Waiting: func(what string) {
+		fmt.Fprintln(c.ErrOut, terminal.OneLine(fmt.Sprintf("order/%s waiting for %s", order, what), terminal.MaxCell))
+	}}
+	claim, outcome, err := reservation.New(to.DryRun(f.dryRun), cfg).Reserve(ctx, order, group, opts)
 	if err != nil {
 		return err
 	}
-	return told.reserved(claim, outcome, to)
+	return printReservation(&c.Console, f, view.NewOrderRow(claim, to.Now()), orderEvent(claim.Order, report.Action(outcome), ""))
 }
 
-// groupOf is what the order's group asks for. An SDL has one group for each gseq; a definition names its own lease.
-func groupOf(ctx context.Context, c *session.Session, f *reserveFlags, order lease.Order, cfg *config.ProviderConfig) (inventory.Group, error) {
+// readGroup reads the resources that an order's group requests. In an SDL the order's gseq selects the group; a definition
+// must be of the order.
+func readGroup(
+	ctx context.Context, c *session.Session, f *reserveFlags, order lease.Order, cfg *config.ProviderConfig,
+) (inventory.Group, error) {
 	var groups []inventory.Group
 	var problems lease.Problems
 	id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq}
@@ -108,14 +85,15 @@ func groupOf(ctx context.Context, c *session.Session, f *reserveFlags, order lea
 		}
 		opts := input.Options{Lease: &id, DocumentSize: cfg.Limits.DocumentSize, Workloads: true}
 		found, err := input.Read(ctx, bytes.NewReader(text), name, opts, func(def *lease.Definition) error {
-			asked := def.ResourceGroup()
+			requested := def.ResourceGroup()
 			switch {
 			case def.Lease.Order() != order:
 				problems.Add(lease.Place{File: name}, "it is of order %s, and --order names %s", def.Lease.Order(), order)
-			case len(asked.Units) == 0:
-				problems.Add(lease.Place{File: name}, "it does not say what its services run, so nothing is known of the resources that they need")
+			case len(requested.Units) == 0:
+				problems.Add(lease.Place{File: name}, "it does not say what its services run, so nothing is known of the resources "+
+					"that they need")
 			default:
-				groups = append(groups, inventory.GroupOf(asked))
+				groups = append(groups, inventory.GroupOf(requested))
 			}
 			return nil
 		})
@@ -129,46 +107,35 @@ func groupOf(ctx context.Context, c *session.Session, f *reserveFlags, order lea
 	case len(problems) > 0:
 		return inventory.Group{}, problems
 	case len(groups) != 1:
-		return inventory.Group{}, lease.Problems{{At: lease.Place{File: f.input.Files[0]}, Message: fmt.Sprintf("an order has one group, and the input has %d", len(groups))}}
+		return inventory.Group{}, lease.Problems{{
+			At: lease.Place{File: f.input.Files[0]}, Message: fmt.Sprintf("an order has one group, and the input has %d", len(groups)),
+		}}
 	}
 	return groups[0], nil
 }
 
-// orderEvents tell what became of orders.
-type orderEvents struct {
-	c      *console.Console
-	output string
-	events *console.Events
-}
-
-func newOrderEvents(c *console.Console, output, dryRun string) *orderEvents {
-	return &orderEvents{c, output, console.NewEvents(c, output, dryRun)}
-}
-
-// reserved tells what an order has reserved.
-func (e *orderEvents) reserved(claim *reserved.Claim, outcome reservation.Outcome, in *cluster.Cluster) error {
-	row := view.NewOrderRow(claim, in.Now())
-	if e.output == "json" || e.output == "yaml" {
-		f := printing.NewFlags()
-		f.Output = e.output
-		show, err := f.Printer([]view.Subject{view.SubjectOrders}, e.c.Out, time.Now)
+// printReservation prints a reservation as JSON or YAML, or as an event.
+func printReservation(c *console.Console, f *reserveFlags, row view.OrderRow, event report.Event) error {
+	if f.output == "json" || f.output == "yaml" {
+		p := printing.NewFlags()
+		p.Output = f.output
+		show, err := p.Printer([]view.Subject{view.SubjectOrders}, c.Out, time.Now)
 		if err != nil {
 			return err
 		}
 		return show(&view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Orders: []view.OrderRow{row}})
 	}
-	message := printing.HoldText(row)
+	event.Message = printing.HoldText(row)
 	if nodes := row.Nodes; len(nodes) > 0 {
-		message += " on " + printing.NodesText(nodes)
+		event.Message += " on " + printing.NodesText(nodes)
 	}
 	if row.Expires != "" {
-		message += ", until " + row.Expires
+		event.Message += ", until " + row.Expires
 	}
-	e.tell(claim.Order, report.Action(outcome), message)
+	console.NewEvents(c, f.output, f.dryRun).Report(event)
 	return nil
 }
 
-// tell tells of an order.
-func (e *orderEvents) tell(order lease.Order, action report.Action, message string) {
-	e.events.Report(report.Event{Time: time.Now(), Action: action, Kind: kindOrder, Name: order.String(), Message: message})
+func orderEvent(order lease.Order, action report.Action, message string) report.Event {
+	return report.Event{Time: time.Now(), Action: action, Kind: report.KindOrder, Name: order.String(), Message: message}
 }

@@ -12,23 +12,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// selection are the flags of commands whose leases are named, or chosen among all.
+// selection are the flags of commands that process named leases, those with matching labels, or all.
 type selection struct {
 	selector string
+	// matches is the parsed selector.
+	matches  labels.Selector
 	all, yes bool
-	// namespace is that of the leases, empty for all.
+	// namespace limits -l and --all to leases of a namespace; "" for all.
 	namespace string
 }
 
-// add adds the flags; verb is what the command does with leases.
+// add adds the flags. verb begins their usage texts.
 func (s *selection) add(cmd *cobra.Command, verb string) {
-	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", verb+" the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().StringVarP(&s.selector, "selector", "l", "",
+		verb+" the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&s.all, "all", false, verb+" all leases, after confirmation")
 	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "Do not ask")
 }
 
-// check refuses several ways to say which leases are meant, and none.
-func (s *selection) check(args []string, verb string) error {
+// check requires exactly one of args, -l and --all, and parses the selector.
+func (s *selection) check(args []string, verb string) (err error) {
 	ways := 0
 	for _, given := range []bool{len(args) > 0, s.selector != "", s.all} {
 		if given {
@@ -38,21 +41,21 @@ func (s *selection) check(args []string, verb string) error {
 	if ways != 1 {
 		return usage.Errorf("name the leases to %s (OWNER/DSEQ/GSEQ), or use one of -l and --all", verb)
 	}
-	if _, err := labels.Parse(s.selector); err != nil {
+	if s.matches, err = labels.Parse(s.selector); err != nil {
 		return usage.Errorf("--selector: %w", err)
 	}
 	return nil
 }
 
-// agreed puts a question where all leases are chosen; only yes is a yes.
-func (s *selection) agreed(c *console.Console, dryRun, question string) bool {
+// confirm asks the user a question if --all selects the leases, and reports whether the answer is yes.
+func (s *selection) confirm(c *console.Console, dryRun, question string) bool {
 	if !s.all || s.yes || dryRun != "" {
 		return true
 	}
 	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
-	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
+	line, _ := bufio.NewReader(c.In).ReadString('\n') // an error means no
 	if !strings.HasSuffix(line, "\n") {
-		fmt.Fprintln(c.ErrOut) // what follows does not stand behind the question
+		fmt.Fprintln(c.ErrOut) // ends the line of the question
 	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"

@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 )
 
-// A question that nobody answers ends its line, so that the error does not stand behind it.
+// The line of a question ends even if nobody answers, so that the error is on a line of its own.
 func TestQuestionEndsItsLine(t *testing.T) {
 	for answer, want := range map[string]struct {
 		yes  bool
@@ -22,7 +22,7 @@ func TestQuestionEndsItsLine(t *testing.T) {
 		var told bytes.Buffer
 		c := console.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(answer), Out: &bytes.Buffer{}, ErrOut: &told})
 		all := selection{all: true}
-		if yes := all.agreed(&c, "", "Go on?"); yes != want.yes || told.String() != want.told {
+		if yes := all.confirm(&c, "", "Go on?"); yes != want.yes || told.String() != want.told {
 			t.Errorf("%q: %v, %q; want %v, %q", answer, yes, told.String(), want.yes, want.told)
 		}
 	}

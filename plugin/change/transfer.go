@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -14,16 +15,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// transferFlags are the flags of transfer as they are typed.
+// transferFlags are the flags of transfer.
 type transferFlags struct {
 	changeFlags
-	input      flags.Input
-	to, target string
-	// ignoreMissing leaves out what nobody holds.
+	input         flags.Input
+	to, target    string
 	ignoreMissing bool
 }
 
-// NewTransfer hands host names and addresses to another lease.
+// NewTransfer returns the command that moves host names and addresses to another lease.
 func NewTransfer(c *session.Session) *cobra.Command {
 	f := &transferFlags{}
 	cmd := &cobra.Command{
@@ -58,7 +58,8 @@ func NewTransfer(c *session.Session) *cobra.Command {
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Host, thing.Address),
 	}
-	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease to move them to; in full if it is not in the cluster")
+	cmd.Flags().StringVar(&f.to, "to", "",
+		"OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease to move them to; in full if it is not in the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("to", flags.CompleteThings(c, thing.Lease))
 	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "A definition of that lease, to apply with the transfer")
 	flags.AddTarget(cmd, &f.target)
@@ -72,14 +73,14 @@ func NewTransfer(c *session.Session) *cobra.Command {
 }
 
 func (f *transferFlags) run(ctx context.Context, c *session.Session, things []thing.Thing) error {
-	if err := firstOf(f.check(), flags.CheckTarget(f.target)); err != nil {
+	if err := cmp.Or(f.check(), flags.CheckTarget(f.target)); err != nil {
 		return err
 	}
-	names, err := whole(things, "transfer")
+	names, err := claimNames(things, "transfer")
 	if err != nil {
 		return err
 	}
-	if _, err := lease.ParseGroup(flags.LeaseArgument(f.to)); err != nil {
+	if _, err := lease.ParseGroup(flags.TrimLease(f.to)); err != nil {
 		return usage.Errorf("--to: %w", err)
 	}
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
@@ -110,12 +111,12 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	c.Leases = 1
-	watch := watchMissing(events.Report)
+	watcher := newMissingWatcher(events.Report)
 	opts := f.options(cfg, events)
-	opts.Prune, opts.Report = true, watch.event
+	opts.Prune, opts.Report = true, watcher.add
 	err = apply.New(cluster, opts).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err
 	}
-	return flags.MissingThings(things, watch.notFound, "%s is held by nobody")
+	return flags.MissingThings(things, watcher.notFound, "%s is held by nobody")
 }

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,12 +10,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// unreserveFlags are the flags of unreserve as they are typed.
+// unreserveFlags are the flags of unreserve.
 type unreserveFlags struct {
 	orders        []string
 	output        string
@@ -22,7 +24,7 @@ type unreserveFlags struct {
 	ignoreMissing bool
 }
 
-// NewUnreserve gives up what orders have reserved.
+// NewUnreserve returns the command that gives up the reservations of orders.
 func NewUnreserve(c *session.Session) *cobra.Command {
 	f := &unreserveFlags{}
 	cmd := &cobra.Command{
@@ -42,7 +44,8 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return unreserve(cmd.Context(), c, f) },
 	}
-	cmd.Flags().StringSliceVar(&f.orders, "order", nil, "OWNER/DSEQ/GSEQ/OSEQ: an order whose reservation to give up; can be repeated")
+	cmd.Flags().StringSliceVar(&f.orders, "order", nil,
+		"OWNER/DSEQ/GSEQ/OSEQ: an order whose reservation to give up; can be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
@@ -51,12 +54,12 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 }
 
 func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error {
-	if err := firstOf(checkDryRun(&f.dryRun), checkOutput(f.output)); err != nil {
+	if err := cmp.Or(checkDryRun(&f.dryRun), checkOutput(f.output)); err != nil {
 		return err
 	}
 	var orders []lease.Order
 	for _, text := range f.orders {
-		order, err := parseOrder(&c.Console, text, "--order: ")
+		order, err := flags.ParseOrder(&c.Console, text)
 		if err != nil {
 			return err
 		}
@@ -71,15 +74,15 @@ func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error
 	if err != nil {
 		return err
 	}
-	told, from := newOrderEvents(&c.Console, f.output, f.dryRun), reservation.New(to.DryRun(f.dryRun), cfg)
+	events, reservations := console.NewEvents(&c.Console, f.output, f.dryRun), reservation.New(to.DryRun(f.dryRun), cfg)
 	var missing []string
 	for _, order := range orders {
-		found, err := from.Unreserve(ctx, order)
+		found, err := reservations.Unreserve(ctx, order)
 		switch {
 		case err != nil:
 			return err
 		case found:
-			told.tell(order, report.Released, "")
+			events.Report(orderEvent(order, report.Released, ""))
 		default:
 			missing = append(missing, "order "+order.String()+" has reserved nothing")
 		}

@@ -1,5 +1,4 @@
-// Package console is where a command tells what it does: events, errors with their exit codes, and what a terminal shows
-// of leases.
+// Package console prints what a command does: events, errors with their exit codes, and the progress of leases on a terminal.
 package console
 
 import (
@@ -13,50 +12,52 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// Console is where a command is told what to do and tells what it did, and what its last words are chosen by.
+// Console has the streams of a command, and the state that its errors and exit code depend on.
 type Console struct {
 	genericiooptions.IOStreams
-	// Stdin is standard input itself, which may be a terminal; In reads it until the command is interrupted.
+	// Stdin is standard input itself, which may be a terminal. In reads it until the context ends.
 	Stdin io.Reader
-	// People is standard output where it is for people, and not data.
-	People io.Writer
-	// out is standard output, which remembers why it could not be written.
+	// Text is standard output for text. Out is the same stream for data, which is not escaped.
+	Text io.Writer
+	// out is standard output; it keeps its first write error.
 	out *terminal.Output
-	// CommandPath is how the command is called, for where its help is.
+	// CommandPath is the command as the user calls it, for the hint about its help.
 	CommandPath string
-	// running is true once the words of the command line have been understood: what goes wrong
-	// earlier is wrong usage.
+	// running is true after the command line has been parsed. Earlier errors are usage errors.
 	running bool
-	// keepsNothing is true for a command that writes nothing, or whose writes are a dry run's; claims for one that
-	// "release LEASE" undoes.
-	keepsNothing, claims bool
-	// Terminal is true where people look on standard output; view is what they see of leases, status the
-	// line that is written over.
+	// readOnly is true if the command writes nothing to the cluster, or only in a dry run.
+	readOnly bool
+	// claims is true if "release LEASE" undoes the command.
+	claims bool
+	// Terminal is true if standard output is a terminal.
 	Terminal bool
-	view     *leaseView
-	status   *terminal.Status
-	// Leases is how many leases the command works on, each for itself; 0 where that is not known.
+	// view shows leases on a terminal; nil otherwise.
+	view   *leaseView
+	status *terminal.Status
+	// Leases is the number of leases that the command processes separately; 0 if it is unknown.
 	Leases int
 }
 
-// New is the console of a process with the streams; what it reads ends when the context does.
+// New returns a console with these streams. Reads from its input end when the context does.
 func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
 	return Console{
-		IOStreams: genericiooptions.IOStreams{In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
-		Stdin:     streams.In, People: &terminal.People{Out: status.Before(out)}, out: out,
+		IOStreams: genericiooptions.IOStreams{
+			In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.SafeWriter{Out: status.Wrap(streams.ErrOut)},
+		},
+		Stdin: streams.In, Text: &terminal.SafeWriter{Out: status.Wrap(out)}, out: out,
 		Terminal: terminal.IsTerminal(streams.Out), status: status,
 	}
 }
 
-// Begin notes that the words of the command line have been understood, whether the command keeps nothing of what it does,
-// and whether it claims what "release LEASE" gives up.
-func (c *Console) Begin(keepsNothing, claims bool) {
-	c.running, c.keepsNothing, c.claims = true, keepsNothing, claims
-	if !keepsNothing {
-		terminal.OutliveReaders()
+// Begin starts a command whose command line has been parsed. readOnly is true if it writes nothing to the cluster, or only in
+// a dry run; claims is true if "release LEASE" undoes it.
+func (c *Console) Begin(readOnly, claims bool) {
+	c.running, c.readOnly, c.claims = true, readOnly, claims
+	if !readOnly {
+		terminal.IgnoreSIGPIPE()
 	}
 }
 
-// NoProblems says that there are none.
+// NoProblems prints that state and repair have found no problems.
 func (c *Console) NoProblems() { fmt.Fprintln(c.ErrOut, "No problems.") }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -33,18 +32,18 @@ const (
 	exitInvalid = 3
 	exitHeld    = 4
 	exitTimeout = 5
-	// exitDiff is that of a diff that could not find out whether there are differences.
+	// exitDiff means that diff failed.
 	exitDiff = 6
-	// exitInterrupted is that of a command that an interrupt (SIGINT) ended; another signal has another.
+	// exitInterrupted means that SIGINT ended the command. See interrupted.exitCode for other signals.
 	exitInterrupted = 130
 )
 
-// End prints an error and chooses the exit code.
+// End prints the error of a command and returns the exit code.
 func (c *Console) End(ctx context.Context, err error) int {
 	c.view.flush()
 	switch {
 	case err == nil:
-		if err = c.out.Lost(); err == nil {
+		if err = c.out.Err(); err == nil {
 			return exitDone
 		}
 	case !c.running:
@@ -52,42 +51,42 @@ func (c *Console) End(ctx context.Context, err error) int {
 	}
 	code := exitFailed
 	failures := report.Failures{err}
-	each := errors.As(err, &failures) // leases failed each for itself, and not the command
-	rest, end := endingOf(failures)
-	for _, e := range alike(rest) {
-		code = max(code, c.print(c.ofLease(e)))
+	perLease := errors.As(err, &failures)
+	rest, stop := splitStop(failures)
+	for _, e := range joinAlike(rest) {
+		code = max(code, c.print(c.unwrapLease(e)))
 	}
-	told := end.err != nil && (ctx.Err() == nil || !isInterrupt(end.err))
-	if told {
+	printed := stop.err != nil && (ctx.Err() == nil || !isInterrupt(stop.err))
+	if printed {
 		if ctx.Err() != nil {
-			end.err = besideInterrupt(end.err)
+			stop.err = withoutInterrupt(stop.err)
 		}
-		code = max(code, c.printEnding(end))
+		code = max(code, c.printStop(stop))
 	}
-	if _, ok := errors.AsType[*DiffError](err); ok {
+	if Is[*DiffError](err) {
 		code = exitDiff
 	}
-	if told || ctx.Err() == nil {
-		c.printWorks(end, each)
+	if printed || ctx.Err() == nil {
+		c.printUnprocessed(stop, perLease)
 	}
 	if ctx.Err() != nil {
 		code = exitInterrupted
 		if by, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
 			code = by.exitCode()
 		}
-		fmt.Fprintln(c.ErrOut, "Interrupted."+c.goOn())
-		if !told {
-			c.printWorks(end, each)
+		fmt.Fprintln(c.ErrOut, "Interrupted."+c.resumeHint())
+		if !printed {
+			c.printUnprocessed(stop, perLease)
 		}
 	}
 	return code
 }
 
-// goOn says how to go on after an interrupt. Where nothing was written there is nothing to finish, and to undo a command
-// that claims nothing would release more than it has touched.
-func (c *Console) goOn() string {
+// resumeHint returns how to continue after an interrupt, or "" for a command that wrote nothing. It suggests "release" only
+// for commands that claim things; for others it would release more than they have changed.
+func (c *Console) resumeHint() string {
 	switch {
-	case c.keepsNothing:
+	case c.readOnly:
 		return ""
 	case c.claims:
 		return " Run the same command again to finish; `kubectl akash-net release LEASE` undoes it."
@@ -95,15 +94,15 @@ func (c *Console) goOn() string {
 	return " Run the same command again to finish."
 }
 
-// ofLease is an error without the name of its lease, where the command works on that lease alone.
-func (c *Console) ofLease(err error) error {
-	if of, ok := err.(*report.LeaseError); ok && c.Leases == 1 { //nolint:errorlint // what is around it stays
+// unwrapLease removes the name of the lease from an error if the command processes only one lease.
+func (c *Console) unwrapLease(err error) error {
+	if of, ok := err.(*report.LeaseError); ok && c.Leases == 1 { //nolint:errorlint // keeps errors that wrap it
 		return of.Err
 	}
 	return err
 }
 
-// print writes one error and returns the exit code that it asks for.
+// print prints an error and returns its exit code.
 func (c *Console) print(err error) int {
 	var problems lease.Problems
 	var half *report.HalfError
@@ -111,7 +110,7 @@ func (c *Console) print(err error) int {
 	var unproved *apply.UnprovedError
 	var settling *migrate.SettlingError
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
-		return c.Report(found)
+		return c.ReportPanic(found)
 	}
 	switch {
 	case errors.As(err, &problems):
@@ -121,32 +120,36 @@ func (c *Console) print(err error) int {
 		}
 		return exitInvalid
 	case errors.As(err, &half):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\nRun the same command again to finish; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\n"+
+			"Run the same command again to finish; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
 		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case is[*report.KeptError](err), is[*install.StrandedError](err), is[*RefusedError](err), is[*workloads.TakenError](err), is[*reservation.RefusedError](err), is[*reservation.AddressesError](err):
+	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err),
+		Is[*reservation.RefusedError](err), Is[*reservation.AddressesError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):
 		c.printUnproved(unproved)
 		return exitInvalid
-	case is[*report.ExhaustedError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
+	case Is[*report.ExhaustedError](err):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the "+
+			"provider's configuration.\n", err)
 		return exitHeld
-	case is[*report.TimeoutError](err):
+	case Is[*report.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written is kept; run the same command again to continue waiting.\n", err)
 		return exitTimeout
-	case is[*reservation.TimeoutError](err):
+	case Is[*reservation.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed; try again.\n", err)
 		return exitTimeout
 	case errors.As(err, &settling):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))
+		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n",
+			err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
-	case is[*ToldError](err):
+	case Is[*ReportedError](err):
 		return exitFailed
-	case is[*usage.Error](err):
+	case Is[*usage.Error](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee '%s --help' for usage.\n", err, cmp.Or(c.CommandPath, "kubectl akash-net"))
 		return exitUsage
 	}
@@ -154,119 +157,117 @@ func (c *Console) print(err error) int {
 	return exitFailed
 }
 
-// is is true for an error that is one of type T, or that wraps one.
-func is[T error](err error) bool {
+// Is reports whether err or an error that it wraps has type T.
+func Is[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
 
-// maxTold is how many problems of an input are printed; the others are counted.
-const maxTold = 50
+// maxPrinted is the maximum number of problems to print. The others are counted.
+const maxPrinted = 50
 
-// printProblems lists what is wrong with the input, a line each, and counts it by file.
+// printProblems prints the errors in the input, one per line, and their number for each file.
 func (c *Console) printProblems(problems lease.Problems) {
+	c.printLines("", problems.Errors())
 	counts := map[string]int{}
-	told := 0
 	for _, p := range problems.Errors() {
-		if told++; told <= maxTold {
-			fmt.Fprintln(c.ErrOut, terminal.OneLine(p.Error(), terminal.MaxCell))
-		}
 		counts[p.At.File]++
 	}
-	if told > maxTold {
-		fmt.Fprintf(c.ErrOut, "… and %d more\n", told-maxTold)
-	}
 	for _, f := range slices.Sorted(maps.Keys(counts)) {
-		what, plural := terminal.OneLine(f, terminal.MaxCell), "s"
+		what := terminal.OneLine(f, terminal.MaxCell)
 		switch f {
 		case "-":
 			what = "standard input"
 		case "":
 			what = "the input"
 		}
-		if counts[f] == 1 {
-			plural = ""
-		}
-		fmt.Fprintf(c.ErrOut, "Error: %s has %d error%s\n", what, counts[f], plural)
+		fmt.Fprintf(c.ErrOut, "Error: %s has %s\n", what, terminal.Count(counts[f], "error"))
 	}
 }
 
-// Warn prints warnings, a line each.
-func (c *Console) Warn(problems lease.Problems) {
-	told := 0
-	for _, p := range problems.Warnings() {
-		if told++; told <= maxTold {
-			fmt.Fprintf(c.ErrOut, "Warning: %s\n", terminal.OneLine(p.Error(), terminal.MaxCell))
-		}
+// Warn prints warnings, one per line.
+func (c *Console) Warn(problems lease.Problems) { c.printLines("Warning: ", problems.Warnings()) }
+
+// printLines prints the first maxPrinted problems, one per line.
+func (c *Console) printLines(prefix string, problems lease.Problems) {
+	for _, p := range problems[:min(len(problems), maxPrinted)] {
+		fmt.Fprintln(c.ErrOut, prefix+terminal.OneLine(p.Error(), terminal.MaxCell))
 	}
-	if told > maxTold {
-		fmt.Fprintf(c.ErrOut, "Warning: … and %d more\n", told-maxTold)
+	if more := len(problems) - maxPrinted; more > 0 {
+		fmt.Fprintf(c.ErrOut, "%s… and %d more\n", prefix, more)
 	}
 }
 
+// maxNamed is the maximum number of names in a sentence. The others are counted.
+const maxNamed = 10
+
+// areText joins names as the subject of a sentence, with its verb. It counts the names after the first maxNamed.
+func areText(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + " are"
+}
+
+// printHeld prints the things that other leases hold, and how to get them.
 func (c *Console) printHeld(e *report.HeldError) {
-	var rivals []report.HeldThing
-	e = &report.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
-	e.Held = slices.DeleteFunc(e.Held, func(h report.HeldThing) bool {
+	var rivals, held []report.HeldThing
+	var names []string
+	for _, h := range e.Held {
 		if h.By.Input != "" {
 			rivals = append(rivals, h)
+		} else {
+			held, names = append(held, h), append(names, h.Thing)
 		}
-		return h.By.Input != ""
-	})
-	if c.printRivals(e.Lease, rivals); len(e.Held) == 0 {
+	}
+	if c.printRivals(e.Lease, rivals); len(held) == 0 {
 		return
 	}
-	fmt.Fprintf(c.ErrOut, "Error: %s held by another lease\n\n", heldThings(e.Held))
+	fmt.Fprintf(c.ErrOut, "Error: %s held by another lease\n\n", areText(names))
 	w := printers.GetNewTabWriter(c.ErrOut)
-	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(e.Held[0].Kind)))
-	for _, h := range e.Held[:min(len(e.Held), maxTold)] {
-		writeHeld(w, h)
+	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(held[0].Kind)))
+	for _, h := range held[:min(len(held), maxPrinted)] {
+		fmt.Fprintf(w, "  %s\n", strings.Join(heldCells(h), "\t"))
 	}
 	_ = w.Flush() // to stderr
-	if more := len(e.Held) - maxTold; more > 0 {
+	if more := len(held) - maxPrinted; more > 0 {
 		fmt.Fprintf(c.ErrOut, "  … and %d more\n", more)
 	}
 	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
-	if by := e.Held[0].By; by.Object == "" {
-		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", holderArgument(e.Held[0]))
-	} else {
-		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: reserve --adopt\n", by.Object, by.Object)
+	switch by := held[0].By; {
+	case by.Object != "":
+		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: "+
+			"reserve --adopt\n",
+			by.Object, by.Object)
+	case by.Lease != (lease.ID{}):
+		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", by.Lease.Group())
+	default:
+		fmt.Fprintln(c.ErrOut, "The holder can release it: kubectl akash-net release LEASE")
 	}
 }
 
-// heldThings names the first of what is held, and counts the others: below a wildcard there may be thousands.
-func heldThings(held []report.HeldThing) string {
-	const named = 10
-	var things []string
-	for _, h := range held[:min(len(held), named)] {
-		things = append(things, h.Thing)
-	}
-	text := strings.Join(things, ", ")
-	switch more := len(held) - named; {
-	case more > 0:
-		return fmt.Sprintf("%s and %d more are", text, more)
-	case len(held) > 1:
-		return text + " are"
-	}
-	return text + " is"
-}
-
-// printRivals names the two owners that want a thing in one input.
+// printRivals prints the things that two owners want in the same input.
 func (c *Console) printRivals(id lease.ID, rivals []report.HeldThing) {
 	for _, h := range rivals {
-		mine := ""
+		at := ""
 		if h.At.Line > 0 {
-			mine = " (" + h.At.String() + ")"
+			at = " (" + h.At.String() + ")"
 		}
-		fmt.Fprintf(c.ErrOut, "Error: %s\n", terminal.OneLine(fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
-			h.Thing, h.By.Lease, h.By.Input, id, mine), terminal.MaxCell))
+		message := fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
+			h.Thing, h.By.Lease, h.By.Input, id, at)
+		fmt.Fprintf(c.ErrOut, "Error: %s\n", terminal.OneLine(message, terminal.MaxCell))
 	}
 	if len(rivals) > 0 {
 		fmt.Fprintf(c.ErrOut, "Nothing was changed for lease %s.\n", id)
 	}
 }
 
-func writeHeld(w io.Writer, h report.HeldThing) {
+// heldCells returns the cells of a held thing: its name, holder, namespace, time and backend.
+func heldCells(h report.HeldThing) []string {
 	by, since, routed := h.By.Object, "-", "-"
 	switch {
 	case h.By.Lease != (lease.ID{}):
@@ -286,12 +287,9 @@ func writeHeld(w io.Writer, h report.HeldThing) {
 	if h.By.Reason != "" {
 		by += " (" + h.By.Reason + ")"
 	}
-	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", terminal.OneLine(h.Thing, terminal.MaxCell), terminal.OneLine(by, terminal.MaxCell), terminal.OneLine(terminal.Dash(h.By.Namespace), terminal.MaxCell), since, terminal.OneLine(routed, terminal.MaxCell))
-}
-
-func holderArgument(h report.HeldThing) string {
-	if h.By.Lease != (lease.ID{}) {
-		return h.By.Lease.Group().String()
+	cells := []string{h.Thing, by, terminal.Dash(h.By.Namespace), since, routed}
+	for i := range cells {
+		cells[i] = terminal.OneLine(cells[i], terminal.MaxCell)
 	}
-	return "LEASE"
+	return cells
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// alikeError is an error that several leases have in common.
+// alikeError is the same error of several leases.
 type alikeError struct {
 	*report.LeaseError
 	leases map[lease.Group]bool
@@ -24,9 +24,9 @@ func (e *alikeError) Error() string {
 	return e.LeaseError.Error()
 }
 
-// alike are the errors, of which one stands for all leases that a missing permission or a missing kind has ended with
-// the same words: they are the cluster's, and there may be hundreds.
-func alike(errs []error) []error {
+// joinAlike replaces the errors with the same text that a missing permission or a missing kind caused for several leases by
+// one error. There may be hundreds of them.
+func joinAlike(errs []error) []error {
 	var out []error
 	known := map[string]*alikeError{}
 	for _, err := range errs {
@@ -50,7 +50,8 @@ func alike(errs []error) []error {
 	return out
 }
 
-// isOfCluster is true for what the cluster refuses whichever lease it is for, where nothing has to be taken back.
+// isOfCluster reports whether the cluster refused something that does not depend on the lease. A *report.HalfError does not
+// count, because it lists changes of its lease that could not be undone.
 func isOfCluster(err error) bool {
-	return (is[*cluster.MissingKindError](err) || apierrors.IsForbidden(err)) && !is[*report.HalfError](err)
+	return (Is[*cluster.MissingKindError](err) || apierrors.IsForbidden(err)) && !Is[*report.HalfError](err)
 }

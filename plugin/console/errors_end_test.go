@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// What an interrupt has left undone is said in numbers, unless it ended the command before any lease.
+// The number of unprocessed leases is printed, unless the interrupt ended the command before any lease.
 func TestInterruptCountsLeases(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -36,8 +36,7 @@ func TestInterruptCountsLeases(t *testing.T) {
 	}
 }
 
-// A command says that it was interrupted, and not that its context was. What else went wrong, and what became of each lease, is
-// said.
+// An interrupted command does not print the error of its context. It prints other errors, and the outcome of each lease.
 func TestInterruptIsNoError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -55,14 +54,14 @@ func TestInterruptIsNoError(t *testing.T) {
 		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\n1 of 2 leases were not processed; 1 are done.\n"},
 	} {
 		var out bytes.Buffer
-		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, keepsNothing: !tt.writes}
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, readOnly: !tt.writes}
 		if code := c.End(ctx, tt.err); code != exitInterrupted || out.String() != tt.want {
 			t.Errorf("%v: exit code %d, and\n%swant\n%s", tt.err, code, out.String(), tt.want)
 		}
 	}
 }
 
-// An interrupt is said once, of however many leases, and has the exit code of the interrupt.
+// An interrupt is printed once for all leases, and decides the exit code.
 func TestInterruptIsOneError(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -106,15 +105,15 @@ Run the same command again to finish.
 	}
 
 	out.Reset()
-	c.keepsNothing = true // a dry run
+	c.readOnly = true // a dry run
 	c.End(t.Context(), failures)
 	if text := out.String(); strings.Contains(text, "kept") || strings.Contains(text, "run again") || !strings.Contains(text, "Nothing was changed.") {
 		t.Errorf("a dry run says\n%s", text)
 	}
 }
 
-// Each failure names its lease where there are several. What could not be taken back is said of each lease,
-// whatever ended the work.
+// Each error names its lease if there are several. Changes that could not be undone are printed for each lease, also after a
+// stop.
 func TestFailuresNameTheirLeases(t *testing.T) {
 	half := func(dseq uint64) error {
 		return &report.HalfError{Lease: lease.ID{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Why: context.Canceled, Left: fmt.Errorf("host %d.example.com could not be given back", dseq)}

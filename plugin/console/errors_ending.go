@@ -13,21 +13,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// ending is the one error that an interrupt, or a server that went away, is to all leases on which it has
-// ended the work.
-type ending struct {
+// stop is an interrupt, or the loss of the API server, that stopped the processing of several leases. It is printed once.
+type stop struct {
 	err error
-	// works is on how many leases it ended the work, failed how many leases are not done, for whatever reason.
-	works, failed int
-	// done is what the work had changed until then; unchanged is true where nothing was sent.
-	done      []string
+	// stopped is the number of leases that it stopped, failed the number of leases that are not done for any reason.
+	stopped, failed int
+	// done are the changes made before.
+	done []string
+	// unchanged is true if no write was sent.
 	unchanged bool
 }
 
-// endingOf finds the ending among the errors of leases, and leaves the others.
-func endingOf(failures report.Failures) (rest []error, end ending) {
-	end.unchanged = true
-	ended, failed := map[any]bool{}, map[any]bool{}
+// splitStop separates the errors of leases that one stop caused from the rest.
+func splitStop(failures report.Failures) (rest []error, s stop) {
+	s.unchanged = true
+	stopped, failed := map[any]bool{}, map[any]bool{}
 	for i, err := range failures {
 		var of *report.LeaseError
 		key := any(i)
@@ -36,24 +36,24 @@ func endingOf(failures report.Failures) (rest []error, end ending) {
 		}
 		failed[key] = true
 		switch {
-		case !isEnding(err):
+		case !isStop(err):
 			rest = append(rest, err)
-		case !ended[key]: // a later step of the lease fails for the same reason
-			ended[key] = true
-			end.add(err, of)
+		case !stopped[key]: // later steps of the lease fail for the same reason
+			stopped[key] = true
+			s.add(err, of)
 		}
 	}
-	end.works, end.failed = len(ended), len(failed)
-	return rest, end
+	s.stopped, s.failed = len(stopped), len(failed)
+	return rest, s
 }
 
-// isEnding is true for an error that says nothing of its lease. What could not be taken back is said of each.
-func isEnding(err error) bool {
-	_, ok := errors.AsType[*report.HalfError](err)
-	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !ok
+// isStop reports whether an error has its cause outside the lease: an interrupt or the loss of the API server. A
+// *report.HalfError does not count, because it lists changes of its lease that could not be undone.
+func isStop(err error) bool {
+	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !Is[*report.HalfError](err)
 }
 
-// isInterrupt is true for an error that says no more than that the command was interrupted.
+// isInterrupt reports whether an error is only an interrupt.
 func isInterrupt(err error) bool {
 	several, ok := errors.AsType[interface {
 		error
@@ -62,8 +62,8 @@ func isInterrupt(err error) bool {
 	return errors.Is(err, context.Canceled) && (!ok || len(several.Unwrap()) == 1)
 }
 
-// besideInterrupt is what an error says beside that the command was interrupted, which is said apart.
-func besideInterrupt(err error) error {
+// withoutInterrupt returns an error without the interrupts that it joins, because the interrupt is printed separately.
+func withoutInterrupt(err error) error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err
@@ -72,64 +72,66 @@ func besideInterrupt(err error) error {
 	return cmp.Or(errors.Join(rest...), err)
 }
 
-func (e *ending) add(err error, of *report.LeaseError) {
+// add adds the error of a lease. It prefers the loss of the API server to an interrupt.
+func (s *stop) add(err error, of *report.LeaseError) {
 	if of != nil {
-		e.done, err = append(e.done, of.Done...), of.Err
+		s.done, err = append(s.done, of.Done...), of.Err
 	}
-	away := (*cluster.AwayError)(nil)
-	isAway := errors.As(err, &away)
-	e.unchanged = e.unchanged && isAway && away.Unchanged
-	if e.err == nil || isAway && !cluster.IsAway(e.err) {
-		e.err = err
+	away, isAway := errors.AsType[*cluster.AwayError](err)
+	s.unchanged = s.unchanged && isAway && away.Unchanged
+	if s.err == nil || isAway && !cluster.IsAway(s.err) {
+		s.err = err
 	}
 }
 
-// printWorks says on how many leases the work was ended. Each is true where leases failed each for itself.
-func (c *Console) printWorks(end ending, each bool) {
+// printUnprocessed prints the number of leases that were stopped. perLease is true if the leases failed, not the command.
+func (c *Console) printUnprocessed(s stop, perLease bool) {
 	switch {
-	case end.works > 0 && each && c.Leases > 1:
-		fmt.Fprintf(c.ErrOut, "%d of %s were not processed; %d are done.\n", end.works, terminal.Count(c.Leases, "lease"), max(c.Leases-end.failed, 0))
-	case end.works > 1:
-		fmt.Fprintf(c.ErrOut, "%s were not processed.\n", terminal.Count(end.works, "lease"))
+	case s.stopped > 0 && perLease && c.Leases > 1:
+		fmt.Fprintf(c.ErrOut, "%d of %s were not processed; %d are done.\n",
+			s.stopped, terminal.Count(c.Leases, "lease"), max(c.Leases-s.failed, 0))
+	case s.stopped > 1:
+		fmt.Fprintf(c.ErrOut, "%s were not processed.\n", terminal.Count(s.stopped, "lease"))
 	}
 }
 
-// printEnding writes the error. Of a server that went away it says what had been done, and how to go on.
-func (c *Console) printEnding(end ending) int {
+// printStop prints the error and returns the exit code. After the loss of the API server it also prints the changes made
+// before, and how to continue.
+func (c *Console) printStop(s stop) int {
 	const shown = 10
-	if !cluster.IsAway(end.err) {
-		return c.print(end.err)
+	if !cluster.IsAway(s.err) {
+		return c.print(s.err)
 	}
-	fmt.Fprintf(c.ErrOut, "Error: %v\n", end.err)
-	if c.keepsNothing {
-		end.done, end.unchanged = nil, true
+	fmt.Fprintf(c.ErrOut, "Error: %v\n", s.err)
+	if c.readOnly {
+		s.done, s.unchanged = nil, true
 	}
-	if len(end.done) > 0 {
-		fmt.Fprintf(c.ErrOut, "Done until then, and kept: %s", strings.Join(end.done[:min(len(end.done), shown)], ", "))
-		if more := len(end.done) - shown; more > 0 {
+	if len(s.done) > 0 {
+		fmt.Fprintf(c.ErrOut, "Done until then, and kept: %s", strings.Join(s.done[:min(len(s.done), shown)], ", "))
+		if more := len(s.done) - shown; more > 0 {
 			fmt.Fprintf(c.ErrOut, " and %d more", more)
 		}
 		fmt.Fprintln(c.ErrOut, ".")
 	}
-	if end.unchanged && len(end.done) == 0 {
+	if s.unchanged && len(s.done) == 0 {
 		fmt.Fprintln(c.ErrOut, "Nothing was changed.")
-		return exitFailed
+	} else {
+		fmt.Fprintln(c.ErrOut, "Run the same command again to finish.")
 	}
-	fmt.Fprintln(c.ErrOut, "Run the same command again to finish.")
 	return exitFailed
 }
 
-// ToldError ends a command with exit code 1 when standard output tells why already.
-type ToldError struct{ What string }
+// ReportedError ends a command with exit code 1. Standard output already shows the reason.
+type ReportedError struct{ Message string }
 
-func (e *ToldError) Error() string { return e.What }
+func (e *ReportedError) Error() string { return e.Message }
 
 // RefusedError ends a command with exit code 4.
 type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// DiffError is a diff that could not find out whether there are differences.
+// DiffError is the error of a failed diff, for exit code 6.
 type DiffError struct{ Err error }
 
 func (e *DiffError) Error() string { return e.Err.Error() }

@@ -11,17 +11,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/dnsproof"
 )
 
-// printUnproved lists what was asked for each host and what came back, and the records to make.
+// printUnproved prints the DNS queries for each host with their answers, and the records that would prove the hosts.
 func (c *Console) printUnproved(e *apply.UnprovedError) {
 	hosts := make([]string, len(e.Hosts))
 	for i, h := range e.Hosts {
 		hosts[i] = h.Host
 	}
-	verb := "is"
-	if len(hosts) > 1 {
-		verb = "are"
-	}
-	fmt.Fprintf(c.ErrOut, "Error: %s %s not proved to belong to %s\n\n", strings.Join(hosts, ", "), verb, e.Lease.Owner)
+	fmt.Fprintf(c.ErrOut, "Error: %s not proved to belong to %s\n\n", areText(hosts), e.Lease.Owner)
 	w := printers.GetNewTabWriter(c.ErrOut)
 	fmt.Fprintf(w, "  HOST\tASKED FOR\tOF\tANSWER\n")
 	var records []string

@@ -13,8 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 )
 
-// A run that could not finish, or not take back, what it had begun ends with exit code 1, whatever the
-// reason, and says what there is and how to go on.
+// A run that could neither finish nor undo its changes has exit code 1, and prints its changes and how to continue.
 func TestUnfinishedRuns(t *testing.T) {
 	held := &report.HeldError{Held: []report.HeldThing{{Kind: "host", Thing: "b.example.com"}}}
 	var done []string

@@ -16,29 +16,29 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Events prints what a run tells: a line for people, or a JSON object a line.
+// Events prints the events of a run, each as a line of text or of JSON.
 type Events struct {
 	c      *Console
 	output string
 	suffix string
-	// Check is true where withheld things are a remark and not an answer.
+	// Check is true for the command check, which prints withheld things on standard error.
 	Check bool
-	// view prints what is said of leases on a terminal; nil prints a line an event.
+	// view groups the events by lease on a terminal; nil prints them one by one.
 	view *leaseView
-	// named are the names that were printed: of an object whose address is granted later there are two events.
+	// named are the printed names. An object has two events if its address is granted later.
 	named map[eventKey]bool
 }
 
-// eventKey is what an event is about.
+// eventKey identifies the object of an event.
 type eventKey struct{ namespace, name string }
 
-// The outputs of commands that change something.
+// The values of --output for commands that write.
 const (
 	OutputEvents = "events"
 	OutputName   = "name"
 )
 
-// NewEvents prints on the console as --output and --dry-run ask for.
+// NewEvents returns a printer of events on a console. output and dryRun are the values of --output and --dry-run.
 func NewEvents(c *Console, output, dryRun string) *Events {
 	e := &Events{c: c, output: output, named: map[eventKey]bool{}}
 	switch dryRun {
@@ -54,11 +54,11 @@ func NewEvents(c *Console, output, dryRun string) *Events {
 	return e
 }
 
-// dryRunSuffix ends what is said in a dry run of the client.
+// dryRunSuffix ends the lines of a dry run of the client.
 const dryRunSuffix = " (dry run)"
 
-// line is the JSON form of an event, one a line.
-type line struct {
+// jsonEvent is the JSON form of an event.
+type jsonEvent struct {
 	Schema    string   `json:"schema"`
 	Time      string   `json:"time"`
 	Action    string   `json:"action"`
@@ -78,7 +78,7 @@ type line struct {
 	Seconds   float64  `json:"seconds,omitempty"`
 }
 
-// eventSchema is the version of the lines; a change that is not additive counts it up.
+// eventSchema is the version of jsonEvent. It changes with every incompatible change.
 const eventSchema = "net.akash.network/events/v1"
 
 // Report prints an event.
@@ -90,11 +90,12 @@ func (e *Events) Report(event report.Event) {
 		switch event.Action {
 		case report.Waiting:
 			e.text(event)
-		case report.Failed, report.Done, report.Lacks, report.Proved, report.Unproved, report.Rolling, report.Ready: // what becomes of a host is said by another event
+		case report.Failed, report.Done, report.Lacks, report.Proved, report.Unproved, report.Rolling, report.Ready:
+			// other events name the same object
 		default:
 			if key := (eventKey{event.Namespace, eventName(event)}); !e.named[key] {
 				e.named[key] = true
-				e.line(e.c.People, "%s", key.name)
+				e.line(e.c.Text, "%s", key.name)
 			}
 		}
 	default:
@@ -102,7 +103,7 @@ func (e *Events) Report(event report.Event) {
 	}
 }
 
-// Progress tells how many works of a step are done.
+// Progress shows how many items of a step are done.
 func (e *Events) Progress(what string, done, all int) {
 	if e.view != nil {
 		e.view.count(what, done, all)
@@ -112,28 +113,20 @@ func (e *Events) Progress(what string, done, all int) {
 func (e *Events) text(event report.Event) {
 	thing := eventThing(event)
 	switch {
-	case e.Check && event.Action == report.Withheld:
-		e.line(e.c.ErrOut, "%s %s", thing, said(event))
-	case event.Action == report.Waiting: // now, not when the lease is done
-		e.line(e.c.ErrOut, "%s %s", thing, said(event))
+	case e.Check && event.Action == report.Withheld, event.Action == report.Waiting:
+		e.line(e.c.ErrOut, "%s %s", thing, describe(event))
 	case e.view != nil && !e.Check && event.Lease != (lease.ID{}):
 		e.view.add(event)
-	case event.Action == report.Failed: // printed once, at the end
-	case event.Action == report.Done:
-		e.line(e.c.People, "%s%s", summary(event), e.suffix)
+	case event.Action == report.Failed: // End prints the error
 	default:
-		s := fmt.Sprintf("%s %s%s", thing, said(event), e.suffix)
-		if event.Next != "" {
-			s += ": " + event.Next
-		}
-		e.line(e.c.People, "%s", s)
+		e.line(e.c.Text, "%s", eventLine(event, e.suffix))
 	}
 }
 
-// said is what an event says of its object.
-func said(event report.Event) string {
+// describe returns the action and the message of an event.
+func describe(event report.Event) string {
 	switch s := string(event.Action); {
-	case event.Message == "" || event.Action == report.Unproved: // why is said at the end
+	case event.Message == "" || event.Action == report.Unproved: // End prints the reason
 		return s
 	case event.Action == report.Lacks || event.Action == report.Granted:
 		return s + " " + event.Message
@@ -142,10 +135,10 @@ func said(event report.Event) string {
 	}
 }
 
-// eventThing is how an event's object, or the thing claimed, is called.
+// eventThing returns the name of an event's object or claimed thing.
 func eventThing(event report.Event) string { return thing.Print(event.Kind, event.Name) }
 
-// eventName is eventThing for -o name: a problem has the word before it that state prints too.
+// eventName returns eventThing for -o name. The name of a problem has the prefix that state prints.
 func eventName(event report.Event) string {
 	if slices.Contains(state.ProblemKinds, event.Kind) {
 		return ProblemPrefix + event.Kind + "/" + event.Name
@@ -153,15 +146,16 @@ func eventName(event report.Event) string {
 	return eventThing(event)
 }
 
-// line prints one line, whatever its parts hold.
+// line prints one line. It escapes line ends in args.
 func (e *Events) line(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, terminal.OneLine(fmt.Sprintf(format, args...), terminal.MaxCell))
 }
 
 func (e *Events) json(event report.Event) {
-	l := line{
+	l := jsonEvent{
 		Schema: eventSchema, Time: event.Time.UTC().Format(time.RFC3339Nano), Action: string(event.Action),
-		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next, DryRun: e.suffix != "",
+		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next,
+		DryRun: e.suffix != "",
 	}
 	if event.Lease != (lease.ID{}) {
 		l.Lease = event.Lease.String()
@@ -170,12 +164,13 @@ func (e *Events) json(event report.Event) {
 		l.Error = event.Err.Error()
 	}
 	if s := event.Summary; s != nil {
-		l.Hosts, l.Addresses, l.Withheld, l.Unrouted, l.Changed, l.Seconds = s.Hosts, s.Addresses, s.Withheld, s.Unrouted, &s.Changed, s.Took.Seconds()
+		l.Hosts, l.Addresses, l.Withheld, l.Unrouted = s.Hosts, s.Addresses, s.Withheld, s.Unrouted
+		l.Changed, l.Seconds = &s.Changed, s.Took.Seconds()
 	}
-	_ = json.NewEncoder(e.c.Out).Encode(l) // what cannot be written is told in the end: the work goes on
+	_ = json.NewEncoder(e.c.Out).Encode(l) // End reports a write error
 }
 
-// summary is the last line of a lease.
+// summary returns the last line of a lease.
 func summary(event report.Event) string {
 	s := event.Summary
 	parts := []string{terminal.Count(len(s.Hosts)-s.Unrouted, "host")}
@@ -195,17 +190,20 @@ func summary(event report.Event) string {
 	return fmt.Sprintf("lease %s is %s: %s", event.Lease.Group(), event.Message, strings.Join(parts, ", "))
 }
 
-// EventLine is what kubectl prints of an object in a dry run.
-func EventLine(e report.Event) string {
-	if e.Action == report.Done {
-		return summary(e) + dryRunSuffix
+// DryRunLine returns the line for an event of a dry run of the client.
+func DryRunLine(event report.Event) string { return eventLine(event, dryRunSuffix) }
+
+// eventLine returns the line for an event.
+func eventLine(event report.Event, suffix string) string {
+	if event.Action == report.Done {
+		return summary(event) + suffix
 	}
-	s := eventThing(e) + " " + said(e) + dryRunSuffix
-	if e.Next != "" {
-		s += ": " + e.Next
+	s := eventThing(event) + " " + describe(event) + suffix
+	if event.Next != "" {
+		s += ": " + event.Next
 	}
 	return s
 }
 
-// ProblemPrefix is the word before problems where names are printed.
+// ProblemPrefix is the prefix of the names of problems.
 const ProblemPrefix = "problem/"

@@ -15,30 +15,30 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// broken is a standard input on which reading panics.
+// broken is a standard input whose Read panics.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { panic("a reader\x1b[2J") }
 
-// A panic of a reader, in the goroutine that reads, is an error of the command.
+// A panic in the goroutine that reads is an error of the command.
 func TestFaultOfAReader(t *testing.T) {
 	var out bytes.Buffer
-	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.People{Out: &out}}, running: true}
+	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.SafeWriter{Out: &out}}, running: true}
 	_, err := files.Interruptible(t.Context(), broken{}).Read(make([]byte, 1))
 	if code := c.End(t.Context(), err); code != exitFailed || !strings.Contains(out.String(), "this is a fault of kubectl akash-net") {
 		t.Errorf("exit code %d\n%s", code, out.String())
 	}
 }
 
-// A panic is one sentence that asks for a report; the trace is there for those who ask.
+// A panic is printed as one sentence with a request to report it, and with its trace only if the variable is set.
 func TestFault(t *testing.T) {
 	for debug, wantTrace := range map[string]bool{"": false, "1": true} {
 		t.Setenv(debugVariable, debug)
 		var out bytes.Buffer
-		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.People{Out: &out}}, running: true}
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.SafeWriter{Out: &out}}, running: true}
 		code := func() (code int) {
 			defer func() {
-				code = c.Report(recover())
+				code = c.ReportPanic(recover())
 			}()
 			_, err := parallel.Abandonable(context.Background(), func() (int, error) { return broken{}.Read(nil) })
 			return c.End(context.Background(), err)

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// interrupted is the cause with which a signal ends the context.
+// interrupted is the cause of a context that a signal has canceled.
 type interrupted struct{ signal os.Signal }
 
 func (i *interrupted) Error() string { return "interrupted by a signal: " + i.signal.String() }
 
-// exitCode is that of a process which the signal ended, as shells count it.
+// exitCode returns 128 plus the signal's number, the exit code that shells use.
 func (i *interrupted) exitCode() int {
 	if s, ok := i.signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -20,8 +20,8 @@ func (i *interrupted) exitCode() int {
 	return exitInterrupted
 }
 
-// Notified is a context that the first interrupt ends; a second one ends the process.
-func Notified(ctx context.Context) (context.Context, func()) {
+// NotifyContext returns a context that the first interrupt cancels. A second interrupt ends the process.
+func NotifyContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -12,37 +12,38 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// manyLeases is from how many leases on a terminal shows one line for each lease, and how far the command is.
+// manyLeases is the number of leases from which a terminal shows one line for each lease, and the progress.
 const manyLeases = 6
 
-// leaseView prints events on a terminal: one lease after the other, each when the work on it has ended, with at
-// most one line for each object. Of many leases it prints one line for each lease.
+// leaseView prints events on a terminal, grouped by lease. It prints a lease when its processing ends, with at most one line
+// for each object, or one line for the lease if there are many leases.
 type leaseView struct {
 	*Events
 	progress terminal.Progress
-	// counting is true while the status shows how far the command is.
+	// counting is true while the status shows the progress.
 	counting bool
-	// blocks are the leases that are not printed yet, failed those that were printed as such.
+	// blocks are the leases that have not been printed yet.
 	blocks map[lease.Group]*leaseBlock
+	// failed are the leases that have been printed as failed.
 	failed map[lease.Group]bool
 }
 
-// leaseBlock is what is printed of one lease.
+// leaseBlock collects the events of a lease.
 type leaseBlock struct {
 	group   lease.Group
 	objects []*objectLine
-	// counts are the numbers of events by their action, actions their order.
+	// counts are the numbers of events by action, actions the actions in the order of their first event.
 	counts  map[report.Action]int
 	actions []report.Action
-	// end is the event that ended the work; its action is empty where none has.
+	// end is the event that ended the processing; its action is "" before.
 	end report.Event
 }
 
-// objectLine is all that is said of one object.
+// objectLine collects the events of an object.
 type objectLine struct {
-	object report.Event
-	said   []string
-	next   string
+	object       report.Event
+	descriptions []string
+	next         string
 }
 
 func newLeaseView(e *Events) *leaseView {
@@ -60,9 +61,9 @@ func (v *leaseView) add(event report.Event) {
 	}
 	switch event.Action {
 	case report.Unchanged:
-	case report.Rolling: // it counts only until it changes
+	case report.Rolling: // shown only as the status
 		if !v.counting {
-			v.c.status.Show(eventThing(event) + " " + said(event))
+			v.c.status.Show(eventThing(event) + " " + describe(event))
 		}
 	case report.Done, report.Failed:
 		b.end = event
@@ -75,14 +76,14 @@ func (v *leaseView) add(event report.Event) {
 	}
 }
 
-// count shows how far the command is.
+// count shows the progress of a step with many items.
 func (v *leaseView) count(what string, done, all int) {
 	if v.counting = all >= manyLeases; v.counting {
 		v.c.status.Show(v.progress.Text(what, done, all))
 	}
 }
 
-// flush prints the leases of which no event has said that the work ended, in their order.
+// flush prints the leases whose processing has not ended, in order.
 func (v *leaseView) flush() {
 	if v == nil {
 		return
@@ -105,15 +106,15 @@ func (b *leaseBlock) add(event report.Event) *objectLine {
 		b.objects = append(b.objects, &objectLine{object: event})
 	}
 	o := b.objects[i]
-	if text := said(event); !slices.Contains(o.said, text) {
-		o.said = append(o.said, text)
+	if text := describe(event); !slices.Contains(o.descriptions, text) {
+		o.descriptions = append(o.descriptions, text)
 	}
 	o.next = cmp.Or(event.Next, o.next)
 	return o
 }
 
 func (o *objectLine) text(suffix string) string {
-	s := eventThing(o.object) + " " + strings.Join(o.said, ", ") + suffix
+	s := eventThing(o.object) + " " + strings.Join(o.descriptions, ", ") + suffix
 	if o.next != "" {
 		s += ": " + o.next
 	}
@@ -122,9 +123,9 @@ func (o *objectLine) text(suffix string) string {
 
 func (v *leaseView) print(b *leaseBlock) {
 	delete(v.blocks, b.group)
-	told := len(b.objects) > 0 || v.isToldAlone(b)
+	isPrinted := len(b.objects) > 0 || v.isPrintedWithoutObjects(b)
 	v.failed[b.group] = v.failed[b.group] || b.end.Action == report.Failed
-	if !told {
+	if !isPrinted {
 		return
 	}
 	head, indent := v.heading(b), "  "
@@ -132,32 +133,33 @@ func (v *leaseView) print(b *leaseBlock) {
 	if summaryLast {
 		indent = ""
 	} else {
-		v.line(v.c.People, "%s", head)
+		v.line(v.c.Text, "%s", head)
 	}
 	if !v.isMany() {
 		for _, o := range b.objects {
-			v.line(v.c.People, "%s%s", indent, o.text(v.suffix))
+			v.line(v.c.Text, "%s%s", indent, o.text(v.suffix))
 		}
 	}
 	if summaryLast {
-		v.line(v.c.People, "%s", head)
+		v.line(v.c.Text, "%s", head)
 	}
 }
 
-// isToldAlone is true for a lease that gets its line although nothing is said of an object. One error at the end
-// tells of all that an interrupt has ended, or of the one lease that there is.
-func (v *leaseView) isToldAlone(b *leaseBlock) bool {
-	return b.end.Action == report.Done || b.end.Action == report.Failed && v.c.Leases > 1 && !v.failed[b.group] && !isEnding(b.end.Err)
+// isPrintedWithoutObjects reports whether a lease without events about objects is printed: one that is done, or one of several
+// that has failed for the first time. End prints the error of an only lease, and of leases that a stop ended.
+func (v *leaseView) isPrintedWithoutObjects(b *leaseBlock) bool {
+	return b.end.Action == report.Done ||
+		b.end.Action == report.Failed && v.c.Leases > 1 && !v.failed[b.group] && !isStop(b.end.Err)
 }
 
-// heading names the lease and says what has become of it.
+// heading returns the name of a lease with its outcome and, if there are many leases, the numbers of its events.
 func (v *leaseView) heading(b *leaseBlock) string {
 	s, counted := "lease "+b.group.String(), b.actions
 	switch {
 	case b.end.Action == report.Done:
 		s = summary(b.end)
 		counted = slices.DeleteFunc(slices.Clone(counted), func(a report.Action) bool { return a != report.Left && a != report.Lacks })
-	case b.end.Action == report.Failed && isEnding(b.end.Err):
+	case b.end.Action == report.Failed && isStop(b.end.Err):
 		s += " is not finished"
 	case b.end.Action == report.Failed:
 		s += " failed"

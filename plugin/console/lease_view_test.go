@@ -31,9 +31,9 @@ const erase = "\r\x1b[K"
 
 func newOnTerminal(leases int) *onTerminal {
 	t := &onTerminal{}
-	s := terminal.StatusOn(&t.written, func() int { return 40 })
+	s := terminal.NewStatusOn(&t.written, func() int { return 40 })
 	t.Console = &Console{
-		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.People{Out: s.Before(&t.written)}}, People: &terminal.People{Out: s.Before(&t.written)},
+		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.SafeWriter{Out: s.Wrap(&t.written)}}, Text: &terminal.SafeWriter{Out: s.Wrap(&t.written)},
 		running: true, Terminal: true, status: s, Leases: leases,
 	}
 	return t
@@ -73,7 +73,7 @@ func failedWith(n int, err error) report.Event {
 	return e
 }
 
-// On a terminal there is at most one line for an object, and leases stand one after the other, each with its name.
+// On a terminal each object has at most one line, and the objects of each lease follow its name.
 func TestOnATerminal(t *testing.T) {
 	next := happened(1, report.Left, "namespace/n1", "to delete it")
 	next.Next = "kubectl delete"
@@ -176,7 +176,7 @@ func TestDryRunOnATerminal(t *testing.T) {
 	}
 }
 
-// What is for programs, and what goes to no terminal, is a line for each event, or for each name.
+// Output for programs, and output that is not a terminal, has a line for each event, or with -o name for each object.
 func TestALineForEachEvent(t *testing.T) {
 	lines := map[string]int{OutputName: 1, OutputEvents: 2, "": 2}
 	for output, onTerminal := range map[string]bool{OutputName: true, OutputEvents: true, "": false} {
@@ -192,8 +192,7 @@ func TestALineForEachEvent(t *testing.T) {
 	}
 }
 
-// The line that says how far a command is stays below what is printed, is as long as the terminal is wide at most,
-// and is gone at the end.
+// The status line stays below other output, is not longer than the width of the terminal, and is removed at the end.
 func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		term := newOnTerminal(6)
@@ -218,7 +217,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	})
 }
 
-// Of a few leases the line shows what was done last, with nothing in it that a terminal would obey.
+// For a few leases the status shows the last event, with control characters escaped.
 func TestLastOnATerminal(t *testing.T) {
 	term := newOnTerminal(1)
 	e := NewEvents(term.Console, "", "")
@@ -233,7 +232,7 @@ func TestLastOnATerminal(t *testing.T) {
 	}
 }
 
-// A command that has nothing to print leaves no line behind.
+// A command without output leaves no status.
 func TestProgressIsGoneAtTheEnd(t *testing.T) {
 	term := newOnTerminal(6)
 	NewEvents(term.Console, "", "").Progress("leases", 0, 6)

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// NewConvert turns an SDL or a manifest into a lease definition.
+// NewConvert returns the command that converts an SDL or a manifest to a lease definition.
 func NewConvert(c *session.Session) *cobra.Command {
 	var in flags.Input
 	var output string
@@ -38,8 +38,8 @@ func NewConvert(c *session.Session) *cobra.Command {
 			if err := in.Check(&c.Console); err != nil {
 				return err
 			}
-			if output != "yaml" && output != "json" {
-				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
+			if err := flags.CheckOneOf("output", output, "yaml", "json"); err != nil {
+				return err
 			}
 			if showSecrets && !workloads {
 				return usage.Errorf("--show-secrets requires --workloads")
@@ -49,8 +49,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 		},
 	}
 	in.Add(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "One of 'yaml' or 'json'")
-	flags.Complete(cmd, "output", "json", "yaml")
+	flags.AddOutput(cmd, &output, "yaml", "One of 'yaml' or 'json'", "json", "yaml")
 	cmd.Flags().BoolVar(&workloads, "workloads", false, "Include the workloads of the leases")
 	addShowSecrets(cmd, &showSecrets)
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !in.FromCluster }})
@@ -75,7 +74,7 @@ func convert(ctx context.Context, c *session.Session, in *flags.Input, output st
 	for _, def := range defs {
 		c.Warn(lease.Warnings(def))
 		if !secrets {
-			c.Warn(leftPasswords(def))
+			c.Warn(omittedPasswords(def))
 		}
 	}
 	encode := input.Encode
@@ -90,16 +89,16 @@ func convert(ctx context.Context, c *session.Session, in *flags.Input, output st
 	return err
 }
 
-// leftPasswords names the passwords that are not written.
-func leftPasswords(def *lease.Definition) lease.Problems {
-	var left lease.Problems
+// omittedPasswords returns a warning for each password that the output omits.
+func omittedPasswords(def *lease.Definition) lease.Problems {
 	if def.Workloads == nil {
 		return nil
 	}
+	var warnings lease.Problems
 	for _, w := range def.Workloads.Services {
 		if w.Credentials != nil && w.Credentials.Password != "" {
-			left.Warn(w.Credentials.At, "the password of service %q's registry is left out: --show-secrets writes it", w.Name)
+			warnings.Warn(w.Credentials.At, "the password of service %q's registry is left out: --show-secrets writes it", w.Name)
 		}
 	}
-	return left
+	return warnings
 }

@@ -6,35 +6,34 @@ import (
 	"hash/maphash"
 )
 
-// firstSeen remembers where a run first saw each thing claimed: a few bytes beside the name of each
-// thing, without a pointer. A hash only says where to look; names are compared in full.
+// firstSeen is a hash table with the first claim on each thing of a run. It stores names and entries as bytes without
+// pointers, a few bytes more than the name for each, so that it can hold millions of leases.
 type firstSeen struct {
 	seed maphash.Seed
-	// index has at each slot the number of an entry, found by its name's hash; 0 is a free slot.
+	// index is an open-addressing table of entry numbers; 0 is a free slot.
 	index []uint32
 	count int
-	// chunks hold the entries one after the other. An entry's number is that of its chunk and its
-	// place in the chunk, so that there is room for 4 GiB: some 80 million leases.
+	// chunks hold the encoded entries. The number of an entry consists of its chunk and its offset in it; this limits the
+	// table to 4 GiB, some 80 million leases.
 	chunks [][]byte
 }
 
-// chunkBits are the bits of an entry's number that are its place in its chunk.
+// chunkBits is the number of bits of an entry's number for the offset in its chunk.
 const chunkBits = 16
 
-// entry is what is remembered of a thing: the place where it was claimed first (renderer.files), the
-// number of its holder, and whether all of it was claimed.
+// entry is the first claim on a thing: its place (file is an index of renderer.files), the number of its holder, and whether
+// it includes the whole host.
 type entry struct {
 	file, line, holder uint32
 	whole              bool
 }
 
 func newFirstSeen() *firstSeen {
-	// The first byte is no entry's: 0 stands for none.
+	// The first byte belongs to no entry, because 0 means a free slot.
 	return &firstSeen{seed: maphash.MakeSeed(), index: make([]uint32, 1<<8), chunks: [][]byte{make([]byte, 1, 1<<chunkBits)}}
 }
 
-// add remembers a thing that is new; of one that is known it answers what was remembered first. The
-// number tells the thing from all others.
+// add adds a thing, or returns the entry of one that is known. number identifies the thing.
 func (r *firstSeen) add(name []byte, e entry) (number uint32, first entry, known bool) {
 	slot := r.slot(name)
 	if number = r.index[slot]; number != 0 {
@@ -49,14 +48,14 @@ func (r *firstSeen) add(name []byte, e entry) (number uint32, first entry, known
 	return number, e, false
 }
 
-// slot is that of the name, or the free one where it is to stand.
+// slot returns the slot with the name, or the free slot for it.
 func (r *firstSeen) slot(name []byte) int {
 	mask := len(r.index) - 1
 	for i := int(maphash.Bytes(r.seed, name)) & mask; ; i = (i + 1) & mask {
 		if r.index[i] == 0 {
 			return i
 		}
-		if _, there := r.read(r.index[i]); bytes.Equal(there, name) {
+		if _, other := r.read(r.index[i]); bytes.Equal(other, name) {
 			return i
 		}
 	}
@@ -73,7 +72,7 @@ func (r *firstSeen) grow() {
 	}
 }
 
-// write appends an entry; one that is longer than a chunk gets one of its own.
+// write appends an entry and returns its number. An entry that is longer than a chunk gets its own chunk.
 func (r *firstSeen) write(name []byte, e entry) (number uint32) {
 	last := len(r.chunks) - 1
 	if need := len(name) + 5*binary.MaxVarintLen32; cap(r.chunks[last])-len(r.chunks[last]) < need {
@@ -106,7 +105,7 @@ func (r *firstSeen) read(number uint32) (e entry, name []byte) {
 	return entry{whole: fields[0] == 1, file: fields[1], line: fields[2], holder: fields[3]}, text[:fields[4]]
 }
 
-// find is what is remembered of a thing.
+// find returns the first claim on a thing.
 func (r *firstSeen) find(name []byte) (first entry, known bool) {
 	number := r.index[r.slot(name)]
 	if number == 0 {

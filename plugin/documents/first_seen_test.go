@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRegisterTellsNamesApart(t *testing.T) {
+func TestFirstSeenKeepsFirstEntries(t *testing.T) {
 	r := newFirstSeen()
 	name := func(i int) []byte {
 		if i%1000 == 0 { // longer than a chunk

@@ -21,10 +21,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// function is render as a KRM function (KRM functions specification v1): lease definitions among
-// the items of a ResourceList stay and are joined by the objects that they need. What is wrong, or
-// doubtful, stands in the results; what is wrong ends the function with exit code 3.
-func function(ctx context.Context, c *session.Session, f *renderFlags) error {
+// runFunction runs render as a KRM function (KRM Functions Specification v1): it adds the objects of the lease definitions
+// among the items of a ResourceList to the items. Errors and warnings are in the results; errors end it with exit code 3.
+func runFunction(ctx context.Context, c *session.Session, f *renderFlags) error {
 	if f.ledger == "cluster" {
 		return usage.Errorf("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
 	}
@@ -38,7 +37,7 @@ func function(ctx context.Context, c *session.Session, f *renderFlags) error {
 		return err
 	}
 	call := &functionCall{origins: map[string]origin{}}
-	made, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.items(ctx, cfg, list, items, f) })
+	added, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.run(ctx, cfg, list, items, f) })
 	if problems, ok := errors.AsType[lease.Problems](err); ok {
 		call.problems = append(call.problems, problems...)
 	} else if err != nil {
@@ -47,7 +46,7 @@ func function(ctx context.Context, c *session.Session, f *renderFlags) error {
 	if list.Results, err = call.results(); err != nil {
 		return err
 	}
-	if err := list.Write(append(items, made...)); err != nil {
+	if err := list.Write(append(items, added...)); err != nil {
 		return err
 	}
 	c.Warn(call.problems)
@@ -59,20 +58,22 @@ func function(ctx context.Context, c *session.Session, f *renderFlags) error {
 
 // functionCall is one call of the function.
 type functionCall struct {
-	// problems are errors and warnings, origins the objects in which they are found, by the name that
-	// stands for their file.
+	// problems are errors and warnings.
 	problems lease.Problems
-	origins  map[string]origin
+	// origins are the objects that problems refer to, by the file name in the place of a problem.
+	origins map[string]origin
 }
 
-// items are the objects that the lease definitions among the items need; none where anything is wrong.
-func (f *functionCall) items(ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags) ([]*kyaml.RNode, error) {
+// run returns the objects of the lease definitions among the items. It returns none if there is an error.
+func (f *functionCall) run(
+	ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags,
+) ([]*kyaml.RNode, error) {
 	cfg, err := f.config(cfg, list.FunctionConfig, flags.target)
 	if err != nil {
 		return nil, err
 	}
 	r := newRenderer(cfg)
-	if r.workloads, err = flags.workloads.Options(ctx, cfg); err != nil {
+	if r.workloads, err = flags.workloads.RenderOptions(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if r.picker, err = functionLedger(ctx, items, flags.ledger, cfg.Limits); err != nil {
@@ -82,31 +83,32 @@ func (f *functionCall) items(ctx context.Context, cfg *config.ProviderConfig, li
 	if err != nil || f.problems.Failed() {
 		return nil, err
 	}
-	var made []*kyaml.RNode
-	for _, o := range objects {
-		node, err := toNode(o)
-		if err != nil {
+	nodes := make([]*kyaml.RNode, len(objects))
+	for i, o := range objects {
+		if nodes[i], err = toNode(o); err != nil {
 			return nil, err
 		}
-		made = append(made, node)
 	}
-	return made, nil
+	return nodes, nil
 }
 
-// definitions are those among the items.
-func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, limits config.Limits, workloads bool) []*lease.Definition {
+// definitions returns the lease definitions among the items.
+func (f *functionCall) definitions(
+	ctx context.Context, items []*kyaml.RNode, limits config.Limits, workloads bool,
+) []*lease.Definition {
 	var defs []*lease.Definition
 	for i, item := range items {
 		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
 			continue
 		}
-		name := f.origin(fmt.Sprintf("items[%d] (%s)", i, item.GetName()), item)
+		name := f.addOrigin(fmt.Sprintf("items[%d] (%s)", i, item.GetName()), item)
 		text, err := item.String()
 		if err != nil {
 			f.problems.Add(lease.Place{File: name}, "%v", err)
 			continue
 		}
-		problems, err := input.Read(ctx, strings.NewReader(text), name, input.Options{DocumentSize: limits.DocumentSize, Workloads: workloads}, func(def *lease.Definition) error {
+		opts := input.Options{DocumentSize: limits.DocumentSize, Workloads: workloads}
+		problems, err := input.Read(ctx, strings.NewReader(text), name, opts, func(def *lease.Definition) error {
 			defs = append(defs, def)
 			return nil
 		})
@@ -118,13 +120,10 @@ func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, li
 	return defs
 }
 
-// render renders the definitions. What one asks for by name is not proposed to another, before or after.
+// render renders the definitions. It never proposes an address that any of the definitions names.
 func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.Object, error) {
-	if r.picker != nil {
-		for _, def := range defs {
-			request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
-			r.picker.Name(request)
-		}
+	for _, def := range defs {
+		r.keepNamedAddresses(def)
 	}
 	var objects []render.Object
 	for _, def := range defs {
@@ -141,8 +140,8 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 	return objects, nil
 }
 
-// functionLedger is the ledger from which addresses are proposed: a folder's or, where claims are among
-// the items, theirs. Without any nothing is proposed: all that is leased would be taken for free.
+// functionLedger returns a picker of free addresses for the ledger in a folder or, if folder is "", among the items. It
+// returns nil if the items include no claims, because leased addresses would look free.
 func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, limits config.Limits) (*state.Picker, error) {
 	if folder != "" {
 		known, err := readLedger(ctx, folder, limits)
@@ -158,15 +157,14 @@ func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, li
 	return state.NewPicker(state.NewAddresses(found.claims, found.uses)), nil
 }
 
-// config is the provider's configuration of the function: functionConfig where that is a
-// ProviderConfig, else what --config names.
+// config returns the provider's configuration: functionConfig if it is a ProviderConfig, otherwise cfg.
 func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
 	if given != nil && given.GetKind() == "ProviderConfig" {
 		text, err := given.String()
 		if err != nil {
 			return nil, err
 		}
-		read, problems, err := config.Read(strings.NewReader(text), f.origin("functionConfig", given))
+		read, problems, err := config.Read(strings.NewReader(text), f.addOrigin("functionConfig", given))
 		if err == nil && problems.Failed() {
 			err = problems
 		}
@@ -183,7 +181,7 @@ func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, ta
 
 func toNode(o any) (*kyaml.RNode, error) {
 	var text strings.Builder
-	if err := emit.WriteYAML(&text, o); err != nil { // read as JSON, large numbers would become floats
+	if err := emit.WriteYAML(&text, o); err != nil { // kyaml would parse large numbers in JSON as floats
 		return nil, err
 	}
 	return kyaml.Parse(text.String())

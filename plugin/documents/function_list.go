@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -22,19 +21,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
-// functions get it. What was looked at is still there to be read.
+// resourceListOnStdin reports whether the input is standard input and contains the ResourceList of a KRM function. It buffers
+// what it reads.
 func resourceListOnStdin(c *console.Console, files []string) bool {
 	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.Stdin) {
 		return false
 	}
 	in := bufio.NewReaderSize(c.In, 1<<16)
 	c.In = in
-	head, _ := in.Peek(4096) // an error is for whoever reads
+	head, _ := in.Peek(4096) // the next read returns the error
 	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
-// readResourceList reads the ResourceList of a KRM function, all of it: the answer repeats it.
+// readResourceList reads the whole ResourceList of a KRM function, because the output includes it.
 func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limits) ([]*kyaml.RNode, error) {
 	text, err := io.ReadAll(files.Bound(in, "-", limits.InputSize))
 	if err != nil {
@@ -48,18 +47,18 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 	if err != nil {
 		return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
 	}
-	if problems := aliases(items); len(problems) > 0 {
+	if problems := checkAliases(items); len(problems) > 0 {
 		return nil, problems
 	}
 	return items, nil
 }
 
-// aliases are the places where an alias stands for an object, its metadata or its annotations: the library that writes
-// the answer would lose the annotations, or fail.
-func aliases(items []*kyaml.RNode) lease.Problems {
+// checkAliases returns an error for each alias that stands for an object, its metadata or its annotations. kyaml would fail,
+// or lose the annotations.
+func checkAliases(items []*kyaml.RNode) lease.Problems {
 	var problems lease.Problems
 	for i, item := range items {
-		for field, n := range fieldsThrough(item.YNode(), "metadata", "annotations") {
+		for field, n := range nodesAlong(item.YNode(), "metadata", "annotations") {
 			if n.Kind == kyaml.AliasNode {
 				problems.Add(lease.Place{File: "-", Line: n.Line, Column: n.Column},
 					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, field)
@@ -70,8 +69,8 @@ func aliases(items []*kyaml.RNode) lease.Problems {
 	return problems
 }
 
-// fieldsThrough are a node and the nodes below it along a path of keys, each with its path.
-func fieldsThrough(n *kyaml.Node, keys ...string) iter.Seq2[string, *kyaml.Node] {
+// nodesAlong yields a node and the nodes below it along a path of keys, each with its path.
+func nodesAlong(n *kyaml.Node, keys ...string) iter.Seq2[string, *kyaml.Node] {
 	return func(yield func(string, *kyaml.Node) bool) {
 		path := ""
 		for n != nil && yield(path, n) && len(keys) > 0 {
@@ -87,7 +86,7 @@ func fieldsThrough(n *kyaml.Node, keys ...string) iter.Seq2[string, *kyaml.Node]
 	}
 }
 
-// readNodes guards against panics of the YAML library: an input must never end the program.
+// readNodes calls read and returns a panic of the YAML library as an error.
 func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -97,8 +96,8 @@ func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err e
 	return read()
 }
 
-// checkResourceList judges what the library that reads it takes for granted: that there is one list, and that objects
-// are objects. It would take several lists for objects, of which none is a lease definition.
+// checkResourceList validates what kyaml does not: that there is only one list, and that objects are objects, with strings as
+// names, labels and annotations.
 func checkResourceList(text []byte, size int64) error {
 	var problems lease.Problems
 	count := 0
@@ -118,13 +117,10 @@ func checkResourceList(text []byte, size int64) error {
 	return nil
 }
 
-func documents(text []byte, size int64) func(func(*document.Document, error) bool) {
+// documents iterates over the documents in a text. It ends with the first error.
+func documents(text []byte, size int64) iter.Seq2[*document.Document, error] {
 	return func(yield func(*document.Document, error) bool) {
 		for text, err := range document.Texts(bytes.NewReader(text), "-", size) {
-			if found, ok := errors.AsType[lease.Problems](err); ok {
-				yield(nil, found)
-				return
-			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -138,6 +134,7 @@ func documents(text []byte, size int64) func(func(*document.Document, error) boo
 	}
 }
 
+// checkResources validates a ResourceList.
 func checkResources(c document.Cursor) {
 	root := c.AnyMapping()
 	if !root.Present() {
@@ -159,7 +156,7 @@ func checkResources(c document.Cursor) {
 	}
 }
 
-// checkResource judges what every object has.
+// checkResource validates the metadata of an object.
 func checkResource(c document.Cursor) {
 	o := c.AnyMapping()
 	if !o.Present() {
@@ -177,7 +174,7 @@ func checkResource(c document.Cursor) {
 	}
 }
 
-// result is what a KRM function says of one problem (KRM functions specification v1: results).
+// result is a problem in the results of a KRM function (KRM Functions Specification v1).
 type result struct {
 	Message     string       `json:"message"`
 	Severity    string       `json:"severity"`
@@ -202,28 +199,29 @@ type resultFile struct {
 	Index int    `json:"index"`
 }
 
-// origin is the object in which problems were found, and the file from which it came.
+// origin is an object that problems refer to, and its file, if known.
 type origin struct {
 	ref  resourceRef
 	file *resultFile
 }
 
-// origin notes an object under the name that stands for its file.
-func (f *functionCall) origin(name string, o *kyaml.RNode) string {
-	from := origin{ref: resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}}
+// addOrigin records an object under a name, which problems have as their file, and returns the name.
+func (f *functionCall) addOrigin(name string, o *kyaml.RNode) string {
+	ref := resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}
+	from := origin{ref: ref}
 	if path, index, err := kioutil.GetFileAnnotations(o); err == nil && path != "" {
-		n, _ := strconv.Atoi(index) // without an index it is the first
+		n, _ := strconv.Atoi(index) // 0 without an index
 		from.file = &resultFile{Path: path, Index: n}
 	}
 	f.origins[name] = from
 	return name
 }
 
-// results are what is said of the problems. Lines are left out where the object is named: they are those
-// of its text as the function got it, not of its file.
+// results returns the problems as the results of the function, or nil if there are none. A result with an object has no line,
+// because the line would be that in the function's input and not in the object's file.
 func (f *functionCall) results() (*kyaml.RNode, error) {
 	if len(f.problems) == 0 {
-		return nil, nil //nolint:nilnil // no results is how a function says that all is well
+		return nil, nil //nolint:nilnil // no problems, no results
 	}
 	var out []result
 	for _, p := range f.problems {

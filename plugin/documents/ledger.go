@@ -14,8 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// readLedger reads the claims, Services and pools in the files of a folder: a Git repository, or what kubectl
-// get -o yaml wrote, is a ledger too.
+// readLedger reads the claims, Services and pools in a folder: a Git repository, or the output of "kubectl get -o yaml".
 func readLedger(ctx context.Context, folder string, limits config.Limits) (*pools.Known, error) {
 	var found addressLedger
 	if err := files.OfFolder(ctx, folder, limits, false, found.add); err != nil {
@@ -24,7 +23,7 @@ func readLedger(ctx context.Context, folder string, limits config.Limits) (*pool
 	return &pools.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
 }
 
-// addressLedger collects what addresses are decided by: claims, Services that use addresses, and pools.
+// addressLedger has the objects that decide which addresses are free: claims, Services that use addresses, and pools.
 type addressLedger struct {
 	claims []*state.Claim
 	uses   []state.Use
@@ -38,7 +37,7 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 			Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 			UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
 		}
-		if claim, ok := state.ReadClaim(&meta); ok { // what carries the mark of a command is not free, whether that has ended or not
+		if claim, ok := state.ReadClaim(&meta); ok { // also one of a run that has not finished: its address is not free
 			l.claims = append(l.claims, &claim)
 		}
 	case "v1/Service":
@@ -48,7 +47,7 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 	}
 }
 
-// ledgerIn is the ledger among the items of a ResourceList.
+// ledgerIn returns the ledger among the items of a ResourceList.
 func ledgerIn(nodes []*kyaml.RNode) (*addressLedger, error) {
 	found := &addressLedger{}
 	for _, n := range nodes {
@@ -63,7 +62,7 @@ func ledgerIn(nodes []*kyaml.RNode) (*addressLedger, error) {
 	return found, nil
 }
 
-// objectsOf is the object, or the items of the List that kubectl get -o yaml writes.
+// objectsOf returns an object, or the items of a List.
 func objectsOf(n *kyaml.RNode) ([]unstructured.Unstructured, error) {
 	m, err := n.Map()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package documents has the commands that turn files into files: render, convert, and render as a KRM function.
+// Package documents has the commands that convert documents: render, convert, and render as a KRM function.
 package documents
 
 import (
@@ -14,29 +14,30 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// renderFlags are the flags of render as they are typed.
+// renderFlags are the arguments and flags of render.
 type renderFlags struct {
-	input      flags.Input
-	target     string
-	output     string
-	ledger     string
-	allowEmpty bool
-	// withNamespace prints each lease's namespace before its objects.
+	input         flags.Input
+	target        string
+	output        string
+	ledger        string
+	allowEmpty    bool
 	withNamespace bool
 	workloads     flags.Workloads
-	// pools prints the pools of addresses in place of the objects of leases.
+	// pools is true to print MetalLB's pools instead of the objects of leases.
 	pools bool
 }
 
-// NewRender prints the objects that leases need.
+// NewRender returns the command that prints the objects of leases.
 func NewRender(c *session.Session) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
@@ -95,12 +96,10 @@ func NewRender(c *session.Session) *cobra.Command {
 				if f.withNamespace {
 					return usage.Errorf("--with-namespace is not for a KRM function")
 				}
-				return function(cmd.Context(), c, f)
+				return runFunction(cmd.Context(), c, f)
 			}
-			for _, err := range []error{f.input.Check(&c.Console), f.checkOutput(), flags.CheckTarget(f.target)} {
-				if err != nil {
-					return err
-				}
+			if err := cmp.Or(f.input.Check(&c.Console), f.checkOutput(), flags.CheckTarget(f.target)); err != nil {
+				return err
 			}
 			return f.run(cmd.Context(), c)
 		},
@@ -109,23 +108,20 @@ func NewRender(c *session.Session) *cobra.Command {
 	f.workloads.Add(cmd, "Print")
 	addShowSecrets(cmd, &f.workloads.ShowSecrets)
 	flags.AddTarget(cmd, &f.target)
-	cmd.Flags().StringVarP(&f.output, "output", "o", emit.YAML, "One of 'yaml', 'json' or 'kyaml'")
-	flags.Complete(cmd, "output", emit.YAML, emit.JSON, emit.KYAML)
-	cmd.Flags().StringVar(&f.ledger, "ledger", "", "The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
+	flags.AddOutput(cmd, &f.output, emit.YAML, "One of 'yaml', 'json' or 'kyaml'", emit.YAML, emit.JSON, emit.KYAML)
+	cmd.Flags().StringVar(&f.ledger, "ledger", "",
+		"The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
-	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Also print the leases' namespaces, each before the objects of its lease")
+	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false,
+		"Also print the leases' namespaces, each before the objects of its lease")
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
 }
 
 func (f *renderFlags) checkOutput() error {
-	switch f.output {
-	case emit.YAML, emit.JSON, emit.KYAML:
-		return nil
-	}
-	return usage.Errorf("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
+	return flags.CheckOneOf("output", f.output, emit.YAML, emit.JSON, emit.KYAML)
 }
 
-// run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
+// run prints the objects of the leases, or nothing if there is an error.
 func (f *renderFlags) run(ctx context.Context, c *session.Session) error {
 	r, err := f.renderer(ctx, c)
 	if err != nil {
@@ -136,7 +132,7 @@ func (f *renderFlags) run(ctx context.Context, c *session.Session) error {
 	})
 }
 
-// renderLeases hands over the objects of each lease, or the pools that all of them need.
+// renderLeases emits the objects of each lease, or the pools that the leases need.
 func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *renderer, emit func([]render.Object) error) error {
 	err := f.each(ctx, c, r, func(def *lease.Definition) error {
 		rendered, err := r.lease(def)
@@ -162,7 +158,8 @@ func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *r
 	return emit(pools)
 }
 
-// emitAll prints what is emitted when nothing was wrong.
+// emitAll prints the objects that do emits. If do fails or emits none, it prints nothing and returns an error; --allow-empty
+// accepts no objects.
 func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Object) error) error) error {
 	spool := &spool{}
 	defer spool.close()
@@ -188,7 +185,8 @@ func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Obj
 		if f.pools {
 			what = "pools"
 		}
-		return lease.Problems{{Message: "the input needs no " + what + "; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
+		return lease.Problems{{Message: "the input needs no " + what +
+			"; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
 	}
 	if err := encoder.Close(); err != nil {
 		return err
@@ -196,8 +194,8 @@ func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Obj
 	return spool.copyTo(c.Out)
 }
 
-// each hands over one definition after the other, as it is read. Where addresses are picked all are
-// read first: what one asks for by name is not proposed to another.
+// each calls do with each definition as it is read. If addresses are proposed, it reads all definitions first, so that no
+// proposed address is one that a later definition names.
 func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer, do func(*lease.Definition) error) error {
 	if r.picker == nil {
 		return f.input.Read(ctx, &c.Console, r.cluster, r.cfg, 0, do)
@@ -205,8 +203,7 @@ func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer,
 	var defs []*lease.Definition
 	err := f.input.Read(ctx, &c.Console, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
-		request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
-		r.picker.Name(request)
+		r.keepNamedAddresses(def)
 		return nil
 	})
 	for _, def := range defs {
@@ -217,34 +214,38 @@ func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer,
 	return err
 }
 
-func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
-	var cluster *cluster.Cluster
+// open connects to the cluster if the flags need one, and reads the provider's configuration. That of the cluster counts only
+// if its ledger is used.
+func (f *renderFlags) open(ctx context.Context, c *session.Session) (in *cluster.Cluster, cfg *config.ProviderConfig, err error) {
 	if f.ledger == flags.LedgerCluster || f.input.FromCluster {
-		var err error
-		if cluster, err = c.Connect(8); err != nil {
-			return nil, err
+		if in, err = c.Connect(session.Requests); err != nil {
+			return nil, nil, err
 		}
 	}
-	r := newRenderer(nil)
-	r.cluster = cluster
-	configuredBy := cluster
+	configuredBy := in
 	if f.ledger != flags.LedgerCluster {
 		configuredBy = nil
 	}
-	var err error
-	if r.cfg, err = c.Configuration(ctx, configuredBy); err != nil {
+	if cfg, err = c.Configuration(ctx, configuredBy); err == nil && f.target != "" {
+		cfg.Target = f.target
+	}
+	return in, cfg, err
+}
+
+func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
+	in, cfg, err := f.open(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	if f.target != "" {
-		r.cfg.Target = f.target
-	}
+	r := newRenderer(cfg)
+	r.cluster = in
 	if !f.pools {
-		if r.workloads, err = f.workloads.Options(ctx, r.cfg); err != nil {
+		if r.workloads, err = f.workloads.RenderOptions(ctx, r.cfg); err != nil {
 			return nil, err
 		}
 		f.input.Workloads = r.workloads != nil
 	}
-	if r.known, err = f.known(ctx, cluster, r.cfg); err != nil {
+	if r.known, err = f.known(ctx, r.cluster, r.cfg); err != nil {
 		return nil, err
 	}
 	if r.known != nil {
@@ -253,7 +254,7 @@ func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*render
 	return r, nil
 }
 
-// sortByPlace sorts problems by line, file by file.
+// sortByPlace sorts problems by line within each file, and keeps the order of files.
 func sortByPlace(problems lease.Problems) lease.Problems {
 	rank := map[string]int{}
 	for _, p := range problems {
@@ -262,22 +263,24 @@ func sortByPlace(problems lease.Problems) lease.Problems {
 		}
 	}
 	slices.SortStableFunc(problems, func(a, b lease.Problem) int {
-		return cmp.Or(cmp.Compare(rank[a.At.File], rank[b.At.File]), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+		return cmp.Or(cmp.Compare(rank[a.At.File], rank[b.At.File]), cmp.Compare(a.At.Line, b.At.Line),
+			cmp.Compare(a.At.Column, b.At.Column))
 	})
 	return problems
 }
 
-// joinProblems adds the problems of rendering to those of reading.
+// joinProblems adds the problems found while rendering to the error of reading.
 func joinProblems(err error, problems lease.Problems) error {
 	if len(problems) == 0 {
 		return err
 	}
-	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // made by our own reader, never wrapped
+	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // Input.Read never wraps them
 		return sortByPlace(append(read, problems...))
 	}
-	return fmt.Errorf("%w (and %d errors in the input)", err, len(problems))
+	return fmt.Errorf("%w (and %s in the input)", err, terminal.Count(len(problems), "error"))
 }
 
 func addShowSecrets(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; otherwise they are omitted, with a warning on standard error")
+	cmd.Flags().BoolVar(into, "show-secrets", false,
+		"Print the passwords of registries; otherwise they are omitted, with a warning on standard error")
 }

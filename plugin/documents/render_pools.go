@@ -12,23 +12,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// poolsArgument is the argument of render that asks for MetalLB's pools.
+// poolsArgument is the argument of "render pools".
 const poolsArgument = "pools"
 
-// renderRangePools prints the pools of all ranges of the configuration, whatever the leases. With a ledger
-// they are as apply leaves them beside the pools that it has.
+// renderRangePools prints the pools of all configured ranges. With --ledger it keeps the addresses of existing pools in these,
+// as apply does.
 func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) error {
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	var from *cluster.Cluster
-	if f.ledger == flags.LedgerCluster {
-		var err error
-		if from, err = c.Connect(8); err != nil {
-			return err
-		}
-	}
-	cfg, err := c.Configuration(ctx, from)
+	in, cfg, err := f.open(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -38,23 +31,23 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	case config.ModePool:
 		return f.emitAll(&c.Console, func(func([]render.Object) error) error { return nil })
 	}
-	known, err := f.known(ctx, from, cfg)
+	known, err := f.known(ctx, in, cfg)
 	if err != nil {
 		return err
 	}
 	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
-		wanted, err := render.RangePools(cfg)
+		ranges, err := render.RangePools(cfg)
 		if known != nil {
-			wanted, err = pools.RangesBeside(cfg, known)
+			ranges, err = pools.RangesBeside(cfg, known)
 		}
 		if err != nil {
 			return err
 		}
-		return emit(wanted)
+		return emit(ranges)
 	})
 }
 
-// known is what the ledger that is named says of addresses and of pools; nil where none is.
+// known returns the addresses and pools in the ledger that --ledger names, or nil without the flag.
 func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*pools.Known, error) {
 	switch f.ledger {
 	case "":

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -18,26 +19,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// renderer renders one lease after the other. What it remembers of each is a few bytes: which
-// things were claimed, to refuse a second claim, and which addresses need a pool.
+// renderer renders leases one after the other. It stores only a few bytes for each: the things it claims, to refuse a second
+// claim, and the addresses that need a pool.
 type renderer struct {
 	cfg     *config.ProviderConfig
 	cluster *cluster.Cluster
-	picker  *state.Picker
-	// known is what the ledger says, nil where there is none.
+	// picker proposes addresses; nil if there is no ledger.
+	picker *state.Picker
+	// known are the addresses and pools in the ledger; nil if there is none.
 	known    *pools.Known
 	problems lease.Problems
-	// workloads say how what the leases run is rendered; nil where it is not. ran counts the leases of which
-	// it was, left are the Secrets that were left out of the last.
+	// workloads are the options for rendering workloads; nil to render none.
 	workloads *workload.Options
-	ran       int
-	left      lease.Problems
-	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders; files are
-	// those that its entries name.
+	// leasesWithWorkloads counts the leases rendered with workloads.
+	leasesWithWorkloads int
+	// omitted are warnings for the Secrets of the last lease that are not printed.
+	omitted lease.Problems
+	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders. Its entries are indexes of files.
 	claimed *firstSeen
 	files   []string
-	used    map[netip.Addr]bool
-	// poolNames are the pools for which an address stands in used.
+	// used are addresses that need a pool: at least one for each pool in poolNames.
+	used      map[netip.Addr]bool
 	poolNames map[string]bool
 }
 
@@ -45,7 +47,15 @@ func newRenderer(cfg *config.ProviderConfig) *renderer {
 	return &renderer{cfg: cfg, claimed: newFirstSeen(), used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
 }
 
-// lease renders a lease; what is wrong with its definition is added to the problems.
+// keepNamedAddresses keeps the addresses that a definition names from being proposed to another lease.
+func (r *renderer) keepNamedAddresses(def *lease.Definition) {
+	if r.picker != nil {
+		request, _ := state.NewRequest(def, r.cfg) // lease reports its problems
+		r.picker.Name(request)
+	}
+}
+
+// lease renders a lease. It adds errors in the definition to r.problems.
 func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	request, problems := state.NewRequest(def, r.cfg)
 	r.problems = append(r.problems, problems.Errors()...)
@@ -68,10 +78,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 		addresses[e.Name] = as
 		for _, a := range as {
 			r.claimAddress(a, e, def.Lease.Owner)
-			// In range mode the pool is that of the range: one address of it is enough.
-			if name, ok := r.cfg.PoolFor(a); ok {
-				r.usePool(name, a)
-			}
+			r.usePool(a)
 		}
 	}
 	if problems.Failed() {
@@ -84,24 +91,26 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	if err == nil {
 		objects, err = r.withWorkloads(objects, def)
 	}
-	if wrong, ok := errors.AsType[lease.Problems](err); ok {
-		r.problems = append(r.problems, wrong...)
+	if found, ok := errors.AsType[lease.Problems](err); ok {
+		r.problems = append(r.problems, found...)
 		return nil, nil
 	}
 	return objects, err
 }
 
-// withRecords adds the DNS records of a lease. A value that only the cluster knows is a problem:
-// without its record the host would look finished and not be found.
-func (r *renderer) withRecords(objects []render.Object, def *lease.Definition, addresses render.Addresses) ([]render.Object, error) {
+// withRecords appends the DNS records of a lease. A record whose value only the cluster knows is an error, because clients
+// could not resolve the host without it.
+func (r *renderer) withRecords(
+	objects []render.Object, def *lease.Definition, addresses render.Addresses,
+) ([]render.Object, error) {
 	records, err := render.Records(def, r.cfg, addresses, nil)
 	if err != nil {
 		return nil, err
 	}
 	var problems lease.Problems
 	for _, h := range records.Unknown {
-		problems.Add(h.At, "the DNS record of %s takes its value from the cluster's status (dns.sources: %s), which render does not read: "+
-			"configure dns.targets or the source %s, or use \"apply\"", h.Name, h.Source, config.FromDomain)
+		problems.Add(h.At, "the DNS record of %s takes its value from the cluster's status (dns.sources: %s), "+
+			"which render does not read: configure dns.targets or the source %s, or use \"apply\"", h.Name, h.Source, config.FromDomain)
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -109,7 +118,8 @@ func (r *renderer) withRecords(objects []render.Object, def *lease.Definition, a
 	return append(objects, records.Objects...), nil
 }
 
-// addresses are those of the definition, or those that the ledger has or proposes.
+// addresses returns the addresses of an endpoint: those in the definition, otherwise those it holds in the ledger or a free
+// one of each family.
 func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, error) {
 	if len(e.Addresses) > 0 || r.picker == nil {
 		return e.Addresses, nil
@@ -126,17 +136,17 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 	return out, nil
 }
 
-// claimThing refuses a thing that an earlier lease of the same run has claimed.
+// claimThing claims a thing, and reports one that an earlier lease has claimed.
 func (r *renderer) claimThing(thing string, at lease.Place) { r.claimNamed([]byte(thing), thing, at) }
 
-// claimNamed is claimThing for a thing that is remembered by a shorter name.
+// claimNamed is claimThing for a thing with a shorter name in the table.
 func (r *renderer) claimNamed(name []byte, thing string, at lease.Place) {
-	if _, first, twice := r.claimed.add(name, r.entry(at, 0)); twice {
+	if _, first, isDuplicate := r.claimed.add(name, r.entry(at, 0)); isDuplicate {
 		r.reportDuplicate(thing, at, first)
 	}
 }
 
-// reportDuplicate reports a thing that is claimed twice.
+// reportDuplicate reports a second claim on a thing.
 func (r *renderer) reportDuplicate(thing string, at lease.Place, first entry) {
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, r.place(first))
 }
@@ -145,22 +155,22 @@ func (r *renderer) place(e entry) lease.Place {
 	return lease.Place{File: r.files[e.file], Line: int(e.line), Column: 1}
 }
 
-// claimGroup refuses a deployment group that an earlier lease has. Owners have many of them: here
-// each is a number.
+// claimGroup claims a deployment group. Its name in the table has the number of the owner, because owners have many groups.
 func (r *renderer) claimGroup(g lease.Group, at lease.Place) {
-	name := binary.AppendUvarint([]byte{'g'}, uint64(r.number(g.Owner)))
+	name := binary.AppendUvarint([]byte{'g'}, uint64(r.holderNumber(g.Owner)))
 	name = binary.AppendUvarint(binary.AppendUvarint(name, g.DSeq), uint64(g.GSeq))
 	r.claimNamed(name, "lease "+g.String(), at)
 }
 
-// claimHost refuses a host of another owner, and a path of it that an earlier lease has.
+// claimHost claims a host or a path. It reports a host of another owner, and a path of an earlier lease.
 func (r *renderer) claimHost(h state.HostWant, owner string) {
-	e := r.entry(h.At, r.number(owner))
-	e.whole = lease.HostPath(h.Host, h.Path) == h.Host
+	path := lease.HostPath(h.Host, h.Path)
+	e := r.entry(h.At, r.holderNumber(owner))
+	e.whole = path == h.Host
 	_, first, known := r.claimed.add([]byte("host "+h.Host), e)
-	switch path := lease.HostPath(h.Host, h.Path); {
+	switch {
 	case known && first.holder != e.holder:
-		r.rivals("host "+h.Host, h.At, first)
+		r.reportRival("host "+h.Host, h.At, first)
 	case known && e.whole && first.whole:
 		r.reportDuplicate("host "+h.Host, h.At, first)
 	case e.whole && known:
@@ -169,54 +179,57 @@ func (r *renderer) claimHost(h state.HostWant, owner string) {
 		r.claimThing("path "+path, h.At)
 	}
 	if r.cfg.Hosts.Wildcards && !known {
-		r.covered(h, e)
+		r.checkWildcard(h, e)
 	}
 }
 
-// covered refuses a host below another owner's wildcard, and a wildcard above another owner's host.
-func (r *renderer) covered(h state.HostWant, e entry) {
+// checkWildcard reports a host below another owner's wildcard, and a wildcard above another owner's host. The table has the
+// first two owners of hosts below each wildcard: one of them is not the wildcard's owner.
+func (r *renderer) checkWildcard(h state.HostWant, e entry) {
 	if strings.HasPrefix(h.Host, "*.") {
-		for _, nth := range []string{"below ", "below too "} {
-			if first, known := r.claimed.find([]byte(nth + h.Host)); known && first.holder != e.holder {
-				r.rivals("a host below "+h.Host, h.At, first)
+		for _, prefix := range []string{"below ", "below too "} {
+			if first, known := r.claimed.find([]byte(prefix + h.Host)); known && first.holder != e.holder {
+				r.reportRival("a host below "+h.Host, h.At, first)
 				return
 			}
 		}
 		return
 	}
-	over := state.WildcardOver(h.Host)
-	if over == "" {
+	wildcard := state.WildcardOver(h.Host)
+	if wildcard == "" {
 		return
 	}
-	if first, known := r.claimed.find([]byte("host " + over)); known && first.holder != e.holder {
-		r.rivals(over+", which covers "+h.Host+",", h.At, first)
+	if first, known := r.claimed.find([]byte("host " + wildcard)); known && first.holder != e.holder {
+		r.reportRival(wildcard+", which covers "+h.Host+",", h.At, first)
 	}
-	if _, first, known := r.claimed.add([]byte("below "+over), e); known && first.holder != e.holder {
-		r.claimed.add([]byte("below too "+over), e)
+	if _, first, known := r.claimed.add([]byte("below "+wildcard), e); known && first.holder != e.holder {
+		r.claimed.add([]byte("below too "+wildcard), e)
 	}
 }
 
-// claimAddress refuses an address that an IP endpoint with another sharing key has: MetalLB would
-// let only one of the two have it.
+// claimAddress claims an address. It reports an address of another owner, and one of an endpoint with another sharing key,
+// because MetalLB would grant it to only one of the two.
 func (r *renderer) claimAddress(a netip.Addr, e state.EndpointWant, owner string) {
-	by := r.entry(e.At, r.number(owner))
+	thing := "address " + a.String()
+	by := r.entry(e.At, r.holderNumber(owner))
 	if _, first, known := r.claimed.add([]byte("owner of "+a.String()), by); known && first.holder != by.holder {
-		r.rivals("address "+a.String(), e.At, first)
+		r.reportRival(thing, e.At, first)
 		return
 	}
-	thing, by := "address "+a.String(), r.entry(e.At, r.number(e.SharingKey))
+	by.holder = r.holderNumber(e.SharingKey)
 	if _, first, known := r.claimed.add([]byte(thing), by); known && first.holder != by.holder {
 		r.reportDuplicate(thing, e.At, first)
 	}
 }
 
-// rivals reports a thing that two owners want: an apply refuses it to one of them.
-func (r *renderer) rivals(thing string, at lease.Place, first entry) {
-	r.problems = append(r.problems, lease.Problem{At: at, Held: true, Message: lease.Message("%s is wanted by two owners of this input, first near %s", thing, r.place(first))})
+// reportRival reports a thing that two owners want. apply would refuse it to the second one.
+func (r *renderer) reportRival(thing string, at lease.Place, first entry) {
+	message := lease.Message("%s is wanted by two owners of this input, first near %s", thing, r.place(first))
+	r.problems = append(r.problems, lease.Problem{At: at, Held: true, Message: message})
 }
 
-// number tells an owner or a sharing key from all others.
-func (r *renderer) number(holder string) uint32 {
+// holderNumber returns a number that identifies an owner or a sharing key.
+func (r *renderer) holderNumber(holder string) uint32 {
 	number, _, _ := r.claimed.add([]byte("holder "+holder), entry{})
 	return number
 }
@@ -228,42 +241,41 @@ func (r *renderer) entry(at lease.Place, holder uint32) entry {
 	return entry{file: uint32(len(r.files) - 1), line: uint32(at.Line), holder: holder}
 }
 
-func (r *renderer) usePool(name string, a netip.Addr) {
-	if r.known != nil || !r.poolNames[name] { // known pools may have some addresses of a range
+// usePool records that an address needs its pool. Without a ledger the first address of a pool suffices. With one, existing
+// pools may have only a part of a range, so every address counts.
+func (r *renderer) usePool(a netip.Addr) {
+	if name, ok := r.cfg.PoolFor(a); ok && (r.known != nil || !r.poolNames[name]) {
 		r.poolNames[name] = true
 		r.used[a] = true
 	}
 }
 
-// pools are the pools that the rendered leases need.
+// pools returns the pools that the rendered leases need.
 func (r *renderer) pools() ([]render.Object, error) {
-	addresses := make([]netip.Addr, 0, len(r.used))
-	for a := range r.used {
-		addresses = append(addresses, a)
-	}
-	slices.SortFunc(addresses, netip.Addr.Compare)
+	addresses := slices.SortedFunc(maps.Keys(r.used), netip.Addr.Compare)
 	if r.known != nil {
 		return pools.Beside(r.cfg, addresses, r.known)
 	}
 	return render.Pools(r.cfg, addresses)
 }
 
-// withWorkloads puts what a lease runs before its routes, and notes the Secrets that are left out.
+// withWorkloads returns a lease's workloads followed by its routes. It adds warnings for omitted Secrets to r.omitted.
 func (r *renderer) withWorkloads(routes []render.Object, def *lease.Definition) ([]render.Object, error) {
 	if r.workloads == nil {
 		return routes, nil
 	}
-	if r.ran++; r.ran > 1 && r.workloads.Scheduler != nil {
+	if r.leasesWithWorkloads++; r.leasesWithWorkloads > 1 && r.workloads.Scheduler != nil {
 		r.problems.Add(def.At, "--scheduler-params is for one lease, and this is another")
 		return nil, nil
 	}
 	rendered, err := workload.Lease(def, r.cfg, *r.workloads)
 	for _, left := range rendered.Left {
-		message := fmt.Sprintf("secret/%s of namespace %s is left out, and the password in its Manifest: --show-secrets prints them", left.Name, def.Lease.Namespace())
+		why := ", and the password in its Manifest: --show-secrets prints them"
 		if left.NoPassword {
-			message = fmt.Sprintf("secret/%s of namespace %s is left out: the definition has no password for it", left.Name, def.Lease.Namespace())
+			why = ": the definition has no password for it"
 		}
-		r.left = append(r.left, lease.Problem{At: left.At, Message: message, Warning: true})
+		message := fmt.Sprintf("secret/%s of namespace %s is left out%s", left.Name, def.Lease.Namespace(), why)
+		r.omitted = append(r.omitted, lease.Problem{At: left.At, Message: message, Warning: true})
 	}
 	if err != nil {
 		return nil, err
@@ -272,9 +284,9 @@ func (r *renderer) withWorkloads(routes []render.Object, def *lease.Definition) 
 	return objects, render.CheckNames(objects, def.At)
 }
 
-// warnings are what a user should know of what was rendered for the lease.
+// warnings returns the warnings about a rendered lease, and clears r.omitted.
 func (r *renderer) warnings(def *lease.Definition) lease.Problems {
-	left := r.left
-	r.left = nil
-	return append(render.Warnings(def, r.cfg), left...)
+	omitted := r.omitted
+	r.omitted = nil
+	return append(render.Warnings(def, r.cfg), omitted...)
 }

@@ -2,15 +2,14 @@ package documents
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 )
 
-// spoolInMemory is how much output is kept in memory before it goes to a temporary file.
+// spoolInMemory is the maximum size of a spool in memory, in bytes.
 const spoolInMemory = 1 << 20
 
-// spool keeps output until it is known that all of it is good.
+// spool holds output until all of it is known to be valid: in memory, or in a temporary file if it is large.
 type spool struct {
 	buffer bytes.Buffer
 	file   *os.File
@@ -26,8 +25,7 @@ func (s *spool) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		s.file = f
-		// The file has no name from here on, so that nothing stays behind, whatever happens.
-		_ = os.Remove(f.Name())
+		_ = os.Remove(f.Name()) // a killed process leaves no file behind
 		if _, err := s.buffer.WriteTo(f); err != nil {
 			return 0, err
 		}
@@ -48,16 +46,10 @@ func (s *spool) copyTo(w io.Writer) error {
 	return err
 }
 
+// close also removes the file, because some systems cannot remove an open one.
 func (s *spool) close() {
 	if s.file != nil {
-		_ = errors.Join(s.file.Close(), removeLeft(s.file.Name()))
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name())
 	}
-}
-
-// removeLeft removes the file where the system did not let it go while it was open.
-func removeLeft(name string) error {
-	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }

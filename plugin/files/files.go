@@ -1,5 +1,5 @@
-// Package files reads what -f names: files, folders with files, and standard input; an interrupt ends each wait. It asks no
-// cluster.
+// Package files reads the inputs that -f names: files, folders and standard input. Reading ends when the context does. The
+// package sends no requests to a cluster.
 package files
 
 import (
@@ -20,29 +20,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// extensions are those of the files that -f takes from a folder, as kubectl does.
+// extensions are the extensions of the files that -f reads from a folder, as in kubectl.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// Flags name files to read; - is standard input.
+// Flags are the flags that name input files; - is standard input.
 type Flags struct {
 	Files     []string
 	Recursive bool
 }
 
-// Add adds the flags to a command; what says what the files hold.
-func (f *Flags) Add(cmd *cobra.Command, what string) {
-	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
+// Add adds the flags to a command. usage describes the contents of the files.
+func (f *Flags) Add(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, usage)
 	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of the folders of --filename")
-	for _, extension := range extensions {
-		extension = strings.TrimPrefix(extension, ".")
-		cobra.CheckErr(cmd.Flags().SetAnnotation("filename", cobra.BashCompFilenameExt, append(cmd.Flags().Lookup("filename").Annotations[cobra.BashCompFilenameExt], extension)))
-	}
+	cobra.CheckErr(cmd.MarkFlagFilename("filename", "json", "yaml", "yml"))
 }
 
-// Each opens the files in their order, those of a folder by name. Together they may have limit
-// bytes; 0 sets no bound, for those who hold one document at a time.
+// Each opens the files in the given order, and those of a folder by name. Together they may have limit bytes; 0 means no
+// limit, for a caller that holds only one document at a time.
 func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read func(r io.Reader, name string) error) error {
-	b := newBounded(limit)
+	b := newBudget(limit)
 	for _, name := range f.Files {
 		err := f.readPath(ctx, stdin, name, func(r io.Reader, name string) error { return read(b.reader(r, name), name) })
 		if err != nil {
@@ -80,18 +77,19 @@ func (f *Flags) readPath(ctx context.Context, stdin io.Reader, name string, read
 		return Read(ctx, path, read)
 	})
 	if err == nil && count == 0 {
-		return &emptyFolder{lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}}
+		message := fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))
+		return &emptyFolder{lease.Problems{{Message: message}}}
 	}
 	return err
 }
 
-// emptyFolder says that a folder has no files to read.
+// emptyFolder is the error for a folder without files to read.
 type emptyFolder struct{ lease.Problems }
 
-// Unwrap gives the problem to errors.As.
+// Unwrap returns the problem for errors.As.
 func (e *emptyFolder) Unwrap() error { return e.Problems }
 
-// Read reads one file, which is no folder. To open a FIFO waits for its writer, and an interrupt ends that.
+// Read reads one file. The end of the context also ends the wait for the writer of a FIFO.
 func Read(ctx context.Context, name string, read func(io.Reader, string) error) error {
 	f, err := parallel.Abandonable(ctx, func() (*os.File, error) { return os.Open(name) })
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// folder has files of these names, below it too; what each holds is its name.
+// folder creates a folder with files, each of which contains its name.
 func folder(t *testing.T, names ...string) string {
 	t.Helper()
 	in := t.TempDir()
@@ -30,8 +30,8 @@ func folder(t *testing.T, names ...string) string {
 	return in
 }
 
-// Files are read in the order in which they are named, those of a folder by name, with kubectl's extensions; one that is named
-// needs none. The bound is on all of them.
+// Each reads files in the given order, and the files of a folder by name if they have one of kubectl's extensions. The limit is
+// for all files together.
 func TestEach(t *testing.T) {
 	in := folder(t, "b.yaml", "a.json", "c.yml", "note.txt", "below/d.yaml")
 	for name, tt := range map[string]struct {
@@ -64,7 +64,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// An interrupt ends the wait for a reader that never answers; nothing is read after it.
+// The end of the context ends the wait for a reader that never answers, and later reads.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	never, _ := io.Pipe()
@@ -83,7 +83,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Small reads get all that one large read has brought, and its end.
+// Small reads return all bytes of a large read, and then its end.
 func TestInterruptibleReadsAll(t *testing.T) {
 	text := strings.Repeat("0123456789", 1<<14)
 	var got strings.Builder
@@ -93,8 +93,7 @@ func TestInterruptibleReadsAll(t *testing.T) {
 	}
 }
 
-// An object that is given twice is an error where one is to be told from the other. What is no object is passed over; an empty
-// folder has none.
+// A duplicate object is an error if once is set. A document that is not an object causes a warning. A folder may be empty.
 func TestObjects(t *testing.T) {
 	const text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Service, metadata: {name: a}}]}\n---\njust a text\n---\n{apiVersion: v1, kind: Service, metadata: {name: a}}\n"
 	limits := config.Default().Limits

@@ -16,8 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// OfFolder reads the objects of a folder that takes the place of a cluster, and of the folders below it. It
-// may be empty.
+// OfFolder reads the objects in a folder that replaces a cluster (--ledger), and in its subfolders. The folder may be empty.
 func OfFolder(ctx context.Context, folder string, limits config.Limits, once bool, take func(*unstructured.Unstructured)) error {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return usage.Errorf("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
@@ -30,9 +29,10 @@ func OfFolder(ctx context.Context, folder string, limits config.Limits, once boo
 	return err
 }
 
-// Objects reads the Kubernetes objects of files. Where once is set an object that is given twice is an error. The
-// problems are warnings.
-func (f *Flags) Objects(ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
+// Objects reads the Kubernetes objects in the files and returns warnings. If once is set, a duplicate object is an error.
+func (f *Flags) Objects(
+	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
+) (lease.Problems, error) {
 	reader := objectReader{size: limits.DocumentSize, take: take}
 	if once {
 		reader.seen = map[string]lease.Place{}
@@ -50,14 +50,14 @@ func (f *Flags) Objects(ctx context.Context, stdin io.Reader, limits config.Limi
 	return reader.problems.Warnings(), err
 }
 
-// objectReader collects the objects of files.
+// objectReader reads the objects in files.
 type objectReader struct {
-	// take is given each object.
+	// take is called with each object.
 	take func(*unstructured.Unstructured)
-	// size is the largest document that is read, in bytes.
+	// size is the maximum size of a document in bytes.
 	size     int64
 	problems lease.Problems
-	// seen is where an object was given first; nil where it does not matter.
+	// seen is the place where each object was found first; nil accepts duplicates.
 	seen map[string]lease.Place
 }
 
@@ -85,14 +85,14 @@ func (r *objectReader) read(ctx context.Context, in io.Reader, name string) erro
 	return nil
 }
 
-// add adds an object, or those of a List.
+// add takes an object, or the items of a List.
 func (r *objectReader) add(value any, at lease.Place) {
 	fields, ok := value.(map[string]any)
 	o := &unstructured.Unstructured{Object: fields}
 	switch {
 	case value == nil:
 	case !ok || o.GetAPIVersion() == "" || o.GetKind() == "":
-		r.problems = append(r.problems, lease.Problem{At: at, Warning: true, Message: "this is not a Kubernetes object, and is ignored"})
+		r.problems.Warn(at, "this is not a Kubernetes object, and is ignored")
 	case o.IsList():
 		items, _ := fields["items"].([]any)
 		for _, item := range items {
@@ -104,9 +104,8 @@ func (r *objectReader) add(value any, at lease.Place) {
 }
 
 func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
-	kind := o.GroupVersionKind().GroupKind().String()
-	key := kind + " " + o.GetNamespace() + "/" + o.GetName()
-	if first, twice := r.seen[key]; twice {
+	key := o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
+	if first, isDuplicate := r.seen[key]; isDuplicate {
 		r.problems.Add(at, "duplicate object %s (first in %s)", key, first)
 		return
 	}

@@ -2,6 +2,8 @@
 package flags
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,33 +12,55 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// AddTarget adds the flag that names a kind of route.
+// targets are the values of flags that name a kind of route.
+var targets = []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute}
+
+// AddTarget adds --target, the kind of route.
 func AddTarget(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress, httproute or route (OpenShift). By default the kind in the provider's configuration")
-	Complete(cmd, "target", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
+	cmd.Flags().StringVar(value, "target", "",
+		"The kind of route: ingress, httproute or route (OpenShift). By default the kind in the provider's configuration")
+	Complete(cmd, "target", targets...)
 }
 
-// CheckTarget refuses a kind of route that is not known.
+// CheckTarget returns a usage error unless value is "" or a kind of route.
 func CheckTarget(value string) error {
-	switch value {
-	case "", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute:
-		return nil
-	}
-	return usage.Errorf("--target must be 'ingress', 'httproute' or 'route', not %q", value)
+	return CheckOneOf("target", value, append([]string{""}, targets...)...)
 }
 
-// Complete gives a flag its possible values.
+// AddOutput adds --output, and completes its formats.
+func AddOutput(cmd *cobra.Command, value *string, initial, description string, formats ...string) {
+	cmd.Flags().StringVarP(value, "output", "o", initial, description)
+	Complete(cmd, "output", formats...)
+}
+
+// Complete sets the values that the shell completes for a flag.
 func Complete(cmd *cobra.Command, flag string, values ...string) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// FlagCrashedAfter names the flag of state and repair.
+// CheckOneOf returns a usage error unless the flag's value is one of at least two values. An optional flag also has the value
+// "", which the error does not list.
+func CheckOneOf(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	var quoted []string
+	for _, v := range values {
+		if v != "" {
+			quoted = append(quoted, "'"+v+"'")
+		}
+	}
+	last := len(quoted) - 1
+	return usage.Errorf("--%s must be %s or %s, not %q", flag, strings.Join(quoted[:last], ", "), quoted[last], value)
+}
+
+// FlagCrashedAfter is the name of a flag of state and repair.
 const FlagCrashedAfter = "crashed-after"
 
-// AddCrashedAfter adds the flag that says which runs have crashed.
+// AddCrashedAfter adds --crashed-after.
 func AddCrashedAfter(cmd *cobra.Command, value *time.Duration) {
 	cmd.Flags().DurationVar(value, FlagCrashedAfter, 2*time.Minute, "How long a run may write nothing before it counts as crashed")
 }
 
-// LedgerCluster is the value of --ledger that stands for the cluster.
+// LedgerCluster is the value of --ledger for the cluster.
 const LedgerCluster = "cluster"

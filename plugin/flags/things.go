@@ -18,17 +18,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// MissingError says that something that was named does not exist.
+// MissingError is the error for named things that do not exist, with a message for each.
 type MissingError struct{ What []string }
 
 func (e *MissingError) Error() string { return strings.Join(e.What, "; ") }
 
-// AddIgnoreMissing adds kubectl's flag.
+// AddIgnoreMissing adds --ignore-not-found.
 func AddIgnoreMissing(cmd *cobra.Command, value *bool) {
 	cmd.Flags().BoolVar(value, "ignore-not-found", false, "Exit with 0 instead of 1 if something that is named does not exist")
 }
 
-// ParseThings reads arguments, of which each must be one of the kinds.
+// ParseThings parses arguments, each of which must name a thing of one of the kinds.
 func ParseThings(args []string, kinds ...thing.Kind) ([]thing.Thing, error) {
 	things := make([]thing.Thing, len(args))
 	for i, arg := range args {
@@ -37,15 +37,15 @@ func ParseThings(args []string, kinds ...thing.Kind) ([]thing.Thing, error) {
 			return nil, usage.Wrap(err)
 		}
 		if !slices.Contains(kinds, t.Kind) {
-			return nil, usage.Errorf("%s is not what this command takes: %s", t, KindsText(kinds))
+			return nil, usage.Errorf("%s is not what this command takes: %s", t, DescribeKinds(kinds))
 		}
 		things[i] = t
 	}
 	return things, nil
 }
 
-// KindsText tells how things of the kinds are typed.
-func KindsText(kinds []thing.Kind) string {
+// DescribeKinds returns the kinds with an example of each, for messages.
+func DescribeKinds(kinds []thing.Kind) string {
 	words := map[thing.Kind]string{
 		thing.Host: "a host (host/shop.example.com)", thing.Address: "an address (address/203.0.113.7)",
 		thing.Endpoint: "an IP endpoint (endpoint/public)", thing.Lease: "a lease (OWNER/DSEQ/GSEQ)",
@@ -58,10 +58,8 @@ func KindsText(kinds []thing.Kind) string {
 	return strings.Join(texts, ", ")
 }
 
-// LeaseArgument is an argument or a flag's value that names a lease, with or without the word before it.
-func LeaseArgument(text string) string { return thing.TrimKind(text, thing.Lease) }
-
-// MissingThings is an error that names the things that are missing, or nil.
+// MissingThings returns a *MissingError with a message for each missing thing, or nil if there are none. The first verb of
+// format is for the thing.
 func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, format string, args ...any) error {
 	var what []string
 	for _, t := range things {
@@ -75,21 +73,22 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 	return &MissingError{What: what}
 }
 
-// CompleteThings offers what is held: leases, and with them the hosts and addresses.
+// CompleteThings completes things of the kinds that leases hold, and the leases.
 func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFunc {
 	return CompleteThingsOf(c, lease.Group{}, kinds...)
 }
 
-// CompleteThingsOf offers what a deployment group holds; the zero group is all.
+// CompleteThingsOf completes things of the kinds that a deployment group holds. The zero group means all groups.
 func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		things, err := observed.HeldThings(ctx, cluster, cfg.LedgerNamespace, g)
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+		var out []string
+		things, err := observed.HeldThings(ctx, in, cfg.LedgerNamespace, g)
 		for _, t := range things {
 			name := t.Name()
-			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {
+			if strings.HasPrefix(prefix, string(t.Kind)+"/") {
 				name = t.String()
 			}
-			if slices.Contains(kinds, t.Kind) && strings.HasPrefix(name, toComplete) {
+			if slices.Contains(kinds, t.Kind) && strings.HasPrefix(name, prefix) {
 				out = append(out, name)
 			}
 		}
@@ -97,12 +96,13 @@ func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) co
 	})
 }
 
-// CompleteOrders offers the orders that have reserved something.
+// CompleteOrders completes the orders that have reservations.
 func CompleteOrders(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, to *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		claims, err := reservation.New(to, cfg).List(ctx)
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+		var out []string
+		claims, err := reservation.New(in, cfg).List(ctx)
 		for _, claim := range claims {
-			if name := claim.Order.String(); claim.Unreadable == "" && strings.HasPrefix(name, toComplete) {
+			if name := claim.Order.String(); claim.Unreadable == "" && strings.HasPrefix(name, prefix) {
 				out = append(out, name)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render/workload"
 )
 
-// Workloads say whether what leases run is rendered, and with what.
+// Workloads are the flags of commands that can process the workloads of leases.
 type Workloads struct {
 	workloads   bool
 	Given       func() bool
@@ -24,51 +24,57 @@ type Workloads struct {
 	ShowSecrets bool
 }
 
-// Add adds the flags that all commands have which know of workloads; what is what the command does with them.
-func (f *Workloads) Add(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&f.workloads, "workloads", false, what+" the workloads of the leases too: namespaces, Manifests, Deployments, … (default: workloads.enabled of the configuration)")
+// Add adds the flags. verb begins the usage text.
+func (f *Workloads) Add(cmd *cobra.Command, verb string) {
+	cmd.Flags().BoolVar(&f.workloads, "workloads", false,
+		verb+" the workloads of the leases too: namespaces, Manifests, Deployments, … (default: workloads.enabled of the "+
+			"configuration)")
 	f.Given = func() bool { return cmd.Flags().Changed("workloads") }
-	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "", "A file with the scheduler params of a reservation for the only lease, as JSON or YAML, by the ids of resource units")
+	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "",
+		"A file with the scheduler params of a reservation for the only lease, as JSON or YAML, by the ids of resource units")
 }
 
-// enabled is what is typed, or what the configuration says.
-func (f *Workloads) enabled(cfg *config.ProviderConfig) bool {
-	if f.Given() {
-		return f.workloads
-	}
-	return cfg.Workloads.Enabled
-}
+// Requested reports whether the command line requests workloads.
+func (f *Workloads) Requested() bool { return f.Given() && f.workloads || f.scheduler != "" }
 
-// Asked is true where the command line asks for what leases run.
-func (f *Workloads) Asked() bool { return f.Given() && f.workloads || f.scheduler != "" }
-
-// Options are those of the renderer; nil where what leases run is not rendered.
-func (f *Workloads) Options(ctx context.Context, cfg *config.ProviderConfig) (*workload.Options, error) {
-	w, _, err := f.Applied(ctx, cfg)
+// RenderOptions returns the options for rendering workloads, or nil if neither the flags nor the configuration request them.
+func (f *Workloads) RenderOptions(ctx context.Context, cfg *config.ProviderConfig) (*workload.Options, error) {
+	w, _, err := f.Load(ctx, cfg)
 	if w == nil || err != nil {
 		return nil, err
 	}
 	return &workload.Options{Secrets: f.ShowSecrets, Scheduler: w.Scheduler}, nil
 }
 
-// params are what a reservation chose, and the text of the file that says it; nil where there is none.
-func (f *Workloads) params(ctx context.Context) (params map[uint32]*lease.SchedulerParams, text []byte, err error) {
-	if f.scheduler == "" {
-		return nil, nil, nil
+// Load returns the options for applying workloads, or nil if neither the flags nor the configuration request them. params is
+// the text of the file with scheduler params, if there is one.
+func (f *Workloads) Load(ctx context.Context, cfg *config.ProviderConfig) (w *command.Workloads, params []byte, err error) {
+	enabled := cfg.Workloads.Enabled
+	if f.Given() {
+		enabled = f.workloads
 	}
+	switch {
+	case !enabled && f.scheduler != "":
+		return nil, nil, usage.Errorf("--scheduler-params requires --workloads")
+	case !enabled:
+		return nil, nil, nil
+	case f.scheduler == "":
+		return &command.Workloads{}, nil, nil
+	}
+	w = &command.Workloads{}
 	err = files.Read(ctx, f.scheduler, func(r io.Reader, name string) (err error) {
-		if text, err = io.ReadAll(io.LimitReader(r, maxScheduler+1)); err == nil {
-			params, err = ReadParams(text, name)
+		if params, err = io.ReadAll(io.LimitReader(r, maxScheduler+1)); err == nil {
+			w.Scheduler, err = ReadParams(params, name)
 		}
 		return err
 	})
-	return params, text, err
+	return w, params, err
 }
 
-// maxScheduler is how long a file with scheduler params may be, in bytes.
+// maxScheduler is the maximum size of scheduler params, in bytes.
 const maxScheduler = 4 << 20
 
-// ReadParams reads scheduler params: what a reservation chose for a lease.
+// ReadParams parses scheduler params: the choices of a reservation for a lease, by resource unit.
 func ReadParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, error) {
 	if len(text) > maxScheduler {
 		return nil, lease.Problems{{At: lease.Place{File: name, Line: 1, Column: 1}, Message: "scheduler params are longer than 4 MiB"}}
@@ -78,17 +84,4 @@ func ReadParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, er
 		err = problems.Errors()
 	}
 	return params, err
-}
-
-// Applied says how what the leases run is applied; nil where it is not. The text is that of the scheduler params.
-func (f *Workloads) Applied(ctx context.Context, cfg *config.ProviderConfig) (w *command.Workloads, text []byte, err error) {
-	if !f.enabled(cfg) {
-		if f.scheduler != "" {
-			return nil, nil, usage.Errorf("--scheduler-params requires --workloads")
-		}
-		return nil, nil, nil
-	}
-	w = &command.Workloads{}
-	w.Scheduler, text, err = f.params(ctx)
-	return w, text, err
 }

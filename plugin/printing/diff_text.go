@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,61 +14,59 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// Colours is true for a terminal whose user has not asked for none (NO_COLOR, no-color.org).
-func Colours(out io.Writer) bool {
+// UseColours reports whether to print colours: out is a terminal, and NO_COLOR (no-color.org) is not set.
+func UseColours(out io.Writer) bool {
 	return terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// PlanText is a plan as people read it: a block an object.
+// PlanText returns a plan as text, with a block for each object.
 func PlanText(p plan.Plan, coloured bool) []byte {
 	t := PlanWriter{Coloured: coloured}
 	for _, l := range p.Leases {
-		if len(p.Leases) > 1 && l.Differs() {
+		if len(p.Leases) > 1 && l.Differs() || l.Refused != "" {
 			t.Line(' ', "lease/"+l.Lease)
 		}
 		for _, c := range l.Changes {
 			t.change(c)
 		}
 		if l.Refused != "" {
-			t.Line(' ', "lease/"+l.Lease)
 			t.Line('!', "  refused: "+l.Refused)
 		}
 	}
 	return t.Text()
 }
 
-// PlanWriter writes the lines of a plan.
+// PlanWriter writes the text of a plan.
 type PlanWriter struct {
 	out      bytes.Buffer
 	Coloured bool
 }
 
-// Text is what has been written.
+// Text returns the written text.
 func (t *PlanWriter) Text() []byte { return t.out.Bytes() }
 
-// The colours of lines, by their first character: as git diff has them, and yellow for what is in the way.
+// lineColours are the colours of lines by mark: those of "git diff", and yellow for conflicts.
 var lineColours = map[byte]string{'-': "\x1b[31m", '+': "\x1b[32m", '!': "\x1b[33m"}
 
-// Line writes one line: a mark, and a text in which nothing is left that a terminal would obey.
+// Line writes a mark and a text as one line. It escapes everything that a terminal would interpret.
 func (t *PlanWriter) Line(mark byte, text string) {
 	colour := lineColours[mark]
 	if !t.Coloured {
 		colour = ""
 	}
-	text = string(terminal.Visible([]byte(terminal.OneLine(text, terminal.MaxCell))))
-	if mark == ' ' {
-		t.out.WriteString(text + "\n")
-		return
+	text = string(terminal.Escape([]byte(terminal.OneLine(text, terminal.MaxCell))))
+	if mark != ' ' {
+		text = colour + string(mark) + " " + text
 	}
-	t.out.WriteString(colour + string(mark) + " " + text)
 	if colour != "" {
-		t.out.WriteString("\x1b[0m")
+		text += "\x1b[0m"
 	}
-	t.out.WriteByte('\n')
+	t.out.WriteString(text + "\n")
 }
 
 func (t *PlanWriter) change(c plan.Change) {
@@ -92,13 +91,15 @@ func (t *PlanWriter) change(c plan.Change) {
 	}
 }
 
-// Values shows what is changed of a thing or an object; nothing of one that goes or stays as it is.
+// Values writes the changed parts of a thing or fields of an object. It writes nothing for one that is deleted or stays.
 func (t *PlanWriter) Values(c plan.Change) {
 	switch c.Action {
 	case plan.Claim, plan.GiveUp:
 		t.parts(c)
 	case plan.Create:
-		t.document('+', c.After)
+		for _, line := range yamlLines(c.After) {
+			t.Line('+', "  "+line)
+		}
 	case plan.Withhold, plan.Leave, plan.Delete:
 	case plan.Update:
 		t.fields(c.Fields)
@@ -108,52 +109,43 @@ func (t *PlanWriter) Values(c plan.Change) {
 	}
 }
 
-// parts shows what of a thing the lease would hold.
+// parts writes the changed parts of a claimed thing with their backends, or those of an order with their amounts.
 func (t *PlanWriter) parts(c plan.Change) {
-	text := func(name string, backend any) string {
-		if backend == "" {
+	text := func(name string, value any) string {
+		switch {
+		case value == "":
 			return "  " + name
+		case c.Kind == string(thing.Order):
+			return fmt.Sprintf("  %s: %s", name, value)
 		}
-		if c.Kind == "order" { // they lead nowhere
-			return fmt.Sprintf("  %s: %s", name, backend)
-		}
-		return fmt.Sprintf("  %s -> %s", name, backend)
+		return fmt.Sprintf("  %s -> %s", name, value)
 	}
-	for _, name := range sortedNames(c.Before) {
+	for _, name := range slices.Sorted(maps.Keys(c.Before)) {
 		if after, stays := c.After[name]; !stays || after != c.Before[name] {
 			t.Line('-', text(name, c.Before[name]))
 		}
 	}
-	for _, name := range sortedNames(c.After) {
-		if before, was := c.Before[name]; !was || before != c.After[name] {
+	for _, name := range slices.Sorted(maps.Keys(c.After)) {
+		if before, existed := c.Before[name]; !existed || before != c.After[name] {
 			t.Line('+', text(name, c.After[name]))
 		}
 	}
 }
 
-func sortedNames(parts map[string]any) []string {
-	names := make([]string, 0, len(parts))
-	for name := range parts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// fields shows each field below the path of what it stands in.
+// fields writes each changed field below the path of its parent.
 func (t *PlanWriter) fields(fields []plan.Field) {
 	last := ""
 	for _, f := range fields {
-		above, name := f.Path.Split()
-		if above != last && above != "" {
-			t.Line(' ', "  "+above)
-			last = above
+		parent, name := f.Path.Split()
+		if parent != last && parent != "" {
+			t.Line(' ', "  "+parent)
+			last = parent
 		}
 		mark := byte('-')
 		if f.Conflict {
 			mark = '!'
 		}
-		if before, after := yamlLines(f.Before), yamlLines(f.After); severalLines(f.Before, before) && severalLines(f.After, after) {
+		if before, after := yamlLines(f.Before), yamlLines(f.After); isBlock(f.Before, before) && isBlock(f.After, after) {
 			t.Line(' ', "    "+name+":"+owners(f))
 			t.lines(mark, before, after)
 			continue
@@ -167,12 +159,12 @@ func (t *PlanWriter) fields(fields []plan.Field) {
 	}
 }
 
-// linesAround is how many lines that do not change are shown before and after those that do.
-const linesAround = 2
+// contextLines is the number of unchanged lines before and after changed ones.
+const contextLines = 2
 
-// lines shows which lines of a value change.
+// lines writes the changed lines of a value. mark is for removed lines.
 func (t *PlanWriter) lines(mark byte, before, after []string) {
-	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(linesAround) {
+	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(contextLines) {
 		if i > 0 || group[0].I1 > 0 {
 			t.Line(' ', "        …")
 		}
@@ -193,7 +185,7 @@ func (t *PlanWriter) lines(mark byte, before, after []string) {
 	}
 }
 
-// owners says who owns the value that is there.
+// owners returns the field managers of the current value and, in a conflict, since when they own it.
 func owners(f plan.Field) string {
 	var out []string
 	for _, o := range f.Owners {
@@ -212,30 +204,23 @@ func owners(f plan.Field) string {
 	return "   (" + strings.Join(out, ", ") + ")"
 }
 
-// value shows the value of a field; one of several lines stands below its name.
-func (t *PlanWriter) value(mark byte, name string, value any, more string) {
+// value writes a field with its value and a remark.
+func (t *PlanWriter) value(mark byte, name string, value any, remark string) {
 	lines := yamlLines(value)
-	if !severalLines(value, lines) {
-		t.Line(mark, "    "+name+": "+lines[0]+more)
+	if !isBlock(value, lines) {
+		t.Line(mark, "    "+name+": "+lines[0]+remark)
 		return
 	}
-	t.Line(mark, "    "+name+":"+more)
+	t.Line(mark, "    "+name+":"+remark)
 	for _, line := range lines {
 		t.Line(mark, "      "+line)
 	}
 }
 
-// severalLines is true for a value that stands below its name.
-func severalLines(value any, lines []string) bool {
+// isBlock reports whether a value is printed below its name: it has several lines or is a list.
+func isBlock(value any, lines []string) bool {
 	list, _ := value.([]any)
 	return len(lines) > 1 || len(list) > 0
-}
-
-// document shows a whole object.
-func (t *PlanWriter) document(mark byte, object map[string]any) {
-	for _, line := range yamlLines(object) {
-		t.Line(mark, "  "+line)
-	}
 }
 
 func yamlLines(value any) []string {

@@ -8,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
 
-// A changed field is shown below what it stands in; of a value of several lines those that change, and two beside them.
+// A changed field is printed below its parent; of a multi-line value only the changed lines are, with two lines of context.
 func TestPlanTextOfFields(t *testing.T) {
 	list := func(image string, more ...any) []any {
 		return append([]any{map[string]any{"a": 1, "b": 2, "c": 3, "d": 4, "image": image, "name": "web"}}, more...)

@@ -1,4 +1,4 @@
-// Package printing prints what the ledger and a plan say: the tables and documents of --output, and the text of diff.
+// Package printing prints the book and plans: tables, the other formats of --output, and the text of diff.
 package printing
 
 import (
@@ -25,10 +25,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Printer prints a book, or the rows of one that have changed.
+// Printer prints a book. In a watch it is called again with the changed rows.
 type Printer func(*view.Book) error
 
-// Flags are kubectl's output flags.
+// Flags are the output flags of kubectl get.
 type Flags struct {
 	Output    string
 	noHeaders bool
@@ -36,7 +36,7 @@ type Flags struct {
 	templates *genericclioptions.KubeTemplatePrintFlags
 }
 
-// NewFlags are the flags before a command line is read.
+// NewFlags returns flags with their defaults.
 func NewFlags() Flags {
 	return Flags{
 		documents: &genericclioptions.JSONYamlPrintFlags{ShowManagedFields: true}, // a book has none
@@ -44,13 +44,13 @@ func NewFlags() Flags {
 	}
 }
 
-// bookFormats are the formats of --output; a template follows those that end in "=".
+// bookFormats are the formats of --output. A template follows those that end with "=".
 var bookFormats = []string{
 	"wide", "json", "yaml", "kyaml", "name", columnsFormat + "=",
 	"jsonpath=", "jsonpath-as-json=", "jsonpath-file=", "go-template=", "go-template-file=",
 }
 
-// AddFlags gives a command the flags.
+// AddFlags adds the flags to a command.
 func (f *Flags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "Output format, one of: "+strings.Join(bookFormats, ", "))
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print tables without their headers")
@@ -58,12 +58,12 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(bookFormats, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// IsTable is true where --output asks for a table.
+// IsTable reports whether the output is a table.
 func (f *Flags) IsTable() bool { return f.Output == "" || f.Output == "wide" }
 
-// Printer chooses the printer that --output asks for. now is the moment from which ages count.
+// Printer returns the printer for --output. now returns the time for ages.
 func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.Time) (Printer, error) {
-	data, out := out, io.Writer(&terminal.People{Out: out})
+	data, out := out, io.Writer(&terminal.SafeWriter{Out: out})
 	format, template, hasTemplate := strings.Cut(f.Output, "=")
 	if !hasTemplate {
 		template = *f.templates.TemplateArgument
@@ -71,7 +71,7 @@ func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.
 	switch format {
 	case "", "wide":
 		if *f.templates.TemplateArgument != "" {
-			break // kubectl takes --template alone for a Go template
+			break // like kubectl, --template without --output is a Go template
 		}
 		return newTables(subjects, out, format == "wide", f.noHeaders, now).print, nil
 	case "name":
@@ -81,7 +81,7 @@ func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.
 		if err != nil {
 			return nil, err
 		}
-		return newColumnPrinter(columns, subjects, out, f.noHeaders).print, nil
+		return (&columnPrinter{columns: columns, subjects: subjects, out: out, noHeader: f.noHeaders}).print, nil
 	case "json", "yaml", "kyaml":
 		p, err := f.documents.ToPrinter(format)
 		if err != nil {
@@ -100,7 +100,7 @@ func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.
 		return nil, usage.Errorf("--output: %w", err)
 	}
 	return func(b *view.Book) error {
-		o, err := plain(b)
+		o, err := toUnstructured(b)
 		if err != nil {
 			return err
 		}
@@ -108,18 +108,18 @@ func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.
 	}, nil
 }
 
-// bookObject is a book as kubectl's printers take one.
+// bookObject is a book as a runtime.Object for kubectl's printers.
 type bookObject struct{ *view.Book }
 
 func (b *bookObject) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: b.APIVersion, Kind: b.Kind}
 }
 
-// DeepCopyObject is asked for by printers that change what they print; none of these does.
+// DeepCopyObject returns the book itself. Only printers that modify objects call it, and they are not used here.
 func (b *bookObject) DeepCopyObject() runtime.Object { return b }
 
-// plain is a book as maps and lists, with whole numbers kept whole, as templates see it.
-func plain(b *view.Book) (map[string]any, error) {
+// toUnstructured returns a book as maps and slices for templates. Whole numbers become int64.
+func toUnstructured(b *view.Book) (map[string]any, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, err
@@ -128,8 +128,8 @@ func plain(b *view.Book) (map[string]any, error) {
 	return o, utiljson.Unmarshal(text, &o)
 }
 
-// printNames prints a name a line: host/NAME, address/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
-// KIND/NAMESPACE/NAME of a route.
+// printNames prints the names of the rows, one per line: host/NAME, address/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
+// KIND/NAMESPACE/NAME for a route.
 func printNames(out io.Writer, b *view.Book, subjects []view.Subject) error {
 	w := bufio.NewWriter(out)
 	line := func(kind, name string) { fmt.Fprintf(w, "%s/%s\n", kind, name) }

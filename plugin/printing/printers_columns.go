@@ -15,14 +15,13 @@ import (
 
 const columnsFormat = "custom-columns"
 
-// column is one column of custom-columns=HEADER:PATH,….
+// column is a column of custom-columns=HEADER:PATH,….
 type column struct {
 	header string
 	path   *jsonpath.JSONPath
 }
 
-// parseColumns reads HEADER:PATH,…; a path is a JSONPath in a row, whose braces and leading dot
-// may be left out.
+// parseColumns parses HEADER:PATH,…. A path is a JSONPath expression for a row, with or without braces and a leading dot.
 func parseColumns(text string) ([]column, error) {
 	if text == "" {
 		return nil, usage.Errorf("--output: name the columns: custom-columns=HOST:.host,LEASE:.lease")
@@ -43,32 +42,28 @@ func parseColumns(text string) ([]column, error) {
 	return columns, nil
 }
 
-// columnPrinter prints chosen fields of the rows of all subjects in one table.
+// columnPrinter prints columns for the rows of all subjects in one table.
 type columnPrinter struct {
 	columns  []column
 	subjects []view.Subject
 	out      io.Writer
-	// headless is true once the header is printed, or where none is wanted.
-	headless bool
-}
-
-func newColumnPrinter(columns []column, subjects []view.Subject, out io.Writer, noHeaders bool) *columnPrinter {
-	return &columnPrinter{columns: columns, subjects: subjects, out: out, headless: noHeaders}
+	// noHeader is true if the header has been printed or is not requested.
+	noHeader bool
 }
 
 func (p *columnPrinter) print(b *view.Book) error {
-	book, err := plain(b)
+	book, err := toUnstructured(b)
 	if err != nil {
 		return err
 	}
 	w := printers.GetNewTabWriter(p.out)
 	cells := make([]string, len(p.columns))
-	if !p.headless {
+	if !p.noHeader {
 		for i, c := range p.columns {
 			cells[i] = c.header
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
-		p.headless = true
+		p.noHeader = true
 	}
 	for _, s := range p.subjects {
 		rows, _ := book[string(s)].([]any)
@@ -84,8 +79,7 @@ func (p *columnPrinter) print(b *view.Book) error {
 	return w.Flush()
 }
 
-// cell is the value of the column in a row, or its values with commas; <none> where the row has no
-// such field.
+// cell returns the value or the comma-separated values of the column in a row, or <none>.
 func (c column) cell(row any) (string, error) {
 	results, err := c.path.FindResults(row)
 	if err != nil {

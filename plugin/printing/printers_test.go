@@ -134,7 +134,7 @@ func TestPrintBook(t *testing.T) {
 	}
 }
 
-// Where there are shards each row says its own.
+// With shards the table has a column for them.
 func TestPrintShards(t *testing.T) {
 	b := testBook()
 	for i := range b.Routes[:2] {
@@ -165,8 +165,7 @@ func TestPrintEmptyBook(t *testing.T) {
 	}
 }
 
-// What changes in a watch stands below the first rows, in the same columns and without another
-// header.
+// In a watch changed rows have the columns of the first rows, and no header.
 func TestPrintChanges(t *testing.T) {
 	first, changed := testBook(), testBook()
 	first.Hosts, changed.Hosts = first.Hosts[:1], changed.Hosts[1:2]

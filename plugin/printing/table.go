@@ -14,15 +14,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// tables prints a book as kubectl prints its tables, one a subject. Rows that come later, in a
-// watch, stand under the headers of the first.
+// tables prints a book as kubectl prints tables, one for each subject. In a watch, later rows are aligned with the first ones
+// and have no header.
 type tables struct {
 	subjects []view.Subject
 	out      io.Writer
 	wide     bool
 	now      func() time.Time
 	printer  printers.ResourcePrinter
-	// aligned lines up what later calls print with what the first one did.
+	// aligned keeps the column widths between calls of print.
 	aligned interface {
 		io.Writer
 		Flush() error
@@ -30,10 +30,10 @@ type tables struct {
 }
 
 func newTables(subjects []view.Subject, out io.Writer, wide, noHeaders bool, now func() time.Time) *tables {
-	t := &tables{subjects: subjects, out: out, wide: wide, now: now}
-	t.printer = printers.NewTablePrinter(printers.PrintOptions{Wide: wide, NoHeaders: noHeaders})
-	t.aligned = printers.GetNewTabWriter(out)
-	return t
+	return &tables{
+		subjects: subjects, out: out, wide: wide, now: now, aligned: printers.GetNewTabWriter(out),
+		printer: printers.NewTablePrinter(printers.PrintOptions{Wide: wide, NoHeaders: noHeaders}),
+	}
 }
 
 func (t *tables) print(b *view.Book) error {
@@ -47,7 +47,7 @@ func (t *tables) print(b *view.Book) error {
 			if _, err := fmt.Fprintln(t.out); err != nil {
 				return err
 			}
-			t.aligned = printers.GetNewTabWriter(t.out) // each table has its own widths
+			t.aligned = printers.GetNewTabWriter(t.out) // each table has its own column widths
 		}
 		if err := t.printer.PrintObj(table, t.aligned); err != nil {
 			return err
@@ -100,7 +100,8 @@ func (t *tables) hosts(rows []view.HostRow) *metav1.Table {
 	for _, r := range rows {
 		table.Row(r.Message,
 			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), terminal.Dash(r.Target), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
+			number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since),
+			terminal.Dash(r.Expires), r.Claimed)
 	}
 	return table.Done()
 }
@@ -117,8 +118,9 @@ func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 			address = "<pending>"
 		}
 		table.Row(r.Message,
-			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), terminal.Dash(r.Pool), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace), terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
+			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), terminal.Dash(r.Pool), r.State,
+			t.age(r.Since), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace),
+			terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
 	return table.Done()
 }
@@ -139,7 +141,10 @@ func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
 	}
 	table := NewTable(columns...).Wide("Owner", "Lease", "Since")
 	for _, r := range rows {
-		cells := []any{terminal.Dash(r.Pattern()), r.Kind, terminal.Dash(r.Namespace), r.Name, r.Admitted, terminal.Dash(r.Reason), t.age(r.Since), terminal.Dash(r.Owner), terminal.Dash(r.Lease), moment(r.Since)}
+		cells := []any{
+			terminal.Dash(r.Pattern()), r.Kind, terminal.Dash(r.Namespace), r.Name, r.Admitted, terminal.Dash(r.Reason), t.age(r.Since),
+			terminal.Dash(r.Owner), terminal.Dash(r.Lease), moment(r.Since),
+		}
 		if sharded {
 			cells = append([]any{terminal.Dash(r.Shard)}, cells...)
 		}
@@ -148,45 +153,42 @@ func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
 	return table.Done()
 }
 
-// TableBuilder collects a table. Rows may end with a message, for which there is a column without
-// a name when one of them has one.
-type TableBuilder struct {
-	metav1.Table
-	messages []string
-	said     bool
-}
-
-// NewTable begins a table with the headers of its columns.
-func NewTable(columns ...string) *TableBuilder {
-	b := &TableBuilder{}
-	for _, name := range columns {
-		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string"})
-	}
-	return b
-}
-
-// Wide adds columns that only -o wide shows.
-func (b *TableBuilder) Wide(columns ...string) *TableBuilder {
-	for _, name := range columns {
-		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string", Priority: 1})
-	}
-	return b
-}
-
-// Row adds a row; message is empty where there is nothing to add to its cells.
-func (b *TableBuilder) Row(message string, cells ...any) {
-	b.Rows = append(b.Rows, metav1.TableRow{Cells: cells})
-	b.messages = append(b.messages, message)
-	b.said = b.said || message != ""
-}
-
-// Done is the table, with a column for messages where there are any.
-func (b *TableBuilder) Done() *metav1.Table {
-	if b.said {
-		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Type: "string"})
-		for i, m := range b.messages {
-			b.Rows[i].Cells = append(b.Rows[i].Cells, m)
+func (t *tables) records(rows []view.DNSRow) *metav1.Table {
+	table := NewTable("Host", "Type", "Values", "TTL", "Zone", "Last-Operation", "State", "Age").
+		Wide("Name", "Owner", "DSeq", "Namespace", "Object", "Since")
+	for _, r := range rows {
+		ttl := "-"
+		if r.TTL > 0 {
+			ttl = number(uint64(r.TTL))
 		}
+		table.Row(r.Message,
+			r.Host, string(r.Type), some(r.Values), ttl, terminal.Dash(r.Zone), terminal.Dash(r.LastOperation), r.State, t.age(r.Since),
+			r.Name, terminal.Dash(r.Owner), number(r.DSeq), terminal.Dash(r.Namespace), r.Kind+"/"+r.Object, moment(r.Since))
 	}
-	return &b.Table
+	return table.Done()
+}
+
+// leases returns the table of leases, with additional columns for their workloads if requested.
+func (t *tables) leases(rows []view.LeaseRow, workloads bool) *metav1.Table {
+	columns := []string{"Owner", "DSeq", "GSeq", "OSeq", "Hosts", "Addresses", "State", "Age"}
+	if workloads {
+		columns = append(columns, "Workloads", "Ready")
+	}
+	table := NewTable(columns...).Wide("Provider", "Namespace", "Since", "Host-Names")
+	for _, r := range rows {
+		cells := []any{
+			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), len(r.Hosts), some(r.Addresses), terminal.Dash(r.State),
+			t.age(r.Since),
+		}
+		message := ""
+		if workloads {
+			runs, ready := "-", "-"
+			if w := r.Workloads; w != nil {
+				runs, ready, message = string(w.State), fmt.Sprintf("%d/%d", w.Ready, w.Total), w.Reason
+			}
+			cells = append(cells, runs, ready)
+		}
+		table.Row(message, append(cells, terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since), some(r.Hosts))...)
+	}
+	return table.Done()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// owner is a wallet, shortened in the narrow table.
+// owner returns the address of an owner, shortened unless the table is wide.
 func (t *tables) owner(wallet string) string {
 	if t.wide {
 		return terminal.Dash(wallet)
@@ -22,7 +22,7 @@ func (t *tables) owner(wallet string) string {
 	return terminal.Dash(shortWallet(wallet))
 }
 
-// shortWallet keeps the ends of an address, by which people know it: akash1h24…9w3c9h.
+// shortWallet returns the first 9 and the last 6 characters of an address: akash1h24…9w3c9h.
 func shortWallet(wallet string) string {
 	const head, tail = 9, 6
 	if len(wallet) <= head+tail+1 {
@@ -31,7 +31,7 @@ func shortWallet(wallet string) string {
 	return wallet[:head] + "…" + wallet[len(wallet)-tail:]
 }
 
-// number is a number that starts at 1, or a dash.
+// number returns a positive number, or a dash for 0.
 func number[N uint32 | uint64](n N) string {
 	if n == 0 {
 		return "-"
@@ -39,7 +39,7 @@ func number[N uint32 | uint64](n N) string {
 	return strconv.FormatUint(uint64(n), 10)
 }
 
-// backend is service:port.
+// backend returns SERVICE:PORT, or only the service if the port is 0.
 func backend(service string, port uint16) string {
 	if service == "" || port == 0 {
 		return terminal.Dash(service)
@@ -54,7 +54,7 @@ func portText(r view.IPRow) string {
 	return fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
 }
 
-// some lists the first three, as kubectl shortens lists.
+// some returns the first three items of a list and the number of the others, in the form that kubectl uses.
 func some(list []string) string {
 	const shown = 3
 	if len(list) > shown {
@@ -77,7 +77,7 @@ func moment(since metav1.Time) string {
 	return since.UTC().Format(time.RFC3339)
 }
 
-// addresses is a count of addresses, which ends where PoolRow's does.
+// addresses returns a number of addresses. PoolRow counts only to the maximum of int64.
 func addresses(n int64) string {
 	if n == math.MaxInt64 {
 		return "≥2^63"
@@ -85,8 +85,8 @@ func addresses(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// bar draws how full a pool is: a square an address, or 20 squares for a larger pool. What is
-// used shows, and what is free.
+// bar draws the usage of a pool: a square for each address, or 20 squares for a larger pool. It always shows at least one used
+// and one free square if there are any.
 func bar(r view.PoolRow) string {
 	const width = 20
 	squares, used, end := r.Addresses, r.Used, ""

@@ -35,7 +35,7 @@ func (t *tables) resources(rows []view.ResourceRow) *metav1.Table {
 	return table.Done()
 }
 
-// amountText is how amounts of a resource are written.
+// amountText returns the function that formats amounts of a resource.
 func amountText(resource string) func(uint64) string {
 	switch resource {
 	case "cpu":
@@ -47,7 +47,8 @@ func amountText(resource string) func(uint64) string {
 }
 
 func (t *tables) orders(rows []view.OrderRow) *metav1.Table {
-	table := NewTable("Owner", "DSeq", "GSeq", "OSeq", "Holds", "Nodes", "State", "Expires", "Age").Wide("Provider", "By", "Since", "Claim")
+	table := NewTable("Owner", "DSeq", "GSeq", "OSeq", "Holds", "Nodes", "State", "Expires", "Age").
+		Wide("Provider", "By", "Since", "Claim")
 	for _, r := range rows {
 		table.Row(r.Message,
 			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), HoldText(r), NodesText(r.Nodes), r.State,
@@ -56,18 +57,19 @@ func (t *tables) orders(rows []view.OrderRow) *metav1.Table {
 	return table.Done()
 }
 
-// NodesText names the first nodes of a reservation.
+// NodesText returns the first nodes of a reservation, in alphabetical order.
 func NodesText(nodes map[string]inventory.Amounts) string {
 	return some(slices.Sorted(maps.Keys(nodes)))
 }
 
-// HoldText is what an order has reserved: 2 CPU, 4Gi memory, 1 nvidia/a100.
+// HoldText returns the amounts that an order has reserved: 2 CPU, 4Gi memory, 1 nvidia/a100.
 func HoldText(r view.OrderRow) string { return terminal.Dash(r.Words(r.Models)) }
 
-// resourceSquares is how long a bar is.
+// resourceSquares is the length of a bar.
 const resourceSquares = 20
 
-// resourceBar draws what of a resource is in use (■), reserved (▣) and available (□). Whatever is given out shows at least a square.
+// resourceBar draws the parts of a resource that are in use (■), reserved (▣) and available (□). A part that is in use or
+// reserved has at least one square, if the bar has room for it.
 func resourceBar(r view.ResourceRow) string {
 	if r.Unlimited || r.Allocatable == 0 {
 		return ""
@@ -77,7 +79,7 @@ func resourceBar(r view.ResourceRow) string {
 	return strings.Repeat("■", used) + strings.Repeat("▣", reserved) + strings.Repeat("□", resourceSquares-used-reserved)
 }
 
-// squares is how many squares a part of all takes, rounded up.
+// squares returns the number of squares for a part of all, rounded up.
 func squares(part, all uint64) int {
 	part = min(part, all)
 	high, low := bits.Mul64(part, resourceSquares)

@@ -1,30 +1,28 @@
 package session
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// Scope says which of the flags that every command inherits mean something to one command. A flag
-// limits what a command does, or is refused: one that is ignored lets a command do more than was asked.
+// Scope says which inherited flags a command supports. A command refuses the others: ignoring a flag such as --namespace
+// would let it do more than the user asked for.
 type Scope struct {
-	// Namespace says why --namespace cannot be used with these arguments; empty where it limits the
-	// command to leases of the namespace. Nil is for commands to which a namespace means nothing.
+	// Namespace returns why --namespace cannot be used with these arguments, or "" if it limits the command to leases of
+	// the namespace. Nil is for commands that --namespace cannot limit.
 	Namespace func(args []string) string
-	// Offline is true where the command reads no cluster; nil is for commands that always do.
+	// Offline reports whether the command sends no requests to a cluster; nil is for commands that always do.
 	Offline func() bool
-	// Unconfigured commands do not look at the provider's configuration.
+	// Unconfigured is true for commands that do not read the provider's configuration.
 	Unconfigured bool
 }
 
-// Never is for commands that read no cluster.
-func Never() bool { return true }
+// AlwaysOffline is the Scope.Offline of commands that never send requests to a cluster.
+func AlwaysOffline() bool { return true }
 
-// SetScope notes what the inherited flags mean to a command.
+// SetScope sets the scope of a command and returns the command.
 func (c *Session) SetScope(cmd *cobra.Command, s Scope) *cobra.Command {
 	if c.scopes == nil {
 		c.scopes = map[*cobra.Command]Scope{}
@@ -33,15 +31,15 @@ func (c *Session) SetScope(cmd *cobra.Command, s Scope) *cobra.Command {
 	return cmd
 }
 
-// OnlyChosen is for commands whose arguments name leases: --namespace chooses among those of -l and --all.
-func OnlyChosen(args []string) string {
+// OnlySelected is the Scope.Namespace of commands that take leases as arguments: --namespace limits only -l and --all.
+func OnlySelected(args []string) string {
 	if len(args) > 0 {
 		return "can be used only with --all or --selector; a named lease has its own namespace"
 	}
 	return ""
 }
 
-// GivenNamespace is the namespace of --namespace, empty where the flag was not given.
+// GivenNamespace returns the value of --namespace, or "" if the flag was not given.
 func GivenNamespace(cmd *cobra.Command) string {
 	if flag := cmd.Flags().Lookup("namespace"); flag != nil && flag.Changed {
 		return flag.Value.String()
@@ -49,16 +47,13 @@ func GivenNamespace(cmd *cobra.Command) string {
 	return ""
 }
 
-// everywhere are the flags that say where the client's own settings are, and not what a command works on.
-var everywhere = []string{"kubeconfig"}
-
-// checkScope refuses inherited flags that would be ignored. Only flags that were given count: kubectl
-// hands on the kubeconfig's namespace to every command.
+// checkScope refuses inherited flags that the command would ignore. It checks only flags that were given, because kubectl
+// passes the kubeconfig's namespace to every command. Every command accepts --kubeconfig.
 func (c *Session) checkScope(cmd *cobra.Command, args []string) error {
 	s := c.scopes[cmd]
 	var wrong error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if wrong != nil || cmd.Root().PersistentFlags().Lookup(f.Name) != f || slices.Contains(everywhere, f.Name) {
+		if wrong != nil || cmd.Root().PersistentFlags().Lookup(f.Name) != f || f.Name == "kubeconfig" {
 			return
 		}
 		switch {

@@ -1,4 +1,4 @@
-// Package session is what every command is given: a console, the cluster that the kubectl flags describe, and the
+// Package session has what all commands share: the console, the connection that kubectl's flags describe, and the
 // provider's configuration.
 package session
 
@@ -23,18 +23,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
-// Session is what all commands share: a console, the cluster that the kubectl flags describe, and the provider's
-// configuration.
+// Session is one run of the program.
 type Session struct {
 	console.Console
 	flags *genericclioptions.ConfigFlags
-	// ConfigFile is the provider's configuration, where it does not come from the cluster.
+	// ConfigFile is the file with the provider's configuration; empty to read the cluster's ConfigMap.
 	ConfigFile string
-	// scopes say of each command what the flags mean to it that all commands take.
-	scopes map[*cobra.Command]Scope
+	scopes     map[*cobra.Command]Scope
 }
 
-// New is a session of a process with the streams. Commands are added to its root.
+// New returns a session with these streams.
 func New(ctx context.Context, streams genericiooptions.IOStreams) *Session {
 	c := &Session{Console: console.New(ctx, streams)}
 	c.flags = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
@@ -42,26 +40,28 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) *Session {
 	return c
 }
 
-// AddFlags adds the flags that all commands take.
+// AddFlags adds the flags that all commands inherit.
 func (c *Session) AddFlags(root *cobra.Command) {
 	c.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
+	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "",
+		"File with the provider's configuration, instead of the cluster's ConfigMap")
 	c.completeConnection(root)
 }
 
-// Begin notes what the command line asks for, and refuses flags that would be ignored.
+// Begin starts a command whose flags have been parsed. It refuses flags that the command would ignore.
 func (c *Session) Begin(cmd *cobra.Command, args []string) error {
-	dry := cmd.Flags().Lookup("dry-run")                                                        // of each command that writes
-	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && !cmd.Flags().Changed("order") // "release" undoes leases
-	c.Console.Begin(dry == nil || dry.Value.String() != "none", claims)
+	dryRun := cmd.Flags().Lookup("dry-run") // every command that writes has it
+	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && !cmd.Flags().Changed("order")
+	c.Console.Begin(dryRun == nil || dryRun.Value.String() != "none", claims)
 	return c.checkScope(cmd, args)
 }
 
-// Connect makes the connection that the kubectl flags describe.
+// Connect connects to the cluster that kubectl's flags describe.
 func (c *Session) Connect(concurrency int) (*cluster.Cluster, error) {
 	rest, err := c.flags.ToRESTConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
-		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
+		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its " +
+			"contexts with --context")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
@@ -80,15 +80,15 @@ func (c *Session) Open(ctx context.Context, concurrency int) (*cluster.Cluster, 
 	return to, cfg, err
 }
 
-// noCluster is true when the host is not the user's choice but the one that kubectl falls back to.
+// noCluster reports whether host is only kubectl's default, because the user has not named a cluster.
 func (c *Session) noCluster(host string) bool {
 	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
 	return err == nil && len(raw.Clusters) == 0 && *c.flags.APIServer == "" && os.Getenv("KUBERNETES_MASTER") == "" &&
 		host == clientcmd.ClusterDefaults.Server
 }
 
-// Configuration is the provider's: of the file that --config names, else of the cluster's
-// ConfigMap, else the defaults. Without a cluster the ConfigMap is not looked for.
+// Configuration returns the provider's configuration from the file of --config, otherwise from the cluster's ConfigMap,
+// otherwise the defaults. A nil cluster has no ConfigMap.
 func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	switch {
 	case c.ConfigFile != "":
@@ -110,8 +110,10 @@ func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (
 	return config.Default(), nil
 }
 
-// Complete offers what the cluster tells within a second; nothing where it does not.
-func (c *Session) Complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
+// Complete returns a completion function that reads the cluster. It completes nothing if that fails or takes a second.
+func (c *Session) Complete(
+	offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error),
+) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
@@ -139,5 +141,6 @@ func (c *Session) readConfig(r io.Reader, name string) (*config.ProviderConfig, 
 	return cfg, nil
 }
 
-// Requests is how many requests of state are under way at a time: more than it has lists.
+// Requests is the maximum number of concurrent requests of commands without --concurrency. It exceeds the number of lists
+// that any of them reads.
 const Requests = 8

@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
-// NewExplain tells who holds a thing, and whether it is live.
+// NewExplain returns the command that shows who holds a thing, and whether it is live.
 func NewExplain(c *session.Session) *cobra.Command {
 	var output string
 	var ignoreMissing bool
@@ -44,13 +44,14 @@ func NewExplain(c *session.Session) *cobra.Command {
 			kubectl akash-net explain order/akash1…/8438017/1/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order (order/OWNER/DSEQ/GSEQ/OSEQ)")
+				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order " +
+					"(order/OWNER/DSEQ/GSEQ/OSEQ)")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "" && output != "json" && output != "yaml" {
-				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
+			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
+				return err
 			}
 			things, err := flags.ParseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease, thing.Order)
 			if err != nil {
@@ -58,16 +59,15 @@ func NewExplain(c *session.Session) *cobra.Command {
 			}
 			return explain(cmd.Context(), c, things, output, ignoreMissing)
 		},
-		ValidArgsFunction: completeExplained(c),
+		ValidArgsFunction: completeExplain(c),
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
-	flags.Complete(cmd, "output", "json", "yaml")
+	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
 	flags.AddIgnoreMissing(cmd, &ignoreMissing)
 	return cmd
 }
 
-// completeExplained offers what is held, and orders once the word before them is typed.
-func completeExplained(c *session.Session) cobra.CompletionFunc {
+// completeExplain completes things that leases hold, and orders after the prefix "order/".
+func completeExplain(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		prefix := string(thing.Order) + "/"
 		order, isOrder := strings.CutPrefix(toComplete, prefix)
@@ -83,7 +83,7 @@ func completeExplained(c *session.Session) cobra.CompletionFunc {
 }
 
 func explain(ctx context.Context, c *session.Session, things []thing.Thing, output string, ignoreMissing bool) error {
-	cluster, cfg, err := c.Open(ctx, 8)
+	cluster, cfg, err := c.Open(ctx, session.Requests)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func printExplanations(c *console.Console, explanations []diagnose.Explanation, 
 	}
 	for i, x := range explanations {
 		if i > 0 {
-			fmt.Fprintln(c.People)
+			fmt.Fprintln(c.Text)
 		}
 		printExplanation(c, x)
 	}
@@ -123,11 +123,11 @@ func printExplanations(c *console.Console, explanations []diagnose.Explanation, 
 }
 
 func printExplanation(c *console.Console, x diagnose.Explanation) {
-	fmt.Fprintln(c.People, terminal.OneLine(x.Summary, terminal.MaxCell))
+	fmt.Fprintln(c.Text, terminal.OneLine(x.Summary, terminal.MaxCell))
 	for _, f := range x.Facts {
-		fmt.Fprintf(c.People, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
+		fmt.Fprintf(c.Text, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
 	}
 	for _, n := range x.Next {
-		fmt.Fprintf(c.People, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
+		fmt.Fprintf(c.Text, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
 	}
 }

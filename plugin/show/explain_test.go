@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
-// What an explanation says of a claim, whose parts any writer of Leases may have written, is never obeyed by a terminal.
+// Explanations escape control characters in claims, which anybody who can write Leases may have written.
 func TestNothingOfAnExplanationIsObeyed(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out bytes.Buffer

@@ -36,7 +36,7 @@ type fitFlags struct {
 	output string
 }
 
-// NewFit tells whether groups of resources fit a cluster.
+// NewFit returns the command that shows whether groups of resources fit a cluster.
 func NewFit(c *session.Session) *cobra.Command {
 	f := &fitFlags{}
 	cmd := &cobra.Command{
@@ -66,26 +66,28 @@ func NewFit(c *session.Session) *cobra.Command {
 			if len(f.files.Files) == 0 {
 				return usage.Errorf("must specify -f")
 			}
-			if f.output != "" && f.output != "json" && f.output != "text" {
-				return usage.Errorf("--output must be 'json' or 'text', not %q", f.output)
+			if err := flags.CheckOneOf("output", f.output, "", "json", "text"); err != nil {
+				return err
 			}
 			return fit(cmd.Context(), c, f)
 		},
 	}
-	f.files.Add(cmd, "Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for cases")
-	flags.Complete(cmd, "output", "json", "text")
+	f.files.Add(cmd,
+		"Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
+	flags.AddOutput(cmd, &f.output, "",
+		"One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for "+
+			"cases", "json", "text")
 	return c.SetScope(cmd, session.Scope{Offline: f.onlyCases})
 }
 
-// fit answers cases as soon as they are read, and documents when all have been.
+// fit answers each case as soon as it is read, and documents after all inputs have been read.
 func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
 	run := fitRun{Session: c, output: f.output}
 	var documents []source
 	err := f.files.Each(ctx, c.In, 0, func(r io.Reader, name string) error {
 		in := bufio.NewReaderSize(r, peekSize)
 		if isCases(in) {
-			return run.cases(ctx, in, name)
+			return run.answerCases(ctx, in, name)
 		}
 		text, err := io.ReadAll(files.Bound(in, name, document.DefaultSize))
 		documents = append(documents, source{name, text})
@@ -97,36 +99,37 @@ func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
 	case len(documents) > 0 && run.read > 0:
 		return usage.Errorf("a file of cases describes its own cluster: run fit separately for cases and documents")
 	case len(documents) > 0:
-		if err := run.documents(ctx, documents); err != nil {
+		if err := run.answerDocuments(ctx, documents); err != nil {
 			return err
 		}
 	}
 	if run.refused > 0 {
-		return &console.RefusedError{Err: fmt.Errorf("of %s %d cannot be placed; the answers say why", terminal.Count(run.requests, "request"), run.refused)}
+		return &console.RefusedError{Err: fmt.Errorf("of %s %d cannot be placed; the answers say why",
+			terminal.Count(run.requests, "request"), run.refused)}
 	}
 	return nil
 }
 
-// source is an input that was read.
+// source is the text of an input.
 type source struct {
 	name string
 	text []byte
 }
 
-// peekSize is how much of an input is looked at to tell cases from documents.
+// peekSize is the number of bytes at the beginning of an input that decide whether it has cases or documents.
 const peekSize = 1 << 16
 
-// documentKeys are keys of documents that no case has.
+// documentKeys matches keys that only documents have.
 var documentKeys = regexp.MustCompile(`"(apiVersion|services|deployment)"\s*:`)
 
-// isCases is true for an input that begins with a JSON object which is no document.
+// isCases reports whether an input has cases: it begins with a JSON object that is not a document.
 func isCases(in *bufio.Reader) bool {
 	head, _ := in.Peek(peekSize)
 	head = bytes.TrimSpace(head)
 	return len(head) > 0 && head[0] == '{' && !documentKeys.Match(head)
 }
 
-// onlyCases is true where all inputs are files of cases.
+// onlyCases reports whether all inputs are regular files with cases.
 func (f *fitFlags) onlyCases() bool {
 	return len(f.files.Files) > 0 && !slices.ContainsFunc(f.files.Files, func(name string) bool {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
@@ -141,15 +144,15 @@ func (f *fitFlags) onlyCases() bool {
 	})
 }
 
-// fitRun answers questions.
+// fitRun is one run of fit.
 type fitRun struct {
 	*session.Session
 	output string
-	// read counts cases, requests what they ask for, refused what of that does not fit.
+	// read counts the cases, requests the groups in all answers, refused those that do not fit.
 	read, requests, refused int
 }
 
-func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
+func (r *fitRun) answerCases(ctx context.Context, in io.Reader, name string) error {
 	if r.ConfigFile != "" {
 		return usage.Errorf("--config: fit does not look at the provider's configuration where cases bring their commit levels")
 	}
@@ -161,7 +164,7 @@ func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
 		if err != nil {
 			return err
 		}
-		if err := r.answer(question, answer, r.output == "text"); err != nil {
+		if err := r.print(question, answer, r.output == "text"); err != nil {
 			return err
 		}
 		r.read++
@@ -172,13 +175,13 @@ func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
 	return nil
 }
 
-// answer writes an answer, as a line of JSON or for people.
-func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) error {
+// print prints and counts an answer, as text or as a line of JSON.
+func (r *fitRun) print(question cases.Case, answer cases.Answer, text bool) error {
 	r.requests += len(answer.Results)
 	r.refused += answer.Refused()
 	if text {
 		for _, line := range answer.Lines(question) {
-			if _, err := fmt.Fprintln(r.People, terminal.OneLine(line, terminal.MaxCell)); err != nil {
+			if _, err := fmt.Fprintln(r.Text, terminal.OneLine(line, terminal.MaxCell)); err != nil {
 				return err
 			}
 		}
@@ -189,13 +192,13 @@ func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) err
 	return e.Encode(answer)
 }
 
-// documents tells what of documents fits beside what the cluster has given out already. They are judged before the
-// cluster is read.
-func (r *fitRun) documents(ctx context.Context, documents []source) error {
+// answerDocuments places the groups of all documents in what the cluster has left, one after the other. It parses all
+// documents before it reads the cluster.
+func (r *fitRun) answerDocuments(ctx context.Context, documents []source) error {
 	groups := make([][]inventory.Group, len(documents))
 	for i, d := range documents {
 		var err error
-		if groups[i], err = r.groups(ctx, d); err != nil {
+		if groups[i], err = r.readGroups(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -219,15 +222,15 @@ func (r *fitRun) documents(ctx context.Context, documents []source) error {
 			answer.Results = append(answer.Results, cases.NewResult(left.Reserve(room.Asked(g))))
 		}
 		answer.After = cases.NewAfter(left.Room())
-		if err := r.answer(question, answer, r.output != "json"); err != nil {
+		if err := r.print(question, answer, r.output != "json"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// groups are what the leases of an input ask for. An SDL needs no lease here.
-func (r *fitRun) groups(ctx context.Context, d source) ([]inventory.Group, error) {
+// readGroups returns the groups of resources that an input requests. An SDL needs no lease here.
+func (r *fitRun) readGroups(ctx context.Context, d source) ([]inventory.Group, error) {
 	var groups []inventory.Group
 	opts := input.Options{DocumentSize: config.Default().Limits.DocumentSize, Workloads: true, Unleased: true}
 	found, err := input.Read(ctx, bytes.NewReader(d.text), d.name, opts, func(def *lease.Definition) error {

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,10 +20,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// NewLeaseEvents shows the events of a lease's namespace.
+// NewLeaseEvents returns the command that shows the events in a lease's namespace.
 func NewLeaseEvents(c *session.Session) *cobra.Command {
 	var service, output string
 	var watch, noHeaders bool
@@ -50,12 +50,13 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 	addService(c, cmd, &service)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the existing events, show new ones")
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print the table without its header")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'json', 'yaml', 'name' or 'wide'")
-	flags.Complete(cmd, "output", "json", "yaml", "name", "wide")
+	flags.AddOutput(cmd, &output, "", "One of 'json', 'yaml', 'name' or 'wide'", "json", "yaml", "name", "wide")
 	return c.SetScope(cmd, session.Scope{Unconfigured: true})
 }
 
-func leaseEvents(ctx context.Context, c *session.Session, typed, service string, watch bool, show func([]leaseevents.Event) error) error {
+func leaseEvents(
+	ctx context.Context, c *session.Session, typed, service string, watch bool, show func([]leaseevents.Event) error,
+) error {
 	from, id, err := openLease(ctx, c, typed, service)
 	if err != nil {
 		return err
@@ -73,20 +74,20 @@ func leaseEvents(ctx context.Context, c *session.Session, typed, service string,
 	return show(events)
 }
 
-// eventPrinter prints events: a table, under one header in a watch, or the objects, of which each is a document in a watch.
+// eventPrinter returns the function that prints events in a format. In a watch it is called several times: it prints the
+// header of a table once, and each object as a document instead of a List.
 func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (func([]leaseevents.Event) error, error) {
 	switch output {
 	case "", "wide":
-		t := &eventTable{out: printers.GetNewTabWriter(c.People), wide: output == "wide"}
-		t.printer = printers.NewTablePrinter(printers.PrintOptions{NoHeaders: noHeaders, Wide: t.wide})
-		return t.print, nil
+		options := printers.PrintOptions{NoHeaders: noHeaders, Wide: output == "wide"}
+		return (&eventTable{printers.GetNewTabWriter(c.Text), printers.NewTablePrinter(options)}).print, nil
 	case "name":
 		return func(events []leaseevents.Event) error {
 			var names strings.Builder
 			for _, e := range events {
 				fmt.Fprintf(&names, "event/%s\n", e.Object.GetName())
 			}
-			_, err := io.WriteString(c.People, names.String())
+			_, err := io.WriteString(c.Text, names.String())
 			return err
 		}, nil
 	case "json", "yaml":
@@ -111,7 +112,7 @@ func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (fun
 			return p.PrintObj(list, c.Out)
 		}, nil
 	}
-	return nil, usage.Errorf("--output must be 'json', 'yaml', 'name' or 'wide', not %q", output)
+	return nil, flags.CheckOneOf("output", output, "json", "yaml", "name", "wide")
 }
 
 // eventTable prints events as kubectl does.
@@ -120,7 +121,6 @@ type eventTable struct {
 		io.Writer
 		Flush() error
 	}
-	wide    bool
 	printer printers.ResourcePrinter
 }
 
@@ -131,12 +131,10 @@ func (t *eventTable) print(events []leaseevents.Event) error {
 	table := printing.NewTable("Last Seen", "Type", "Reason", "Object", "Message").Wide("Source", "First Seen", "Count", "Name")
 	now := time.Now()
 	for _, e := range events {
-		source := e.Source.Component
-		if source == "" {
-			source = e.ReportingController
-		}
-		table.Row("", seen(now, e), terminal.Dash(e.Type), terminal.Dash(e.Reason), strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
-			terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell), terminal.Dash(source), since(now, e.First), e.Times, e.Name)
+		table.Row("", lastSeen(now, e), terminal.Dash(e.Type), terminal.Dash(e.Reason),
+			strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
+			terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell),
+			cmp.Or(e.Source.Component, e.ReportingController, "-"), since(now, e.First), e.Times, e.Name)
 	}
 	if err := t.printer.PrintObj(table.Done(), t.out); err != nil {
 		return err
@@ -144,8 +142,8 @@ func (t *eventTable) print(events []leaseevents.Event) error {
 	return t.out.Flush()
 }
 
-// seen is how long ago an event was noted last, and how often since when.
-func seen(now time.Time, e leaseevents.Event) string {
+// lastSeen returns the time since the last occurrence of an event and, for several, their number and period.
+func lastSeen(now time.Time, e leaseevents.Event) string {
 	if e.Times > 1 {
 		return fmt.Sprintf("%s (x%d over %s)", since(now, e.Last), e.Times, since(now, e.First))
 	}

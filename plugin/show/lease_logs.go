@@ -22,7 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// logFlags are the flags of logs as they are typed; they mean what kubectl's of the same names do.
+// logFlags are the flags of logs. They have the meaning of those of "kubectl logs".
 type logFlags struct {
 	leaselogs.Options
 	previous, timestamps, prefix bool
@@ -31,7 +31,7 @@ type logFlags struct {
 	sinceTime                    string
 }
 
-// NewLogs prints what the containers of a lease print.
+// NewLogs returns the command that prints the logs of a lease's containers.
 func NewLogs(c *session.Session) *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{
@@ -74,12 +74,13 @@ func NewLogs(c *session.Session) *cobra.Command {
 	flags.StringVar(&f.sinceTime, "since-time", "", "Only lines newer than a time (RFC 3339)")
 	flags.BoolVar(&f.timestamps, "timestamps", false, "Begin each line with its time")
 	flags.BoolVarP(&f.previous, "previous", "p", false, "Print the logs of containers before their restart")
-	flags.BoolVar(&f.prefix, "prefix", false, "Begin each line with its pod and container (default: if there are several containers)")
+	flags.BoolVar(&f.prefix, "prefix", false,
+		"Begin each line with its pod and container (default: if there are several containers)")
 	flags.IntVar(&f.Streams, "max-log-requests", 5, "The maximum number of containers to follow at a time")
 	return c.SetScope(cmd, session.Scope{Unconfigured: true})
 }
 
-// oneLease is for commands whose argument is a lease.
+// oneLease is the Args function of commands with a lease as their only argument.
 func oneLease(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usage.Errorf("name one lease (OWNER/DSEQ/GSEQ)")
@@ -87,20 +88,20 @@ func oneLease(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// addService adds the flag that names a service of the lease.
+// addService adds --service.
 func addService(c *session.Session, cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "service", "", "Only this service of the lease")
-	_ = cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	complete := func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return completeServices(c, args[0])(cmd, args, toComplete)
-	})
+	}
+	_ = cmd.RegisterFlagCompletionFunc("service", complete)
 }
 
-// complete makes options of the flags.
+// complete validates the flags and sets the options.
 func (f *logFlags) complete(cmd *cobra.Command) error {
-	f.Log = corev1.PodLogOptions{Previous: f.previous, Timestamps: f.timestamps}
 	switch {
 	case f.since != 0 && f.sinceTime != "":
 		return usage.Errorf("use one of --since and --since-time")
@@ -113,17 +114,16 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 	case f.previous && f.Follow:
 		return usage.Errorf("--previous is about what has ended, which cannot be followed")
 	}
+	f.Log = corev1.PodLogOptions{Previous: f.previous, Timestamps: f.timestamps}
 	if f.since != 0 {
-		seconds := int64(math.Ceil(f.since.Seconds()))
-		f.Log.SinceSeconds = &seconds
+		f.Log.SinceSeconds = new(int64(math.Ceil(f.since.Seconds())))
 	}
 	if f.sinceTime != "" {
 		at, err := time.Parse(time.RFC3339, f.sinceTime)
 		if err != nil {
 			return usage.Errorf("--since-time: %q is not a time such as 2026-01-31T12:00:00Z", f.sinceTime)
 		}
-		since := metav1.NewTime(at)
-		f.Log.SinceTime = &since
+		f.Log.SinceTime = new(metav1.NewTime(at))
 	}
 	if f.tail >= 0 {
 		f.Log.TailLines = &f.tail
@@ -139,7 +139,9 @@ func logs(ctx context.Context, c *session.Session, typed string, f *logFlags) er
 	if err != nil {
 		return err
 	}
-	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) { fmt.Fprintln(c.ErrOut, terminal.OneLine(note, terminal.MaxCell)) })
+	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) {
+		fmt.Fprintln(c.ErrOut, terminal.OneLine(note, terminal.MaxCell))
+	})
 	if _, many := errors.AsType[*leaselogs.TooManyError](err); many {
 		return usage.Wrap(err)
 	}
@@ -152,26 +154,24 @@ func logs(ctx context.Context, c *session.Session, typed string, f *logFlags) er
 	return err
 }
 
-// openLease connects to the cluster and finds a lease that is typed in full or not, of which one service may be named. The
-// configuration does not matter.
+// openLease validates the names of a lease and of a service, which may be "", connects to the cluster and finds the lease. It
+// does not read the provider's configuration.
 func openLease(ctx context.Context, c *session.Session, typed, service string) (*cluster.Cluster, lease.ID, error) {
-	typed = flags.LeaseArgument(typed)
-	group, err := lease.ParseGroup(typed)
-	if err != nil {
+	if _, err := lease.ParseGroup(flags.TrimLease(typed)); err != nil {
 		return nil, lease.ID{}, usage.Wrap(err)
 	}
 	if wrong := validation.IsValidLabelValue(service); len(wrong) > 0 {
 		return nil, lease.ID{}, usage.Errorf("--service: %q is not the name of a service", lease.Clip(service))
 	}
-	from, err := c.Connect(8)
+	from, err := c.Connect(session.Requests)
 	if err != nil {
 		return nil, lease.ID{}, err
 	}
-	id, err := flags.FindLease(ctx, from, typed, group)
+	id, err := flags.FindLease(ctx, from, typed)
 	return from, id, err
 }
 
-// noPods says that nothing runs of what was asked for.
+// noPods returns the error for a lease, or a service of it, without pods.
 func noPods(id lease.ID, service string) error {
 	if service != "" {
 		return fmt.Errorf("service %s of lease %s has no pods", service, id)

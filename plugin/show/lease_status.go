@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
 	"github.com/akash-net/kubectl-akash-net/emit"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -24,9 +24,9 @@ import (
 	state "github.com/akash-net/kubectl-akash-net/state/status"
 )
 
-// NewLeaseStatus prints the status of a lease as Akash's gateway does.
+// NewLeaseStatus returns the command that prints the status of a lease as the gateway of Akash's provider does.
 func NewLeaseStatus(c *session.Session) *cobra.Command {
-	output := "json"
+	var output string
 	cmd := &cobra.Command{
 		Use:   "status LEASE [SERVICE]",
 		Short: "Print the status of a lease and its services as Akash's gateway does",
@@ -48,28 +48,23 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"json", "yaml", "wide"}, output) {
-				return usage.Errorf("--output must be 'json', 'yaml' or 'wide', not %q", output)
+			if err := flags.CheckOneOf("output", output, "json", "yaml", "wide"); err != nil {
+				return err
 			}
 			return leaseStatus(cmd.Context(), c, args, output)
 		},
 		ValidArgsFunction: completeLeaseService(c),
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "One of 'json', 'yaml' or 'wide'")
-	flags.Complete(cmd, "output", "json", "yaml", "wide")
+	flags.AddOutput(cmd, &output, "json", "One of 'json', 'yaml' or 'wide'", "json", "yaml", "wide")
 	return cmd
 }
 
 func leaseStatus(ctx context.Context, c *session.Session, args []string, output string) error {
-	group, err := lease.ParseGroup(flags.LeaseArgument(args[0]))
-	if err != nil {
-		return usage.Wrap(err)
-	}
-	from, cfg, err := c.Open(ctx, 8)
+	from, id, err := openLease(ctx, c, args[0], "")
 	if err != nil {
 		return err
 	}
-	id, err := flags.FindLease(ctx, from, flags.LeaseArgument(args[0]), group)
+	cfg, err := c.Configuration(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -91,19 +86,19 @@ func leaseStatus(ctx context.Context, c *session.Session, args []string, output 
 	return printStatus(&c.Console, l, l, output)
 }
 
-// printStatus prints an answer; a table shows it as the part of a lease's.
-func printStatus(c *console.Console, answer any, as *state.Lease, output string) error {
+// printStatus prints the status of a lease or of a service as JSON or YAML, or the lease as a table.
+func printStatus(c *console.Console, status any, l *state.Lease, output string) error {
 	switch output {
 	case "yaml":
-		return emit.WriteYAML(c.Out, answer)
+		return emit.WriteYAML(c.Out, status)
 	case "wide":
-		return printStatusTable(c, as)
+		return printStatusTable(c, l)
 	}
-	return emit.WriteJSON(c.Out, answer)
+	return emit.WriteJSON(c.Out, status)
 }
 
 func printStatusTable(c *console.Console, l *state.Lease) error {
-	w := printers.GetNewTabWriter(c.People)
+	w := printers.GetNewTabWriter(c.Text)
 	fmt.Fprintln(w, "SERVICE\tAVAILABLE\tREADY\tUPDATED\tURIS\tPORTS\tADDRESSES")
 	for _, name := range slices.Sorted(maps.Keys(l.Services)) {
 		s := l.Services[name]
@@ -116,18 +111,14 @@ func printStatusTable(c *console.Console, l *state.Lease) error {
 		}
 		cells := []string{name, fmt.Sprintf("%d/%d", s.Available, s.Total), fmt.Sprint(s.ReadyReplicas), fmt.Sprint(s.UpdatedReplicas)}
 		for _, list := range [][]string{s.URIs, ports, ips} {
-			text := strings.Join(list, ",")
-			if text == "" {
-				text = "<none>"
-			}
-			cells = append(cells, terminal.OneLine(text, terminal.MaxCell))
+			cells = append(cells, terminal.OneLine(cmp.Or(strings.Join(list, ","), "<none>"), terminal.MaxCell))
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	return w.Flush()
 }
 
-// completeLeaseService offers leases, and after one its services.
+// completeLeaseService completes a lease, then a service of it.
 func completeLeaseService(c *session.Session) cobra.CompletionFunc {
 	leases := flags.CompleteThings(c, thing.Lease)
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -141,15 +132,10 @@ func completeLeaseService(c *session.Session) cobra.CompletionFunc {
 	}
 }
 
-// completeServices offers the services that run for a lease.
+// completeServices completes the services of a lease.
 func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
-		typed := flags.LeaseArgument(typed)
-		group, err := lease.ParseGroup(typed)
-		if err != nil {
-			return nil, err
-		}
-		id, err := flags.FindLease(ctx, from, typed, group)
+	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+		id, err := flags.FindLease(ctx, from, typed)
 		if err != nil {
 			return nil, err
 		}
@@ -161,6 +147,7 @@ func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
 		if err != nil {
 			return nil, err
 		}
-		return slices.DeleteFunc(slices.Sorted(maps.Keys(l.Services)), func(s string) bool { return !strings.HasPrefix(s, toComplete) }), nil
+		names := slices.Sorted(maps.Keys(l.Services))
+		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, prefix) }), nil
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// NewLeases is "state leases" as a command of its own.
+// NewLeases returns "state leases" as a separate command.
 func NewLeases(c *session.Session) *cobra.Command {
 	cmd := NewState(c)
 	check, complete := cmd.Args, cmd.ValidArgsFunction
-	named := func(args []string) []string { return append([]string{"leases"}, args...) }
+	withSubject := func(args []string) []string { return append([]string{"leases"}, args...) }
 	cmd.Use = "leases [LEASE]..."
 	cmd.Short = "Show the leases, and the state of their workloads"
 	cmd.Long = `
@@ -37,14 +37,14 @@ func NewLeases(c *session.Session) *cobra.Command {
 				return usage.Errorf("%q is not a lease (OWNER/DSEQ/GSEQ)", arg)
 			}
 		}
-		return check(cmd, named(args))
+		return check(cmd, withSubject(args))
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		words, directive := complete(cmd, named(args), toComplete)
-		return slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") }), directive // no other subjects
+		words, directive := complete(cmd, withSubject(args), toComplete)
+		return slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") }), directive // leases, and no subjects
 	}
 	for _, flag := range []string{"problems", "shard", flags.FlagCrashedAfter} {
-		_ = cmd.Flags().MarkHidden(flag) // they are about other subjects
+		_ = cmd.Flags().MarkHidden(flag) // they apply to other subjects
 	}
 	return cmd
 }

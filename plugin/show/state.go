@@ -1,14 +1,14 @@
-// Package show has the commands that show leases and what the ledger holds, and change nothing.
+// Package show has the commands that show leases and the ledger. They write nothing.
 package show
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
@@ -24,31 +24,31 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// stateFlags are the flags of state as they are typed.
+// stateFlags are the arguments and flags of state.
 type stateFlags struct {
 	print    printing.Flags
 	subjects []view.Subject
-	// things choose rows by name.
+	// things select rows by name.
 	things        []thing.Thing
 	ignoreMissing bool
 	selector      string
-	// matches is the selector as it was understood.
+	// matches is the parsed selector.
 	matches labels.Selector
-	// namespace is that of the one lease to show, empty for all.
+	// namespace limits the rows to one lease; "" shows all.
 	namespace     string
 	allNamespaces bool
 	watch         bool
-	// files are read in place of a cluster.
+	// files are the files to read instead of a cluster.
 	files files.Flags
-	// shard is the one whose routes are shown, empty for all.
+	// shard limits the routes to one shard; "" shows all.
 	shard string
-	// problems asks for what is wrong instead of who holds what.
+	// problems is true to show problems instead of holdings.
 	problems     bool
 	crashedAfter time.Duration
-	workloads    runsFlag
+	workloads    workloadsFlag
 }
 
-// NewState shows who holds what.
+// NewState returns the command that shows who holds which hosts and addresses.
 func NewState(c *session.Session) *cobra.Command {
 	f := &stateFlags{print: printing.NewFlags()}
 	cmd := &cobra.Command{
@@ -126,20 +126,23 @@ func NewState(c *session.Session) *cobra.Command {
 	f.print.AddFlags(cmd)
 	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	cmd.Flags().StringVar(&f.shard, "shard", "", "Only the routes of this shard of the configuration")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose own labels match")
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "",
+		"Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose "+
+			"own labels match")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true,
+		"Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
 	flags.AddCrashedAfter(cmd, &f.crashedAfter)
 	f.workloads.add(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After listing one subject, show changed rows")
-	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse, Offline: func() bool { return len(f.files.Files) > 0 }})
+	return c.SetScope(cmd, session.Scope{
+		Namespace: func([]string) string { return "" },
+		Offline:   func() bool { return len(f.files.Files) > 0 },
+	})
 }
 
-// namespaceUse is nothing against --namespace: it chooses rows, and problems.
-func (f *stateFlags) namespaceUse([]string) string { return "" }
-
-// check reads the words of the command line.
+// check parses the arguments and validates the flags.
 func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if f.subjects, f.things, err = parseStateArgs(args); err != nil {
 		return err
@@ -160,9 +163,9 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("pools belong to no lease: --namespace and --selector do not choose among them")
 	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectResources):
 		return usage.Errorf("resources belong to no lease: --namespace and --selector do not choose among them")
-	case f.workloads.asked && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
+	case f.workloads.value && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
 		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
-	case f.workloads.asked && f.problems:
+	case f.workloads.value && f.problems:
 		return usage.Errorf("--workloads is about leases, not about --problems")
 	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
 		return usage.Errorf("--watch does not follow resources")
@@ -184,7 +187,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if len(f.subjects) == 0 {
 		f.subjects = view.Holdings
 		if f.selector != "" || f.namespace != "" {
-			f.subjects = f.subjects[:len(f.subjects)-1] // pools belong to no lease
+			f.subjects = f.subjects[:len(f.subjects)-1] // without pools, which belong to no lease
 		}
 	}
 	_, err = f.print.Printer(f.subjects, nil, time.Now)
@@ -225,8 +228,10 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 	})
 }
 
-// configuration is the provider's, which has to know the shard that is asked for.
-func (f *stateFlags) configuration(ctx context.Context, c *session.Session, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+// configuration returns the provider's configuration, and refuses a --shard that it does not define.
+func (f *stateFlags) configuration(
+	ctx context.Context, c *session.Session, cluster *cluster.Cluster,
+) (*config.ProviderConfig, error) {
 	cfg, err := c.Configuration(ctx, cluster)
 	if err != nil || f.shard == "" {
 		return cfg, err
@@ -236,59 +241,40 @@ func (f *stateFlags) configuration(ctx context.Context, c *session.Session, clus
 		names = append(names, s.Name)
 	}
 	if !slices.Contains(names, f.shard) {
-		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard, terminal.Dash(strings.Join(names, ", ")))
+		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard,
+			terminal.Dash(strings.Join(names, ", ")))
 	}
 	return cfg, nil
 }
 
-// offline shows the book of files.
+// offline shows the objects in files.
 func (f *stateFlags) offline(ctx context.Context, c *session.Session, show printing.Printer) error {
 	cfg, err := f.configuration(ctx, c, nil)
 	if err != nil {
 		return err
 	}
+	var objects []*unstructured.Unstructured
+	var contents view.Contents
+	warnings, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) {
+		if f.isDefinitions() {
+			objects = append(objects, o)
+		} else {
+			contents.Add(o, cfg.LedgerNamespace)
+		}
+	})
+	c.Warn(warnings)
+	if err != nil {
+		return err
+	}
 	if f.isDefinitions() {
-		from, err := f.fileCluster(ctx, c, cfg)
+		from, err := cluster.OfObjects(objects)
 		if err != nil {
 			return err
 		}
 		return f.showDefinitions(ctx, c, from, cfg)
 	}
-	contents, err := f.fileContents(ctx, c, cfg)
-	if err != nil {
-		return err
-	}
 	contents.Now = time.Now()
 	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
 		return f.show(c, view.NewBook(cfg, contents, subjects...), show)
 	})
-}
-
-func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {
-	f.filter(book)
-	f.tellEmpty(&c.Console, book)
-	if err := show(book); err != nil {
-		return err
-	}
-	return f.absent(book)
-}
-
-// showChanges shows the rows, then each that changes, until it is interrupted.
-func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer) error {
-	var earlier *view.Book
-	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
-		f.filter(book)
-		changed := book
-		if earlier != nil {
-			changed = book.Changes(earlier)
-		} else if err := f.absent(book); err != nil {
-			return err
-		}
-		earlier = book
-		if changed.Empty() {
-			return nil
-		}
-		return show(changed)
-	})
-	return cmp.Or(ctx.Err(), err)
 }

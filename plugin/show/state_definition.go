@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -19,13 +17,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// isDefinitions is true for leases that are named with -o yaml: their definitions are printed, which apply takes.
+// isDefinitions reports whether to print the definitions of leases instead of rows: -o yaml with named leases. "apply" reads
+// the output.
 func (f *stateFlags) isDefinitions() bool {
 	return f.print.Output == "yaml" && len(f.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
 }
 
-// showDefinitions prints the definitions with which the leases were last applied.
-func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig) error {
+// showDefinitions prints the definitions that the leases were last applied with.
+func (f *stateFlags) showDefinitions(
+	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
+) error {
 	var groups []lease.Group
 	for _, t := range f.things {
 		groups = append(groups, t.Group)
@@ -34,7 +35,9 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, fr
 	if err != nil {
 		return err
 	}
-	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool { return f.namespace != "" && d.Lease.Namespace() != f.namespace })
+	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool {
+		return f.namespace != "" && d.Lease.Namespace() != f.namespace
+	})
 	var out bytes.Buffer
 	if err := printing.Definitions(&out, defs, input.Encode, "yaml"); err != nil {
 		return err
@@ -49,22 +52,4 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, fr
 	return flags.MissingThings(f.things, func(t thing.Thing) bool {
 		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
 	}, "no definition of %s is kept%s", why)
-}
-
-// fileCluster is a cluster of the objects in the files.
-func (f *stateFlags) fileCluster(ctx context.Context, c *session.Session, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
-	var objects []*unstructured.Unstructured
-	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
-	c.Warn(problems)
-	if err != nil {
-		return nil, err
-	}
-	return cluster.OfObjects(objects)
-}
-
-// fileContents are what the book is about in the objects of files. Objects that it is not about are passed over.
-func (f *stateFlags) fileContents(ctx context.Context, c *session.Session, cfg *config.ProviderConfig) (contents view.Contents, err error) {
-	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
-	c.Warn(problems)
-	return contents, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// subjectNames are the words by which a subject is asked for.
+// subjectNames are the names of subjects on the command line.
 var subjectNames = map[string]view.Subject{
 	"hosts": view.SubjectHosts, "host": view.SubjectHosts,
 	"ips": view.SubjectIPs, "ip": view.SubjectIPs,
@@ -26,14 +26,15 @@ var subjectNames = map[string]view.Subject{
 	"orders": view.SubjectOrders, "order": view.SubjectOrders,
 }
 
-// parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
+// parseSubjects parses subjects, each of which may be a list with commas, and removes duplicates.
 func parseSubjects(args []string) ([]view.Subject, error) {
 	var subjects []view.Subject
 	for _, arg := range args {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage.Errorf("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are known", word)
+				return nil, usage.Errorf("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are "+
+					"known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -43,15 +44,15 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 	return subjects, nil
 }
 
-// namedSubjects are the subjects whose rows can be chosen by name, with the kinds of those names.
+// namedSubjects are the kinds of things that select rows of a subject.
 var namedSubjects = map[view.Subject][]thing.Kind{
 	view.SubjectHosts: {thing.Host}, view.SubjectRoutes: {thing.Host}, view.SubjectDNS: {thing.Host},
 	view.SubjectIPs:    {thing.Address, thing.Endpoint},
 	view.SubjectLeases: {thing.Lease}, view.SubjectOrders: {thing.Lease, thing.Order},
 }
 
-// parseStateArgs reads the arguments of state: subjects, then names of what they list. A name that says
-// of itself what it is needs no subject: those of its kind are listed.
+// parseStateArgs parses the arguments of state: subjects, then things in their rows. Without a subject it returns the
+// subjects that list the things, whose kind their names must show.
 func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 	n := slices.IndexFunc(args, func(arg string) bool { return !isSubjects(arg) })
 	if n < 0 {
@@ -61,7 +62,7 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 	if err != nil || n == len(args) {
 		return subjects, nil, err
 	}
-	if n == 0 && !strings.ContainsAny(args[0], "./:") { // a host of one word, an endpoint, or a mistyped subject
+	if n == 0 && !strings.ContainsAny(args[0], "./:") { // probably a mistyped subject
 		_, err := parseSubjects(args[:1])
 		return nil, nil, err
 	}
@@ -72,44 +73,44 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 			return nil, nil, usage.Wrap(err)
 		}
 		if n == 0 && t.Kind == thing.Host && t.Endpoint != "" {
-			return nil, nil, usage.Errorf("%q: which subject? Subjects come before names, and a name of one word needs one or its kind, such as host/%s", arg, arg)
+			return nil, nil, usage.Errorf("%q: which subject? Subjects come before names, and a name of one word needs one or its "+
+				"kind, such as host/%s", arg, arg)
 		}
 		if n > 0 && !slices.ContainsFunc(subjects, func(s view.Subject) bool { return lists(s, t) }) {
-			return nil, nil, usage.Errorf("%s does not name any of the %s; %s", t, subjectsText(subjects), takenText(subjects))
+			return nil, nil, usage.Errorf("%s does not name any of the %s; %s", t, joinSubjects(subjects), describeNames(subjects))
 		}
 		if !slices.Contains(things, t) {
 			things = append(things, t)
 		}
 	}
+	listsAny := func(s view.Subject) bool {
+		return slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) })
+	}
 	if n == 0 {
-		for _, s := range view.Holdings {
-			if slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) }) {
-				subjects = append(subjects, s)
-			}
-		}
+		subjects = slices.DeleteFunc(slices.Clone(view.Holdings), func(s view.Subject) bool { return !listsAny(s) })
 		if slices.ContainsFunc(things, func(t thing.Thing) bool { return t.Kind == thing.Order }) {
 			subjects = append(subjects, view.SubjectOrders)
 		}
 	}
 	for _, s := range subjects {
-		if !slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) }) {
-			return nil, nil, usage.Errorf("no name is given for the %s; %s", s, takenText([]view.Subject{s}))
+		if !listsAny(s) {
+			return nil, nil, usage.Errorf("no name is given for the %s; %s", s, describeNames([]view.Subject{s}))
 		}
 	}
 	return subjects, things, nil
 }
 
-// isSubjects is true for a word that is meant to name subjects: one that does, and a list with commas.
+// isSubjects reports whether an argument is meant as subjects: the name of one, or a list with commas.
 func isSubjects(arg string) bool {
 	return subjectNames[strings.ToLower(arg)] != "" || strings.Contains(arg, ",") && !strings.ContainsAny(arg, "./:")
 }
 
-// lists is true for a subject among whose rows the thing can be. A word may be a host's or an endpoint's.
+// lists reports whether a subject can have rows of the thing. A single word may be a host or an endpoint.
 func lists(s view.Subject, t thing.Thing) bool {
 	return slices.Contains(namedSubjects[s], t.Kind) || s == view.SubjectIPs && t.Endpoint != ""
 }
 
-func subjectsText(subjects []view.Subject) string {
+func joinSubjects(subjects []view.Subject) string {
 	words := make([]string, len(subjects))
 	for i, s := range subjects {
 		words[i] = string(s)
@@ -117,8 +118,8 @@ func subjectsText(subjects []view.Subject) string {
 	return strings.Join(words, ", ")
 }
 
-// takenText says by which names rows of the subjects are chosen.
-func takenText(subjects []view.Subject) string {
+// describeNames returns a message with the names that select rows of the subjects.
+func describeNames(subjects []view.Subject) string {
 	var kinds []thing.Kind
 	for _, s := range subjects {
 		for _, k := range namedSubjects[s] {
@@ -130,45 +131,37 @@ func takenText(subjects []view.Subject) string {
 	if len(kinds) == 0 {
 		return "they have no names to choose by"
 	}
-	return "they are named by " + flags.KindsText(kinds)
+	return "they are named by " + flags.DescribeKinds(kinds)
 }
 
-// choose keeps the rows of the things that are named.
-func (f *stateFlags) choose(book *view.Book) {
-	if len(f.things) == 0 {
-		return
-	}
-	host := func(name, path string) bool {
-		return slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isHost(t, name, path) })
-	}
-	book.Hosts = slices.DeleteFunc(book.Hosts, func(r view.HostRow) bool { return !host(r.Host, r.Path) })
-	book.Routes = slices.DeleteFunc(book.Routes, func(r view.RouteRow) bool { return !host(r.Host, r.Path) && !isPattern(f.things, r) })
-	book.DNS = slices.DeleteFunc(book.DNS, func(r view.DNSRow) bool { return !host(r.Host, "") })
-	book.IPs = slices.DeleteFunc(book.IPs, func(r view.IPRow) bool {
-		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isPort(t, r) })
-	})
-	book.Leases = slices.DeleteFunc(book.Leases, func(r view.LeaseRow) bool {
-		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isLease(t, r) })
-	})
-	book.Orders = slices.DeleteFunc(book.Orders, func(r view.OrderRow) bool {
-		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isOrder(t, r) })
+// rowsOf returns a copy of the book that contains only the rows of the things. It keeps pools, resources and problems, whose
+// rows have no names.
+func rowsOf(book *view.Book, things ...thing.Thing) view.Book {
+	b := *book
+	b.Hosts = matching(b.Hosts, things, func(r view.HostRow, t thing.Thing) bool { return isHost(t, r.Host, r.Path) })
+	b.Routes = matching(b.Routes, things, isRoute)
+	b.DNS = matching(b.DNS, things, func(r view.DNSRow, t thing.Thing) bool { return isHost(t, r.Host, "") })
+	b.IPs = matching(b.IPs, things, isPort)
+	b.Leases = matching(b.Leases, things, isLease)
+	b.Orders = matching(b.Orders, things, isOrder)
+	return b
+}
+
+// matching returns the rows that are about one of the things.
+func matching[R any](rows []R, things []thing.Thing, isAbout func(R, thing.Thing) bool) []R {
+	return slices.DeleteFunc(slices.Clone(rows), func(r R) bool {
+		return !slices.ContainsFunc(things, func(t thing.Thing) bool { return isAbout(r, t) })
 	})
 }
 
-// absent says which of the things a book that was chosen from has no row of.
-func (f *stateFlags) absent(book *view.Book) error {
+// missing returns an error with the named things that have no row, unless --ignore-not-found is set.
+func (f *stateFlags) missing(book *view.Book) error {
 	if f.ignoreMissing {
 		return nil
 	}
-	there := func(t thing.Thing) bool {
-		return slices.ContainsFunc(book.Hosts, func(r view.HostRow) bool { return isHost(t, r.Host, r.Path) }) ||
-			slices.ContainsFunc(book.Routes, func(r view.RouteRow) bool {
-				return isHost(t, r.Host, r.Path) || isPattern([]thing.Thing{t}, r)
-			}) ||
-			slices.ContainsFunc(book.DNS, func(r view.DNSRow) bool { return isHost(t, r.Host, "") }) ||
-			slices.ContainsFunc(book.IPs, func(r view.IPRow) bool { return isPort(t, r) }) ||
-			slices.ContainsFunc(book.Leases, func(r view.LeaseRow) bool { return isLease(t, r) }) ||
-			slices.ContainsFunc(book.Orders, func(r view.OrderRow) bool { return isOrder(t, r) })
+	hasNoRow := func(t thing.Thing) bool {
+		rows := rowsOf(book, t)
+		return rows.Empty()
 	}
 	where := ""
 	if f.namespace != "" {
@@ -177,43 +170,45 @@ func (f *stateFlags) absent(book *view.Book) error {
 	if f.shard != "" {
 		where += " of shard " + f.shard
 	}
-	return flags.MissingThings(f.things, func(t thing.Thing) bool { return !there(t) }, "%s is not found among %s%s", subjectsText(f.subjects), where)
+	return flags.MissingThings(f.things, hasNoRow, "%s is not found among %s%s", joinSubjects(f.subjects), where)
 }
 
-// isHost is true for the host, or the path of it, that a row is about. A host is named with all its paths.
+// isHost reports whether a thing is the host or a path of it. A host without a path includes all its paths.
 func isHost(t thing.Thing, host, path string) bool {
-	return t.Kind == thing.Host && strings.EqualFold(t.Host, host) && (t.Path == "" || strings.TrimSuffix(t.Path, "/") == strings.TrimSuffix(path, "/"))
+	return t.Kind == thing.Host && strings.EqualFold(t.Host, host) &&
+		(t.Path == "" || strings.TrimSuffix(t.Path, "/") == strings.TrimSuffix(path, "/"))
 }
 
-// isPattern is true for a wildcard that an OpenShift Route serves: its host is only one of those below it.
-func isPattern(things []thing.Thing, r view.RouteRow) bool {
-	host, path, _ := strings.Cut(r.Pattern(), "/")
-	return r.Wildcard && slices.ContainsFunc(things, func(t thing.Thing) bool { return isHost(t, host, "/"+path) })
+// isRoute reports whether a route serves the thing: its host, or for an OpenShift Route with a wildcard policy the wildcard,
+// of which its host is only an example.
+func isRoute(r view.RouteRow, t thing.Thing) bool {
+	wildcard, path, _ := strings.Cut(r.Pattern(), "/")
+	return isHost(t, r.Host, r.Path) || r.Wildcard && isHost(t, wildcard, "/"+path)
 }
 
-// isPort is true for a port of the address, or of the endpoint, that is named.
-func isPort(t thing.Thing, r view.IPRow) bool {
+// isPort reports whether a row is a port of the thing, an address or an endpoint.
+func isPort(r view.IPRow, t thing.Thing) bool {
 	if t.Kind == thing.Address {
 		return t.Addr == r.Address
 	}
 	return t.Endpoint != "" && strings.EqualFold(r.SharingKey, lease.SharingKey(r.Owner, t.Endpoint))
 }
 
-// isLease is true for a lease of the deployment group that is named: what follows it does not count, as in
-// other commands.
-func isLease(t thing.Thing, r view.LeaseRow) bool {
+// isLease reports whether a row is a lease of the thing's deployment group. As in other commands, the order and the provider
+// in its name are ignored.
+func isLease(r view.LeaseRow, t thing.Thing) bool {
 	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
 }
 
-// isOrder is true for the order, or an order of the deployment group, that is named.
-func isOrder(t thing.Thing, r view.OrderRow) bool {
+// isOrder reports whether a row is the thing, an order, or an order of the thing's deployment group.
+func isOrder(r view.OrderRow, t thing.Thing) bool {
 	if t.Kind == thing.Order {
 		return t.Order.String() == r.Order
 	}
 	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
 }
 
-// completeState completes subjects, and names of what those list.
+// completeState completes subjects, and the things that the subjects before them list.
 func completeState(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		var kinds []thing.Kind
@@ -233,7 +228,7 @@ func completeState(c *session.Session) cobra.CompletionFunc {
 	}
 }
 
-// completeSubjects completes the subjects that are not named yet.
+// completeSubjects completes the subjects that are not yet on the command line.
 func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	named, _ := parseSubjects(args)
 	before := ""

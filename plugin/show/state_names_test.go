@@ -9,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Names choose rows of the subjects before them; those that say what they are need no subject.
+// Names follow subjects; names that show their kind need no subject.
 func TestParseStateArgs(t *testing.T) {
 	type parsed struct {
 		Subjects []view.Subject

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -20,7 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// filter keeps the rows that --selector, --namespace, --shard and names choose.
+// filter keeps the rows that --selector, --namespace, --shard and the named things select.
 func (f *stateFlags) filter(book *view.Book) {
 	if !f.matches.Empty() || f.namespace != "" {
 		book.Select(f.matches, f.namespace)
@@ -28,61 +30,66 @@ func (f *stateFlags) filter(book *view.Book) {
 	if f.shard != "" {
 		book.SelectShard(f.shard)
 	}
-	f.choose(book)
+	if len(f.things) > 0 {
+		*book = rowsOf(book, f.things...)
+	}
 }
 
-// nothing says of a subject that its table would be empty.
-var nothing = map[view.Subject]string{
-	view.SubjectHosts:  "No hosts held.",
-	view.SubjectIPs:    "No addresses leased.",
-	view.SubjectLeases: "No leases hold anything.",
-	view.SubjectPools:  "No pools.",
-	view.SubjectRoutes: "No routes.",
-	view.SubjectDNS:    "No DNS records.",
-
+// emptyMessages are the messages for subjects without rows.
+var emptyMessages = map[view.Subject]string{
+	view.SubjectHosts:     "No hosts held.",
+	view.SubjectIPs:       "No addresses leased.",
+	view.SubjectLeases:    "No leases hold anything.",
+	view.SubjectPools:     "No pools.",
+	view.SubjectRoutes:    "No routes.",
+	view.SubjectDNS:       "No DNS records.",
 	view.SubjectResources: "No resources.",
 	view.SubjectOrders:    "No orders have reserved anything.",
 }
 
-// tellEmpty says that there is nothing to show, where people look for rows.
-func (f *stateFlags) tellEmpty(c *console.Console, book *view.Book) {
+// noteEmpty prints a message if a table would be empty.
+func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
 	switch {
 	case !book.Empty() || !f.print.IsTable() || len(f.things) > 0:
 	case len(f.subjects) == 1:
-		fmt.Fprintln(c.ErrOut, nothing[f.subjects[0]])
+		fmt.Fprintln(c.ErrOut, emptyMessages[f.subjects[0]])
 	default:
 		fmt.Fprintln(c.ErrOut, "Nothing is held.")
 	}
 }
 
-// runsFlag says whether leases tell how far what they run is.
-type runsFlag struct {
-	asked bool
+// workloadsFlag is the flag --workloads of state.
+type workloadsFlag struct {
+	value bool
 	given func() bool
 }
 
-func (f *runsFlag) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.asked, "workloads", false, "Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
+func (f *workloadsFlag) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.value, "workloads", false,
+		"Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
 }
 
-// withWorkloads shows the subjects, and what leases run if that is asked for. Where the configuration alone asks for it, and
-// the user may not read it, a note says so and the rest is shown: who only looks at names needs no right to look at pods.
+// withWorkloads calls show with the subjects, and with the workloads of leases if the flag or the configuration requests
+// them. If only the configuration does and the user may not read pods, it prints a note and shows the rest.
 func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfig, show func([]view.Subject) error) error {
-	wanted := f.workloads.asked || !f.workloads.given() && cfg.Workloads.Enabled
-	if !wanted || !slices.Contains(f.subjects, view.SubjectLeases) {
+	requested := f.workloads.value || !f.workloads.given() && cfg.Workloads.Enabled
+	if !requested || !slices.Contains(f.subjects, view.SubjectLeases) {
 		return show(f.subjects)
 	}
 	err := show(append(slices.Clone(f.subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
-		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
+		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this "+
+			"note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(f.subjects)
 	}
 	return err
 }
 
-// showProblems shows what is wrong, and ends with exit code 1 if anything is.
-func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
+// showProblems shows the problems. If there are any, it returns an error for exit code 1.
+func (f *stateFlags) showProblems(
+	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer,
+) error {
 	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
@@ -98,7 +105,38 @@ func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, clust
 		return err
 	}
 	if len(problems) > 0 {
-		return &console.ToldError{What: terminal.Count(len(problems), "problem")}
+		return &console.ReportedError{Message: terminal.Count(len(problems), "problem")}
 	}
 	return nil
+}
+
+func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {
+	f.filter(book)
+	f.noteEmpty(&c.Console, book)
+	if err := show(book); err != nil {
+		return err
+	}
+	return f.missing(book)
+}
+
+// showChanges shows the rows, then each changed row, until the context ends.
+func (f *stateFlags) showChanges(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer,
+) error {
+	var earlier *view.Book
+	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
+		f.filter(book)
+		changed := book
+		if earlier != nil {
+			changed = book.Changes(earlier)
+		} else if err := f.missing(book); err != nil {
+			return err
+		}
+		earlier = book
+		if changed.Empty() {
+			return nil
+		}
+		return show(changed)
+	})
+	return cmp.Or(ctx.Err(), err)
 }

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Output is standard output. It remembers why it could not be written, for commands that go on with their work all the
-// same and tell it in the end.
+// Output is standard output. It keeps its first write error, so that a command can finish its work and report the error at
+// the end.
 type Output struct {
 	Out io.Writer
 
@@ -31,8 +31,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Lost is why something that the command has told is lost. Whoever closed a pipe wants no more of it, and that is no error.
-func (o *Output) Lost() error {
+// Err returns the first write error. A closed pipe is not an error, because its reader wants no more output.
+func (o *Output) Err() error {
 	if o == nil {
 		return nil
 	}
@@ -44,16 +44,16 @@ func (o *Output) Lost() error {
 	return fmt.Errorf("the work was completed, but standard output cannot be written: %w", o.failed)
 }
 
-// Plain is the stream itself, for other programs and for questions about terminals.
-func Plain(w io.Writer) io.Writer {
+// Unwrap returns the stream of an Output, and any other writer itself.
+func Unwrap(w io.Writer) io.Writer {
 	if o, ok := w.(*Output); ok {
 		return o.Out
 	}
 	return w
 }
 
-// OutliveReaders lets a command that writes to the cluster finish its work when nobody reads its output any more. A process
-// that writes to a broken pipe is ended by a signal otherwise, as those are that only print.
-func OutliveReaders() {
+// IgnoreSIGPIPE lets a command that writes to the cluster finish its work if nobody reads its output any more. Otherwise the
+// signal ends a process that writes to a closed pipe.
+func IgnoreSIGPIPE() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }

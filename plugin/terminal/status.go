@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// IsTerminal is true for a stream that a person looks on.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	if out, ok := stream.(*Output); ok {
 		stream = out.Out
@@ -20,11 +20,11 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// erase goes back to the beginning of a line, and clears it.
+// erase moves the cursor to the beginning of the line and clears the line.
 const erase = "\r\x1b[K"
 
-// Status is the one line that a terminal shows while a command works. Each text is written over the one before,
-// and the line is gone when anything else is printed.
+// Status is the status line of a command. Each text replaces the previous one, and other output removes it. A nil Status, or
+// one without a terminal, shows nothing.
 type Status struct {
 	// out is the terminal; nil shows nothing.
 	out   io.Writer
@@ -34,17 +34,17 @@ type Status struct {
 	shown bool
 }
 
-// StatusOn shows a line on a terminal that is so many columns wide.
-func StatusOn(out io.Writer, width func() int) *Status { return &Status{out: out, width: width} }
+// NewStatusOn returns a status line on a terminal; width returns its number of columns.
+func NewStatusOn(out io.Writer, width func() int) *Status { return &Status{out: out, width: width} }
 
-// NewStatus shows a line on standard error where both streams are terminals: beside a pipe, whatever reads it may
-// print on the same terminal.
+// NewStatus returns a status line on standard error if both output streams are terminals. If standard output is a pipe, its
+// reader may print on the same terminal, so no status is shown.
 func NewStatus(streams genericiooptions.IOStreams) *Status {
 	f, ok := streams.ErrOut.(*os.File)
 	if !ok || !IsTerminal(f) || !IsTerminal(streams.Out) || os.Getenv("TERM") == "dumb" {
 		return &Status{}
 	}
-	return StatusOn(f, func() int {
+	return NewStatusOn(f, func() int {
 		width, _, err := term.GetSize(int(f.Fd()))
 		if err != nil || width <= 0 {
 			return 80
@@ -53,75 +53,75 @@ func NewStatus(streams genericiooptions.IOStreams) *Status {
 	})
 }
 
-// Show shows a text in place of the one before.
+// Show replaces the status with text, cut to the width of the terminal.
 func (s *Status) Show(text string) {
 	if s == nil || s.out == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := []rune(string(Visible([]byte(OneLine(text, MaxCell)))))
-	line = line[:min(len(line), max(s.width()-1, 0))] // a line that wraps could not be taken back
+	line := []rune(string(Escape([]byte(OneLine(text, MaxCell)))))
+	line = line[:min(len(line), max(s.width()-1, 0))] // erase clears only one line
 	s.shown = true
 	fmt.Fprint(s.out, erase+string(line))
 }
 
-// Clear takes the text back.
+// Clear removes the status.
 func (s *Status) Clear() {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.takeBack()
+		s.clearLocked()
 	}
 }
 
-// takeBack takes the text back while the status is locked.
-func (s *Status) takeBack() {
+// clearLocked removes the status. The caller holds s.mu.
+func (s *Status) clearLocked() {
 	if s.shown {
 		s.shown = false
 		fmt.Fprint(s.out, erase)
 	}
 }
 
-// Before is a stream that takes the text back before anything is printed.
-func (s *Status) Before(out io.Writer) io.Writer {
+// Wrap returns a writer that removes the status before each write to out.
+func (s *Status) Wrap(out io.Writer) io.Writer {
 	if s.out == nil {
 		return out
 	}
-	return &afterStatus{s, out}
+	return &clearingWriter{s, out}
 }
 
-type afterStatus struct {
+type clearingWriter struct {
 	status *Status
 	out    io.Writer
 }
 
-func (w *afterStatus) Write(p []byte) (int, error) {
+func (w *clearingWriter) Write(p []byte) (int, error) {
 	w.status.mu.Lock()
 	defer w.status.mu.Unlock()
-	w.status.takeBack()
+	w.status.clearLocked()
 	return w.out.Write(p)
 }
 
-// Progress says how far a command is.
+// Progress formats the progress of a step. The step starts when Text is called with 0 done.
 type Progress struct{ start time.Time }
 
-// Text says of how many works how many are done, at which rate, and when the rest will be.
+// Text returns the number of items done, their rate, and an estimate of the time left.
 func (p *Progress) Text(what string, done, all int) string {
 	now := time.Now()
 	if done == 0 {
 		p.start = now
 	}
 	s := fmt.Sprintf("%d of %d %s", done, all, what)
-	took := now.Sub(p.start)
-	if done == 0 || took <= 0 {
+	elapsed := now.Sub(p.start)
+	if done == 0 || elapsed <= 0 {
 		return s
 	}
-	rate := float64(done) / took.Seconds()
+	rate := float64(done) / elapsed.Seconds()
 	unit := "s"
 	if rate < 1 {
 		rate, unit = rate*60, "min"
 	}
-	left := took * time.Duration(all-done) / time.Duration(done)
+	left := elapsed * time.Duration(all-done) / time.Duration(done)
 	return fmt.Sprintf("%s, %.1f/%s, %s left", s, rate, unit, left.Round(time.Second))
 }

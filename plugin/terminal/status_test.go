@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How far a command is says how many works are done, at which rate, and when the rest will be.
+// The progress has the number of items done, their rate, and the time left.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Progress

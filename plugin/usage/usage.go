@@ -1,13 +1,13 @@
-// Package usage tells wrong words of a command line from other errors: they have an exit code of their own.
+// Package usage has the error type for invalid command lines. These errors have their own exit code.
 package usage
 
 import "fmt"
 
-// Error is a command line that cannot be understood.
+// Error is an invalid command line.
 type Error struct{ error }
 
-// Errorf formats the error of a command line that cannot be understood.
+// Errorf formats a usage error.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Wrap makes an error one of a command line that cannot be understood.
+// Wrap turns err into a usage error.
 func Wrap(err error) error { return &Error{err} }

@@ -1,4 +1,4 @@
-// Package version knows which build of the plugin this is.
+// Package version describes this build of the plugin.
 package version
 
 import (
@@ -6,10 +6,10 @@ import (
 	"runtime/debug"
 )
 
-// Version is set by the linker; a build without it says what the module system knows.
+// Version is set by the linker. A build without it has the version of its Go module.
 var Version string
 
-// Info is what `version -o json` prints.
+// Info is the output of "version -o json".
 type Info struct {
 	Version    string `json:"version"`
 	Commit     string `json:"gitCommit,omitempty"`
@@ -18,7 +18,7 @@ type Info struct {
 	Kubernetes string `json:"clientGoVersion,omitempty"`
 }
 
-// Of is what is known of this build.
+// Of returns the version information of this build.
 func Of() Info {
 	info := Info{Version: Version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()

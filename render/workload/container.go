@@ -12,19 +12,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// container is the one container of the pod.
+// container returns the pod's only container.
 func (s *service) container() *coreac.ContainerApplyConfiguration {
 	c := coreac.Container().WithName(s.Name).WithImage(s.Image).WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithCommand(s.Command...).WithArgs(s.Args...).
 		WithEnv(s.env()...).
 		WithPorts(s.containerPorts()...).
-		WithResources(s.amounts()).
+		WithResources(s.resourceRequirements()).
 		WithSecurityContext(coreac.SecurityContext().WithRunAsNonRoot(false).WithPrivileged(false).WithAllowPrivilegeEscalation(false))
 	if s.Params == nil {
 		return c
 	}
 	for _, m := range s.Params.Storage {
-		mount := coreac.VolumeMount().WithName(s.Name + "-" + m.Volume).WithMountPath(m.Path)
+		mount := coreac.VolumeMount().WithName(s.volumeName(m.Volume)).WithMountPath(m.Path)
 		if m.ReadOnly {
 			mount.WithReadOnly(true)
 		}
@@ -33,7 +33,7 @@ func (s *service) container() *coreac.ContainerApplyConfiguration {
 	return c
 }
 
-// containerPorts are told for people: one for each expose, in their order.
+// containerPorts returns one port per expose, in their order. Container ports are informational.
 func (s *service) containerPorts() []*coreac.ContainerPortApplyConfiguration {
 	var ports []*coreac.ContainerPortApplyConfiguration
 	seen := map[uint16]bool{}
@@ -49,8 +49,8 @@ func (s *service) containerPorts() []*coreac.ContainerPortApplyConfiguration {
 
 type variable struct{ name, value string }
 
-// env are the definition's variables in their order, then those of Akash that it does not set itself. Of a variable
-// that is set more than once the last counts for the pod.
+// env returns the definition's variables in their order, then Akash's variables that the definition does not set. If a
+// variable is set more than once, the last value is effective.
 func (s *service) env() []*coreac.EnvVarApplyConfiguration {
 	var all []variable
 	for _, entry := range s.Env {
@@ -84,10 +84,10 @@ func (s *service) env() []*coreac.EnvVarApplyConfiguration {
 	return out
 }
 
-// amounts are what the container may use, and what of it is asked of a node: less where the provider leases out
-// more than it has. Volumes in memory count in the limit alone, as with Akash; all volumes on the node's disk count,
-// where Akash's provider takes the last for all of them.
-func (s *service) amounts() *coreac.ResourceRequirementsApplyConfiguration {
+// resourceRequirements returns the container's limits, and its requests, which are lower if the provider overcommits.
+// As in Akash, volumes in memory count only in the limit. All volumes on the node's disk are added up, where Akash's
+// provider uses only the last one.
+func (s *service) resourceRequirements() *coreac.ResourceRequirementsApplyConfiguration {
 	r, level := s.Resources, s.cfg.CommitLevels
 	memory := r.Memory
 	var disk, asked uint64
@@ -116,7 +116,7 @@ func (s *service) amounts() *coreac.ResourceRequirementsApplyConfiguration {
 	return coreac.ResourceRequirements().WithLimits(limits).WithRequests(requests)
 }
 
-// gpuResource is the resource of the cards that were chosen; empty for a service without GPUs.
+// gpuResource returns the extended resource of the GPUs that were chosen; "" for a service without GPUs.
 func (s *service) gpuResource() corev1.ResourceName {
 	switch {
 	case s.Resources.GPU.Units == 0:

@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// workload is the StatefulSet of a service with a persistent volume, the Deployment of any other.
+// workload returns the StatefulSet of a service with a persistent volume, or else its Deployment.
 func (s *service) workload() render.Object {
 	if slices.ContainsFunc(s.Resources.Volumes, resources.Volume.Persistent) {
 		return s.statefulSet()
@@ -21,8 +21,8 @@ func (s *service) workload() render.Object {
 	return s.deployment()
 }
 
-// deployment replaces its pods one by one, each after its predecessor is gone: no more is reserved than the lease
-// has (provider: cluster/kube/builder/deployment.go).
+// deployment replaces pods one by one, each after its predecessor is gone, so that it never uses more than the lease
+// reserves (provider: cluster/kube/builder/deployment.go).
 func (s *service) deployment() render.Object {
 	return render.Object{Kind: kinds.Deployment, Namespace: s.ns, Name: s.Name, Config: appsac.Deployment(s.Name, s.ns).
 		WithLabels(s.labels()).WithAnnotations(s.annotations()).
@@ -31,6 +31,7 @@ func (s *service) deployment() render.Object {
 			WithReplicas(int32(s.Count)).
 			WithRevisionHistoryLimit(10).
 			WithStrategy(appsac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).
-				WithRollingUpdate(appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1)))).
+				WithRollingUpdate(appsac.RollingUpdateDeployment().
+					WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1)))).
 			WithTemplate(s.template()))}
 }

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -10,33 +9,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// manifest is Akash's record of what the lease runs (provider: pkg/apis/akash.network/v2beta2/manifest.go), in the
-// namespace in which its provider keeps all of them.
-type manifest struct {
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Metadata   meta         `json:"metadata"`
-	Spec       manifestSpec `json:"spec"`
-}
-
-type meta struct {
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace"`
-}
-
+// manifestSpec is the spec of Akash's Manifest (provider: pkg/apis/akash.network/v2beta2/manifest.go).
 type manifestSpec struct {
-	Group   manifestGroup `json:"group"`
-	LeaseID manifestLease `json:"lease_id"`
-}
-
-type manifestLease struct {
-	DSeq     string `json:"dseq"`
-	GSeq     uint32 `json:"gseq"`
-	OSeq     uint32 `json:"oseq"`
-	Owner    string `json:"owner"`
-	Provider string `json:"provider"`
+	Group   manifestGroup      `json:"group"`
+	LeaseID render.LeaseIDSpec `json:"lease_id"`
 }
 
 type manifestGroup struct {
@@ -141,20 +117,15 @@ type manifestCard struct {
 	Vendor     string `json:"vendor"`
 }
 
+// manifest is Akash's record of what the lease runs, in the namespace where its provider keeps all Manifests.
 func (b *builder) manifest() render.Object {
-	id := b.def.Lease
-	m := &manifest{
-		APIVersion: kinds.Manifest.GroupVersion().String(), Kind: kinds.Manifest.Kind,
-		Metadata: meta{Annotations: b.marks(), Labels: b.leaseLabels(b.baseLabels()), Name: b.ns, Namespace: b.cfg.ManifestNamespace},
-		Spec: manifestSpec{
-			Group:   manifestGroup{Name: b.def.Workloads.Group},
-			LeaseID: manifestLease{DSeq: strconv.FormatUint(id.DSeq, 10), GSeq: id.GSeq, OSeq: id.OSeq, Owner: id.Owner, Provider: id.Provider},
-		},
-	}
+	spec := manifestSpec{Group: manifestGroup{Name: b.def.Workloads.Group}, LeaseID: render.NewLeaseIDSpec(b.def.Lease)}
 	for i := range b.def.Workloads.Services {
-		m.Spec.Group.Services = append(m.Spec.Group.Services, b.service(&b.def.Workloads.Services[i]).manifestService())
+		spec.Group.Services = append(spec.Group.Services, b.service(&b.def.Workloads.Services[i]).manifestService())
 	}
-	return render.Object{Kind: kinds.Manifest, Namespace: m.Metadata.Namespace, Name: b.ns, Config: m}
+	return render.NewCustom(kinds.Manifest, render.Meta{
+		Annotations: b.marks(), Labels: b.leaseLabels(b.baseLabels()), Name: b.ns, Namespace: b.cfg.ManifestNamespace,
+	}, spec)
 }
 
 func (s *service) manifestService() manifestService {
@@ -183,14 +154,15 @@ func (s *service) manifestService() manifestService {
 	return out
 }
 
-// manifestPort keeps "as" where it was written, also where it says no more than the port.
+// manifestPort keeps an "as" that was written although it equals the port.
 func manifestPort(e lease.Expose) manifestExpose {
 	http := e.HTTP.WithDefaults()
 	out := manifestExpose{
 		Sequence: e.Sequence, ExternalPort: e.As, Global: e.Global, IP: e.IP, Port: e.Port, Proto: string(e.Protocol), Service: e.Peer,
 		HTTP: manifestHTTP{
 			MaxBodySize: http.MaxBodySize, NextCases: http.NextCases, NextTries: http.NextTries,
-			NextTimeout: milliseconds(http.NextTimeout), ReadTimeout: milliseconds(http.ReadTimeout), SendTimeout: milliseconds(http.SendTimeout),
+			NextTimeout: http.NextTimeout.Milliseconds(), ReadTimeout: http.ReadTimeout.Milliseconds(),
+			SendTimeout: http.SendTimeout.Milliseconds(),
 		},
 	}
 	if e.SaysAs {
@@ -202,12 +174,11 @@ func manifestPort(e lease.Expose) manifestExpose {
 	return out
 }
 
-func milliseconds(d time.Duration) int64 { return int64(d / time.Millisecond) }
-
 func manifestAmounts(r resources.Resources) manifestResources {
 	text := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	out := manifestResources{
-		ID: r.ID, CPU: manifestUnits{Attributes: r.CPUAttributes, Units: r.CPU}, GPU: manifestUnits{Attributes: r.GPU.Attributes, Units: r.GPU.Units},
+		ID: r.ID, CPU: manifestUnits{Attributes: r.CPUAttributes, Units: r.CPU}, GPU: manifestUnits{Attributes: r.GPU.Attributes,
+			Units: r.GPU.Units},
 		Memory: manifestSize{Attributes: r.MemoryAttributes, Size: text(r.Memory)},
 	}
 	for _, v := range r.Volumes {
@@ -222,7 +193,8 @@ func manifestChoice(p *lease.SchedulerParams) *manifestScheduler {
 	}
 	out := &manifestScheduler{RuntimeClass: p.RuntimeClass}
 	if g := p.GPU; g != nil {
-		out.Resources = &manifestCards{GPU: manifestCard{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize, Interface: g.Interface}}
+		out.Resources = &manifestCards{GPU: manifestCard{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize,
+			Interface: g.Interface}}
 	}
 	return out
 }

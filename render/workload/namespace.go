@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// namespace is the lease's namespace (provider: cluster/kube/builder/namespace.go).
+// namespace renders the lease's namespace (provider: cluster/kube/builder/namespace.go).
 func (b *builder) namespace() render.Object {
 	return render.Object{Kind: kinds.Namespace, Name: b.ns, Config: corev1.Namespace(b.ns).
 		WithLabels(b.leaseLabels(b.baseLabels())).WithSpec(corev1.NamespaceSpec())}

@@ -26,16 +26,16 @@ const (
 	everyIPv6          = "::/0"
 )
 
-// The private networks that a lease does not reach, in the order in which Akash's provider names them; and what a
-// strict policy closes besides: link-local addresses, where clouds keep their metadata, and shared address space.
+// The private networks that leases cannot reach, in the order of Akash's provider, and those that a strict policy also
+// blocks: link-local addresses, where clouds serve metadata, and shared address space.
 var (
 	privateIPv4 = []string{"10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"}
 	strictIPv4  = []string{"169.254.0.0/16", "100.64.0.0/10"}
 	privateIPv6 = []string{"fc00::/7", "fe80::/10"}
 )
 
-// networkPolicies keep the lease apart from others (provider: cluster/kube/builder/netpol.go): one for all of its
-// pods, then for each service what its ports let in, and what it needs to reach an API server.
+// networkPolicies isolates the lease (provider: cluster/kube/builder/netpol.go): one policy for all its pods, then for
+// each service the policies for its ports and for the API servers that it may reach.
 func (b *builder) networkPolicies() []render.Object {
 	if !b.cfg.Workloads.NetworkPolicies {
 		return nil
@@ -53,12 +53,14 @@ func (b *builder) networkPolicies() []render.Object {
 				WithIngress(netac.NetworkPolicyIngressRule().WithPorts(ports...).WithFrom(b.anywhere()...))))
 		}
 		if s.reads() && len(b.cfg.Workloads.APIServers) > 0 {
-			objects = append(objects, s.policy("akash-apiserver-"+s.Name, netac.NetworkPolicySpec().WithPolicyTypes(netv1.PolicyTypeEgress).
-				WithEgress(apiServerRule(b.cfg.Workloads.APIServers))))
+			objects = append(objects,
+				s.policy("akash-apiserver-"+s.Name, netac.NetworkPolicySpec().WithPolicyTypes(netv1.PolicyTypeEgress).
+					WithEgress(apiServerRule(b.cfg.Workloads.APIServers))))
 		}
 		for _, o := range objects[n:] {
 			if other, taken := owner[o.Name]; taken {
-				b.problems.Add(s.At, "a NetworkPolicy of the service %q would have the name %q of one of the service %q: one of the two services needs another name", s.Name, o.Name, other)
+				b.problems.Add(s.At, "a NetworkPolicy of the service %q would have the name %q of one of the service %q: one of the two "+
+					"services needs another name", s.Name, o.Name, other)
 			}
 			owner[o.Name] = s.Name
 		}
@@ -66,7 +68,7 @@ func (b *builder) networkPolicies() []render.Object {
 	return objects
 }
 
-// policy is a policy for the pods of the service.
+// policy renders a policy for the pods of the service.
 func (s *service) policy(name string, spec *netac.NetworkPolicySpecApplyConfiguration) render.Object {
 	return s.builder.policy(name, spec.WithPodSelector(matching(lease.LabelService, s.Name)))
 }
@@ -76,6 +78,7 @@ func (b *builder) policy(name string, spec *netac.NetworkPolicySpecApplyConfigur
 		WithLabels(b.baseLabels()).WithAnnotations(b.annotations()).WithSpec(spec)}
 }
 
+// matching returns a selector for labels, given as name, value, ….
 func matching(pairs ...string) *metaac.LabelSelectorApplyConfiguration {
 	labels := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -84,8 +87,8 @@ func matching(pairs ...string) *metaac.LabelSelectorApplyConfiguration {
 	return metaac.LabelSelector().WithMatchLabels(labels)
 }
 
-// restrictions let in the lease's own pods and the routers that serve its hosts, and out to the lease's own pods, to
-// the cluster's DNS, and to addresses that are public.
+// restrictions allows ingress from the lease's own pods and from the routers that serve its hosts, and egress to the
+// lease's own pods, the cluster's DNS and public addresses.
 func (b *builder) restrictions() render.Object {
 	own := netac.NetworkPolicyPeer().WithNamespaceSelector(matching(lease.LabelNamespace, b.ns))
 	spec := netac.NetworkPolicySpec().WithPodSelector(metaac.LabelSelector()).
@@ -98,7 +101,8 @@ func (b *builder) restrictions() render.Object {
 	if b.routes(config.TargetRoute) {
 		spec.WithIngress(from(netac.NetworkPolicyPeer().WithNamespaceSelector(matching(labelOpenShift, ""))))
 	}
-	dns := netac.NetworkPolicyPeer().WithNamespaceSelector(matching(labelNamespaceName, "kube-system")).WithPodSelector(matching("k8s-app", "kube-dns"))
+	dns := netac.NetworkPolicyPeer().WithNamespaceSelector(matching(labelNamespaceName,
+		"kube-system")).WithPodSelector(matching("k8s-app", "kube-dns"))
 	spec.WithEgress(
 		to(own),
 		to(dns).WithPorts(policyPort(corev1.ProtocolUDP, 53), policyPort(corev1.ProtocolTCP, 53)),
@@ -107,7 +111,7 @@ func (b *builder) restrictions() render.Object {
 	return b.policy(restrictionsName, spec)
 }
 
-// routes is true where a target is the configuration's, or that of a service.
+// routes reports whether the target is the configuration's or that of any service.
 func (b *builder) routes(target string) bool {
 	return b.cfg.Target == target || slices.ContainsFunc(b.def.Services, func(s lease.Service) bool { return s.Target == target })
 }
@@ -124,15 +128,16 @@ func block(cidr string, except ...string) *netac.NetworkPolicyPeerApplyConfigura
 	return netac.NetworkPolicyPeer().WithIPBlock(netac.IPBlock().WithCIDR(cidr).WithExcept(except...))
 }
 
-// public are the addresses that a lease reaches outside the cluster.
+// public returns the addresses outside the cluster that a lease may reach.
 func (b *builder) public() []*netac.NetworkPolicyPeerApplyConfiguration {
 	if !b.cfg.Workloads.StrictNetworkPolicies {
 		return []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4, privateIPv4...)}
 	}
-	return []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4, slices.Concat(privateIPv4, strictIPv4)...), block(everyIPv6, privateIPv6...)}
+	return []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4, slices.Concat(privateIPv4, strictIPv4)...),
+		block(everyIPv6, privateIPv6...)}
 }
 
-// anywhere is from where a leased address is reached.
+// anywhere returns the sources that may reach a leased address.
 func (b *builder) anywhere() []*netac.NetworkPolicyPeerApplyConfiguration {
 	peers := []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4)}
 	if b.cfg.Workloads.StrictNetworkPolicies {
@@ -141,7 +146,7 @@ func (b *builder) anywhere() []*netac.NetworkPolicyPeerApplyConfiguration {
 	return peers
 }
 
-// policyPorts are the container's ports of some exposes, in their order and with repeats.
+// policyPorts returns the container ports of the selected exposes, in their order and with repeats.
 func policyPorts(exposes []lease.Expose, which func(lease.Expose) bool) []*netac.NetworkPolicyPortApplyConfiguration {
 	var ports []*netac.NetworkPolicyPortApplyConfiguration
 	for _, e := range exposes {
@@ -156,7 +161,7 @@ func policyPort(protocol corev1.Protocol, port uint16) *netac.NetworkPolicyPortA
 	return netac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromInt32(int32(port)))
 }
 
-// apiServerRule lets out to each API server, on any of their ports.
+// apiServerRule allows egress to each API server on the ports of all of them.
 func apiServerRule(servers []netip.AddrPort) *netac.NetworkPolicyEgressRuleApplyConfiguration {
 	rule := netac.NetworkPolicyEgressRule()
 	var ports []uint16

@@ -4,23 +4,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
-
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// The labels by which Akash's inventory operator says what a node has.
+// The labels with which Akash's inventory operator describes a node.
 const (
 	labelGPU     = "akash.network/capabilities.gpu.vendor."
 	labelStorage = "akash.network/capabilities.storage.class."
 )
 
-// template is the service's pod (provider: cluster/kube/builder/workload.go).
+// template returns the service's pod template (provider: cluster/kube/builder/workload.go).
 func (s *service) template() *coreac.PodTemplateSpecApplyConfiguration {
 	spec := coreac.PodSpec().
 		WithSecurityContext(coreac.PodSecurityContext().WithRunAsNonRoot(false)).
 		WithAutomountServiceAccountToken(s.reads()).
 		WithAffinity(coreac.Affinity().WithNodeAffinity(coreac.NodeAffinity().
-			WithRequiredDuringSchedulingIgnoredDuringExecution(coreac.NodeSelector().WithNodeSelectorTerms(s.node())))).
+			WithRequiredDuringSchedulingIgnoredDuringExecution(coreac.NodeSelector().WithNodeSelectorTerms(s.nodeTerm())))).
 		WithContainers(s.container()).
 		WithVolumes(s.volumes()...)
 	if s.reads() {
@@ -38,7 +36,7 @@ func (s *service) template() *coreac.PodTemplateSpecApplyConfiguration {
 	return coreac.PodTemplateSpec().WithLabels(s.labels()).WithSpec(spec)
 }
 
-// runtimeClass is what the reservation chose; "none" stands for none.
+// runtimeClass returns the runtime class that the reservation has chosen. "none" means none.
 func (s *service) runtimeClass() string {
 	if s.scheduler == nil || s.scheduler.RuntimeClass == "none" {
 		return ""
@@ -50,27 +48,29 @@ func (s *service) runtimeClass() string {
 	return class
 }
 
-// node is what the node must have: the model of the cards, and each class of storage, in the order of the volumes.
-func (s *service) node() *coreac.NodeSelectorTermApplyConfiguration {
+// nodeTerm returns the requirements for a node: the GPU model, and the class of each persistent volume in the order of
+// the volumes.
+func (s *service) nodeTerm() *coreac.NodeSelectorTermApplyConfiguration {
 	term := coreac.NodeSelectorTerm().WithMatchExpressions(coreac.NodeSelectorRequirement().
 		WithKey("akash.network").WithOperator(corev1.NodeSelectorOpIn).WithValues("true"))
 	for _, label := range s.gpuLabels() {
-		term.WithMatchExpressions(has(label))
+		term.WithMatchExpressions(hasLabel(label))
 	}
 	for _, v := range s.Resources.Volumes {
 		if v.Persistent() {
-			term.WithMatchExpressions(has(labelStorage + v.Class()))
+			term.WithMatchExpressions(hasLabel(labelStorage + v.Class()))
 		}
 	}
 	return term
 }
 
-func has(label string) *coreac.NodeSelectorRequirementApplyConfiguration {
+// hasLabel requires a label with a value above 0.
+func hasLabel(label string) *coreac.NodeSelectorRequirementApplyConfiguration {
 	return coreac.NodeSelectorRequirement().WithKey(label).WithOperator(corev1.NodeSelectorOpGt).WithValues("0")
 }
 
-// gpuLabels are the labels of nodes with the card that was chosen. Where the reservation names the card's memory and
-// interface the node must have them too: each is a label of its own, as a label has room for one of them.
+// gpuLabels returns the labels of nodes with the GPU that was chosen. If the reservation names the GPU's memory and
+// interface, the node must have them too. Each has a label of its own, because a label has room for only one of them.
 func (s *service) gpuLabels() []string {
 	if s.scheduler == nil || s.scheduler.GPU == nil {
 		return nil
@@ -92,10 +92,11 @@ func (s *service) gpuLabels() []string {
 	return labels
 }
 
-func (s *service) volumeName(v resources.Volume) string { return s.Name + "-" + v.Name }
+// volumeName returns the name of a volume in the pod.
+func (s *service) volumeName(volume string) string { return s.Name + "-" + volume }
 
-// volumes are those that are not claimed: in memory, and on the node's disk where they are mounted. Of the latter
-// Akash's provider makes none, so that the API server refuses the mount.
+// volumes returns the volumes without a claim: those in memory, and those on the node's disk that are mounted. Akash's
+// provider omits the latter, so that the API server rejects the mount.
 func (s *service) volumes() []*coreac.VolumeApplyConfiguration {
 	var volumes []*coreac.VolumeApplyConfiguration
 	for _, v := range s.Resources.Volumes {
@@ -103,11 +104,11 @@ func (s *service) volumes() []*coreac.VolumeApplyConfiguration {
 		switch {
 		case v.InMemory():
 			empty.WithMedium(corev1.StorageMediumMemory)
-		case v.Ephemeral() && s.mount(v) != nil:
+		case v.Ephemeral() && s.mounts(v.Name):
 		default:
 			continue
 		}
-		volumes = append(volumes, coreac.Volume().WithName(s.volumeName(v)).WithEmptyDir(empty))
+		volumes = append(volumes, coreac.Volume().WithName(s.volumeName(v.Name)).WithEmptyDir(empty))
 	}
 	return volumes
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// grants are what the words of params.permissions.read stand for.
+// grants maps the words of params.permissions.read to rules.
 var grants = map[string]func() []*rbacac.PolicyRuleApplyConfiguration{
 	"logs": func() []*rbacac.PolicyRuleApplyConfiguration {
 		return []*rbacac.PolicyRuleApplyConfiguration{
@@ -25,8 +25,7 @@ func rule(group, resource string, verbs ...string) *rbacac.PolicyRuleApplyConfig
 	return rbacac.PolicyRule().WithAPIGroups(group).WithResources(resource).WithVerbs(verbs...)
 }
 
-// role has the rights that the service asks for, in the order in which it does; words that are repeated or unknown
-// give none.
+// role renders a Role with the permissions of the service, in their order. Repeated and unknown words grant nothing.
 func (s *service) role() render.Object {
 	role := rbacac.Role(s.Name, s.ns).WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations())
 	seen := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// binding gives the service's account the rights of its role.
+// binding binds the service's ServiceAccount to its Role.
 func (s *service) binding() render.Object {
 	return render.Object{Kind: kinds.RoleBinding, Namespace: s.ns, Name: s.Name, Config: rbacac.RoleBinding(s.Name, s.ns).
 		WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations()).

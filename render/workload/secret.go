@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// registry is what docker keeps of a registry.
+// registry is an entry of docker's configuration file.
 type registry struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
@@ -23,15 +23,16 @@ type registry struct {
 
 func (s *service) secretName() string { return workload.SecretPrefix + s.Name }
 
-// secret holds the credentials of the service's registry (provider: cluster/kube/builder/service_credentials.go):
-// user, password and mail without the spaces around them, the host as it was sent.
+// secret renders the credentials of the service's registry (provider: cluster/kube/builder/service_credentials.go). It
+// trims spaces around user, password and email, but not around the host.
 func (s *service) secret() render.Object {
 	k := s.Credentials
-	r := registry{Username: strings.TrimSpace(k.Username), Password: strings.TrimSpace(k.Password), Email: strings.TrimSpace(k.Email)}
+	r := registry{Username: strings.TrimSpace(k.Username), Password: strings.TrimSpace(k.Password),
+		Email: strings.TrimSpace(k.Email)}
 	r.Auth = base64.StdEncoding.EncodeToString([]byte(r.Username + ":" + r.Password))
 	data, err := json.Marshal(map[string]map[string]registry{"auths": {k.Host: r}}) //nolint:gosec // it is what the Secret is for
 	if err != nil {
-		panic(err) // plain texts
+		panic(err) // strings always marshal
 	}
 	name := s.secretName()
 	return render.Object{Kind: kinds.Secret, Namespace: s.ns, Name: name, Config: coreac.Secret(name, s.ns).

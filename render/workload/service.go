@@ -13,8 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// services are the Services of the service (provider: cluster/kube/builder/service.go): a ClusterIP for what its
-// own lease and the routers reach, a NodePort for what is reached on the nodes.
+// services renders the Services of the service (provider: cluster/kube/builder/service.go): a ClusterIP for ports that
+// its own lease and the routers reach, a NodePort for ports that are reached through the nodes.
 func (s *service) services() []render.Object {
 	var objects []render.Object
 	onNode := func(e lease.Expose) bool { return e.Global && !e.IsIngress() }
@@ -27,8 +27,8 @@ func (s *service) services() []render.Object {
 	return objects
 }
 
-// servicePorts are the ports outside, each once by its number and protocol; the first counts. A port has the
-// position of its expose in its name.
+// servicePorts returns the external ports of the selected exposes; the first expose of a number and protocol is used. A
+// port's name contains the index of its expose.
 func (s *service) servicePorts(which func(lease.Expose) bool) []*coreac.ServicePortApplyConfiguration {
 	type key struct {
 		port     uint16

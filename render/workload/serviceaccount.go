@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// account is the account of a service that may read of its namespace (provider: cluster/kube/builder/rbac.go).
+// account renders the ServiceAccount of a service with permissions (provider: cluster/kube/builder/rbac.go).
 func (s *service) account() render.Object {
 	return render.Object{Kind: kinds.ServiceAccount, Namespace: s.ns, Name: s.Name, Config: corev1.ServiceAccount(s.Name, s.ns).
 		WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations())}

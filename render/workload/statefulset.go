@@ -13,8 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// statefulSet is the workload of a service with persistent volumes (provider: cluster/kube/builder/statefulset.go).
-// It names no Service.
+// statefulSet renders a service with persistent volumes (provider: cluster/kube/builder/statefulset.go). It refers to
+// no governing Service.
 func (s *service) statefulSet() render.Object {
 	spec := appsac.StatefulSetSpec().
 		WithSelector(metaac.LabelSelector().WithMatchLabels(s.labels())).
@@ -33,15 +33,17 @@ func (s *service) statefulSet() render.Object {
 		WithLabels(s.labels()).WithAnnotations(s.annotations()).WithSpec(spec)}
 }
 
-// claimTemplate asks for the whole size: storage that lasts is not committed twice. The class default is the
-// cluster's own, which is asked for by naming none.
+// claimTemplate requests the full size, because persistent storage is not overcommitted. A claim without a class gets
+// the cluster's default class.
 func (s *service) claimTemplate(v resources.Volume) *coreac.PersistentVolumeClaimApplyConfiguration {
-	spec := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce).WithVolumeMode(corev1.PersistentVolumeFilesystem).
+	spec := coreac.PersistentVolumeClaimSpec().
+		WithAccessModes(corev1.ReadWriteOnce).
+		WithVolumeMode(corev1.PersistentVolumeFilesystem).
 		WithResources(coreac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: bytes(v.Size)}))
 	if class := v.Class(); class != resources.ClassDefault {
 		spec.WithStorageClassName(class)
 	}
 	return &coreac.PersistentVolumeClaimApplyConfiguration{
-		ObjectMetaApplyConfiguration: metaac.ObjectMeta().WithName(s.volumeName(v)), Spec: spec,
+		ObjectMetaApplyConfiguration: metaac.ObjectMeta().WithName(s.volumeName(v.Name)), Spec: spec,
 	}
 }

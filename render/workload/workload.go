@@ -1,54 +1,55 @@
-// Package workload renders what a lease runs: the objects that Akash's provider makes of a lease (provider:
-// cluster/kube/builder), one file for each kind. It is pure, as render is.
+// Package workload renders what a lease runs: the objects that Akash's provider creates for a lease (provider:
+// cluster/kube/builder), with one file per kind. Like package render it is pure.
 package workload
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Options say what the definition and the configuration do not.
+// Options are the inputs besides the definition and the configuration.
 type Options struct {
-	// Scheduler is what a reservation chose, by the id of the resource unit. Where it has nothing for a unit, what
-	// the definition was read with counts.
+	// Scheduler is the result of a reservation, by ID of the resource unit. A missing unit falls back to the scheduler
+	// params of the definition.
 	Scheduler map[uint32]*lease.SchedulerParams
-	// Secrets is true where the passwords of registries are rendered: in Secrets, and in the Manifest.
+	// Secrets renders the passwords of registries, in Secrets and in the Manifest.
 	Secrets bool
-	// Unique leaves out ports and variables of a container that are repeated. Akash's provider repeats them, and
-	// an API server takes that, but not by server-side apply.
+	// Unique removes repeated ports and variables of a container. Akash's provider repeats them; an API server accepts
+	// that, but not with server-side apply.
 	Unique bool
-	// Unmarked leaves the hash of the definition to the Manifest alone. An object that a change of the definition does not
-	// touch is then the same as before; a Deployment's generation changes with its annotations.
+	// Unmarked writes the definition's hash only to the Manifest. Objects that a change of the definition does not
+	// affect then stay the same; otherwise the changed annotation would increase a Deployment's generation.
 	Unmarked bool
 }
 
-// Rendered are the objects of a lease, and the Secrets that are not among them.
+// Rendered has the objects of a lease, and the Secrets that were not rendered.
 type Rendered struct {
 	Objects []render.Object
 	Left    []LeftSecret
 }
 
-// LeftSecret is a Secret that is not rendered: Options do not ask for secrets, or the definition has no password.
+// LeftSecret is a Secret that was not rendered, because Options do not ask for secrets or the definition has no
+// password.
 type LeftSecret struct {
 	Name       string
 	NoPassword bool
-	// At is where the credentials are.
+	// At is the position of the credentials.
 	At lease.Place
 }
 
-// Lease renders what a lease runs, in the order in which Akash's provider writes it: the namespace, the Manifest,
-// the network policies; then for each service, in the order of their names, its account and rights, its Secret, its
-// Deployment or StatefulSet, its Services. The objects share their labels and are not to be changed. The error is
-// of type lease.Problems. A definition that was read without workloads has no objects.
+// Lease renders what a lease runs, in the order in which Akash's provider writes it: the namespace, the Manifest and
+// the network policies, then for each service, sorted by name, its ServiceAccount and rights, its Secret, its
+// Deployment or StatefulSet, and its Services. The objects share label maps and must not be changed. The error is of
+// type lease.Problems. A definition without workloads has no objects.
 func Lease(def *lease.Definition, cfg *config.ProviderConfig, opt Options) (Rendered, error) {
 	if def.Workloads == nil {
 		return Rendered{}, nil
 	}
-	b := newBuilder(def, cfg, opt)
+	b := &builder{def: def, cfg: cfg, opt: opt, ns: def.Lease.Namespace()}
 	b.add(b.namespace(), b.manifest())
 	b.add(b.networkPolicies()...)
 	for i := range def.Workloads.Services {
@@ -66,7 +67,7 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, opt Options) (Rend
 	return b.Rendered, nil
 }
 
-// builder is what all objects of a lease have in common, and what is made so far.
+// builder has what the objects of a lease share, and the objects so far.
 type builder struct {
 	Rendered
 	def      *lease.Definition
@@ -74,10 +75,6 @@ type builder struct {
 	opt      Options
 	ns       string
 	problems lease.Problems
-}
-
-func newBuilder(def *lease.Definition, cfg *config.ProviderConfig, opt Options) *builder {
-	return &builder{def: def, cfg: cfg, opt: opt, ns: def.Lease.Namespace()}
 }
 
 func (b *builder) add(objects ...render.Object) { b.Objects = append(b.Objects, objects...) }
@@ -97,7 +94,7 @@ type service struct {
 	*lease.Workload
 	*builder
 	ports []lease.Expose
-	// scheduler is what a reservation chose; nil where it chose nothing.
+	// scheduler is the result of a reservation, or nil.
 	scheduler *lease.SchedulerParams
 }
 
@@ -105,7 +102,7 @@ func (b *builder) service(w *lease.Workload) *service {
 	return &service{Workload: w, builder: b, ports: b.def.Ports(w.Name), scheduler: b.scheduled(w)}
 }
 
-// scheduled is what a reservation chose for the service.
+// scheduled returns the result of a reservation for the service.
 func (b *builder) scheduled(w *lease.Workload) *lease.SchedulerParams {
 	if params, known := b.opt.Scheduler[w.Resources.ID]; known {
 		return params
@@ -113,26 +110,18 @@ func (b *builder) scheduled(w *lease.Workload) *lease.SchedulerParams {
 	return w.Scheduler
 }
 
-// volume is a volume of the service by its name in the definition, and mount its mount; nil where there is none.
-func (s *service) mount(volume resources.Volume) *lease.Mount {
-	if s.Params == nil {
-		return nil
-	}
-	for i := range s.Params.Storage {
-		if s.Params.Storage[i].Volume == volume.Name {
-			return &s.Params.Storage[i]
-		}
-	}
-	return nil
+// mounts reports whether the service mounts the volume.
+func (s *service) mounts(volume string) bool {
+	return s.Params != nil && slices.ContainsFunc(s.Params.Storage, func(m lease.Mount) bool { return m.Volume == volume })
 }
 
-// reads is true for a service that may read of its namespace.
+// reads reports whether the service may read objects of its namespace.
 func (s *service) reads() bool {
 	return s.Params != nil && s.Params.Permissions != nil && len(s.Params.Permissions.Read) > 0
 }
 
-// annotations are those of every object but the namespace and the Manifest. They are on no pod: another definition rolls
-// no pod that it does not change.
+// annotations returns the annotations of every object except the namespace and the Manifest. Pods have none, so a new
+// definition restarts only the pods that it changes.
 func (b *builder) annotations() map[string]string {
 	if b.opt.Unmarked {
 		return nil
@@ -140,7 +129,7 @@ func (b *builder) annotations() map[string]string {
 	return b.marks()
 }
 
-// marks say by what definition an object was made.
+// marks returns the annotation with the definition's hash.
 func (b *builder) marks() map[string]string {
 	if b.def.Hash == "" {
 		return nil
@@ -148,19 +137,19 @@ func (b *builder) marks() map[string]string {
 	return map[string]string{lease.AnnotationDefinition: b.def.Hash}
 }
 
-// baseLabels are on every object. The label with the Manifest's resource version is not among them: Akash's provider
-// puts it on pods too, so that any change of the Manifest restarts all pods of the lease.
+// baseLabels returns the labels of every object. They do not include the Manifest's resource version, which Akash's
+// provider also adds to pods: there, any change of the Manifest restarts all pods of the lease.
 func (b *builder) baseLabels() map[string]string {
 	return map[string]string{lease.LabelManaged: "true", lease.LabelNamespace: b.ns}
 }
 
-// leaseLabels add the five labels by which Akash's provider finds a lease.
+// leaseLabels adds the five labels by which Akash's provider finds a lease.
 func (b *builder) leaseLabels(labels map[string]string) map[string]string {
 	maps.Copy(labels, b.def.Lease.Labels())
 	return labels
 }
 
-// labels are those of the service's objects, and what selects its pods.
+// labels returns the labels of the service's objects, which also select its pods.
 func (s *service) labels() map[string]string {
 	labels := s.baseLabels()
 	labels[lease.LabelService] = s.Name

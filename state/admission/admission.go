@@ -7,18 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Admission is what one shard says of one route.
+// Admission is the verdict of one shard on one route.
 type Admission struct {
 	*Route
-	// Shard is the shard's name; empty where none are configured, or none selects the route.
+	// Shard is the name of the shard. It is empty if no shards are configured or none selects the route.
 	Shard string
 	Verdict
 }
 
-// Decide admits routes, each shard for itself: a host is unique in a shard, never across shards.
-// namespaces are the labels of namespaces by their names. The answer depends on what is given and
-// not on its order; it is sorted by shard, in the order of the configuration, then by host, path and
-// age.
+// Decide returns the verdicts on the routes. Each shard decides independently, so a host is unique within a shard only.
+// namespaces are the labels of namespaces by name. The result does not depend on the order of the routes. It is sorted
+// by shard in the order of the configuration, then by host, path and age.
 func Decide(rules Rules, claims *Claims, routes []Route, namespaces map[string]map[string]string) []Admission {
 	byAge := make([]*Route, len(routes))
 	for i := range routes {
@@ -45,7 +44,7 @@ func Decide(rules Rules, claims *Claims, routes []Route, namespaces map[string]m
 	return appendSorted(out, "", unseen, slices.Repeat([]Verdict{none}, len(unseen)))
 }
 
-// decide adds the verdicts of one shard over its routes, which are sorted by age.
+// decide appends the verdicts of one shard on its routes, which are sorted by age.
 func decide(out []Admission, shard string, rules *Rules, claims *Claims, byAge []*Route) []Admission {
 	f := newFold(rules, claims, byAge)
 	verdicts := make([]Verdict, len(byAge))
@@ -55,7 +54,7 @@ func decide(out []Admission, shard string, rules *Rules, claims *Claims, byAge [
 	return appendSorted(out, shard, byAge, verdicts)
 }
 
-// appendSorted adds verdicts in the order in which they are read: by host, path and age.
+// appendSorted appends verdicts sorted by host, path and age.
 func appendSorted(out []Admission, shard string, byAge []*Route, verdicts []Verdict) []Admission {
 	order := make([]int, len(byAge))
 	for i := range order {

@@ -23,7 +23,7 @@ func leaseOf(owner string, dseq uint64) lease.ID {
 	return lease.ID{Owner: owner, DSeq: dseq, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
 }
 
-// route is an Ingress of a lease's or of a plain namespace, made at a second.
+// route returns an Ingress of a lease or of a plain namespace, created at the given second.
 func route(second int, namespace, host string, of ...lease.ID) Route {
 	r := Route{Kind: KindIngress, Namespace: namespace, Name: "web", UID: types.UID(namespace), Created: epoch.Add(time.Duration(second) * time.Second), Host: host, Path: "/"}
 	if strings.HasPrefix(host, "*.") {
@@ -53,7 +53,7 @@ func (r Route) passing() Route {
 	return r
 }
 
-// An owner is one, whatever the namespaces of the leases; what has no lease is its namespace's.
+// An owner's leases are one owner, whatever their namespaces. A route without a lease belongs to its namespace.
 func TestOwners(t *testing.T) {
 	a1, a2, b1 := leaseOf(alice, 1), leaseOf(alice, 2), leaseOf(bob, 1)
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// An HTTPRoute's wildcard reaches further than one label.
+// An HTTPRoute's wildcard covers more than one label.
 func TestWildcardsBelow(t *testing.T) {
 	a1, b1 := leaseOf(alice, 1), leaseOf(bob, 1)
 	const taken = "HostAlreadyClaimed a route in another namespace holds host "
@@ -133,7 +133,7 @@ func TestWildcardsBelow(t *testing.T) {
 	}
 }
 
-// A claim's holder wins over every age, and with or without routes of its own.
+// A claim's holder wins over older routes, even without routes of its own.
 func TestClaims(t *testing.T) {
 	a1, b1 := leaseOf(alice, 1), leaseOf(bob, 1)
 	held := func(host string) string { return "HostAlreadyClaimed a claim of another owner holds host " + host }
@@ -178,8 +178,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// A route that hands TLS on takes all of its host's TLS: whoever is older. Each letter is a route at a path of its own:
-// plain, with TLS, passing it on; small where it is admitted, else in capitals.
+// The older of two routes wins if one passes TLS through: such a route takes all TLS of its host. Each letter is a
+// route at its own path: plain, with TLS, or passthrough. A small letter is admitted, a capital is refused.
 func TestTLSOfAHost(t *testing.T) {
 	for _, want := range []string{"ptt", "ptp", "psT", "tSp", "tpS", "sTS", "spT", "sTp", "ptS", "tpt", "spp", "ppsT", "psSTp"} {
 		var routes []Route
@@ -210,7 +210,7 @@ func TestTLSOfAHost(t *testing.T) {
 	}
 }
 
-// A host is unique in a shard; a route may be in several, or in none.
+// A host is unique within a shard. A route may be in several shards or in none.
 func TestShards(t *testing.T) {
 	cfg := config.Default()
 	of := shard("public", "")
@@ -236,11 +236,11 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// Routes are of many tenants, some of which want what others have.
+// benchRoutes returns routes of many tenants, some of which compete.
 func benchRoutes(n int) []Route {
 	routes := make([]Route, n)
 	for i := range routes {
-		// A host in eight is wanted twice, and a wildcard stands over each fifth domain.
+		// One host in eight is wanted twice, and every fifth domain has a wildcard.
 		routes[i] = route(i*7919%n, fmt.Sprintf("ns%d", i%(n/4+1)), fmt.Sprintf("host-%d.domain-%d.example.com", i-i%8/7, i/16))
 		routes[i].Name, routes[i].UID = fmt.Sprintf("route-%d", i), types.UID(fmt.Sprintf("uid-%d", i*31%n))
 		if i%80 == 0 {

@@ -1,32 +1,37 @@
 package admission
 
-import "strings"
+import (
+	"cmp"
+	"iter"
+	"strings"
+)
 
-// Claims are the ledger's claims on hosts and wildcards, by what they shut out. A claim's holder wins
-// over every other owner, however old their routes are and whether or not the holder has any.
+// Claims are the ledger's claims on hosts and wildcards. A claim excludes the routes of every other owner, however old
+// they are and whether or not the holder has routes.
 type Claims struct {
-	// hosts and wildcards are the owners; a wildcard stands under its domain. An owner that is not
-	// known shuts out everybody.
+	// hosts and wildcards are the owners, by host and by the domain of the wildcard. An unknown owner excludes
+	// everybody.
 	hosts, wildcards map[string]string
-	// children are the owners of the hosts one label below a domain, under those of all hosts and
-	// wildcards anywhere below it.
+	// children are the owners of hosts exactly one label below a domain. under are the owners of hosts and wildcards
+	// anywhere below it.
 	children, under map[string]crowd
 }
 
-// nobody stands for an owner who is not known. It is the address of none.
+// nobody replaces an unknown owner. It is no valid address.
 const nobody = "?"
 
-// NewClaims is an empty ledger.
+// NewClaims returns an empty set of claims.
 func NewClaims() *Claims {
-	return &Claims{hosts: map[string]string{}, wildcards: map[string]string{}, children: map[string]crowd{}, under: map[string]crowd{}}
+	return &Claims{
+		hosts: map[string]string{}, wildcards: map[string]string{},
+		children: map[string]crowd{}, under: map[string]crowd{},
+	}
 }
 
-// Add adds the claim of an owner on a host, or on a wildcard such as *.example.com, which covers one
-// label. An owner who is not known is empty.
+// Add adds an owner's claim on a host, or on a wildcard such as *.example.com, which covers exactly one label. The
+// owner is "" if it is unknown.
 func (c *Claims) Add(host, owner string) {
-	if owner == "" {
-		owner = nobody
-	}
+	owner = cmp.Or(owner, nobody)
 	who := identity{owner: owner}
 	if domain, ok := strings.CutPrefix(host, "*."); ok {
 		c.wildcards[domain] = owner
@@ -34,17 +39,17 @@ func (c *Claims) Add(host, owner string) {
 		c.hosts[host] = owner
 		join(c.children, domainOf(host), who)
 	}
-	for domain := range above(host) {
+	for domain := range parents(host) {
 		join(c.under, domain, who)
 	}
 }
 
-// shutOut is true for a route that somebody else's claim forbids.
-func (c *Claims) shutOut(r *Route, who identity) bool {
+// excludes reports whether a claim of another owner excludes the route.
+func (c *Claims) excludes(r *Route, who identity) bool {
 	if c == nil {
 		return false
 	}
-	domain := r.Domain()
+	domain := domainOf(r.Host)
 	if r.Wildcard == WildcardNone {
 		if owner, ok := c.hosts[r.Host]; ok {
 			return who.owner != owner
@@ -58,7 +63,7 @@ func (c *Claims) shutOut(r *Route, who identity) bool {
 	return c.children[domain].hasOthers(who) || r.Wildcard == WildcardBelow && c.under[domain].hasOthers(who)
 }
 
-// crowd is who has something below a domain: one identity, or more.
+// crowd records whether one identity or several have something below a domain.
 type crowd struct {
 	first identity
 	any   bool
@@ -80,8 +85,8 @@ func join(crowds map[string]crowd, domain string, who identity) {
 	}
 }
 
-// above yields the domains above a host, from the nearest to the root, which is empty.
-func above(host string) func(yield func(string) bool) {
+// parents yields the parent domains of a host, from the nearest to the root, which is "".
+func parents(host string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for host != "" {
 			host = domainOf(host)

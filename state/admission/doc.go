@@ -1,8 +1,7 @@
-// Package admission decides which of the live routes are admitted: one pure function of the set of
-// Ingresses, HTTPRoutes and OpenShift Routes, the provider's rules, and the ledger's claims.
+// Package admission decides which live routes are admitted. It is one pure function of the Ingresses, HTTPRoutes and
+// OpenShift Routes, the provider's rules, and the ledger's claims.
 //
-// Where there is no claim the answer is that of OpenShift's router after a fresh start: its chain
-// of checks (openshift/router: HostAdmitter, then UniqueHost) over all routes from the oldest to the
-// newest. The router itself goes on from what it has answered before, and its answers drift from
-// those; nothing here remembers anything.
+// Without claims the result is that of a freshly started OpenShift router: its chain of checks (openshift/router:
+// HostAdmitter, then UniqueHost), applied to all routes from the oldest to the newest. A running router remembers its
+// earlier decisions, so its results may differ. This package remembers nothing.
 package admission

@@ -1,6 +1,6 @@
 package admission
 
-// place is a path of a host, or of a wildcard's domain.
+// place is a path of a host, or of the domain of a wildcard.
 type place struct {
 	host, path string
 	redirect   bool
@@ -8,34 +8,34 @@ type place struct {
 
 func (r *Route) place() place { return place{r.Host, r.Path, r.Redirect} }
 
-// fold is what the routes that were looked at so far hold: one shard, from the oldest route to the
-// newest. It follows the router's two layers. The first one (wildcards, the only one that knows that
-// they are wildcards) keeps what it has let pass even where the second one then refuses it.
+// fold collects what the routes seen so far hold in one shard, from the oldest route to the newest. It has the two
+// layers of the router. Only the first layer handles wildcards. It records a route that passes it even if the second
+// layer then refuses the route.
 type fold struct {
 	rules  *Rules
 	claims *Claims
 
-	// The first layer: who has a host or a wildcard's domain, and what stands at each path of it.
+	// First layer: the owner of each host and of each wildcard's domain, and the route at each of their paths.
 	hosts, wildcards         map[string]identity
 	hostPaths, wildcardPaths map[place]*Route
-	// children are the owners of the hosts one label below a domain.
+	// children are the owners of hosts one label below a domain.
 	children map[string]crowd
-	// deep and under are kept where a wildcard reaches below one label: its domains, and whatever
-	// is anywhere below a domain.
+	// isDeep is true if a wildcard covers more than one label. Only then are these maps filled: deep has the domains of
+	// such wildcards, under the owners of anything below a domain.
 	isDeep bool
 	deep   map[string]identity
 	under  map[string]crowd
 
-	// The second layer.
+	// Second layer.
 	active map[place]*Route
 	served map[string]*served
 }
 
-// served is a host that has admitted routes.
+// served is a host with admitted routes.
 type served struct {
 	owner  identity
 	newest *Route
-	// tls and passthrough are true where a route is so.
+	// tls and passthrough are true if any of the routes is so.
 	tls, passthrough bool
 }
 
@@ -55,13 +55,13 @@ func newFold(rules *Rules, claims *Claims, routes []*Route) *fold {
 	return f
 }
 
-// next judges a route that is younger than all before.
+// next returns the verdict on a route. Routes must come from the oldest to the newest.
 func (f *fold) next(r *Route) Verdict {
-	if v := f.rules.policy(r); !v.Admitted {
+	if v := f.rules.checkPolicy(r); !v.Admitted {
 		return v
 	}
 	who := r.identity()
-	if f.claims.shutOut(r, who) {
+	if f.claims.excludes(r, who) {
 		return alreadyClaimed("a claim of another owner holds host %s", r.Host)
 	}
 	if f.rules.wildcards && r.Host != "" {
@@ -69,15 +69,15 @@ func (f *fold) next(r *Route) Verdict {
 			return v
 		}
 	}
-	if v := hostName(r); !v.Admitted {
+	if v := checkHost(r); !v.Admitted {
 		return v
 	}
 	return f.hostLayer(r, who)
 }
 
-// wildcardLayer is the router's HostAdmitter, which it has where wildcards are allowed.
+// wildcardLayer is the router's HostAdmitter. The router runs it only if wildcards are allowed.
 func (f *fold) wildcardLayer(r *Route, who identity) Verdict {
-	domain, isWildcard := r.Domain(), r.Wildcard != WildcardNone
+	domain, isWildcard := domainOf(r.Host), r.Wildcard != WildcardNone
 	if f.rules.ownership && f.isForeign(r, who, domain, isWildcard) {
 		return foreign(r)
 	}
@@ -95,17 +95,17 @@ func (f *fold) wildcardLayer(r *Route, who identity) Verdict {
 		return alreadyClaimed("%s has host %s", other, r.Host)
 	}
 	there[at] = r
-	f.note(r, who, domain, isWildcard)
+	f.record(r, who, domain, isWildcard)
 	return admitted
 }
 
-// foreign is the answer that names nobody.
+// foreign is the verdict on a route whose host another owner has. It does not name that owner.
 func foreign(r *Route) Verdict {
 	return alreadyClaimed("a route in another namespace holds host %s", r.Host)
 }
 
-// isForeign is true where another owner has the host, a wildcard over it or, for a wildcard, a host
-// below it.
+// isForeign reports whether another owner has the host, a wildcard that covers it or, for a wildcard, a host that it
+// covers.
 func (f *fold) isForeign(r *Route, who identity, domain string, isWildcard bool) bool {
 	if owner, taken := f.hosts[r.Host]; taken && owner != who {
 		return true
@@ -119,7 +119,7 @@ func (f *fold) isForeign(r *Route, who identity, domain string, isWildcard bool)
 	if !f.isDeep {
 		return false
 	}
-	for d := range above(r.Host) {
+	for d := range parents(r.Host) {
 		if owner, taken := f.deep[d]; taken && owner != who {
 			return true
 		}
@@ -127,8 +127,8 @@ func (f *fold) isForeign(r *Route, who identity, domain string, isWildcard bool)
 	return r.Wildcard == WildcardBelow && f.under[domain].hasOthers(who)
 }
 
-// note keeps what a route that has passed the first layer holds there.
-func (f *fold) note(r *Route, who identity, domain string, isWildcard bool) {
+// record adds a route that passed the first layer to that layer.
+func (f *fold) record(r *Route, who identity, domain string, isWildcard bool) {
 	owners, name := f.hosts, r.Host
 	if isWildcard {
 		owners, name = f.wildcards, domain
@@ -141,7 +141,7 @@ func (f *fold) note(r *Route, who identity, domain string, isWildcard bool) {
 	if !f.isDeep {
 		return
 	}
-	for d := range above(r.Host) {
+	for d := range parents(r.Host) {
 		join(f.under, d, who)
 	}
 	if r.Wildcard == WildcardBelow {
@@ -149,8 +149,8 @@ func (f *fold) note(r *Route, who identity, domain string, isWildcard bool) {
 	}
 }
 
-// hostLayer is the router's UniqueHost. It compares hosts as they are written, so that a wildcard
-// Route and another one with the same spec.host are rivals here.
+// hostLayer is the router's UniqueHost. It compares spec.host verbatim, so a wildcard Route competes with an ordinary
+// Route of the same spec.host.
 func (f *fold) hostLayer(r *Route, who identity) Verdict {
 	at := r.place()
 	host := f.served[r.Host]
@@ -161,7 +161,7 @@ func (f *fold) hostLayer(r *Route, who identity) Verdict {
 	}
 	isForeign := f.rules.ownership && host.owner != who
 	rival := f.active[at]
-	// A passthrough route takes all of the host's TLS: beside it there is room for plain HTTP alone.
+	// A passthrough route takes all TLS of its host. Only plain HTTP may share the host with it.
 	tlsTaken := r.TLS && host.passthrough || r.Passthrough && host.tls
 	if !isForeign && rival == nil && !tlsTaken {
 		f.active[at] = r

@@ -1,7 +1,9 @@
 package admission
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,9 +19,8 @@ const (
 	KindRoute     = "Route"
 )
 
-// RoutesOf are the hosts and paths that an Ingress, an HTTPRoute, a TLSRoute or a Route stands for, each
-// once; of an object of another kind none. The root of an Ingress or HTTPRoute is "/", however it is
-// written. A part that names no host, and so stands for every one, has none.
+// RoutesOf returns the hosts and paths of an Ingress, an HTTPRoute, a TLSRoute or a Route, each once, and nothing for
+// other kinds. The root path of an Ingress or HTTPRoute is always "/". A rule for all hosts has an empty host.
 func RoutesOf(o *unstructured.Unstructured) []Route {
 	r := Route{
 		Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
@@ -42,7 +43,11 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 
 func (r Route) openShift(spec any) Route {
 	r.Host, r.Path = text(spec, "host"), text(spec, "path")
-	if policy := text(spec, "wildcardPolicy"); policy != "None" { // the API server's default
+	switch policy := text(spec, "wildcardPolicy"); policy {
+	case "None": // the API server's default
+	case string(WildcardBelow): // what other kinds have is no policy of a Route
+		r.Wildcard = Wildcard(strconv.Quote(policy))
+	default:
 		r.Wildcard = Wildcard(policy)
 	}
 	if tls, ok := value(spec, "tls").(map[string]any); ok {
@@ -51,12 +56,9 @@ func (r Route) openShift(spec any) Route {
 	return r
 }
 
-// at is the route of a host and a path; reach is what the kind's wildcards stand for.
+// at returns the route of a host and a path. reach is what a wildcard of the kind covers.
 func (r Route) at(host, path string, reach Wildcard) Route {
-	r.Host, r.Path = host, path
-	if path == "" {
-		r.Path = "/"
-	}
+	r.Host, r.Path = host, cmp.Or(path, "/")
 	if strings.HasPrefix(host, "*.") {
 		r.Wildcard = reach
 	}
@@ -80,23 +82,19 @@ func (r Route) ingress(spec any) []Route {
 			parts.add(r.at(host, text(path, "path"), WildcardSubdomain))
 		}
 	}
-	if len(parts.routes) == 0 { // a default backend alone
+	if len(parts.routes) == 0 { // the Ingress has only a default backend
 		parts.add(r.at("", "", WildcardNone))
 	}
 	return parts.routes
 }
 
 func (r Route) httpRoute(spec any) []Route {
-	hosts := texts(spec, "hostnames")
-	if len(hosts) == 0 {
-		hosts = []string{""}
-	}
 	rules := list(spec, "rules")
 	if len(rules) == 0 {
 		rules = []any{nil}
 	}
 	var parts parts
-	for _, host := range hosts {
+	for _, host := range hostnames(spec) {
 		for _, rule := range rules {
 			r.Redirect = isRedirect(rule)
 			matches := list(rule, "matches")
@@ -111,15 +109,11 @@ func (r Route) httpRoute(spec any) []Route {
 	return parts.routes
 }
 
-// tlsRoute is like a passthrough Route: it has no path, and beside it there is room for plain HTTP.
+// tlsRoute treats a TLSRoute like a passthrough Route: it has no path, and plain HTTP may share its host.
 func (r Route) tlsRoute(spec any) []Route {
-	hosts := texts(spec, "hostnames")
-	if len(hosts) == 0 {
-		hosts = []string{""}
-	}
 	r.TLS, r.Passthrough = true, true
 	var parts parts
-	for _, host := range hosts {
+	for _, host := range hostnames(spec) {
 		part := r.at(host, "", WildcardBelow)
 		part.Path = ""
 		parts.add(part)
@@ -127,15 +121,23 @@ func (r Route) tlsRoute(spec any) []Route {
 	return parts.routes
 }
 
-// isRedirect is true for an HTTPRoute's rule that has no backend and sends the client elsewhere.
+// hostnames returns the host names of an HTTPRoute or a TLSRoute, or "" for a route for all hosts.
+func hostnames(spec any) []string {
+	if hosts := texts(spec, "hostnames"); len(hosts) > 0 {
+		return hosts
+	}
+	return []string{""}
+}
+
+// isRedirect reports whether a rule of an HTTPRoute has no backend and redirects the client.
 func isRedirect(rule any) bool {
 	return len(list(rule, "backendRefs")) == 0 && slices.ContainsFunc(list(rule, "filters"), func(filter any) bool {
 		return text(filter, "type") == "RequestRedirect"
 	})
 }
 
-// parts are the routes of one object. One that matches a path in several ways, exactly and as a
-// prefix or by headers, is no rival of itself.
+// parts collects the routes of one object, each host and path once: an object that matches a path in several ways
+// (exact, prefix, headers) does not compete with itself.
 type parts struct {
 	routes []Route
 	seen   map[place]bool
@@ -153,7 +155,7 @@ func (p *parts) add(r Route) {
 	p.routes = append(p.routes, r)
 }
 
-// value is the value of a key of a mapping; nil where there is no such thing.
+// value returns the value of a key of a map, or nil.
 func value(v any, key string) any {
 	m, _ := v.(map[string]any)
 	return m[key]

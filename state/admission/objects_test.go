@@ -44,7 +44,7 @@ func TestPartsOfObjects(t *testing.T) {
 	})
 }
 
-// Verdicts are read by host, then by path, then by age, in whatever order the routes were read.
+// Verdicts are sorted by host, path and age, in whatever order the routes were read.
 func TestOrderOfVerdicts(t *testing.T) {
 	route := func(host, path, name string, age int) Route {
 		return Route{Kind: KindRoute, Namespace: "ns", Name: name, Host: host, Path: path, Created: time.Unix(int64(100-age), 0)}

@@ -15,12 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// String is kind namespace/name, which names one route.
-func (r *Route) String() string {
-	return r.kind() + " " + r.Namespace + "/" + r.Name
-}
-
-// world is everything that Decide is given. Names are few, so that routes meet.
+// world is the input of Decide. It has few names, so that routes compete.
 type world struct {
 	cfg    *config.ProviderConfig
 	claims map[string]string
@@ -65,7 +60,7 @@ func shard(name, selector string) config.Shard {
 func drawRoute(t *rapid.T) Route {
 	r := Route{
 		Kind: rapid.SampledFrom([]string{KindRoute, KindRoute, KindIngress, KindHTTPRoute}).Draw(t, "kind"),
-		// Whose it is can be told from the names alone.
+		// names show the owner
 		Namespace: rapid.SampledFrom([]string{"secret-ns1", "secret-ns2", "secret-ns3"}).Draw(t, "namespace"),
 		Name:      rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name"),
 		UID:       types.UID(rapid.StringMatching(`[ab]?`).Draw(t, "uid")),
@@ -127,7 +122,7 @@ func TestOrderDoesNotCount(t *testing.T) {
 	})
 }
 
-// Whatever was added and deleted in between, the verdicts are those of what is there.
+// The verdicts depend only on the present routes, not on what was added and deleted before.
 func TestHistoryDoesNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -160,7 +155,7 @@ func TestHistoryDoesNotCount(t *testing.T) {
 	})
 }
 
-// What is admitted in one shard does not collide.
+// Admitted routes of one shard do not collide.
 func TestAdmittedDoNotCollide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -187,9 +182,9 @@ func TestAdmittedDoNotCollide(t *testing.T) {
 	})
 }
 
-// covers is true for a wildcard over the other's host or wildcard.
+// covers reports whether a is a wildcard over b's host or wildcard.
 func covers(a, b *Route) bool {
-	domain, other := a.Domain(), b.Domain()
+	domain, other := domainOf(a.Host), domainOf(b.Host)
 	switch a.Wildcard {
 	case WildcardSubdomain:
 		return domain == other
@@ -199,7 +194,7 @@ func covers(a, b *Route) bool {
 	return false
 }
 
-// A claim shuts out every other owner from its host, and from wildcards over it.
+// A claim excludes every other owner from its host, and from wildcards over it.
 func TestClaimsShutOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -208,8 +203,8 @@ func TestClaimsShutOut(t *testing.T) {
 				continue
 			}
 			owner, claimed := w.claims[a.Host]
-			// Its own claim decides on a wildcard, also over a host whose claim cannot be read.
-			if above, ok := w.claims["*."+a.Domain()]; ok && (!claimed || a.Wildcard != WildcardNone) {
+			// A wildcard's own claim decides, even over a host with an unreadable claim.
+			if above, ok := w.claims["*."+domainOf(a.Host)]; ok && (!claimed || a.Wildcard != WildcardNone) {
 				owner, claimed = above, true
 			}
 			if claimed && (!a.HasLease || a.Lease.Owner != owner) {
@@ -219,7 +214,7 @@ func TestClaimsShutOut(t *testing.T) {
 	})
 }
 
-// A message names nothing that belongs to another owner.
+// A message names nothing of another owner.
 func TestMessagesNameNoStranger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -239,7 +234,7 @@ func TestMessagesNameNoStranger(t *testing.T) {
 	})
 }
 
-// sharesName is true where a has a route of b's name of its own: routes of different kinds may.
+// sharesName reports whether a's owner has a route with b's name: routes of different kinds may share one.
 func sharesName(all []Admission, a, b Admission) bool {
 	for _, own := range all {
 		if own.identity() == a.identity() && own.Name == b.Name {
@@ -249,9 +244,8 @@ func sharesName(all []Admission, a, b Admission) bool {
 	return false
 }
 
-// To remove what is not admitted changes no other verdict, but for one thing that the router does
-// too: a route that its wildcard layer let pass keeps its place there even where the next layer
-// refuses it.
+// Deleting a refused route changes no other verdict, with one exception that the router shares: a route that passes the
+// wildcard layer keeps its place there even if the next layer refuses it.
 func TestRemovingWhatIsNotAdmitted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -10,48 +10,45 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Wildcard says which hosts a route stands for beside, or in place of, the one that it names.
+// Wildcard is which hosts a route covers besides, or instead of, the host that it names.
 type Wildcard string
 
-// The reaches of a wildcard. Any other value is refused, as the router does.
+// The kinds of wildcard. Any other value is refused, as in the router.
 const (
-	// WildcardNone is a route for one host.
+	// WildcardNone covers only the host itself.
 	WildcardNone Wildcard = ""
-	// WildcardSubdomain is a route for all hosts one label below the domain of its host, as an
-	// Ingress's *.example.com and a Route's wildcardPolicy Subdomain are.
+	// WildcardSubdomain covers all hosts exactly one label below the domain, like *.example.com in an Ingress and
+	// wildcardPolicy Subdomain in a Route.
 	WildcardSubdomain Wildcard = "Subdomain"
-	// WildcardBelow is a route for all hosts below the domain, as an HTTPRoute's *.example.com is.
+	// WildcardBelow covers all hosts at any depth below the domain, like *.example.com in an HTTPRoute.
 	WildcardBelow Wildcard = "Below"
 )
 
-// Route is one host and path that a live object routes: all of a Route, a part of most Ingresses
-// and HTTPRoutes.
+// Route is one host and path of a live object: all of a Route, or a part of an Ingress or HTTPRoute.
 type Route struct {
 	Kind, Namespace, Name string
 	UID                   types.UID
-	// Created is the object's age. What has none is not in a cluster yet: it is younger than all
-	// that is.
+	// Created is the object's creation time. A route without one is not in a cluster yet and counts as the youngest.
 	Created time.Time
-	// Labels are the object's; shards select by them.
+	// Labels are the object's labels, by which shards select it.
 	Labels map[string]string
-	// Host is spec.host of a Route; *.example.com for the wildcard of another kind.
+	// Host is spec.host of a Route, or the host of a rule, such as *.example.com.
 	Host string
-	// Path is compared as it stands: "" and "/" are two paths.
+	// Path is compared verbatim: "" and "/" are different paths.
 	Path     string
 	Wildcard Wildcard
-	// Redirect is true for what only sends plain HTTP on to HTTPS, as an HTTPRoute without a backend: it
-	// stands beside the route that it sends to, at the same path.
+	// Redirect is true for an HTTPRoute that only redirects HTTP to HTTPS. It does not compete with the route that it
+	// redirects to at the same path.
 	Redirect bool
-	// TLS is true where the route ends TLS or, with Passthrough, hands it on.
+	// TLS is true if the route terminates TLS or, with Passthrough, forwards it.
 	TLS, Passthrough bool
-	// Lease is the lease that the object's labels name, or where they name none (HasLease is false)
-	// those of its namespace.
+	// Lease is the lease that the labels of the object, or else those of its namespace, name. HasLease is false if
+	// neither names one.
 	Lease    lease.ID
 	HasLease bool
 }
 
-// identity is who owns a host: the owner of the lease, or the namespace of what belongs to no
-// lease.
+// identity is the owner of a host: the owner of a lease, or the namespace of a route without a lease.
 type identity struct{ owner, namespace string }
 
 func (r *Route) identity() identity {
@@ -63,25 +60,22 @@ func (r *Route) identity() identity {
 
 func (r *Route) kind() string { return strings.ToLower(r.Kind) }
 
-// Domain is what follows the first label of the host; a wildcard stands for the names below it.
-func (r *Route) Domain() string { return domainOf(r.Host) }
+// String returns kind namespace/name, as messages name a route.
+func (r *Route) String() string { return r.kind() + " " + r.Namespace + "/" + r.Name }
 
+// domainOf returns the host without its first label. A wildcard covers names below it.
 func domainOf(host string) string {
 	_, domain, _ := strings.Cut(host, ".")
 	return domain
 }
 
-// compareAge orders routes from the oldest to the newest, by the router's rule: creation time (in
-// seconds), then UID. What these leave open, which is only the order of things outside a cluster and
-// of parts of one object, is settled by name.
+// compareAge orders routes from the oldest to the newest by the router's rule: creation time (in seconds), then UID.
+// Names decide between the remaining ones, which are objects outside a cluster and parts of one object.
 func compareAge(a, b *Route) int {
-	if a.Created.IsZero() != b.Created.IsZero() {
-		if a.Created.IsZero() {
-			return 1
-		}
-		return -1
+	// The first comparison nearly always decides; cmp.Or would evaluate all of them.
+	if c := compareTruth(a.Created.IsZero(), b.Created.IsZero()); c != 0 {
+		return c
 	}
-	// A comparison at a time, for the first one settles nearly all, and cmp.Or makes them all.
 	if c := a.Created.Compare(b.Created); c != 0 {
 		return c
 	}

@@ -19,7 +19,7 @@ import (
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// routerCase is a case of testdata: live routes, and what comes after the bar for each.
+// routerCase is a case of testdata: live routes, and after the bar the message for each.
 type routerCase struct {
 	name   string
 	rules  Rules
@@ -91,7 +91,7 @@ func rulesOf(options string) Rules {
 	return NewRules(cfg)
 }
 
-// verdicts are the reasons and messages of what is not admitted, by namespace/name.
+// verdicts returns the reasons and messages of refused routes, by namespace/name.
 func verdicts(admissions []Admission) map[string]string {
 	out := map[string]string{}
 	for _, a := range admissions {
@@ -104,8 +104,7 @@ func verdicts(admissions []Admission) map[string]string {
 	return out
 }
 
-// The verdicts are those of OpenShift's router after a fresh start, in whatever order the routes
-// come.
+// The verdicts are those of a freshly started OpenShift router, in whatever order the routes come.
 func TestAsTheRouter(t *testing.T) {
 	cases := readCases(t, "router.txt")
 	if len(cases) < 70 {
@@ -134,8 +133,8 @@ func TestAsTheRouter(t *testing.T) {
 	}
 }
 
-// A route is refused exactly where one of its rivals has been admitted. With ownership this is about
-// the wildcard layer alone, without it about both.
+// A route is refused if and only if one of its rivals is admitted. With ownership this concerns the wildcard layer
+// alone, without it both layers.
 func TestRivals(t *testing.T) {
 	for _, c := range readCases(t, "rivals.txt") {
 		t.Run(c.name, func(t *testing.T) {
@@ -206,7 +205,7 @@ func TestHostNames(t *testing.T) {
 	}
 }
 
-// A domain stands for itself and all below it, on the boundary of labels.
+// A domain includes itself and all names below it, on label boundaries.
 func TestDomains(t *testing.T) {
 	for _, c := range []struct{ options, host, want string }{
 		{"deny=open.header.test,block.it", "foo.header.test", ""},

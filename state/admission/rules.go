@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -11,19 +12,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// The reasons for which a route is not admitted, as OpenShift's router has them.
+// The reasons of OpenShift's router for not admitting a route.
 const (
 	ReasonNotAdmitted    = "RouteNotAdmitted"
 	ReasonAlreadyClaimed = "HostAlreadyClaimed"
 	ReasonNoHost         = "NoHostValue"
 	ReasonInvalidHost    = "InvalidHost"
-	// ReasonNoShard is ours: where shards are configured, no router looks at a route that none of
-	// them selects, and says so nowhere.
+	// ReasonNoShard is not the router's: if shards are configured, no router looks at a route that none of them
+	// selects.
 	ReasonNoShard = "NoShard"
 )
 
-// Verdict is the answer for a route. Reason and Message are empty for one that is admitted. A message
-// names no other tenant's namespace, object or host.
+// Verdict is the decision about a route. Reason and Message are empty if it is admitted. Messages name no namespace,
+// object or host of another tenant.
 type Verdict struct {
 	Admitted bool
 	Reason   string
@@ -38,35 +39,27 @@ func alreadyClaimed(format string, args ...any) Verdict {
 	return Verdict{Reason: ReasonAlreadyClaimed, Message: fmt.Sprintf(format, args...)}
 }
 
-// Rules are what the provider's configuration says of routes.
+// Rules are the rules for routes in the provider's configuration.
 type Rules struct {
-	denied, allowed map[string]bool
+	denied, allowed sets.Set[string]
 	wildcards       bool
-	// ownership gives the owner of a host all its paths, and the wildcard above it.
+	// ownership gives the owner of a host all its paths and the wildcard above it.
 	ownership bool
 	shards    []config.Shard
 }
 
-// NewRules takes the rules from the configuration. hosts.blocked is none of them: it says which
-// hosts leases get, and the provider's own routes are on hosts that they do not.
+// NewRules reads the rules from the configuration. It ignores hosts.blocked, which limits the hosts of leases: the
+// provider's own routes use such hosts.
 func NewRules(cfg *config.ProviderConfig) Rules {
 	return Rules{
-		denied: setOf(cfg.Hosts.DeniedDomains), allowed: setOf(cfg.Hosts.AllowedDomains),
+		denied: sets.New(cfg.Hosts.DeniedDomains...), allowed: sets.New(cfg.Hosts.AllowedDomains...),
 		wildcards: cfg.Hosts.Wildcards, ownership: cfg.Hosts.NamespaceOwnership, shards: cfg.Shards,
 	}
 }
 
-func setOf(list []string) map[string]bool {
-	set := make(map[string]bool, len(list))
-	for _, s := range list {
-		set[s] = true
-	}
-	return set
-}
-
-// policy is the router's first check: denied domains, then allowed ones, then wildcards. A route
-// without a host has no domain to judge.
-func (rules *Rules) policy(r *Route) Verdict {
+// checkPolicy is the router's first check: denied domains, allowed domains, wildcards. A route without a host has no
+// domain to check.
+func (rules *Rules) checkPolicy(r *Route) Verdict {
 	switch {
 	case r.Host == "":
 	case within(r.Host, rules.denied):
@@ -86,10 +79,10 @@ func (rules *Rules) policy(r *Route) Verdict {
 	return notAdmitted("unknown wildcard policy " + string(r.Wildcard))
 }
 
-// within is true for a host that is one of the domains or below one of them.
-func within(host string, domains map[string]bool) bool {
+// within reports whether the host is one of the domains or below one of them.
+func within(host string, domains sets.Set[string]) bool {
 	for len(domains) > 0 {
-		if domains[host] {
+		if domains.Has(host) {
 			return true
 		}
 		i := strings.IndexByte(host, '.')
@@ -101,8 +94,8 @@ func within(host string, domains map[string]bool) bool {
 	return false
 }
 
-// hostName is the router's check of the host itself.
-func hostName(r *Route) Verdict {
+// checkHost is the router's check of the host name.
+func checkHost(r *Route) Verdict {
 	host := r.Host
 	if host == "" {
 		return Verdict{Reason: ReasonNoHost, Message: "no host value was defined for the route"}
@@ -116,7 +109,7 @@ func hostName(r *Route) Verdict {
 	return Verdict{Reason: ReasonInvalidHost, Message: "host name validation errors: " + hostProblems(r.Host, host)}
 }
 
-// hostProblems says what is wrong with a host in the words of OpenShift's validation.
+// hostProblems describes what is wrong with a host in the words of OpenShift's validation.
 func hostProblems(written, host string) string {
 	var problems []string
 	at := field.NewPath("spec", "host")

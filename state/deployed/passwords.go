@@ -13,17 +13,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
-// Lacking is a service whose credentials have no password, in the definition or in the cluster.
+// Lacking is a service whose credentials have no password in the definition or in the cluster.
 type Lacking struct {
 	Service, Secret string
-	// There is true where the Secret exists and is of another registry or user: it stays as it is.
+	// There is true if the Secret exists but is for another registry or user. It is not changed.
 	There bool
 	At    lease.Place
 }
 
-// WithPasswords is the definition with the passwords that the cluster has where the definition has none: a definition that
-// was printed or kept has none. secret reads what is there under a Secret's name, nil for nothing. A password is taken only
-// where registry and user are the same.
+// WithPasswords returns the definition with passwords from the cluster where the definition has none, as in one that
+// was printed or kept. secret returns the Secret with a name, or nil. A password is used only if registry and user are
+// the same.
 func WithPasswords(def *lease.Definition, secret func(name string) *unstructured.Unstructured) (*lease.Definition, []Lacking) {
 	var lacking []Lacking
 	out := def
@@ -51,7 +51,7 @@ func WithPasswords(def *lease.Definition, secret func(name string) *unstructured
 	return out, lacking
 }
 
-// passwordOf is the password that a Secret has for the user at the registry; empty where it has none.
+// passwordOf returns the password in the Secret for the user at the registry, or "".
 func passwordOf(secret *unstructured.Unstructured, k *lease.Credentials) string {
 	if secret == nil {
 		return ""

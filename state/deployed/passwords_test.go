@@ -16,7 +16,7 @@ func secretOf(t *testing.T, text string) *unstructured.Unstructured {
 	return object(t, `{kind: Secret, data: {".dockerconfigjson": "`+base64.StdEncoding.EncodeToString([]byte(text))+`"}}`)
 }
 
-// A password that the definition lacks is that of the Secret, where registry and user are the same.
+// A missing password is taken from the Secret if registry and user are the same.
 func TestWithPasswords(t *testing.T) {
 	good := `{"auths": {"registry.example.com": {"username": "shop", "password": "there", "auth": "x"}}}`
 	for name, tt := range map[string]struct {
@@ -65,7 +65,7 @@ func TestWithPasswords(t *testing.T) {
 	}
 }
 
-// What an earlier reservation chose counts as long as the unit asks for the same cards.
+// The choice of an earlier reservation counts while the unit asks for the same GPUs.
 func TestScheduled(t *testing.T) {
 	gpu := func(units uint64, model string) resources.Resources {
 		return resources.Resources{ID: 1, GPU: resources.GPU{Units: units, Attributes: []resources.Attribute{{Key: "vendor/nvidia/model/" + model, Value: "true"}}}}

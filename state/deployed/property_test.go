@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// What a variable takes from elsewhere is not what is wanted, however often it is repeated: a Secret's value must not stay where
+// A variable with a reference is not the wanted one, however often it is repeated: a Secret's value must not stay if
 // the definition sets none.
 func TestVariablesFromElsewhere(t *testing.T) {
 	const secret = "valueFrom: {secretKeyRef: {name: s, key: k}}"
@@ -32,7 +32,7 @@ func TestVariablesFromElsewhere(t *testing.T) {
 	}
 }
 
-// What the container gets of a list: of variables of one name the last.
+// effective returns what the container gets of a list: of variables with one name the last.
 func effective(list []any) map[string]string {
 	out := map[string]string{}
 	for _, v := range list {
@@ -42,8 +42,7 @@ func effective(list []any) map[string]string {
 	return out
 }
 
-// Whatever a container has and is to have: what is left out means what is wanted, what does not is sent as it is wanted, and
-// nothing else of the object changes.
+// Lists that are left out mean what is wanted, all others are sent as wanted, and nothing else of the object changes.
 func TestWhatIsLeftMeansWhatIsWanted(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		draw := func(label string, once bool) []any {
@@ -77,8 +76,8 @@ func TestWhatIsLeftMeansWhatIsWanted(t *testing.T) {
 	})
 }
 
-// Whatever stands in a namespace: what goes is the lease's own, in the order in which it is to go, nothing twice; what is wanted
-// or kept stays; without pruning no more goes than what something that is wanted has taken the place of.
+// Unwanted returns only objects of the lease, once each, in the order of deletion, and none that is wanted or kept.
+// Without pruning it returns only objects that a wanted one replaces.
 func TestWhatGoes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var live []Object

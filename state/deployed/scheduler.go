@@ -6,8 +6,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Scheduled are the cards that an earlier reservation chose, by the id of the resource unit, as the Manifest in the cluster
-// has them (before; nil where there is none). A choice counts as long as the unit asks for the same cards.
+// Scheduled returns the GPUs that an earlier reservation chose, by the ID of the resource unit. before is the
+// definition of the Manifest in the cluster, or nil. A choice stays valid while the unit asks for the same GPUs.
 func Scheduled(def, before *lease.Definition) map[uint32]*lease.SchedulerParams {
 	out := map[uint32]*lease.SchedulerParams{}
 	if before == nil || before.Workloads == nil || def.Workloads == nil {

@@ -1,34 +1,36 @@
-// Package deployed decides about the objects that a lease runs: whose they are, which of them go, and what of the cluster
-// they take over. It is pure; package apply/workloads reads the objects and carries out what is decided here.
+// Package deployed decides about the objects that a lease runs: whose they are, which of them to delete, and what to
+// keep of the objects in the cluster. It is pure: package apply/workloads reads the objects and carries out the
+// decisions.
 package deployed
 
 import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// Standing is whose an object is, as a lease sees it that has an object of its kind and name.
+// Standing is who deployed an object, as seen by a lease that wants an object of its kind and name.
 type Standing int
 
 // The standings.
 const (
-	// Absent is nobody's: there is none.
+	// Absent objects do not exist.
 	Absent Standing = iota
-	// Ours was applied under the lease's own field manager.
+	// Ours were applied by the field manager of the lease.
 	Ours
-	// Akashs has the labels of the lease, and was not applied by this program: Akash's provider has deployed it.
+	// Akashs have the labels of the lease but were not applied by this program: Akash's provider deployed them.
 	Akashs
-	// Foreign has neither: somebody else has put it there.
+	// Foreign objects have neither: somebody else created them.
 	Foreign
 )
 
-// StandingOf says whose an object is: of the deployment group's lease in the namespace. An Update can strip managed
-// fields, and so make an object of ours Akash's, but never a foreign object ours.
+// StandingOf returns the standing of an object for the deployment group's lease in the namespace. An Update can strip
+// managed fields and so turn Ours into Akashs, but it never turns Foreign into Ours.
 func StandingOf(o *unstructured.Unstructured, g lease.Group, namespace string) Standing {
 	if o == nil {
 		return Absent
@@ -42,7 +44,7 @@ func StandingOf(o *unstructured.Unstructured, g lease.Group, namespace string) S
 	return Foreign
 }
 
-// Managers are the field managers of an object, each once, sorted; of subresources only what others may want to set.
+// Managers returns the field managers of an object, each once, sorted, without those of subresources.
 func Managers(o *unstructured.Unstructured) []string {
 	var names []string
 	for e := range managed.Of(o) {
@@ -58,15 +60,25 @@ type Object struct {
 	Live *unstructured.Unstructured
 }
 
-// Key names an object of a lease by its kind and name.
+// Key identifies an object of a lease by kind and name.
 type Key struct{ Kind, Name string }
 
-// Key is that of the object.
+// Key returns the key of the object.
 func (o Object) Key() Key { return Key{o.Kind.Kind, o.Live.GetName()} }
 
-// ours are the objects that the lease has applied, those that are being deleted with them, in the order in which they are
-// to be deleted.
-func ours(live []Object, g lease.Group) []Object {
+// Unwanted returns the objects that the lease has applied and no longer wants, in the order to delete them. Secrets in
+// keep stay: the definition has their credentials but no password. Without prune it returns only objects that another
+// one replaces: of a Deployment and a StatefulSet with the same name, only one may serve.
+func Unwanted(live []Object, g lease.Group, wanted, keep map[Key]bool, prune bool) []Object {
+	return slices.DeleteFunc(Release(live, g), func(o Object) bool {
+		k := o.Key()
+		return o.Live.GetDeletionTimestamp() != nil || wanted[k] || keep[k] || !prune && !wanted[otherKind(k)]
+	})
+}
+
+// Release returns all objects that the lease has applied, in the order to delete them. The Manifest comes last, because
+// it shows that there are more. Objects that are being deleted are included: the lease is released once they are gone.
+func Release(live []Object, g lease.Group) []Object {
 	var out []Object
 	for _, kind := range kinds.RunningEnds {
 		for _, o := range live {
@@ -78,22 +90,9 @@ func ours(live []Object, g lease.Group) []Object {
 	return out
 }
 
-// Unwanted are the objects of the lease that it has applied and wants no more, in the order in which they are to be
-// deleted. Secrets in keep stay: the definition has their credentials, and no password. Without prune no more goes than
-// what another one has taken the place of: of a Deployment and a StatefulSet of one name only one may go on serving.
-func Unwanted(live []Object, g lease.Group, wanted, keep map[Key]bool, prune bool) []Object {
-	return slices.DeleteFunc(ours(live, g), func(o Object) bool {
-		k := o.Key()
-		return o.Live.GetDeletionTimestamp() != nil || wanted[k] || keep[k] || !prune && !wanted[twin(k)]
-	})
-}
-
-// Release are all objects that the lease has applied, in the order in which they are to be deleted: the Manifest last, which
-// tells that there is more. Those that are being deleted are among them: the lease is released when they are gone.
-func Release(live []Object, g lease.Group) []Object { return ours(live, g) }
-
-// twin is the object that runs the same service in the other way; the zero key where there is none.
-func twin(k Key) Key {
+// otherKind returns the key of the object that would run the same service as the other kind of workload, or the zero
+// key.
+func otherKind(k Key) Key {
 	switch k.Kind {
 	case kinds.Deployment.Kind:
 		return Key{kinds.StatefulSet.Kind, k.Name}
@@ -101,4 +100,14 @@ func twin(k Key) Key {
 		return Key{kinds.Deployment.Kind, k.Name}
 	}
 	return Key{}
+}
+
+// derived are the resources that controllers create for Deployments and StatefulSets with the labels of their pods.
+var derived = []string{"pods", "replicasets.apps", "controllerrevisions.apps", "persistentvolumeclaims"}
+
+// Derived reports whether controllers created the object for a workload of the lease in the namespace: a pod, or a
+// volume claim of one. If the Deployment or StatefulSet is gone, nothing else needs the object.
+func Derived(resource schema.GroupResource, labels map[string]string, namespace string) bool {
+	return slices.Contains(derived, resource.String()) && labels[lease.LabelManaged] == "true" &&
+		labels[lease.LabelNamespace] == namespace && labels[lease.LabelService] != ""
 }

@@ -25,7 +25,7 @@ var (
 
 const namespace = "ns"
 
-// object reads one from YAML.
+// object reads an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	body, err := yaml.YAMLToJSON([]byte(text))
@@ -39,7 +39,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: o}
 }
 
-// written is an object with the labels of a namespace, which managers have written: "name" by Update, "name!" by Apply.
+// written returns an object with the labels of a namespace, written by managers: "name" by Update, "name!" by Apply.
 func written(t *testing.T, kind, name, of string, managers ...string) *unstructured.Unstructured {
 	t.Helper()
 	o := object(t, "{kind: "+kind+", metadata: {name: "+name+", namespace: ns}}")
@@ -59,7 +59,7 @@ func written(t *testing.T, kind, name, of string, managers ...string) *unstructu
 	return o
 }
 
-// Whose an object is say its managers, then its labels.
+// The managers decide whose an object is, then its labels.
 func TestStandingOf(t *testing.T) {
 	mine := group.FieldManager() + "!"
 	for name, tt := range map[string]struct {
@@ -86,7 +86,7 @@ func TestStandingOf(t *testing.T) {
 	}
 }
 
-// A note that our manager has left on an object, without its labels, makes it not ours.
+// An annotation that our manager wrote without the labels does not make the object ours.
 func TestANoteIsNoOwnership(t *testing.T) {
 	o := written(t, "Deployment", "web", "", group.FieldManager()+"!")
 	entries := o.GetManagedFields()
@@ -107,7 +107,7 @@ func TestManagers(t *testing.T) {
 	}
 }
 
-// cluster is what the tests of what goes find: of ours, of Akash's and of somebody else.
+// cluster returns objects of ours, of Akash's and of somebody else.
 func cluster(t *testing.T) []Object {
 	mine := group.FieldManager() + "!"
 	going := written(t, "Deployment", "going", namespace, mine)
@@ -145,7 +145,7 @@ func keyset(names ...string) map[Key]bool {
 	return out
 }
 
-// What goes is ours alone, in the order of deletion; what is wanted, and Secrets that are kept, stay.
+// Only our objects are deleted, in the order of deletion. Wanted objects and kept Secrets stay.
 func TestUnwanted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wanted, keep map[Key]bool
@@ -172,7 +172,8 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// A release takes all that is ours, and waits for what goes already; the Manifest goes last, as it says that there is more.
+// A release deletes all our objects and waits for those that are being deleted. The Manifest comes last, because it
+// shows that there are more.
 func TestRelease(t *testing.T) {
 	got := keys(Release(cluster(t), group))
 	if len(got) != 8 || !slices.Contains(got, "Deployment/going") || got[len(got)-1] != "Manifest/ns" || slices.Index(got, "RoleBinding/web") > slices.Index(got, "Role/web") {
@@ -180,7 +181,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Each kind that is written is deleted too, the first last.
+// Each kind that is written is deleted too, in reverse order.
 func TestKindsOfWhatRuns(t *testing.T) {
 	written := slices.Concat(kinds.Running...)
 	if len(written) != len(kinds.RunningEnds) {
@@ -222,6 +223,6 @@ func TestDerived(t *testing.T) {
 }
 
 func ExampleKey() {
-	fmt.Println(twin(Key{"Deployment", "web"}), twin(Key{"StatefulSet", "db"}), twin(Key{"Service", "web"}))
+	fmt.Println(otherKind(Key{"Deployment", "web"}), otherKind(Key{"StatefulSet", "db"}), otherKind(Key{"Service", "web"}))
 	// Output: {StatefulSet web} {Deployment db} { }
 }

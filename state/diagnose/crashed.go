@@ -8,18 +8,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// hasCrashed is true for the mark of a run whose command does not renew its announcement any more, or has ended in the
-// middle of its work.
+// hasCrashed reports whether the run with the mark has crashed: its command no longer renews its announcement, or ended
+// with unfinished work.
 func (p *problems) hasCrashed(mark string) bool {
 	if mark == "" {
 		return false
 	}
 	a := p.runs[state.NonceOf(mark)]
-	return a != nil && p.isDead(a) // where it has gone since the claim was read the run has ended
+	return a != nil && p.isDead(a) // without an announcement the run has ended since the claim was read
 }
 
-// isDead is true for the announcement of a command that has crashed, unless another command that is at work has taken
-// over its work. A command that asks sees what it has taken over itself.
+// isDead reports whether the command of the announcement has crashed and no running command has taken over its work.
+// The command that asks counts what it has taken over itself.
 func (p *problems) isDead(a *state.Announcement) bool {
 	if a.Phase != state.Fenced {
 		return a.Nonce != p.Own && a.Dead(p.Now, p.CrashedAfter)
@@ -28,8 +28,8 @@ func (p *problems) isDead(a *state.Announcement) bool {
 	return a.FencedBy == p.Own || by == nil || by.Phase == state.Fenced || by.Dead(p.Now, p.CrashedAfter)
 }
 
-// crashedRuns finds the announcements of crashed commands whose marks nothing carries.
-func (p *problems) crashedRuns() {
+// findCrashedRuns finds announcements of crashed commands that left no marks.
+func (p *problems) findCrashedRuns() {
 	marked := map[string]bool{}
 	for _, c := range p.Claims {
 		for _, nonce := range c.Nonces() {
@@ -43,7 +43,7 @@ func (p *problems) crashedRuns() {
 		p.add(state.Problem{
 			Problem: state.CrashedRun, Thing: a.Name(), Lease: a.Groups[0].String(), Since: metav1.NewTime(a.Begun),
 			Message: a.String() + ", did not finish, and has left nothing",
-			Plan:    "take its announcement away", Mend: state.Mend{Groups: a.Groups},
+			Plan:    "take its announcement away", Mend: state.DropAnnouncement{Of: a.Groups},
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// A run has crashed when its command does not renew its announcement any more, or has ended in the middle of its work;
-// unless another command that is at work has taken over.
+// A run has crashed if its command no longer renews its announcement or ended with unfinished work, unless a running
+// command has taken over.
 func TestCrashedRuns(t *testing.T) {
 	const another = "another"
 	fenced := func(by string) *state.Announcement {
@@ -63,13 +64,13 @@ func TestCrashedRuns(t *testing.T) {
 	}
 }
 
-// A crashed command that has left no mark is told of too: others wait until its announcement is over.
+// A crashed command without marks is reported too: other commands wait until its announcement expires.
 func TestCrashedRunsThatLeftNothing(t *testing.T) {
 	f := newFacts(t)
 	f.holds(statetest.Shop, atHost)
 	f.Runs = []*state.Announcement{announced("n0nce", 9), announced("working", 10)}
 	found := f.find()
-	if len(found) != 1 || found[0].Name() != "CrashedRun/run--n0nce" || !slices.Equal(found[0].Mend.Groups, f.Runs[0].Groups) {
+	if len(found) != 1 || found[0].Name() != "CrashedRun/run--n0nce" || !reflect.DeepEqual(found[0].Mend, state.DropAnnouncement{Of: f.Runs[0].Groups}) {
 		t.Fatalf("found %+v", found)
 	}
 	if m := found[0].Message; !strings.HasPrefix(m, "run n0nce of ann@laptop, begun ") || !strings.HasSuffix(m, ", did not finish, and has left nothing") {

@@ -1,2 +1,3 @@
-// Package diagnose finds what is wrong in a cluster, with what mends it, and explains how one thing stands.
+// Package diagnose finds problems in a cluster, says how to repair each of them, and explains the state of single
+// hosts, addresses, leases and orders.
 package diagnose

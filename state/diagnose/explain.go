@@ -13,20 +13,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Explanation says of one host, address or lease how it stands, why, and what can be done.
+// Explanation is the state of one host, address, lease or order, the reasons for it, and what the user can do.
 type Explanation struct {
 	Subject string `json:"subject"`
-	// Summary is one sentence; Facts are what it rests on; Next are commands, or words, that
-	// change it.
+	// Summary is one sentence. Facts are the reasons for it. Next are commands or advice.
 	Summary string   `json:"summary"`
 	Facts   []string `json:"facts,omitempty"`
 	Next    []string `json:"next,omitempty"`
-	// Missing is true for a lease that holds nothing, an endpoint without an address, and an address that
-	// is none of the provider's.
+	// Missing is true for a lease that holds nothing, an endpoint without an address, and an address that is not the
+	// provider's.
 	Missing bool `json:"-"`
 }
 
-// View is what explanations are made of.
+// View is the input of explanations.
 type View struct {
 	Config *config.ProviderConfig
 	Claims []*state.Claim
@@ -35,21 +34,21 @@ type View struct {
 	Uses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
-	// Reports are what routers say of each host's routes.
+	// Reports are the routers' reports on the routes of each host.
 	Reports map[string][]state.Report
-	// Records are the DNS records of ours; Unrecorded says of hosts without one for what it waits.
+	// Records are this program's DNS records. Unrecorded says, for hosts without one, what is still missing.
 	Records    []OwnRecord
 	Unrecorded map[string]string
-	// Backends are the Services of leases that exist, as namespace/name.
+	// Backends are the existing Services of leases, as namespace/name.
 	Backends map[string]bool
 	// Pools are MetalLB's pools.
 	Pools []state.PoolObject
-	// Now is the API server's clock.
+	// Now is by the API server's clock.
 	Now time.Time
 }
 
-// claimTroubles says what keeps a claim from being a plain one.
-func (c *View) claimTroubles(x *Explanation, claim *state.Claim) {
+// addClaimTroubles adds what is unusual about a claim. claim may be nil.
+func (c *View) addClaimTroubles(x *Explanation, claim *state.Claim) {
 	if claim == nil {
 		return
 	}
@@ -103,6 +102,12 @@ func (c *View) claim(name string) *state.Claim {
 		return c.Claims[i]
 	}
 	return nil
+}
+
+// addClaimed adds when a claim was made, as which object, and by whom.
+func (c *View) addClaimed(x *Explanation, claim *state.Claim) {
+	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.",
+		state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
 }
 
 func managers(c *state.Claim) string {

@@ -39,32 +39,32 @@ func (c *View) IP(a netip.Addr) Explanation {
 	case inPool:
 		x.fact("It belongs to pool %s, which does not have it yet: apply adds it for the lease.", pool)
 	}
-	c.claimTroubles(&x, claim)
+	c.addClaimTroubles(&x, claim)
 	for _, r := range rows {
-		c.ipRow(&x, r)
+		c.addIPRow(&x, r)
 	}
 	for _, u := range others {
-		x.squatter(claim, u)
+		x.addSquatter(claim, u)
 	}
 	return x
 }
 
-// claimedEndpoint explains a claim on an IP endpoint, whose addresses MetalLB chooses.
+// claimedEndpoint explains a claim on an IP endpoint whose addresses MetalLB chooses.
 func (c *View) claimedEndpoint(claim *state.Claim) Explanation {
 	x := Explanation{Subject: claim.Thing}
 	x.fact("It is held by %s.", state.Holders(claim))
-	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+	c.addClaimed(&x, claim)
 	x.fact("MetalLB chooses its addresses, from pool %s (ip.mode: pool).", c.Config.IP.Pool)
-	c.claimTroubles(&x, claim)
+	c.addClaimTroubles(&x, claim)
 	for _, r := range c.Book.IPs {
 		if r.SharingKey == claim.SharingKey {
-			c.ipRow(&x, r)
+			c.addIPRow(&x, r)
 		}
 	}
 	return x
 }
 
-func (c *View) ipRow(x *Explanation, r view.IPRow) {
+func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	port := fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
 	if r.Port == 0 {
 		port = "the address"
@@ -73,7 +73,9 @@ func (c *View) ipRow(x *Explanation, r view.IPRow) {
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("%s is withheld from lease %s: %s.", port, r.Lease, r.Message)
-		x.next("two deployments of an owner that name an IP endpoint alike share its address, and each port has one holder; rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpointOf(r.SharingKey), cmp.Or(addressOf(r), endpointOf(r.SharingKey)), r.Lease)
+		endpoint := endpointOf(r.SharingKey)
+		x.next("two deployments of an owner that name an IP endpoint alike share its address, and each port has one holder; "+
+			"rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpoint, cmp.Or(addressOf(r), endpoint), r.Lease)
 		return
 	case view.StateActive:
 		x.fact("%s is live: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, service, r.Lease)
@@ -110,8 +112,8 @@ func endpointOf(sharingKey string) string {
 	return endpoint
 }
 
-// squatter says that a Service uses the address and is not its holder's.
-func (x *Explanation) squatter(c *state.Claim, u state.Use) {
+// addSquatter adds a Service that uses the address and does not belong to its holder.
+func (x *Explanation) addSquatter(c *state.Claim, u state.Use) {
 	if c == nil {
 		x.fact("%s%s.", u.Takes("it"), leaseOf(u))
 		return

@@ -12,9 +12,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// dns says which DNS records stand for a host, and what keeps them from being served. Without a group
-// it is of all records, else of those of the group.
-func (c *View) dns(x *Explanation, host string, group *lease.Group) {
+// addDNS adds the DNS records of a host and why they are not served. With a group it adds only the records of that
+// group.
+func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
 	found, others := false, ""
 	for _, r := range c.Records {
 		if r.Object.Host != host {
@@ -22,7 +22,7 @@ func (c *View) dns(x *Explanation, host string, group *lease.Group) {
 		}
 		found = true
 		if group == nil || r.Object.HasLease && r.Object.Lease.Group() == *group {
-			c.record(x, r)
+			c.addRecord(x, r)
 		} else if r.Object.HasLease {
 			others = r.Object.Lease.String()
 		}
@@ -30,7 +30,9 @@ func (c *View) dns(x *Explanation, host string, group *lease.Group) {
 	if others != "" {
 		x.fact("DNS: lease %s has its records.", others)
 	}
-	live := slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool { return r.Host == host && r.State == view.StateActive && r.Claimed })
+	live := slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool {
+		return r.Host == host && r.State == view.StateActive && r.Claimed
+	})
 	switch form := c.Config.DNS.Form; {
 	case found || !live:
 	case form == config.DNSAnnotations:
@@ -44,8 +46,8 @@ func (c *View) dns(x *Explanation, host string, group *lease.Group) {
 	}
 }
 
-// record says of one object with records what they say, and how it stands.
-func (c *View) record(x *Explanation, r OwnRecord) {
+// addRecord adds the records of one object and their state.
+func (c *View) addRecord(x *Explanation, r OwnRecord) {
 	o := r.Object
 	texts := make([]string, len(o.Records))
 	for i, rec := range o.Records {
@@ -62,7 +64,8 @@ func (c *View) record(x *Explanation, r OwnRecord) {
 		x.fact("%s is served%s.", r.Ref, lastOperation(o))
 	case view.StateFailed:
 		x.fact("%s is not served: its controller could not make it%s: %s.", r.Ref, lastOperation(o), strings.TrimSuffix(o.Message, "."))
-		x.next("fix what the controller reports, then trigger it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile", o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
+		x.next("fix what the controller reports, then trigger it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile",
+			o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
 	case view.StateTerminating:
 		x.fact("%s is being deleted, and its controller has not let it go%s.", r.Ref, lastOperation(o))
 		x.next("%s", describe)
@@ -70,11 +73,11 @@ func (c *View) record(x *Explanation, r OwnRecord) {
 		x.fact("%s is not served yet: its controller has not taken it up as it is now%s.", r.Ref, lastOperation(o))
 		x.next("%s (and see that its controller runs)", describe)
 	}
-	c.recordTroubles(x, r)
+	c.addRecordTroubles(x, r)
 }
 
-// recordTroubles says what repair would mend.
-func (c *View) recordTroubles(x *Explanation, r OwnRecord) {
+// addRecordTroubles adds what repair would fix.
+func (c *View) addRecordTroubles(x *Explanation, r OwnRecord) {
 	claim := c.claim(state.HostName(r.Object.Host))
 	why := r.differs()
 	switch {

@@ -17,7 +17,7 @@ import (
 
 const explained = "shop.example.com"
 
-// explainedBy are the circumstances of a host that a lease serves, with records of it.
+// explainedBy returns the input for a host that a lease serves, with records of it.
 func explainedBy(form string, records ...OwnRecord) *View {
 	cfg := config.Default()
 	cfg.DNS.Form = form
@@ -31,7 +31,7 @@ func explainedBy(form string, records ...OwnRecord) *View {
 	return c
 }
 
-// ofDNS are the facts and the advice of an explanation that are about records. Namespaces are written as NS.
+// ofDNS returns the facts and advice about records, with NS for namespaces.
 func ofDNS(x Explanation) []string {
 	var out []string
 	for _, f := range x.Facts {
@@ -48,7 +48,7 @@ func ofDNS(x Explanation) []string {
 	return out
 }
 
-// What is said of a host's records, whoever has made them and however they stand, and what is to be done.
+// The records of a host by writer and state, and what to do.
 func TestExplainRecords(t *testing.T) {
 	record := func(id lease.ID, change func(*OwnRecord), status string) OwnRecord {
 		o := view.RecordObjectOf(statetest.Record(t, "DNSRecord", explained, explained+"-a", id, 2, statetest.RecordA, status))
@@ -110,8 +110,8 @@ func TestExplainRecords(t *testing.T) {
 	}
 }
 
-// A lease is told of its own records once for each host, whatever paths it has; of those of another
-// deployment, that it has them; and for what a record waits that is not there.
+// A lease's explanation has its own records once per host, says if another deployment has the records, and what a
+// missing record waits for.
 func TestExplainRecordsOfLease(t *testing.T) {
 	o := view.RecordObjectOf(statetest.Record(t, "DNSEndpoint", explained, explained, statetest.Shop, 1, `"endpoints": [{"dnsName": "shop.example.com", "recordType": "A", "targets": ["192.0.2.2"]}]`, `"observedGeneration": 1`))
 	own := OwnRecord{Ref: state.ObjectRef{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Object: o}

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Whatever stands in a claim, it is explained, and searched for problems.
+// Arbitrary claims are explained and searched for problems.
 func FuzzOddClaims(f *testing.F) {
 	id := statetest.Shop.String()
 	f.Add("a.example.com", "host", statetest.Alice, "v1", "", state.RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)

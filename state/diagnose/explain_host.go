@@ -21,12 +21,12 @@ func (c *View) Host(host string) Explanation {
 		owner = claim.Owner
 	}
 	uses := state.UsesOf(host, c.Uses, owner, func(name string) bool { return c.claim(name) != nil })
-	c.refusal(&x, host, claim)
-	c.above(&x, host)
+	c.addRefusal(&x, host, claim)
+	c.addWildcard(&x, host)
 	switch {
 	case claim != nil:
 		x.Summary = fmt.Sprintf("%s is held by %s", host, state.Holders(claim))
-		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+		c.addClaimed(&x, claim)
 	case len(rows)+len(uses) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but objects use it", host)
 	case state.Refuse(host, config.Backend{}, c.Config) != "":
@@ -35,9 +35,9 @@ func (c *View) Host(host string) Explanation {
 		x.Summary = host + " is free"
 		x.next("kubectl akash-net reserve %s --lease LEASE", state.Typed(host))
 	}
-	c.claimTroubles(&x, claim)
+	c.addClaimTroubles(&x, claim)
 	for _, r := range rows {
-		c.hostRow(&x, r)
+		c.addHostRow(&x, r)
 	}
 	for _, u := range uses {
 		if u.Host == host {
@@ -47,19 +47,20 @@ func (c *View) Host(host string) Explanation {
 		}
 	}
 	for _, r := range c.Reports[host] {
-		c.report(&x, r)
+		c.addReport(&x, r)
 	}
-	c.dns(&x, host, nil)
+	c.addDNS(&x, host, nil)
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
 	} else if claim == nil && len(rows)+len(uses) > 0 {
-		x.next("delete these objects, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", state.Typed(host))
+		x.next("delete these objects, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE",
+			state.Typed(host))
 	}
 	return x
 }
 
-// refusal says why leases cannot take a host, unless the provider has given it to the one that holds it.
-func (c *View) refusal(x *Explanation, host string, claim *state.Claim) {
+// addRefusal adds why leases cannot take the host, unless the provider has given it to its holder.
+func (c *View) addRefusal(x *Explanation, host string, claim *state.Claim) {
 	why := state.Refuse(host, config.Backend{}, c.Config)
 	if claim != nil && len(claim.Parts) > 0 {
 		why = claim.Refused(c.Config)
@@ -73,8 +74,8 @@ func (c *View) refusal(x *Explanation, host string, claim *state.Claim) {
 	}
 }
 
-// report says what a router says of a route.
-func (c *View) report(x *Explanation, r state.Report) {
+// addReport adds the report of a router on a route.
+func (c *View) addReport(x *Explanation, r state.Report) {
 	x.fact("%s.", r)
 	switch {
 	case r.Stale != "":
@@ -84,8 +85,8 @@ func (c *View) report(x *Explanation, r state.Report) {
 	}
 }
 
-// above says which wildcard covers a host.
-func (c *View) above(x *Explanation, host string) {
+// addWildcard adds the wildcard that covers the host.
+func (c *View) addWildcard(x *Explanation, host string) {
 	over := state.WildcardOver(host)
 	if over == "" {
 		return
@@ -95,23 +96,26 @@ func (c *View) above(x *Explanation, host string) {
 	}
 }
 
-func (c *View) hostRow(x *Explanation, r view.HostRow) {
+func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 	who := cmp.Or(r.Lease, r.Owner, "somebody who names no lease")
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("Withheld from lease %s, which asks for it for %s:%d: %s.", who, r.Service, r.Port, r.Message)
-		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s", state.Typed(r.Host), r.Lease)
+		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s",
+			state.Typed(r.Host), r.Lease)
 	case view.StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
-		c.backendMissing(x, r)
+		c.addMissingBackend(x, r)
 	case view.StateTransferring:
-		x.fact("Transferring: it was handed to lease %s; the %s of deployment %s serves it until that lease is applied.", who, r.Target, r.From)
+		x.fact("Transferring: it was handed to lease %s; the %s of deployment %s serves it until that lease is applied.",
+			who, r.Target, r.From)
 		x.next("the routes of the new lease are made with: kubectl akash-net apply -f FILE")
 		return
 	case view.StatePending:
 		x.fact("Not live: %s.", r.Message)
 		if r.Unaccepted {
-			x.next("kubectl -n %s describe %s %s (a controller's report stands in its status; without one, see that the controller runs and serves the Gateway)", r.Namespace, r.Target, lease.RouteName(r.Host, r.Path))
+			x.next("kubectl -n %s describe %s %s (a controller's report stands in its status; without one, see that the "+
+				"controller runs and serves the Gateway)", r.Namespace, r.Target, lease.RouteName(r.Host, r.Path))
 		} else {
 			x.next("kubectl akash-net repair, or: kubectl akash-net apply -f FILE")
 		}
@@ -124,20 +128,23 @@ func (c *View) hostRow(x *Explanation, r view.HostRow) {
 		}
 		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
 	}
-	if r.Message != "" && r.State != view.StateClaiming && r.State != view.StateWithheld && r.State != view.StatePending && r.State != view.StateUnreadable {
+	said := []string{view.StateClaiming, view.StateWithheld, view.StatePending, view.StateUnreadable}
+	if r.Message != "" && !slices.Contains(said, r.State) {
 		x.fact("%s.", r.Message)
 	}
 }
 
-// atAnotherPort is true for a host of which the claim names a port that is not the router's, and for which
-// nothing was made: a port with TLS has a ProviderHost.
+// atAnotherPort reports whether the claim names a port that is not routed, and nothing was written for the host. A port
+// with TLS has a ProviderHost.
 func (c *View) atAnotherPort(r view.HostRow) bool {
-	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], func(u state.Use) bool { return u.Of(r.ID().Group()) })
+	own := func(u state.Use) bool { return u.Of(r.ID().Group()) }
+	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], own)
 }
 
-func (c *View) backendMissing(x *Explanation, r view.HostRow) {
+func (c *View) addMissingBackend(x *Explanation, r view.HostRow) {
 	if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
-		x.fact("Not answering: Service %s/%s, to which it is routed, does not exist. The provider makes it when it deploys the lease.", r.Namespace, r.Service)
+		x.fact("Not answering: Service %s/%s, to which it is routed, does not exist. "+
+			"The provider makes it when it deploys the lease.", r.Namespace, r.Service)
 		x.next("kubectl -n %s get services,pods", r.Namespace)
 	}
 }

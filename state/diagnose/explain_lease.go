@@ -9,20 +9,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Lease explains a lease: each thing that it holds or waits for, one pending not hiding the others.
+// Lease explains a lease: everything that it holds or waits for.
 func (c *View) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
-	states, told := map[string]int{}, map[string]bool{}
-	of := func(t *view.Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
+	states, seen := map[string]int{}, map[string]bool{}
+	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
 	for _, r := range c.Book.Hosts {
 		if of(r.Tenant) {
 			states[r.State]++
 			y := Explanation{}
-			c.hostRow(&y, r)
-			y.unsettled(r.State, r.Expires, r.Message)
-			if r.State != view.StateWithheld && !told[r.Host] {
-				told[r.Host] = true
-				c.dns(&y, r.Host, &g)
+			c.addHostRow(&y, r)
+			y.addUnsettled(r.State, r.Expires, r.Message)
+			if r.State != view.StateWithheld && !seen[r.Host] {
+				seen[r.Host] = true
+				c.addDNS(&y, r.Host, &g)
 			}
 			x.merge(r.Host, y)
 			if !r.Claimed && r.State != view.StateWithheld {
@@ -34,14 +34,17 @@ func (c *View) Lease(g lease.Group) Explanation {
 		if of(r.Tenant) {
 			states[r.State]++
 			y := Explanation{}
-			c.ipRow(&y, r)
-			y.unsettled(r.State, r.Expires, r.Message)
+			c.addIPRow(&y, r)
+			y.addUnsettled(r.State, r.Expires, r.Message)
 			x.merge(cmp.Or(addressOf(r), "no address yet"), y)
 		}
 	}
 	total := 0
 	var words []string
-	for _, s := range []string{view.StateActive, view.StateTransferring, view.StatePending, view.StateReserved, view.StateExpired, view.StateClaiming, view.StateWithheld, view.StateTerminating, view.StateUnreadable} {
+	for _, s := range []string{
+		view.StateActive, view.StateTransferring, view.StatePending, view.StateReserved, view.StateExpired,
+		view.StateClaiming, view.StateWithheld, view.StateTerminating, view.StateUnreadable,
+	} {
 		total += states[s]
 		if states[s] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))
@@ -54,8 +57,8 @@ func (c *View) Lease(g lease.Group) Explanation {
 	return x
 }
 
-// unsettled says of a row of a lease what an explanation of its thing says of the claim.
-func (x *Explanation) unsettled(state, expires, message string) {
+// addUnsettled adds what the explanation of a host or an address would say about its claim.
+func (x *Explanation) addUnsettled(state, expires, message string) {
 	switch state {
 	case view.StateExpired:
 		x.fact("The hold ended at %s: whoever comes next may take it.", expires)

@@ -15,18 +15,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// maxNodesTold is how many nodes of a reservation are told; the others are counted.
-const maxNodesTold = 20
+// maxNodesNamed limits the nodes of a reservation that are named. The others are counted.
+const maxNodesNamed = 20
 
-// OrderFacts are what the explanation of an order is made of.
+// OrderFacts is the input of the explanation of an order.
 type OrderFacts struct {
 	Order lease.Order
-	// Claim is its reservation, nil where it has none.
+	// Claim is the reservation of the order, or nil.
 	Claim *reserved.Claim
-	// Beyond is what of a hold the lease of the order does not use; nil where that could not be read, and Unread says why.
+	// Beyond returns the part of a hold that the lease of the order does not use. It is nil if that could not be read;
+	// Unread says why.
 	Beyond func(inventory.Hold) inventory.Hold
 	Unread string
-	// LedgerNamespace is that of the claims, Now the API server's clock.
+	// LedgerNamespace is the namespace of the claims. Now is by the API server's clock.
 	LedgerNamespace string
 	Now             time.Time
 }
@@ -41,11 +42,13 @@ func (f OrderFacts) Explain() Explanation {
 	}
 	row := view.NewOrderRow(c, f.Now)
 	x.Summary = f.summary(row)
-	x.fact("It stands since %s: lease.coordination.k8s.io/%s in namespace %s%s.", state.Stamp(c.Created), c.ObjectName, f.LedgerNamespace, lastBy(row.By))
+	x.fact("It stands since %s: lease.coordination.k8s.io/%s in namespace %s%s.",
+		state.Stamp(c.Created), c.ObjectName, f.LedgerNamespace, lastBy(row.By))
 	switch row.State {
 	case view.StateUnreadable:
 		x.fact("It cannot be understood: %s. Nobody knows what it takes, so no order can reserve anything.", row.Message)
-		x.next("look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s", f.LedgerNamespace, c.ObjectName)
+		x.next("look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s",
+			f.LedgerNamespace, c.ObjectName)
 		return x
 	case view.StateTerminating:
 		x.fact("It takes no room any more. The order can reserve anew when it is gone.")
@@ -55,14 +58,14 @@ func (f OrderFacts) Explain() Explanation {
 		}
 		return x
 	}
-	f.takes(&x, c.Part().Hold)
-	f.lasts(&x, row)
-	f.moves(&x)
-	f.used(&x)
+	f.addNodes(&x, c.Part().Hold)
+	f.addEnd(&x, row)
+	f.addMove(&x)
+	f.addUse(&x)
 	return x
 }
 
-// summary says how the reservation stands, in one sentence.
+// summary describes the reservation in one sentence.
 func (f OrderFacts) summary(row view.OrderRow) string {
 	holds := "nothing"
 	if part := f.Claim.Part(); part != nil {
@@ -90,20 +93,20 @@ func lastBy(by string) string {
 	return ", last written by " + by
 }
 
-// takes says which nodes what is held is of.
-func (f OrderFacts) takes(x *Explanation, h inventory.Hold) {
+// addNodes adds what the hold takes of each node.
+func (f OrderFacts) addNodes(x *Explanation, h inventory.Hold) {
 	names := slices.Sorted(maps.Keys(h.Nodes))
-	for _, name := range names[:min(len(names), maxNodesTold)] {
+	for _, name := range names[:min(len(names), maxNodesNamed)] {
 		one := inventory.Hold{Nodes: map[string]inventory.Amounts{name: h.Nodes[name]}}
 		x.fact("Node %s: %s.", name, cmp.Or(one.Words(nil), "nothing"))
 	}
-	if more := len(names) - maxNodesTold; more > 0 {
+	if more := len(names) - maxNodesNamed; more > 0 {
 		x.fact("%d more nodes.", more)
 	}
 }
 
-// lasts says until when it stands, and what gives it up or makes it stay.
-func (f OrderFacts) lasts(x *Explanation, row view.OrderRow) {
+// addEnd adds when the reservation ends, and how to end or keep it.
+func (f OrderFacts) addEnd(x *Explanation, row view.OrderRow) {
 	unreserve := "kubectl akash-net unreserve --order " + f.Order.String()
 	switch row.State {
 	case view.StatePending:
@@ -126,22 +129,23 @@ func (f OrderFacts) lasts(x *Explanation, row view.OrderRow) {
 	x.fact("It has no end: it stands until it is given up.")
 }
 
-// moves says what it is being moved to.
-func (f OrderFacts) moves(x *Explanation) {
+// addMove adds what the reservation is being moved to.
+func (f OrderFacts) addMove(x *Explanation) {
 	p := f.Claim.Pending
 	if f.Claim.Bound == nil || p == nil {
 		return
 	}
-	what := cmp.Or(p.Hold.Words(p.Models()), "nothing")
+	what, by := cmp.Or(p.Hold.Words(p.Models()), "nothing"), cmp.Or(p.By, "nobody that is known")
 	if p.Over(f.Now) {
-		x.fact("A run of %s has not moved it to %s: what it announced ended at %s.", cmp.Or(p.By, "nobody that is known"), what, p.Expires)
+		x.fact("A run of %s has not moved it to %s: what it announced ended at %s.", by, what, p.Expires)
 		return
 	}
-	x.fact("A run of %s moves it to %s. Until that is bound the larger of both is taken; the announcement stands until %s.", cmp.Or(p.By, "nobody that is known"), what, p.Expires)
+	x.fact("A run of %s moves it to %s. Until that is bound the larger of both is taken; the announcement stands until %s.",
+		by, what, p.Expires)
 }
 
-// used says what of it the lease uses.
-func (f OrderFacts) used(x *Explanation) {
+// addUse adds what the lease uses of the reservation.
+func (f OrderFacts) addUse(x *Explanation) {
 	hold := f.Claim.Part().Hold
 	switch {
 	case f.Beyond == nil:

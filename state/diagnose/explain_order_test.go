@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// What is told of an order, word by word: ORDER, GROUP, CLAIM and PROVIDER stand for the names, :N for minutes.
+// The explanation of an order, word by word. ORDER, GROUP, CLAIM and PROVIDER replace names, :N minutes.
 func TestExplainOrder(t *testing.T) {
 	order := lease.Order{Owner: statetest.Shop.Owner, DSeq: 7, GSeq: 1, OSeq: 1}
 	at := func(minute int) string { return statetest.Minute(minute).UTC().Format(time.RFC3339) }
@@ -108,7 +108,7 @@ func TestExplainOrder(t *testing.T) {
 	}
 }
 
-// shortly puts words for names and moments.
+// shortly replaces names and times.
 func shortly(line string, order lease.Order) string {
 	names := []string{reserved.Name(order), "CLAIM", order.String(), "ORDER", order.Group().String(), "GROUP", statetest.Shop.Provider, "PROVIDER"}
 	for minute := range 12 {
@@ -118,7 +118,7 @@ func shortly(line string, order lease.Order) string {
 	return strings.NewReplacer(names...).Replace(line)
 }
 
-// Of a reservation on many nodes the first are told, and the others are counted.
+// The first nodes of a reservation are named, the others counted.
 func TestExplainOrderOnManyNodes(t *testing.T) {
 	hold := inventory.Hold{Nodes: map[string]inventory.Amounts{}}
 	for i := range 25 {

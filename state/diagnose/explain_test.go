@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// explain explains a thing as it is typed, with the book as it is computed from the same objects.
+// explain explains a typed thing, with the book computed from the same objects.
 func (f *facts) explain(t *testing.T, text string) Explanation {
 	t.Helper()
 	named, err := thing.Parse(text)
@@ -50,8 +50,7 @@ func newExplained(t *testing.T) *facts {
 	return f
 }
 
-// What is said of hosts, paths, addresses, endpoints and leases, how they stand, and what changes that
-// (testdata/explain.txt).
+// The explanations of hosts, paths, addresses, endpoints and leases in each state (testdata/explain.txt).
 func TestExplain(t *testing.T) {
 	stranger := state.Use{Kind: "service", Namespace: "default", Name: "game", Address: netip.MustParseAddr(atIP)}
 	squat := func(f *facts) { f.AddressUses[stranger.Address] = append(f.AddressUses[stranger.Address], stranger) }

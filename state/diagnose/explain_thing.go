@@ -10,8 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Explain explains a thing. A word that may be a host or an IP endpoint is an endpoint where one of that
-// name has an address, and no host of that name is held.
+// Explain explains a thing. A name that may be a host or an IP endpoint is an endpoint if an endpoint of that name has
+// an address and no host of that name is claimed.
 func (c *View) Explain(t thing.Thing) Explanation {
 	switch t.Kind {
 	case thing.Lease:
@@ -32,15 +32,15 @@ func (c *View) Explain(t thing.Thing) Explanation {
 	return c.Host(t.Host)
 }
 
-// holds is true for a group that has a row in the book.
+// holds reports whether the group has a row in the book.
 func (c *View) holds(g lease.Group) bool {
-	of := func(t *view.Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
+	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
 	return slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool { return of(r.Tenant) }) ||
 		slices.ContainsFunc(c.Book.IPs, func(r view.IPRow) bool { return of(r.Tenant) }) ||
 		slices.ContainsFunc(c.Book.Leases, func(r view.LeaseRow) bool { return of(r.Tenant) })
 }
 
-// Path explains a path of a host: the lease that holds it, and what is known of the host.
+// Path explains a path of a host: who holds it, and the state of the host.
 func (c *View) Path(host, path string) Explanation {
 	name := lease.HostPath(host, path)
 	x := c.Host(host)
@@ -58,7 +58,7 @@ func (c *View) Path(host, path string) Explanation {
 	return x
 }
 
-// Endpoint explains the IP endpoints of a name, whoever owns them: each with its address.
+// Endpoint explains all IP endpoints with the name, each with its address.
 func (c *View) Endpoint(name string) Explanation {
 	x := Explanation{Subject: name}
 	claims := c.endpoints(name)
@@ -82,7 +82,7 @@ func (c *View) Endpoint(name string) Explanation {
 	return x
 }
 
-// endpoints are the claims on IP endpoints of the name, or on their addresses.
+// endpoints returns the claims on IP endpoints with the name, and on their addresses.
 func (c *View) endpoints(name string) []*state.Claim {
 	var claims []*state.Claim
 	for _, claim := range c.Claims {

@@ -10,8 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// The objects of a lease are of several definitions, and that is a problem, unless all but those of one serve
-// for another lease since a transfer: they are left as they are until that is applied.
+// Objects of several definitions are a problem, unless all objects but those of one definition serve another lease
+// after a transfer.
 func TestMixedDefinitions(t *testing.T) {
 	id, to := lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}, lease.ID{Owner: "akash1a", DSeq: 2, GSeq: 1, OSeq: 1, Provider: "akash1p"}
 	object := func(host, definition string) state.OwnObject {

@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// pooled lets MetalLB choose the addresses.
+// pooled sets pool mode.
 func pooled(f *facts) {
 	f.Config.IP.Mode, f.Config.IP.Pool = config.ModePool, "public"
 	f.Contents.Pools = nil
@@ -203,7 +203,8 @@ var poolProblems = []aProblem{
 	}, beside("it is ours, of one address", func(f *facts) { f.Contents.Pools[0].Ours = true })},
 }
 
-// What an operator has left of two ports of an endpoint is told apart, so that one repair by name deletes both.
+// Objects that an operator left for two ports of an endpoint are two problems with one name, so that one repair deletes
+// both.
 func TestEachServiceThatIsLeftIsSaid(t *testing.T) {
 	f := newFacts(t)
 	pooled(f)
@@ -218,8 +219,9 @@ func TestEachServiceThatIsLeftIsSaid(t *testing.T) {
 	var rejected []string
 	for _, x := range f.find() {
 		if x.Problem == state.StrayRoute {
-			for _, o := range x.Mend.Reject {
-				rejected = append(rejected, x.Mend.Undeclared+" "+o.Name)
+			reject, _ := x.Mend.(state.RejectObjects)
+			for _, o := range reject.Reject {
+				rejected = append(rejected, reject.Undeclared+" "+o.Name)
 			}
 		}
 	}

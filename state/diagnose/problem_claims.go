@@ -10,39 +10,37 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// claim looks at one claim and its parts.
-func (p *problems) claim(c *state.Claim) {
+// checkClaim checks one claim and its parts.
+func (p *problems) checkClaim(c *state.Claim) {
 	base := state.Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
 	if c.Unreadable != "" {
-		base.Problem, base.Message = state.UnreadableClaim, c.Unreadable
-		base.Plan, base.Mend = "look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.Mend{Discard: c}
-		p.add(base.ByName())
+		p.add(fill(base, state.UnreadableClaim, c.Unreadable,
+			"look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.DiscardClaim{Claim: c}).ByName())
 		return
 	}
 	if c.Deleting && len(c.Finalizers) > 0 {
-		base.Problem, base.Message = state.TerminatingClaim, "it is being deleted, and kept by "+c.Kept()
-		base.Plan, base.Manual = "nobody can take it until who put them there removes them", true
+		base = fill(base, state.TerminatingClaim, "it is being deleted, and kept by "+c.Kept(),
+			"nobody can take it until who put them there removes them", nil)
+		base.Manual = true
 		base.Command = fmt.Sprintf("kubectl -n %s edit lease.coordination.k8s.io/%s", p.Config.LedgerNamespace, c.Name())
 		p.add(base)
 		return
 	}
 	if why := c.Refused(p.Config); why != "" {
-		x := base
-		x.Problem, x.Message = state.BlockedHost, "it is held, and it "+why
-		x.Plan, x.Mend = "release it, or change the configuration", state.Mend{Release: c}
-		p.add(x.ByName())
+		p.add(fill(base, state.BlockedHost, "it is held, and it "+why,
+			"release it, or change the configuration", state.ReleaseClaim{Claim: c}).ByName())
 	}
-	p.marksOf(base, c)
+	p.checkClaimMarks(base, c)
 	for _, g := range c.Groups() {
-		p.partsOf(base, c, g)
+		p.checkParts(base, c, g)
 	}
 	if c.Kind == state.Address && !c.Deleting {
-		p.addressPool(base, c)
-		p.squatters(base, c)
+		p.checkPool(base, c)
+		p.checkSquatters(base, c)
 	}
 }
 
-func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
+func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group) {
 	var ended, marked, gone, left, missing []string
 	var id lease.ID
 	for _, part := range c.PartsOf(g) {
@@ -61,35 +59,16 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		}
 	}
 	base.Lease, base.Namespace = id.String(), id.Namespace()
+	of := func(keys []string) state.ClaimParts { return state.ClaimParts{Claim: c, Group: g, Keys: keys} }
 	if len(ended) > 0 {
-		x := base
-		x.Problem, x.Message = state.HoldEnded, "the hold has expired"
-		x.Plan, x.Mend = "give up the hold", state.Mend{Leave: c, Group: g, Keys: ended}
-		p.add(x)
+		p.add(fill(base, state.HoldEnded, "the hold has expired", "give up the hold", state.LeaveParts{Parts: of(ended)}))
 	}
 	if len(marked) > 0 {
-		x := base
-		x.Problem, x.Message = state.CrashedRun, p.runs[state.NonceOf(c.Part(marked[0]).Run)].String()+", claimed it and did not finish"
-		stands := p.standFor(c, g)
-		switch {
-		case p.servedByFormer(c, g):
-			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
-		case p.finishes(c, g, marked, p.isServed(c, g, stands)):
-			x.Plan, x.Mend = "finish the run: "+keptPlan, state.Mend{Group: g, Definition: true, Kept: true}
-		case p.isServed(c, g, stands):
-			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
-		case len(stands) == 0:
-			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
-		default:
-			x.Plan, x.Mend = "give it up and delete its objects, which serve nothing", state.Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
-		}
-		p.add(x)
+		p.addCrashed(base, of(marked))
 	}
 	if len(gone) > 0 {
-		x := base
-		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
-		x.Plan, x.Mend = "give it up and delete its objects", state.Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
-		p.add(x)
+		p.add(fill(base, state.NamespaceGone, "the namespace of the lease is gone", "give it up and delete its objects",
+			state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}))
 	}
 	if len(missing) > 0 {
 		p.addMissing(base, c, g, missing)
@@ -99,30 +78,52 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 	}
 }
 
-// servedByFormer is true where objects of a former holder still serve a part of the group.
+// addCrashed adds parts that a crashed run has marked.
+func (p *problems) addCrashed(base state.Problem, parts state.ClaimParts) {
+	c, g := parts.Claim, parts.Group
+	run := p.runs[state.NonceOf(c.Part(parts.Keys[0]).Run)]
+	base.Problem, base.Message = state.CrashedRun, run.String()+", claimed it and did not finish"
+	objects := p.objectsFor(c, g)
+	switch isServed := p.isServed(c, g, objects); {
+	case p.servedByFormer(c, g):
+		base.Plan, base.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.EndRun{Parts: parts}
+	case p.canFinish(c, g, parts.Keys, isServed):
+		base.Plan, base.Mend = "finish the run: "+keptPlan, state.ApplyDefinition{Group: g, Kept: true}
+	case isServed:
+		base.Plan, base.Mend = "keep it, for its objects are there, and end the run", state.EndRun{Parts: parts}
+	case len(objects) == 0:
+		base.Plan, base.Mend = "give it up, for nothing was made for it", state.LeaveParts{Parts: parts}
+	default:
+		base.Plan, base.Mend = "give it up and delete its objects, which serve nothing", state.LeaveParts{Parts: parts, Delete: objects}
+	}
+	p.add(base)
+}
+
+// servedByFormer reports whether objects of a former holder still serve a part of the group.
 func (p *problems) servedByFormer(c *state.Claim, g lease.Group) bool {
 	return slices.ContainsFunc(c.PartsOf(g), func(part state.Part) bool {
 		former, ok := part.Former()
-		return ok && (len(p.standFor(c, former)) > 0 || p.isServed(c, former, nil))
+		return ok && (len(p.objectsFor(c, former)) > 0 || p.isServed(c, former, nil))
 	})
 }
 
-// hadNamespace is true where the namespace of a lease was there once, as far as its objects tell: this
-// program makes the namespace before it writes anything, and Akash's provider does too. What a pipeline has
-// delivered says nothing: the namespace may come yet.
+// hadNamespace reports whether the objects of a lease prove that its namespace once existed: this program and Akash's
+// provider create the namespace before anything else. Objects that a pipeline delivered prove nothing; the namespace
+// may come later.
 func (p *problems) hadNamespace(c *state.Claim, g lease.Group) bool {
-	refs := p.standFor(c, g)
+	refs := p.objectsFor(c, g)
 	return slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool {
 		return slices.Contains(refs, o.ObjectRef) && (!o.Written.IsZero() || o.Declared)
 	})
 }
 
-// standFor are the objects of the group that rest on the claim.
-func (p *problems) standFor(c *state.Claim, g lease.Group) []state.ObjectRef {
+// objectsFor returns the objects of the group that depend on the claim.
+func (p *problems) objectsFor(c *state.Claim, g lease.Group) []state.ObjectRef {
 	var refs []state.ObjectRef
 	for i := range p.Objects {
 		o := &p.Objects[i]
-		if o.Of(g) && o.Ours && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, func(u state.Use) bool { return u.Thing() == c.Thing })) {
+		uses := func(u state.Use) bool { return u.Thing() == c.Thing }
+		if o.Of(g) && o.Ours && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, uses)) {
 			refs = append(refs, o.ObjectRef)
 		}
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// differing finds pools of this program that do not follow the configuration. A pool that shares no address
-// with it is left alone: it is in nobody's way.
-func (p *problems) differing() {
+// findDifferingPools finds pools of this program that do not match the configuration. It ignores a pool that shares no
+// address with it, because that pool is in nobody's way.
+func (p *problems) findDifferingPools() {
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
 	used := view.UsedAddresses(p.Claims, p.Contents.Services)
 	for _, o := range p.Contents.Pools {
 		if o.Ours {
-			p.lacking(o)
-			p.surplus(o, used)
+			p.checkMissingRanges(o)
+			p.checkExtraRanges(o, used)
 		}
 	}
 }
 
-// lacking says that a pool lacks configured addresses that no pool has.
-func (p *problems) lacking(o state.PoolObject) {
-	i := slices.IndexFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name })
+// checkMissingRanges finds configured addresses that the pool should have and no pool has.
+func (p *problems) checkMissingRanges(o state.PoolObject) {
+	i := p.rangeOf(o)
 	if i < 0 || p.Config.IP.Mode != config.ModeRange {
 		return
 	}
@@ -39,14 +39,13 @@ func (p *problems) lacking(o state.PoolObject) {
 	if len(lacks) == 0 {
 		return
 	}
-	p.add(state.Problem{
-		Problem: state.PoolDiffers, Thing: o.Name, Message: "it lacks " + metalLB(lacks) + " of ip.ranges, which no pool has",
-		Plan: "add " + metalLB(lacks) + " to it", Mend: state.Mend{Pool: true, Address: lacks[0].First},
-	})
+	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
+		"it lacks "+metalLB(lacks)+" of ip.ranges, which no pool has",
+		"add "+metalLB(lacks)+" to it", state.MakePool{Address: lacks[0].First}))
 }
 
-// surplus says that a pool has addresses that are neither configured nor in use.
-func (p *problems) surplus(o state.PoolObject, used []netip.Addr) {
+// checkExtraRanges finds addresses of the pool that are neither configured nor in use.
+func (p *problems) checkExtraRanges(o state.PoolObject, used []netip.Addr) {
 	configured := state.PoolObject{Ranges: p.Config.IP.Ranges.Include}.Without(p.Config.IP.Ranges.Exclude)
 	if len(o.Shares(state.PoolObject{Ranges: configured})) == 0 {
 		return
@@ -58,7 +57,7 @@ func (p *problems) surplus(o state.PoolObject, used []netip.Addr) {
 		}
 		p.pools.Overlapping(r, func(other *state.PoolObject, theirs config.Range) bool {
 			if !other.Ours {
-				configured = append(configured, theirs) // what overlaps is another problem
+				configured = append(configured, theirs) // an overlap is another problem
 			}
 			return true
 		})
@@ -67,13 +66,12 @@ func (p *problems) surplus(o state.PoolObject, used []netip.Addr) {
 	if len(extra) == 0 {
 		return
 	}
-	p.add(state.Problem{
-		Problem: state.PoolDiffers, Thing: o.Name, Message: "it has " + metalLB(extra) + ", which ip.ranges does not have and nobody uses",
-		Plan: "take " + metalLB(extra) + " out of it", Mend: state.Mend{Narrow: &o.Ref, Ranges: extra, Unused: true},
-	})
+	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
+		"it has "+metalLB(extra)+", which ip.ranges does not have and nobody uses",
+		"take "+metalLB(extra)+" out of it", state.NarrowPool{Pool: o.Ref, Ranges: extra, Unused: true}))
 }
 
-// metalLB are ranges as MetalLB reads them.
+// metalLB formats ranges for MetalLB.
 func metalLB(ranges []config.Range) string {
 	var texts []string
 	for _, r := range ranges {

@@ -15,17 +15,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Problems finds what is wrong, in the order of the things. It is pure, as the book is.
+// Problems finds all problems, sorted by thing. It is a pure function.
 func Problems(f ProblemFacts) []state.Problem {
 	p := newProblems(f)
-	p.crashedRuns()
-	p.findKept()
+	p.findCrashedRuns()
+	p.checkKept()
 	for _, c := range f.Claims {
-		p.claim(c)
+		p.checkClaim(c)
 	}
 	for i := range f.Objects {
-		o := &f.Objects[i]
-		p.object(o)
+		p.checkObject(&f.Objects[i])
 	}
 	for g, hashes := range p.hashes {
 		if len(hashes) > 1 {
@@ -34,14 +33,15 @@ func Problems(f ProblemFacts) []state.Problem {
 			}, g))
 		}
 	}
-	p.routes()
-	p.records()
-	p.overlaps()
-	p.differing()
-	p.exhausted()
-	p.reservations()
+	p.findTwoRoutes()
+	p.checkRecords()
+	p.findOverlaps()
+	p.findDifferingPools()
+	p.findExhausted()
+	p.checkReservations()
 	slices.SortFunc(p.found, func(a, b state.Problem) int {
-		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Message, b.Message))
 	})
 	return p.found
 }
@@ -49,30 +49,33 @@ func Problems(f ProblemFacts) []state.Problem {
 type problems struct {
 	ProblemFacts
 	claims map[string]*state.Claim
-	// byKey are the claims on addresses by their sharing key, services the Services that ask with it.
+	// byKey are the claims on addresses by sharing key. services are the Services by the sharing key that they ask
+	// with.
 	byKey    map[string][]*state.Claim
 	services map[string][]state.ServiceObject
 	pools    *state.PoolIndex
 	// written are the UIDs of the objects that this program wrote.
 	written map[string]bool
-	// hashes are those of the definitions of which the objects of a deployment group are.
+	// hashes are the hashes of the definitions that the objects of a deployment group were rendered from.
 	hashes map[lease.Group]map[string]bool
-	// lastWritten is when an object of a deployment group was last written, runs are the announcements by their nonces.
+	// lastWritten is when an object of a deployment group was last written. runs are the announcements by nonce.
 	lastWritten map[lease.Group]time.Time
 	runs        map[string]*state.Announcement
-	// kept are the definitions that the ledger keeps, as far as they can be understood.
+	// kept are the readable definitions that the ledger keeps.
 	kept map[lease.Group]*KeptDefinition
-	// declarations are Akash's objects that stand for hosts and ports.
+	// declarations are the ProviderHosts and ProviderLeasedIPs, by the keys of declaration.
 	declarations map[string]*state.OwnObject
-	// stands are the parts of things that objects of deployment groups serve or stand for.
+	// stands are the parts of things that objects of deployment groups serve or declare.
 	stands map[servedPart]bool
 	found  []state.Problem
 }
 
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
-		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, services: map[string][]state.ServiceObject{}, written: map[string]bool{},
-		hashes: map[lease.Group]map[string]bool{}, lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{}, pools: state.NewPoolIndex(f.Contents.Pools),
+		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{},
+		services: map[string][]state.ServiceObject{}, written: map[string]bool{}, hashes: map[lease.Group]map[string]bool{},
+		lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{},
+		pools: state.NewPoolIndex(f.Contents.Pools), stands: servedParts(f), declarations: declarations(f.Objects),
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == state.Address {
@@ -108,96 +111,106 @@ func newProblems(f ProblemFacts) *problems {
 			p.kept[g], p.lastWritten[g] = k, latest(p.lastWritten[g], k.Written)
 		}
 	}
-	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
 	return p
 }
 
-// servesForAnother is true for an object that serves for another lease since a transfer: that lease's apply
-// removes it, and its own lease's leaves it as it is.
+// servesForAnother reports whether the object still serves another lease after a transfer. That lease's apply deletes
+// it; an apply of its own lease leaves it as it is.
 func (p *problems) servesForAnother(o *state.OwnObject) bool {
 	g := o.Lease.Group()
 	if o.SharingKey != "" {
-		key := state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
-		return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool { return c.SharingKey == o.SharingKey && c.ServesFor(g, key, false) != nil })
+		return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool {
+			return c.SharingKey == o.SharingKey && c.ServesFor(g, o.Port.Key(), false) != nil
+		})
 	}
-	if len(o.Uses) == 0 { // it goes with a route, whose name it has
+	if len(o.Uses) == 0 { // it belongs to a route with the same name
 		host, _, _ := lease.ParseRouteName(o.Name)
 		return len(p.claims[state.HostName(host)].FormerOf(g)) > 0
 	}
-	return slices.ContainsFunc(o.Uses, func(u state.Use) bool { return p.claims[claimName(u)].ServesFor(g, u.PartKey(o), u.Redirect) != nil })
+	return slices.ContainsFunc(o.Uses, func(u state.Use) bool {
+		return p.claims[claimName(u)].ServesFor(g, u.PartKey(o), u.Redirect) != nil
+	})
 }
 
-// add notes a problem. What several objects show of one thing is one problem.
+// fill returns base as a problem of the kind, with its message, its plan and its repair.
+func fill(base state.Problem, kind, message, plan string, mend state.Mend) state.Problem {
+	base.Problem, base.Message, base.Plan, base.Mend = kind, message, plan, mend
+	return base
+}
+
+// add adds a problem. If several objects serve the same unclaimed part, they are one problem.
 func (p *problems) add(x state.Problem) {
-	if i := slices.IndexFunc(p.found, func(y state.Problem) bool {
-		return x.Mend.Take != nil && y.Thing == x.Thing && y.Lease == x.Lease && y.Mend.Take != nil && slices.Equal(y.Mend.Take.Parts, x.Mend.Take.Parts)
-	}); i >= 0 {
-		p.found[i].Mend.Serving = append(p.found[i].Mend.Serving, x.Mend.Serving...)
-		return
+	take, takes := x.Mend.(state.TakeServed)
+	for i, y := range p.found {
+		same, ok := y.Mend.(state.TakeServed)
+		if takes && ok && y.Thing == x.Thing && y.Lease == x.Lease && slices.Equal(same.Hold.Parts, take.Hold.Parts) {
+			same.Serving = append(same.Serving, take.Serving...)
+			p.found[i].Mend = same
+			return
+		}
 	}
 	p.found = append(p.found, x)
 }
 
-// object looks at one object of a lease.
-func (p *problems) object(o *state.OwnObject) {
+// checkObject checks one object of a lease.
+func (p *problems) checkObject(o *state.OwnObject) {
 	base := state.Problem{Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Since: metav1.NewTime(o.Since)}
 	if o.HasLease {
 		base.Lease = o.Lease.String()
 	}
 	if o.OldVersions {
-		x := base
-		x.Problem, x.Message = state.OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
-		x.Plan, x.Mend = "drop those managed fields", state.Mend{DropManagedFields: &o.ObjectRef, Hash: p.hash(o.Lease)}
-		p.add(x)
+		p.add(fill(base, state.OldManagedFields,
+			"its managed fields are of an API version that is gone: server-side apply fails on it",
+			"drop those managed fields", state.DropManagedFields{Object: o.ObjectRef, Hash: p.hash(o.Lease)}))
 	}
-	p.staleReports(base, o)
+	p.checkReports(base, o)
 	if o.HasLease {
-		p.asksForNothing(base, o)
+		p.checkAsks(base, o)
 	}
 	switch {
 	case !o.Ours && o.Shared && o.HasLease:
-		p.operated(base, o)
+		p.checkOperated(base, o)
 		return
 	case !o.Ours:
 		return
 	case (o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular) && p.Config.IP.Mode == config.ModePool:
-		p.pooledPort(base, o)
+		p.checkPooledPort(base, o)
 	}
 	if o.ByOperators {
-		p.declared(base, o)
+		p.checkDeclared(base, o)
 	}
-	p.marks(base, o)
+	p.checkMarks(base, o)
 	for _, u := range o.Uses {
 		if u.Granted && slices.ContainsFunc(o.Uses, func(v state.Use) bool { return !v.Granted && v.Address == u.Address }) {
-			continue // seen as asked for
+			continue // the use that asks for the address is checked
 		}
-		if len(p.elsewhere(o.Lease.Group(), u, u.PartKey(o))) > 0 {
+		if len(p.claimsElsewhere(o.Lease.Group(), u, u.PartKey(o))) > 0 {
 			continue // it asks for another address than the claimed one
 		}
-		p.use(base, o, u)
+		p.checkUse(base, o, u)
 	}
 	switch o.Kind {
 	case kinds.ProviderHost.Singular:
-		p.hostServed(base, o)
+		p.checkHostServed(base, o)
 	case kinds.ProviderLeasedIP.Singular:
-		p.leasedIP(base, o)
+		p.checkLeasedIP(base, o)
 	}
 }
 
-// ProblemFacts are what problems are computed from.
+// ProblemFacts is the input of Problems.
 type ProblemFacts struct {
 	*View
 	Contents   view.Contents
 	Objects    []state.OwnObject
 	Records    []OwnRecord
 	Namespaces map[string]bool
-	// Definitions are those that the ledger keeps.
+	// Definitions are the definitions that the ledger keeps.
 	Definitions []KeptDefinition
-	// Runs are the announcements of commands that are at work, or have crashed. Own is the nonce of the command that
+	// Runs are the announcements of commands that are running or have crashed. Own is the nonce of the command that
 	// asks.
 	Runs []*state.Announcement
 	Own  string
-	// CrashedAfter is for how long a run may not have renewed its announcement before it counts as crashed, and for
-	// how long nobody may have written for a lease before what it lacks is a problem.
+	// CrashedAfter is how long a run may go without renewing its announcement before it counts as crashed, and how long
+	// nobody may have written for a lease before something missing is a problem.
 	CrashedAfter time.Duration
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// besides are cases beside another.
+// besides are variants of a case without its problem.
 type besides = map[string]func(f *facts)
 
-// beside is one.
+// beside returns one variant.
 func beside(name string, change func(f *facts)) besides { return besides{name: change} }
 
 var claimProblems = []aProblem{
@@ -292,7 +292,7 @@ var hostProblems = []aProblem{
 	}},
 }
 
-// recorded adds a DNS record of the lease that says 192.0.2.1 and is to say another value.
+// recorded adds a DNS record of the lease with the value 192.0.2.1, which should have another value.
 func (f *facts) recorded(want string) {
 	f.Config.DNS.Form = config.DNSEndpoint
 	a := func(value string) []dns.Record {

@@ -11,41 +11,41 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// KeptDefinition is a definition that the ledger keeps, as the search for problems needs it.
+// KeptDefinition is a definition that the ledger keeps, with the facts that the search for problems needs.
 type KeptDefinition struct {
 	state.ObjectRef
-	// Def is the definition; nil where it cannot be understood, and Unreadable says why.
+	// Def is the definition. It is nil if it cannot be read; Unreadable says why.
 	Def        *lease.Definition
 	Unreadable string
-	// Run is the nonce of the run that has kept it, Written when that was.
+	// Run is the nonce of the run that wrote it, Written the time of the write.
 	Run     string
 	Written time.Time
 }
 
-// keptPlan is what a kept definition mends a problem by.
+// keptPlan is the plan of a problem that a kept definition fixes.
 const keptPlan = "apply the definition that the ledger keeps"
 
-// findKept notes the definitions that are kept, and what is wrong with them.
-func (p *problems) findKept() {
+// checkKept finds kept definitions that are unreadable or belong to no lease any more.
+func (p *problems) checkKept() {
 	for i := range p.Definitions {
 		k := &p.Definitions[i]
-		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written), Mend: state.Mend{Forget: &k.ObjectRef}}
+		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written)}
 		switch {
 		case k.Def == nil:
-			base.Problem, base.Message = state.UnreadableDefinition, k.Unreadable
-			base.Plan = "delete it: the next apply of its lease keeps it anew"
-			p.add(base.ByName())
+			p.add(fill(base, state.UnreadableDefinition, k.Unreadable, "delete it: the next apply of its lease keeps it anew",
+				state.ForgetDefinition{Definition: k.ObjectRef}).ByName())
 		case p.isStray(k):
-			base.Problem, base.Lease, base.Mend.Group = state.StrayDefinition, k.Def.Lease.String(), k.Def.Lease.Group()
-			base.Message, base.Plan = "its lease holds nothing and has no object, and its namespace is gone", "delete it"
-			p.add(base)
+			base.Lease = k.Def.Lease.String()
+			p.add(fill(base, state.StrayDefinition,
+				"its lease holds nothing and has no object, and its namespace is gone", "delete it",
+				state.ForgetDefinition{Definition: k.ObjectRef, Group: k.Def.Lease.Group()}))
 		}
 	}
 }
 
-// isStray is true for the definition of a lease that is over: it has nothing, has had nothing for as long as a run may
-// need, and its namespace is gone. While that is there the lease may have handed over or released what it had, or all
-// that it asks for is withheld from it.
+// isStray reports whether the lease of a definition has ended: it has no entries on claims and no objects, its
+// namespace is gone, and nothing was written for it for longer than a run may need. While the namespace exists, the
+// lease may have transferred or released what it had, or everything that it asks for may be withheld.
 func (p *problems) isStray(k *KeptDefinition) bool {
 	g := k.Def.Lease.Group()
 	return !p.Namespaces[k.Def.Lease.Namespace()] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter &&
@@ -53,66 +53,68 @@ func (p *problems) isStray(k *KeptDefinition) bool {
 		!slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool { return o.Of(g) })
 }
 
-// byDefinition lets the definition of a deployment group mend a problem: the one that the ledger keeps, or else one
-// that is given.
+// byDefinition makes a definition of the deployment group the repair of a problem: the one that the ledger keeps, or
+// else one from a file.
 func (p *problems) byDefinition(x state.Problem, g lease.Group) state.Problem {
 	x = x.ByDefinition(g)
-	if p.heals(g) {
-		x.Plan, x.Manual, x.Command, x.Mend.Kept = keptPlan, false, "", true
+	if p.canApplyKept(g) {
+		x.Plan, x.Manual, x.Command, x.Mend = keptPlan, false, "", state.ApplyDefinition{Group: g, Kept: true}
 	}
 	return x
 }
 
-// byPruning lets a definition mend a problem as byDefinition does. What serves and is not of the definition goes by it:
-// that waits for somebody's word.
+// byPruning is byDefinition with pruning. It deletes objects that serve and are not in the definition, so the user must
+// name the problem.
 func (p *problems) byPruning(x state.Problem, g lease.Group) state.Problem {
-	if x = p.byDefinition(x, g); x.Mend.Kept {
+	if x = p.byDefinition(x, g); !x.Manual {
 		x = x.ByName()
-		x.Plan, x.Mend.Prune = keptPlan+", and remove what is of another", true
+		x.Plan, x.Mend = keptPlan+", and remove what is of another", state.ApplyDefinition{Group: g, Kept: true, Prune: true}
 	}
 	return x
 }
 
-// heals is true where the definition that is kept for a deployment group is that of its objects, and no run is at work
-// on them. Who applies in another way, or by an older version, does not keep what was applied.
-func (p *problems) heals(g lease.Group) bool {
+// canApplyKept reports whether the ledger keeps the definition that the group's objects were rendered from, and no run
+// is working on them. Other tools and older versions of this program do not keep what they apply.
+func (p *problems) canApplyKept(g lease.Group) bool {
 	k := p.kept[g]
 	return k != nil && p.hashes[g][k.Def.Hash] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter
 }
 
-// finishes is true where the kept definition is that of the run which has marked the parts of a claim and did not end.
-// A run that has kept nothing, because it changed nothing of the definition, is finished where its objects are missing.
-func (p *problems) finishes(c *state.Claim, g lease.Group, keys []string, isServed bool) bool {
+// canFinish reports whether the kept definition is that of the crashed run that marked the parts. A run that changed
+// nothing in the definition has not written it; such a run can be finished if its objects are missing.
+func (p *problems) canFinish(c *state.Claim, g lease.Group, keys []string, isServed bool) bool {
 	k := p.kept[g]
 	return k != nil && !slices.ContainsFunc(keys, func(key string) bool {
 		part := c.Part(key)
-		return !k.names(p, c, key) || part.Run != k.Run && (isServed || !p.hashes[g][k.Def.Hash])
+		return !k.asksFor(p, c, key) || part.Run != k.Run && (isServed || !p.hashes[g][k.Def.Hash])
 	})
 }
 
-// names is true where the definition asks for a part of a claim.
-func (k *KeptDefinition) names(p *problems, c *state.Claim, key string) bool {
+// asksFor reports whether the definition asks for a part of a claim.
+func (k *KeptDefinition) asksFor(p *problems, c *state.Claim, key string) bool {
 	req, wrong := state.NewRequest(k.Def, p.Config)
 	switch {
 	case wrong.Failed():
 		return false
 	case c.Kind.HasPorts():
 		return slices.ContainsFunc(req.Endpoints, func(e state.EndpointWant) bool {
-			return e.SharingKey == c.SharingKey && slices.ContainsFunc(e.Ports, func(w state.PortWant) bool { return state.PortKey(w.Protocol, w.ExternalPort) == key })
+			return e.SharingKey == c.SharingKey && slices.ContainsFunc(e.Ports, func(w state.PortWant) bool { return w.Key() == key })
 		})
 	}
-	return slices.ContainsFunc(req.Hosts, func(h state.HostWant) bool { return h.Host == c.Thing && state.RouteKey(h.Path) == key })
+	return slices.ContainsFunc(req.Hosts, func(h state.HostWant) bool {
+		return h.Host == c.Thing && state.RouteKey(h.Path) == key
+	})
 }
 
-// isMissing is true for a part of which Akash knows nothing, so that its provider has not purged it: a path, or a
-// wildcard. The other objects of its lease are there.
+// isMissing reports whether the route of a part that Akash does not know, a path or a wildcard, is missing while the
+// lease's other objects exist. Akash's provider cannot have purged it.
 func (p *problems) isMissing(c *state.Claim, part state.Part) bool {
 	g := part.Lease.Group()
 	undeclared := c.Kind == state.Wildcard || c.Kind == state.Host && part.Key != state.RouteKey("/")
-	return undeclared && p.heals(g) && p.kept[g].Def.Lease == part.Lease && p.kept[g].names(p, c, part.Key)
+	return undeclared && p.canApplyKept(g) && p.kept[g].Def.Lease == part.Lease && p.kept[g].asksFor(p, c, part.Key)
 }
 
-// addMissing notes parts whose route somebody has deleted.
+// addMissing adds parts whose routes somebody has deleted.
 func (p *problems) addMissing(base state.Problem, c *state.Claim, g lease.Group, keys []string) {
 	what := "its route is missing: somebody has deleted it"
 	if c.Kind == state.Host {

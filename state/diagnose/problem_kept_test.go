@@ -10,8 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// keeps adds the definition that the ledger keeps for a lease: hosts and paths of one service, and port 443 of the
-// endpoint "public". It is that of the lease's objects, kept in minute 2 by the run that marks what is marked.
+// keeps adds a kept definition of a lease: hosts and paths of one service, and port 443 of the endpoint "public". The
+// lease's objects were rendered from it; the run with the marks wrote it in minute 2.
 func (f *facts) keeps(id lease.ID, hosts ...string) *KeptDefinition {
 	def := &lease.Definition{Lease: id, Hash: "d", Services: []lease.Service{{Name: "web", Expose: []lease.Expose{{Port: 8443, As: 443, Protocol: lease.TCP, Global: true, IP: "public"}}}}}
 	for _, host := range hosts {
@@ -35,7 +35,7 @@ func atPath(path string) func(*state.Part) {
 	return func(p *state.Part) { p.Key, p.Path, p.Applied = state.RouteKey(path), path, true }
 }
 
-// A problem that a definition mends needs no file where the ledger keeps the definition.
+// A problem that a definition fixes needs no file if the ledger keeps the definition.
 var keptProblems = []aProblem{
 	{state.MissingRoute, "the route of a path was deleted", func(f *facts) {
 		f.holds(statetest.Shop, atHost, atPath("/v1"))
@@ -102,7 +102,7 @@ var keptProblems = []aProblem{
 	}, besides{"it can": func(f *facts) { f.Definitions[0].Def = &lease.Definition{Lease: statetest.Shop} }}},
 }
 
-// What is kept is used only where it is certain that it is what was applied last.
+// A kept definition is used only if it is certainly what was applied last.
 func TestKeptDefinitionThatIsNotUsed(t *testing.T) {
 	tests := map[string]func(f *facts){
 		"the objects are of another":    func(f *facts) { f.Definitions[0].Def.Hash = "e" },
@@ -120,7 +120,7 @@ func TestKeptDefinitionThatIsNotUsed(t *testing.T) {
 			change(f)
 			found := f.find()
 			i := slices.IndexFunc(found, func(p state.Problem) bool { return p.Problem == state.NotServed })
-			if i < 0 || !found[i].Manual || found[i].Mend.Kept || found[i].Command != "kubectl akash-net repair -f FILE" {
+			if i < 0 || !found[i].Manual || found[i].Mend.(state.ApplyDefinition).Kept || found[i].Command != "kubectl akash-net repair -f FILE" {
 				t.Errorf("found %+v", found)
 			}
 		})

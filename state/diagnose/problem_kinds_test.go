@@ -52,8 +52,8 @@ var sibling = func() lease.ID {
 	return id
 }()
 
-// inShort writes SHOP for the lease statetest.Shop, shop for its deployment group, shop-ns for its namespace, and so on,
-// and parts by what they are for their keys.
+// inShort replaces the lease statetest.Shop by SHOP, its deployment group by shop, its namespace by shop-ns, and so on,
+// and the keys of parts by the parts.
 var inShort = func() *strings.Replacer {
 	var pairs []string
 	for _, x := range []struct {
@@ -73,8 +73,8 @@ const (
 
 var publicKey = lease.SharingKey(statetest.Alice, "public")
 
-// facts are a ledger and a cluster of plain objects, ten minutes after the start. The ranges are 203.0.113.0/30;
-// a run counts as crashed after two minutes.
+// facts are a ledger and a cluster ten minutes after the start. The ranges are 203.0.113.0/30; a run counts as crashed
+// after two minutes.
 type facts struct{ ProblemFacts }
 
 func newFacts(t testing.TB) *facts {
@@ -86,7 +86,7 @@ func newFacts(t testing.TB) *facts {
 	}}
 }
 
-// find are the problems, with the book as it is computed from the same objects.
+// find returns the problems, with the book computed from the same objects.
 func (f *facts) find() []state.Problem {
 	f.Contents.Claims, f.Contents.Now = f.Claims, f.Now
 	f.Book = view.NewBook(f.Config, f.Contents, view.SubjectPools)
@@ -96,7 +96,8 @@ func (f *facts) find() []state.Problem {
 	return Problems(f.ProblemFacts)
 }
 
-// announced is the announcement of a command at work for the lease, begun in minute 0, as it was renewed in a minute.
+// announced returns the announcement of a running command for the lease, begun in minute 0 and renewed in the given
+// minute.
 func announced(nonce string, minute int) *state.Announcement {
 	return &state.Announcement{
 		Nonce: nonce, Groups: []lease.Group{statetest.Shop.Group()}, By: "ann@laptop", Begun: statetest.Minute(0),
@@ -116,7 +117,7 @@ func poolOf(name string, ours bool, ranges ...string) state.PoolObject {
 	return p
 }
 
-// holds adds a claim of the lease on the host; part changes its part.
+// holds adds a claim of the lease on the host. changes apply to its part.
 func (f *facts) holds(id lease.ID, host string, part ...func(*state.Part)) *state.Claim {
 	return f.claims(claimtest.HostClaim(host, id, ""), part)
 }
@@ -137,7 +138,7 @@ func (f *facts) claims(c *state.Claim, part []func(*state.Part)) *state.Claim {
 	return c
 }
 
-// object adds an object of ours for the lease, as it is labelled and written in minute 3.
+// object adds an object of this program for the lease, labelled and written in minute 3.
 func (f *facts) object(kind string, id lease.ID, name string) *state.OwnObject {
 	f.Objects = append(f.Objects, state.OwnObject{
 		ObjectRef: state.ObjectRef{Kind: kind, Namespace: id.Namespace(), Name: name, UID: kind + id.String() + name},
@@ -147,8 +148,7 @@ func (f *facts) object(kind string, id lease.ID, name string) *state.OwnObject {
 	return &f.Objects[len(f.Objects)-1]
 }
 
-// routes adds an object of the lease that serves or stands for the host, with the claim's backend; change
-// changes what it says.
+// routes adds an object of the lease that serves or declares the host, with the claim's backend.
 func (f *facts) routes(kind string, id lease.ID, host string, change ...func(*state.Use)) *state.OwnObject {
 	o := f.object(kind, id, host)
 	u := state.Use{Kind: kind, Namespace: o.Namespace, Name: host, Host: host, Path: "/", Lease: id, HasLease: true, Labelled: true, Service: "web", Port: 80, Since: o.Since, UID: types.UID(o.UID)}
@@ -160,7 +160,7 @@ func (f *facts) routes(kind string, id lease.ID, host string, change ...func(*st
 	return o
 }
 
-// asks adds a Service of the lease for port 443 of its endpoint "public" that asks for an address, and has some.
+// asks adds a Service of the lease for port 443 of its endpoint "public" that asks for an address and was granted some.
 func (f *facts) asks(id lease.ID, asked string, granted ...string) *state.OwnObject {
 	o := f.object("service", id, "web-ip-443-tcp")
 	s := claimtest.Service(id, o.Name, "public", "TCP", 443, asked, granted...)
@@ -183,7 +183,7 @@ func (f *facts) declares(id lease.ID) *state.OwnObject {
 	return o
 }
 
-// byAkash makes an object one that Akash's provider or its operator wrote, and this program did not.
+// byAkash makes an object one that Akash's provider or its operator wrote.
 func byAkash(o *state.OwnObject) *state.OwnObject {
 	o.Ours, o.Shared, o.Written, o.Definition, o.ByOperators = false, true, time.Time{}, "", o.Kind != kinds.ProviderHost.Singular && o.Kind != kinds.ProviderLeasedIP.Singular
 	return o
@@ -198,7 +198,7 @@ func wasApplied(p *state.Part) { p.Applied = true }
 
 func backendIs(service string) func(*state.Use) { return func(u *state.Use) { u.Service = service } }
 
-// told is a problem line by line: what it is, what mends it, how that is asked for, and with what it is done.
+// told prints a problem: its message, its plan, its command and its repair.
 func told(p state.Problem) string {
 	text := fmt.Sprintf("%s %s: %s\n  mend: %s\n", p.Name(), cmp.Or(p.Lease, "-"), p.Message, p.Plan)
 	switch {
@@ -213,10 +213,26 @@ func told(p state.Problem) string {
 	return inShort.Replace(text)
 }
 
-// toldMend are the fields of a mend that say anything.
+// isDefinition reports whether the repair applies a definition.
+func isDefinition(m state.Mend) bool {
+	switch m.(type) {
+	case state.ApplyDefinition, state.MoveRoutes:
+		return true
+	}
+	return false
+}
+
+// toldMend prints a repair and its fields that are set.
 func toldMend(m state.Mend) string {
-	var out []string
+	if m == nil {
+		return ""
+	}
 	v := reflect.ValueOf(m)
+	return strings.Join(append([]string{v.Type().Name()}, toldFields(v)...), "; ")
+}
+
+// toldFields are the fields of a struct that are not zero.
+func toldFields(v reflect.Value) (out []string) {
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
 			continue
@@ -226,16 +242,18 @@ func toldMend(m state.Mend) string {
 		case bool:
 		case *state.Claim:
 			text += " " + x.Name()
-		case *state.Hold:
+		case state.Part:
+			text += fmt.Sprintf(" %s=%s:%d", x.Key, x.Service, x.Port)
+		case state.ClaimParts:
+			text += " " + strings.Join(toldFields(v.Field(i)), ", ")
+		case state.Hold:
 			text += " " + x.Name()
 			for _, p := range x.Parts {
 				text += fmt.Sprintf(" %s=%s:%d", p.Key, p.Service, p.Port)
 			}
-		case state.Part:
-			text += fmt.Sprintf(" %s=%s:%d", x.Key, x.Service, x.Port)
-		case []state.Mend:
-			for _, also := range x {
-				text += " (" + toldMend(also) + ")"
+		case []state.LeaveParts:
+			for _, leave := range x {
+				text += " (" + toldMend(leave) + ")"
 			}
 		case []config.Range:
 			text += " " + metalLB(x)
@@ -244,11 +262,11 @@ func toldMend(m state.Mend) string {
 		}
 		out = append(out, text)
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
-// Every kind of problem is found, with its message and its mend (testdata/problems.txt), and is not found in the
-// case beside it, which differs in one respect.
+// Every kind of problem is found, with its message and its repair (testdata/problems.txt), and not found in a variant
+// that differs in one respect.
 func TestEveryKindOfProblem(t *testing.T) {
 	unseen := slices.Clone(state.ProblemKinds)
 	var out strings.Builder
@@ -286,8 +304,7 @@ func TestEveryKindOfProblem(t *testing.T) {
 	golden(t, "problems", out.String())
 }
 
-// aProblem is one way in which a problem comes about, and the cases beside it in which it does not: each changes
-// the facts of the case.
+// aProblem is one way in which a problem arises, and variants in which it does not. Each changes the facts of the case.
 type aProblem struct {
 	kind, name string
 	made       func(f *facts)

@@ -8,14 +8,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// servedPart is a part of a thing as objects of a deployment group serve it or stand for it. Of a redirect,
-// which goes with any part of its host, the key is empty.
+// servedPart is a part of a thing that an object of a deployment group serves or declares. The key is empty for a
+// redirect, which belongs to any part of its host.
 type servedPart struct {
 	group      lease.Group
 	thing, key string
 }
 
-// servedParts are those of all objects, whoever wrote them.
+// servedParts returns the parts that all objects serve or declare, whoever wrote them.
 func servedParts(f ProblemFacts) map[servedPart]bool {
 	served := map[servedPart]bool{}
 	uses := func(u state.Use, id lease.ID, key string) {
@@ -30,7 +30,7 @@ func servedParts(f ProblemFacts) map[servedPart]bool {
 			continue
 		}
 		if o.SharingKey != "" {
-			served[servedPart{o.Lease.Group(), o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort)}] = true
+			served[servedPart{o.Lease.Group(), o.SharingKey, o.Port.Key()}] = true
 		}
 		for _, u := range o.Uses {
 			uses(u, o.Lease, u.PartKey(o))
@@ -46,8 +46,8 @@ func servedParts(f ProblemFacts) map[servedPart]bool {
 	return served
 }
 
-// nothingLeft is true for a part whose lease was applied and of which nothing is there any more: Akash's
-// provider has purged it, or somebody has deleted it. What is only reserved looks the same but for the note.
+// nothingLeft reports whether the part's lease was applied and none of its objects exist any more: Akash's provider has
+// purged them, or somebody has deleted them. Only the note Applied distinguishes this from a reservation.
 func (p *problems) nothingLeft(c *state.Claim, part state.Part) bool {
 	if !part.Applied || part.Run != "" || part.From != "" || c.Deleting || p.Now.Sub(c.Updated) < p.CrashedAfter {
 		return false
@@ -64,24 +64,26 @@ func (p *problems) nothingLeft(c *state.Claim, part state.Part) bool {
 	return true
 }
 
-// addNothingLeft notes what nothing stands for. The namespace of its lease is there, so the tenant may be, and
-// nobody but the lease's provider knows whether the lease is over: the claim stays until somebody says so.
+// addNothingLeft adds parts without any objects. The namespace of the lease exists, so the tenant may too, and only the
+// lease's provider knows whether the lease has ended. So the claim stays until the user decides.
 func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Group, keys []string) {
 	parts := len(keys)
 	what := "its lease was applied, and none of the lease's objects for it exist any more"
 	if all := len(c.PartsOf(g)); parts < all {
-		what = fmt.Sprintf("its lease was applied, and %d of the %d parts that the lease holds of it have no objects any more", parts, all)
+		what = fmt.Sprintf("its lease was applied, and %d of the %d parts that the lease holds of it have no objects any more",
+			parts, all)
 	}
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged them, or somebody has deleted them"
-	if p.heals(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].names(p, c, key) }) {
-		base.Plan, base.Mend = "give it up, for the definition of its lease does not name it", state.Mend{Leave: c, Group: g, Keys: keys}
+	if p.canApplyKept(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].asksFor(p, c, key) }) {
+		base.Plan = "give it up, for the definition of its lease does not name it"
+		base.Mend = state.LeaveParts{Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
 		p.add(base)
 		return
 	}
 	base = base.ByDefinition(g)
 	if p.kept[g] != nil && (len(p.hashes[g]) == 0 || p.hashes[g][p.kept[g].Def.Hash]) {
 		base = base.ByName()
-		base.Plan, base.Mend.Kept = keptPlan, true
+		base.Plan, base.Mend = keptPlan, state.ApplyDefinition{Group: g, Kept: true}
 	}
 	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, state.Typed(c.Thing))
 	p.add(base)

@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// InNamespace are the problems of the leases of a namespace: those that name it, or a lease of it, or a
+// InNamespace returns the problems of the leases of a namespace: those that name the namespace, a lease of it, or a
 // thing of which a lease of it holds a part.
 func InNamespace(problems []state.Problem, claims []*state.Claim, namespace string) []state.Problem {
 	groups, things := map[lease.Group]bool{}, map[string]bool{}

@@ -8,23 +8,25 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// reservations looks at what orders have reserved: what is over goes, and what cannot be read lets nobody reserve.
-func (p *problems) reservations() {
+// checkReservations finds expired reservations and unreadable ones. While one is unreadable, no order can reserve
+// anything.
+func (p *problems) checkReservations() {
 	for _, c := range p.Contents.Reservations {
-		at := &state.ObjectRef{Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName, UID: string(c.UID), ResourceVersion: c.ResourceVersion}
+		drop := state.DropReservation{Reservation: state.ObjectRef{
+			Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName,
+			UID: string(c.UID), ResourceVersion: c.ResourceVersion,
+		}}
 		x := state.Problem{Thing: "order/" + c.Order.String(), Since: metav1.NewTime(c.Created)}
 		switch {
 		case c.Deleting:
 		case c.Unreadable != "":
 			x.Thing = c.ObjectName
-			x.Problem, x.Message = state.UnreadableClaim, "nobody knows what it reserves, so no order can reserve anything: "+c.Unreadable
-			x.Plan, x.Mend = "delete it", state.Mend{Unreserve: at}
-			p.add(x.ByName())
+			p.add(fill(x, state.UnreadableClaim,
+				"nobody knows what it reserves, so no order can reserve anything: "+c.Unreadable, "delete it", drop).ByName())
 		case c.Over(p.Now):
 			by := cmp.Or(c.Part().By, "nobody that is known")
-			x.Problem, x.Message = state.HoldEnded, "what it has reserved has expired; it was reserved by "+by
-			x.Plan, x.Mend = "give up the reservation", state.Mend{Unreserve: at}
-			p.add(x)
+			p.add(fill(x, state.HoldEnded, "what it has reserved has expired; it was reserved by "+by,
+				"give up the reservation", drop))
 		}
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// What an order has reserved is freed when its time is over, pinned to what was read; what nobody can read waits for
-// somebody.
+// An expired reservation is freed, pinned to what was read. An unreadable one waits for the user.
 func TestProblemsOfOrders(t *testing.T) {
 	ends := func(minute int) *reserved.Part {
 		return &reserved.Part{Asked: "a", By: "ann@laptop", Expires: statetest.Minute(minute).Format(time.RFC3339)}
@@ -49,7 +48,7 @@ func TestProblemsOfOrders(t *testing.T) {
 				t.Fatalf("found %+v", found)
 			}
 			x := found[0]
-			if ref := x.Mend.Unreserve; ref == nil || ref.Name != c.ObjectName || ref.UID != "u" || ref.ResourceVersion != "7" {
+			if ref := x.Mend.(state.DropReservation).Reservation; ref.Name != c.ObjectName || ref.UID != "u" || ref.ResourceVersion != "7" {
 				t.Errorf("it is mended by %+v", x.Mend)
 			}
 			switch tt.want {

@@ -12,31 +12,32 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// addressPool says that no pool serves a claimed address that a Service asks for.
-func (p *problems) addressPool(base state.Problem, c *state.Claim) {
+// checkPool finds a claimed address that a Service asks for and no pool has.
+func (p *problems) checkPool(base state.Problem, c *state.Claim) {
 	name, pooled := p.Config.PoolFor(c.Addr())
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	p.grants(base, c)
+	p.checkGrants(base, c)
 	served := p.pools.Of(c.Addr()) != nil
 	used := slices.ContainsFunc(p.services[c.SharingKey], func(s state.ServiceObject) bool { return ofClaim(c, s) })
 	if served || !used {
 		return
 	}
-	x := base
-	x.Problem, x.Message = state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted"
-	x.Plan, x.Mend = "make pool "+name, state.Mend{Pool: true, Address: c.Addr()}
+	base = fill(base, state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted",
+		"make pool "+name, state.MakePool{Address: c.Addr()})
 	if !pooled {
-		x.Plan, x.Mend.Alone = "add it to ip.ranges, or make a pool of it alone, "+config.AddressPoolName(c.Addr()), true
-		x = x.ByName()
+		base.Plan = "add it to ip.ranges, or make a pool of it alone, " + config.AddressPoolName(c.Addr())
+		base.Mend = state.MakePool{Address: c.Addr(), Alone: true}
+		base = base.ByName()
 	}
-	p.add(x)
+	p.add(base)
 }
 
-// overlaps finds pools that share addresses. What is ours gives way.
-func (p *problems) overlaps() {
-	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), func(a, b state.PoolObject) int { return cmp.Compare(a.Name, b.Name) })
+// findOverlaps finds pools that share addresses. Pools of this program give way to others.
+func (p *problems) findOverlaps() {
+	byName := func(a, b state.PoolObject) int { return cmp.Compare(a.Name, b.Name) }
+	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), byName)
 	at := make(map[*state.PoolObject]int, len(pools))
 	for i := range pools {
 		at[&pools[i]] = i
@@ -68,31 +69,38 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 		texts, excluded = append(texts, r.MetalLB()), append(excluded, `"!`+r.MetalLB()+`"`)
 	}
 	both := strings.Join(texts, ", ")
-	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name, Message: fmt.Sprintf("pools %s and %s both have %s: MetalLB rejects its configuration", a.Name, b.Name, both)}
+	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name}
+	x.Message = fmt.Sprintf("pools %s and %s both have %s: MetalLB rejects its configuration", a.Name, b.Name, both)
 	if p.weight(gives) == 0 {
 		x.Plan, x.Manual = "it is not repair's: neither pool was made by this program. Take the addresses out of one of the two", true
 		x.Command = fmt.Sprintf("kubectl -n %s edit ipaddresspools %s", gives.Ref.Namespace, gives.Name)
 		p.add(x)
 		return
 	}
-	x.Mend = state.Mend{Narrow: &gives.Ref, Ranges: shared, Exclude: p.weight(gives) == 1 && p.weight(keeps) == 0}
+	exclude := p.weight(gives) == 1 && p.weight(keeps) == 0
+	x.Mend = state.NarrowPool{Pool: gives.Ref, Ranges: shared, Exclude: exclude}
 	x.Plan = fmt.Sprintf("take %s out of pool %s", both, gives.Name)
 	if len(gives.Without(shared)) == 0 {
 		x.Plan = "delete pool " + gives.Name
 	}
-	if x.Plan += ": pool " + keeps.Name + " serves it"; x.Mend.Exclude {
+	if x.Plan += ": pool " + keeps.Name + " serves it"; exclude {
 		x.Plan += "; add " + strings.Join(excluded, ", ") + " to ip.ranges"
 	}
 	p.add(x)
 }
 
-// weight is 0 for a pool that is not ours, 1 for one of ours that the configuration asks for, 2 for
-// one that is left over.
+// rangeOf returns the index of the configured range whose pool has the name of a pool, or -1.
+func (p *problems) rangeOf(o state.PoolObject) int {
+	return slices.IndexFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name })
+}
+
+// weight returns which of two overlapping pools gives way, the heavier one: 0 for a pool of somebody else, 1 for a
+// configured pool of this program, 2 for a pool of this program that is no longer configured.
 func (p *problems) weight(o state.PoolObject) int {
 	switch {
 	case !o.Ours:
 		return 0
-	case p.Config.IP.Mode == config.ModeRange && slices.ContainsFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name }):
+	case p.Config.IP.Mode == config.ModeRange && p.rangeOf(o) >= 0:
 		return 1
 	case p.Config.IP.Mode == config.ModeDedicated && len(o.Ranges) == 1:
 		if name, pooled := p.Config.PoolFor(o.Ranges[0].First); pooled && name == o.Name {
@@ -102,9 +110,9 @@ func (p *problems) weight(o state.PoolObject) int {
 	return 2
 }
 
-// exhausted finds pools without a free address, beside those that this program makes for one address.
-// What other problems' mends give up is free then.
-func (p *problems) exhausted() {
+// findExhausted finds pools without a free address, except pools for a single address. Addresses that other repairs
+// give up count as the way to fix it.
+func (p *problems) findExhausted() {
 	for _, row := range p.Book.Pools {
 		ours := func(o state.PoolObject) bool { return o.Name == row.Name && o.Ours }
 		if row.Free > 0 || row.Addresses == 0 || row.Mode == config.ModePool && slices.ContainsFunc(p.Contents.Pools, ours) {
@@ -112,24 +120,26 @@ func (p *problems) exhausted() {
 		}
 		x := state.Problem{Problem: state.PoolExhausted, Thing: row.Name, Message: "no address is left"}
 		var freed []string
+		var leave []state.LeaveParts
 		for _, c := range p.Claims {
 			if c.Kind == state.Address && p.inPool(row, c.Addr()) {
 				if mends := p.givenUp(c); len(mends) > 0 {
-					freed, x.Mend.Also = append(freed, c.Thing), append(x.Mend.Also, mends...)
+					freed, leave = append(freed, c.Thing), append(leave, mends...)
 				}
 			}
 		}
 		slices.Sort(freed)
-		x.Plan = "give up what is not live: " + strings.Join(freed, ", ")
+		x.Plan, x.Mend = "give up what is not live: "+strings.Join(freed, ", "), state.FreeAddresses{Leave: leave}
 		if len(freed) == 0 {
-			x.Plan, x.Manual, x.Sound = "all of it is live: release leases that are over, or add a range to ip.ranges", true, true
+			x.Plan, x.Mend = "all of it is live: release leases that are over, or add a range to ip.ranges", nil
+			x.Manual, x.Sound = true, true
 			x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
 		}
 		p.add(x)
 	}
 }
 
-// inPool is true for an address of the pool that the row is of.
+// inPool reports whether the address belongs to the pool of the row.
 func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
 	if r, leased := p.Config.IP.Ranges.Find(a); leased && row.Mode != config.ModePool {
 		return r.PoolName() == row.Name
@@ -137,13 +147,13 @@ func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
 	return slices.ContainsFunc(p.Contents.Pools, func(o state.PoolObject) bool { return o.Name == row.Name && o.Has(a) })
 }
 
-// givenUp are the mends of other problems after which nobody holds the claim; nil where somebody does.
-func (p *problems) givenUp(c *state.Claim) (mends []state.Mend) {
+// givenUp returns the repairs of other problems that give up all parts of the claim, or nil if some part would stay.
+func (p *problems) givenUp(c *state.Claim) (mends []state.LeaveParts) {
 	kept := slices.Clone(c.Parts)
 	for _, x := range p.found {
-		if !x.Manual && x.Mend.Leave == c {
-			mends = append(mends, x.Mend)
-			kept = slices.DeleteFunc(kept, func(part state.Part) bool { return slices.Contains(x.Mend.Keys, part.Key) })
+		if leave, ok := x.Mend.(state.LeaveParts); ok && !x.Manual && leave.Parts.Claim == c {
+			mends = append(mends, leave)
+			kept = slices.DeleteFunc(kept, leave.Parts.Has)
 		}
 	}
 	if len(kept) > 0 {

@@ -9,37 +9,37 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// pooledPort compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, where MetalLB
-// chooses the addresses.
-func (p *problems) pooledPort(base state.Problem, o *state.OwnObject) {
-	group, key := o.Lease.Group(), state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
+// checkPooledPort compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, in pool mode, in which
+// MetalLB chooses the addresses.
+func (p *problems) checkPooledPort(base state.Problem, o *state.OwnObject) {
+	group, key := o.Lease.Group(), o.Port.Key()
 	base.Thing = o.SharingKey
 	c, part := p.portOf(o.SharingKey, key, o.Lease.Group())
 	if p.claims[state.EndpointName(o.SharingKey)].ServesFor(group, key, false) != nil {
 		return
 	}
 	switch {
-	case part == nil && p.unreadable(o.SharingKey):
-	case part == nil && o.Kind == kinds.ProviderLeasedIP.Singular && !p.serviceFor(o):
-		p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
+	case part == nil && p.hasUnreadable(o.SharingKey):
+	case part == nil && o.Kind == kinds.ProviderLeasedIP.Singular && !p.hasService(o):
+		p.addStray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 	case part == nil:
 		port := o.Port
-		if s := p.portService(o); o.Kind == kinds.ProviderLeasedIP.Singular && s != nil { // it does not name the port of the containers
-			port.Service, port.Port = s.Service, s.ContainerPort
+		if s := p.portService(o); o.Kind == kinds.ProviderLeasedIP.Singular && s != nil {
+			port.Service, port.Port = s.Service, s.ContainerPort // a ProviderLeasedIP does not name the container port
 		}
 		hold := state.EndpointWant{SharingKey: o.SharingKey, Ports: []state.PortWant{port}}.EndpointHold(o.Lease)
-		base.Problem, base.Message = state.UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText())
-		base.Plan, base.Mend = "claim it for the lease that serves it", state.Mend{Take: &hold, Serving: []state.ObjectRef{o.ObjectRef}}
-		p.add(base)
+		p.add(fill(base, state.UnclaimedAddress,
+			fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText()),
+			claimPlan, state.TakeServed{Hold: hold, Serving: []state.ObjectRef{o.ObjectRef}}))
 	case part.Lease.Group() != group:
-		p.stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
-	case o.Kind == kinds.ProviderLeasedIP.Singular && !p.serviceFor(o):
-		p.notServed(base, o, c, part)
+		p.addStray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
+	case o.Kind == kinds.ProviderLeasedIP.Singular && !p.hasService(o):
+		p.addNotServed(base, o, c, part)
 	}
 }
 
-// portOf is the part of a port of an endpoint, on the claim on the endpoint or on one of its addresses: the deployment
-// group's own where it holds one, for several groups may hold a port of an endpoint, each on another address.
+// portOf returns the part for a port of an endpoint, on the claim on the endpoint or on one of its addresses. It
+// prefers a part of the given group: several groups may hold the same port of an endpoint, each on another address.
 func (p *problems) portOf(sharingKey, key string, of lease.Group) (c *state.Claim, part *state.Part) {
 	for _, claim := range append([]*state.Claim{p.claims[state.EndpointName(sharingKey)]}, p.byKey[sharingKey]...) {
 		held := claim.Part(key)
@@ -56,22 +56,23 @@ func (p *problems) portOf(sharingKey, key string, of lease.Group) (c *state.Clai
 	return c, part
 }
 
-// unreadable is true where a claim on an endpoint, or on one of its addresses, cannot be understood: nobody knows
-// then who holds its ports.
-func (p *problems) unreadable(sharingKey string) bool {
+// hasUnreadable reports whether a claim on an endpoint or one of its addresses cannot be read. The holders of its ports
+// are unknown then.
+func (p *problems) hasUnreadable(sharingKey string) bool {
 	return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool {
 		return c.Kind.HasPorts() && c.SharingKey == sharingKey && c.Unreadable != ""
 	})
 }
 
-// serviceFor is true where some Service of its lease serves the port of a ProviderLeasedIP.
-func (p *problems) serviceFor(o *state.OwnObject) bool { return p.portService(o) != nil }
+// hasService reports whether a Service of its lease serves the port of a ProviderLeasedIP.
+func (p *problems) hasService(o *state.OwnObject) bool { return p.portService(o) != nil }
 
-// portService is a Service of its lease that serves the port of a ProviderLeasedIP, nil where there is none.
+// portService returns a Service of its lease that serves the port of a ProviderLeasedIP, or nil.
 func (p *problems) portService(o *state.OwnObject) *state.ServiceObject {
 	i := slices.IndexFunc(p.Contents.Services, func(s state.ServiceObject) bool {
-		// One with another sharing key serves it too, and is a problem of its own.
-		return s.Of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
+		// A Service with another sharing key serves it too; the key is another problem.
+		return s.Of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) &&
+			s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
 	if i < 0 {
 		return nil
@@ -79,15 +80,15 @@ func (p *problems) portService(o *state.OwnObject) *state.ServiceObject {
 	return &p.Contents.Services[i]
 }
 
-// declared finds what is served and was declared to nobody: a purge of Akash's provider, or somebody else,
-// has deleted its ProviderHost or ProviderLeasedIP. Akash's operators leave such an object when they were
-// down then, and their provider believes that what it serves is free.
-func (p *problems) declared(base state.Problem, o *state.OwnObject) {
+// checkDeclared finds objects that serve without their ProviderHost or ProviderLeasedIP, which a purge of Akash's
+// provider or somebody else has deleted. Akash's operators leave such an object if they were down at the time, and the
+// provider believes that its host or port is free.
+func (p *problems) checkDeclared(base state.Problem, o *state.OwnObject) {
 	var c *state.Claim
 	var part *state.Part
 	kind, key := kinds.ProviderHost.Singular, state.RouteKey("/")
 	if o.Kind == "service" {
-		kind, key, base.Thing = kinds.ProviderLeasedIP.Singular, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.SharingKey
+		kind, key, base.Thing = kinds.ProviderLeasedIP.Singular, o.Port.Key(), o.SharingKey
 		c, part = p.portOf(o.SharingKey, key, o.Lease.Group())
 		if c != nil {
 			base.Thing = c.Thing
@@ -100,51 +101,55 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 		c = p.claims[claimName(o.Uses[0])]
 		part = c.Part(key)
 	}
-	if c != nil && c.Unreadable != "" || part == nil && o.SharingKey != "" && p.unreadable(o.SharingKey) {
+	if c != nil && c.Unreadable != "" || part == nil && o.SharingKey != "" && p.hasUnreadable(o.SharingKey) {
 		return
 	}
 	d := p.declaration(kind, base.Thing, o.SharingKey, key)
 	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
-		base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%[1]s serves it without a claim or a %[2]s. Akash's operator created the %[3]s, was down when the %[2]s was deleted, and will not delete the %[3]s", o, kind, o.Kind)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
-		p.add(base.ByName())
+		p.add(fill(base, state.NotDeclared, fmt.Sprintf("%s serves it without a claim or a %s. %s", o, kind, operatorWasDown(o, kind)),
+			"delete "+o.String(), reject(o, base.Thing)).ByName())
 		return
 	}
 	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
 	}
-	// One that names another lease is Akash's migration, a problem of its own.
+	// A declaration of another lease is Akash's migration, which is another problem.
 	if d != nil && (d.Of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
 		return
 	}
-	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, but its %s is gone: Akash's provider has purged it, or somebody has deleted it", o, kind)
+	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf(
+		"%s serves it, but its %s is gone: Akash's provider has purged it, or somebody has deleted it", o, kind)
 	if o.Ours {
 		p.add(p.byDefinition(base, o.Lease.Group()))
 		return
 	}
 	base.Message += ". Its operator was down then, and will not delete what it created"
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
+	base.Plan = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o)
+	rejected := reject(o, base.Thing)
+	rejected.Reserve = partOf(c, part)
+	base.Mend = rejected
 	p.add(base.ByName())
 }
 
-// operated looks at a route or a Service that Akash's operators have made, of what a lease holds.
-func (p *problems) operated(base state.Problem, o *state.OwnObject) {
+// checkOperated checks a route or a Service that Akash's operators created for a lease.
+func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 	if o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular {
-		c, part := p.portOf(o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.Lease.Group())
+		c, part := p.portOf(o.SharingKey, o.Port.Key(), o.Lease.Group())
 		switch {
 		case part == nil || part.Run != "":
 		case p.claims[state.EndpointName(o.SharingKey)].ServesFor(o.Lease.Group(), part.Key, false) != nil:
-			p.forgotten(base, o, o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), part)
+			p.addForgotten(base, o, o.SharingKey, o.Port.Key(), part)
 			return
 		case part.Lease.Group() != o.Lease.Group():
-			p.elsewhereByAkash(base, o, o.SharingKey, c, part)
-		case o.Kind == kinds.ProviderLeasedIP.Singular: // it does not name the port of the containers
+			p.addMovedByAkash(base, o, o.SharingKey, c, part)
+		case o.Kind == kinds.ProviderLeasedIP.Singular: // it does not name the container port
 		case part.Service != o.Port.Service || part.Port != o.Port.Port:
 			base.Thing = o.SharingKey
-			p.notCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d", o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
+			p.addNotCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d",
+				o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
 		}
 		if o.Kind == "service" {
-			p.declared(base, o)
+			p.checkDeclared(base, o)
 		}
 		return
 	}
@@ -152,25 +157,26 @@ func (p *problems) operated(base state.Problem, o *state.OwnObject) {
 		c := p.claims[claimName(u)]
 		part := c.Part(state.RouteKey(u.Path))
 		switch {
-		case part == nil || c.Unreadable != "" || part.Run != "" || o.Kind == kinds.ProviderHost.Singular && part.Lease.Group() == o.Lease.Group():
+		case part == nil || c.Unreadable != "" || part.Run != "" ||
+			o.Kind == kinds.ProviderHost.Singular && o.Of(part.Lease.Group()):
 		case c.ServesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
-			p.forgotten(base, o, u.Host, part.Key, part)
+			p.addForgotten(base, o, u.Host, part.Key, part)
 			return
 		case part.Lease.Group() != o.Lease.Group():
-			p.elsewhereByAkash(base, o, u.Host, c, part)
+			p.addMovedByAkash(base, o, u.Host, c, part)
 		case !part.LeadsTo(o.Kind, u.Service, u.Port):
 			base.Thing = u.Host
-			p.notCaughtUp(base, o, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port))
+			p.addNotCaughtUp(base, o, routesElsewhere(o, u, part))
 		}
 	}
 	if o.Kind != kinds.ProviderHost.Singular {
-		p.declared(base, o)
+		p.checkDeclared(base, o)
 	}
 }
 
-// forgotten notes what an operator has made for a lease, serves for another since a transfer, and is declared no
-// more: a release that was cut off, or a purge, has deleted its ProviderHost or ProviderLeasedIP.
-func (p *problems) forgotten(base state.Problem, o *state.OwnObject, thing, key string, part *state.Part) {
+// addForgotten adds an operator's object that serves another lease after a transfer and is no longer declared: an
+// interrupted release or a purge has deleted its ProviderHost or ProviderLeasedIP.
+func (p *problems) addForgotten(base state.Problem, o *state.OwnObject, thing, key string, part *state.Part) {
 	kind := kinds.ProviderHost.Singular
 	if o.Kind == "service" {
 		kind = kinds.ProviderLeasedIP.Singular
@@ -178,20 +184,21 @@ func (p *problems) forgotten(base state.Problem, o *state.OwnObject, thing, key 
 	if o.Kind == kind || o.Ours || p.declaration(kind, thing, o.SharingKey, key) != nil || p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
 	}
-	base.Problem, base.Thing = state.NotDeclared, thing
-	base.Message = fmt.Sprintf("%[1]s serves it for %[2]s since a transfer, but its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
-	p.add(base.ByName())
+	base.Thing = thing
+	message := fmt.Sprintf("%s serves it for %s since a transfer, but its %s is gone. %s",
+		o, part.Lease.Group(), kind, operatorWasDown(o, kind))
+	p.add(fill(base, state.NotDeclared, message, fmt.Sprintf("delete %s: the claim stays", o), reject(o, thing)).ByName())
 }
 
-// notCaughtUp notes an object that an operator has made and not changed since the claim changed.
-func (p *problems) notCaughtUp(base state.Problem, o *state.OwnObject, message string) {
-	base.Problem, base.Message = state.RouteDiffers, message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why"
-	base.Plan, base.Mend = fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
-	p.add(base.ByName())
+// addNotCaughtUp adds an object that an operator created and has not updated since the claim changed.
+func (p *problems) addNotCaughtUp(base state.Problem, o *state.OwnObject, message string) {
+	p.add(fill(base, state.RouteDiffers,
+		message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why",
+		fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o),
+		state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}).ByName())
 }
 
-// declaration is the ProviderHost of a host, or the ProviderLeasedIP of a port of an endpoint.
+// declaration returns the ProviderHost of a host or the ProviderLeasedIP of a port of an endpoint, or nil.
 func (p *problems) declaration(kind, host, sharingKey, key string) *state.OwnObject {
 	if kind == kinds.ProviderHost.Singular {
 		return p.declarations[kind+" "+host]
@@ -199,7 +206,7 @@ func (p *problems) declaration(kind, host, sharingKey, key string) *state.OwnObj
 	return p.declarations[kind+" "+sharingKey+" "+key]
 }
 
-// declarations are the ProviderHosts and the ProviderLeasedIPs by what declaration asks for.
+// declarations returns the ProviderHosts and ProviderLeasedIPs by the keys of declaration.
 func declarations(objects []state.OwnObject) map[string]*state.OwnObject {
 	found := map[string]*state.OwnObject{}
 	for i := range objects {
@@ -207,16 +214,17 @@ func declarations(objects []state.OwnObject) map[string]*state.OwnObject {
 		case kinds.ProviderHost.Singular:
 			found[o.Kind+" "+o.Name] = o
 		case kinds.ProviderLeasedIP.Singular:
-			found[o.Kind+" "+o.SharingKey+" "+state.PortKey(o.Port.Protocol, o.Port.ExternalPort)] = o
+			found[o.Kind+" "+o.SharingKey+" "+o.Port.Key()] = o
 		}
 	}
 	return found
 }
 
-// elsewhereByAkash notes what Akash's provider has moved to another deployment than the claim's holder.
-// What it wrote is its own: the claim follows, or the provider takes it back. Where the provider has moved the
-// declaration that this program wrote for the holder, to a lease of the same owner, it is known which is later.
-func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thing string, c *state.Claim, part *state.Part) {
+// addMovedByAkash adds something that Akash's provider has moved to another deployment than the claim's holder. What
+// the provider wrote stays its own: either the claim follows, or the provider moves it back. If the provider has moved
+// the declaration that this program wrote for the holder to a lease of the same owner, the provider's state is the
+// later one.
+func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing string, c *state.Claim, part *state.Part) {
 	kind := kinds.ProviderHost.Singular
 	if c.Kind.HasPorts() {
 		kind = kinds.ProviderLeasedIP.Singular
@@ -225,44 +233,76 @@ func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thin
 	follows := d != nil && d.Lease.Owner == part.Lease.Owner && slices.Contains(d.MovedFrom, part.Lease.Group())
 	base.Problem, base.Thing = state.StrayRoute, thing
 	if !follows && o.Kind != kind && !o.Ours && (d == nil || !d.Of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
-		p.leftByOperator(base, o, kind, part)
+		p.addLeftByOperator(base, o, kind, part)
 		return
 	}
-	told := func(x state.Problem) bool { // what is deleted is another problem
-		return x.Problem == state.StrayRoute && x.Thing == thing && len(x.Mend.Delete)+len(x.Mend.Reject) == 0
+	isSame := func(x state.Problem) bool { // objects to delete are another problem
+		_, deletes := x.Mend.(state.DeleteObjects)
+		_, rejects := x.Mend.(state.RejectObjects)
+		return x.Problem == state.StrayRoute && x.Thing == thing && !deletes && !rejects
 	}
-	if i := slices.IndexFunc(p.found, told); i >= 0 {
-		if m := &p.found[i].Mend; follows && m.Follow == c && m.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !slices.Contains(m.Keys, part.Key) {
-			m.Declared, m.Keys = append(m.Declared, d.ObjectRef), append(m.Keys, part.Key)
+	if i := slices.IndexFunc(p.found, isSame); i >= 0 {
+		m, ok := p.found[i].Mend.(state.FollowMove)
+		if ok && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() &&
+			p.found[i].Lease == d.Lease.String() && !m.Parts.Has(*part) {
+			m.Declared, m.Parts.Keys = append(m.Declared, d.ObjectRef), append(m.Parts.Keys, part.Key)
+			p.found[i].Mend = m
 		}
 		return
 	}
 	if follows {
 		base.Lease, base.Namespace = d.Lease.String(), d.Lease.Namespace()
-		base.Message = fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group())
-		base.Plan = "let the claim follow to " + d.Lease.Group().String()
-		base.Mend = state.Mend{Follow: c, Declared: []state.ObjectRef{d.ObjectRef}, Group: part.Lease.Group(), Keys: []string{part.Key}}
-		p.add(base)
+		p.add(fill(base, state.StrayRoute,
+			fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group()),
+			"let the claim follow to "+d.Lease.Group().String(),
+			state.FollowMove{Parts: partOf(c, part), Declared: []state.ObjectRef{d.ObjectRef}}))
 		return
 	}
 	base.Manual = true
 	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
-	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", state.Typed(thing), o.Lease)
+	base.Plan = "let the claim follow"
+	base.Command = fmt.Sprintf("kubectl akash-net transfer %s --to %s", state.Typed(thing), o.Lease)
 	if part.Lease.Owner != o.Lease.Owner {
-		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
+		base.Plan = "two owners want it: one of them releases it"
+		base.Command = fmt.Sprintf("kubectl akash-net release %s %s", part.Lease.Group(), state.Typed(thing))
 	}
 	p.add(base)
 }
 
-// leftByOperator notes what an operator of Akash's has made, and left when what declared it went. Each object is a
-// problem of its own: two ports of an endpoint have two Services.
-func (p *problems) leftByOperator(base state.Problem, o *state.OwnObject, kind string, part *state.Part) {
+// addLeftByOperator adds an object that an operator of Akash's created and left when its declaration was deleted. Each
+// object is its own problem: two ports of an endpoint have two Services.
+func (p *problems) addLeftByOperator(base state.Problem, o *state.OwnObject, kind string, part *state.Part) {
 	if slices.ContainsFunc(p.found, func(x state.Problem) bool {
-		return x.Problem == state.StrayRoute && slices.Contains(x.Mend.Reject, o.ObjectRef)
+		reject, ok := x.Mend.(state.RejectObjects)
+		return ok && x.Problem == state.StrayRoute && slices.Contains(reject.Reject, o.ObjectRef)
 	}) {
-		return // another of its paths
+		return // found for another of its paths
 	}
-	base.Message = fmt.Sprintf("%[1]s serves it, but %[2]s holds it and its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
+	base.Message = fmt.Sprintf("%s serves it, but %s holds it and its %s is gone. %s",
+		o, part.Lease.Group(), kind, operatorWasDown(o, kind))
+	base.Plan, base.Mend = "delete "+o.String(), reject(o, base.Thing)
 	p.add(base.ByName())
+}
+
+// operatorWasDown explains why an operator left the object when the declaration of the kind was deleted.
+func operatorWasDown(o *state.OwnObject, kind string) string {
+	return fmt.Sprintf("Akash's operator created the %[1]s, was down when the %[2]s was deleted, and will not delete the %[1]s",
+		o.Kind, kind)
+}
+
+// reject returns the repair that deletes an object as long as nothing declares what it serves.
+func reject(o *state.OwnObject, thing string) state.RejectObjects {
+	return state.RejectObjects{
+		Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group(),
+	}
+}
+
+// routesElsewhere describes a route whose backend is not the claimed one.
+func routesElsewhere(o *state.OwnObject, u state.Use, part *state.Part) string {
+	return fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port)
+}
+
+// partOf returns one part of a claim with its deployment group.
+func partOf(c *state.Claim, part *state.Part) state.ClaimParts {
+	return state.ClaimParts{Claim: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
 }

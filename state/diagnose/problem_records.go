@@ -13,18 +13,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// OwnRecord is an object with DNS records of ours.
+// OwnRecord is an object of this program with DNS records.
 type OwnRecord struct {
 	Ref    state.ObjectRef
 	Object view.RecordObject
-	// Want are the records that the lease is to have for the host, where Known is true.
+	// Want are the records that the lease should have for the host. They are set only if Known is true.
 	Want  []dns.Record
 	Known bool
 }
 
-// records finds DNS records that lead where nobody is to be led any more: a name that leads to an
-// address which somebody else gets next is theirs.
-func (p *problems) records() {
+// checkRecords finds DNS records that are stray or wrong. A name that points at an address must not survive: whoever
+// gets the address next would get the name's traffic.
+func (p *problems) checkRecords() {
 	for _, r := range p.Records {
 		o := r.Object
 		if o.Host == "" || !o.HasLease || o.State == view.StateTerminating {
@@ -34,37 +34,36 @@ func (p *problems) records() {
 		c, where := p.claims[state.HostName(o.Host)], r.Ref.String()
 		switch {
 		case view.FormOf(o.Kind) != p.Config.DNS.Form:
-			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)", where, p.Config.DNS.Form)
+			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)",
+				where, p.Config.DNS.Form)
 		case c == nil || len(c.Parts) == 0 && c.Unreadable == "":
 			base.Message = where + " has a DNS record of it, and nobody has claimed it"
 		case c.Unreadable != "":
 			continue
-		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes serve the host for another lease since a transfer
+		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes still serve the host after a transfer
 			continue
 		case len(c.PartsOf(o.Lease.Group())) == 0:
 			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
 		default:
 			if why := r.differs(); why != "" {
-				base.Problem, base.Message = state.RecordDiffers, where+" "+why
-				base.Plan = "write the DNS records of the host anew"
-				base.Mend = state.Mend{Record: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}
-				p.addOnce(base)
+				p.addOnce(fill(base, state.RecordDiffers, where+" "+why, "write the DNS records of the host anew",
+					state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
 			}
 			continue
 		}
-		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.Mend{Delete: []state.ObjectRef{r.Ref}}
+		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.DeleteObjects{Delete: []state.ObjectRef{r.Ref}}
 		p.add(base)
 	}
 }
 
-// addOnce notes a problem that all records of a host share.
+// addOnce adds a problem that all records of a host share.
 func (p *problems) addOnce(x state.Problem) {
-	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease }) {
+	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Name() == x.Name() && y.Lease == x.Lease }) {
 		p.add(x)
 	}
 }
 
-// differs says what a record says that it should not.
+// differs returns how a record differs from the wanted one, or "".
 func (r OwnRecord) differs() string {
 	if !r.Known {
 		return ""

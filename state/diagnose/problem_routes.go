@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// rivals are the routes of a host that serve the same path, or that are of different tenants.
+// rivals returns the routes of a host that serve the same path as another one, or belong to another tenant.
 func rivals(uses []state.Use) []state.Use {
 	var serving []state.Use
 	for _, u := range uses {
@@ -26,15 +26,15 @@ func rivals(uses []state.Use) []state.Use {
 	})
 }
 
-// routes finds hosts that two routes serve of which none is a stray of ours.
-func (p *problems) routes() {
+// findTwoRoutes finds hosts with competing routes, unless one of them is a stray route of this program.
+func (p *problems) findTwoRoutes() {
 	for host, uses := range p.Uses {
 		c := p.claims[state.HostName(host)]
 		serving := slices.DeleteFunc(rivals(uses), func(u state.Use) bool {
 			return u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
 		})
 		ofLease := func(u state.Use) bool { return u.HasLease }
-		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, ofLease) || p.migrating(host, serving) {
+		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, ofLease) || p.addMigration(host, serving) {
 			continue
 		}
 		if slices.ContainsFunc(p.found, func(x state.Problem) bool { return x.Thing == host && x.Problem == state.StrayRoute }) {
@@ -50,11 +50,12 @@ func (p *problems) routes() {
 			continue
 		}
 		var names []string
+		var reject state.RejectObjects
 		for _, u := range going {
 			names = append(names, u.String()+p.servesToo(u))
-			x.Mend.Reject = append(x.Mend.Reject, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
+			reject.Reject = append(reject.Reject, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
 		}
-		x.Plan = "delete " + strings.Join(names, " and ")
+		x.Plan, x.Mend = "delete "+strings.Join(names, " and "), reject
 		if c.Held() && len(going) < len(serving) {
 			x.Plan += ": the other is the holder's"
 		}
@@ -62,11 +63,13 @@ func (p *problems) routes() {
 	}
 }
 
-// unwanted are those of rival routes that the holder of the host does not want; where nobody holds it
-// the oldest counts for its holder's, as in admission. There is none where all are of one deployment
-// group and of this program: only the definition tells which is wanted.
+// unwanted returns the competing routes that the holder of the host does not want. If nobody holds the host, the owner
+// of the oldest route counts as the holder, as in package admission. It returns nothing if all routes belong to one
+// deployment group and to this program: only the definition decides then.
 func (p *problems) unwanted(c *state.Claim, serving []state.Use) []state.Use {
-	oldest := slices.MinFunc(serving, func(a, b state.Use) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String())) })
+	oldest := slices.MinFunc(serving, func(a, b state.Use) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String()))
+	})
 	without := func(keep func(state.Use) bool) []state.Use { return slices.DeleteFunc(slices.Clone(serving), keep) }
 	going := without(func(u state.Use) bool {
 		if part := c.Part(state.RouteKey(u.Path)); c.Held() && part != nil {
@@ -87,7 +90,7 @@ func (p *problems) unwanted(c *state.Claim, serving []state.Use) []state.Use {
 	return without(func(u state.Use) bool { return u.UID == oldest.UID })
 }
 
-// servesToo names what else goes with a route.
+// servesToo describes the other hosts that a route serves.
 func (p *problems) servesToo(route state.Use) string {
 	var hosts []string
 	for host, uses := range p.Uses {
@@ -102,9 +105,9 @@ func (p *problems) servesToo(route state.Use) string {
 	return " (which serves " + strings.Join(hosts, ", ") + " too)"
 }
 
-// migrating notes routes of one deployment group that differ in their kind: a migration that is under
-// way, or that somebody has to end.
-func (p *problems) migrating(host string, serving []state.Use) bool {
+// addMigration adds routes of one deployment group that differ only in kind: a migration is running or has ended early.
+// It returns false for other routes.
+func (p *problems) addMigration(host string, serving []state.Use) bool {
 	forms := map[string]bool{}
 	for _, u := range serving {
 		form := u.Kind + " " + u.Path
@@ -115,15 +118,15 @@ func (p *problems) migrating(host string, serving []state.Use) bool {
 	}
 	slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
 	g := serving[0].Lease.Group()
-	p.add(state.Problem{Problem: state.MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
-		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
-		Plan:    "move the routes of its lease to the configured kind, " + p.Config.Target,
-		Mend:    state.Mend{Group: g, Definition: true, MoveRoutes: true}}.ByName())
+	base := state.Problem{Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String()}
+	p.add(fill(base, state.MigrationUnderWay,
+		fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
+		"move the routes of its lease to the configured kind, "+p.Config.Target, state.MoveRoutes{Group: g}).ByName())
 	return true
 }
 
-// staleReports finds what routers that are gone have left in a route's status.
-func (p *problems) staleReports(base state.Problem, o *state.OwnObject) {
+// checkReports finds reports in a route's status from routers that are gone.
+func (p *problems) checkReports(base state.Problem, o *state.OwnObject) {
 	var stale, by []string
 	for _, r := range o.Reports {
 		if r.Stale != "" && (o.Labelled || o.Ours) {
@@ -133,7 +136,6 @@ func (p *problems) staleReports(base state.Problem, o *state.OwnObject) {
 	if len(stale) == 0 {
 		return
 	}
-	base.Problem, base.Message = state.StaleReport, strings.Join(stale, "; ")
-	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", state.Mend{Clear: &o.ObjectRef}
-	p.add(base)
+	p.add(fill(base, state.StaleReport, strings.Join(stale, "; "),
+		"take the report of "+strings.Join(by, ", ")+" out of its status", state.ClearReports{Route: o.ObjectRef}))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// use compares what an object serves with the part of the claim that it rests on.
-func (p *problems) use(base state.Problem, o *state.OwnObject, u state.Use) {
+// checkUse compares what an object serves with the part of the claim that entitles it.
+func (p *problems) checkUse(base state.Problem, o *state.OwnObject, u state.Use) {
 	base.Thing = u.Thing()
 	if u.Address.IsValid() && p.Config.IP.Mode == config.ModePool {
 		return
@@ -20,58 +20,61 @@ func (p *problems) use(base state.Problem, o *state.OwnObject, u state.Use) {
 	c := p.claims[claimName(u)]
 	part := c.Part(u.PartKey(o))
 	if own := c.PartsOf(o.Lease.Group()); part == nil && u.Redirect && len(own) > 0 {
-		part = &own[0] // it leads to what the lease holds of the host, whichever path that is
+		part = &own[0] // a redirect belongs to any part that the lease holds of the host
 	}
 	where := o.String()
 	served := state.Served{Group: o.Lease.Group(), Key: u.PartKey(o), SharingKey: u.SharingKey, Redirect: u.Redirect}
 	switch standing, by := served.Standing(c, p.claims[state.HostName(state.WildcardOver(u.Host))]); {
-	case c.ServesFor(o.Lease.Group(), u.PartKey(o), u.Redirect) != nil: // until the next apply of the lease that holds it
+	case c.ServesFor(o.Lease.Group(), u.PartKey(o), u.Redirect) != nil: // until the next apply of the holder
 	case standing == state.Unknown:
 	case standing == state.Stray && by.Kind == state.Wildcard && !strings.HasPrefix(u.Host, "*."):
-		p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", where, state.Holders(by), by.Thing))
+		p.addStray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", where, state.Holders(by), by.Thing))
 	case standing == state.Stray:
-		p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds it", where, state.Holders(by)))
+		p.addStray(base, o, fmt.Sprintf("%s serves it, and %s holds it", where, state.Holders(by)))
 	case c == nil || len(c.Parts) == 0:
-		p.unclaimed(base, o, u)
+		p.addUnclaimed(base, o, u)
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
-		base.Problem, base.Message = state.SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
-		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", state.Mend{Reshare: &o.ObjectRef, SharingKey: c.SharingKey}
-		p.add(base)
+		p.add(fill(base, state.SharingKeyMismatch,
+			fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey),
+			"let "+where+" ask with the sharing key of the claim",
+			state.SetSharingKey{Service: o.ObjectRef, SharingKey: c.SharingKey}))
 	case part == nil:
-		p.unclaimed(base, o, u)
+		p.addUnclaimed(base, o, u)
 	case !u.Address.IsValid() && o.Kind != kinds.ProviderHost.Singular:
 		if !u.Redirect && !part.LeadsTo(o.Kind, u.Service, u.Port) {
-			base.Problem, base.Message = state.RouteDiffers, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
-			base.Plan, base.Mend = fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port), state.Mend{Rewrite: &o.ObjectRef, Part: *part}
-			p.add(base)
+			p.add(fill(base, state.RouteDiffers, routesElsewhere(o, u, part),
+				fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port),
+				state.RewriteRoute{Route: o.ObjectRef, Part: *part}))
 		}
 	}
 }
 
-// stray notes an object that serves what its lease does not hold.
-func (p *problems) stray(base state.Problem, o *state.OwnObject, message string) {
+// addStray adds an object that serves what its lease does not hold.
+func (p *problems) addStray(base state.Problem, o *state.OwnObject, message string) {
 	base.Problem, base.Message, base.Plan = state.StrayRoute, message, "delete "+o.String()
-	p.goes(base, o)
+	p.addDelete(base, o)
 }
 
-// goes notes a problem that is mended by deleting an object. All objects of a lease for one thing are
-// one problem, in the order in which they are to go.
-func (p *problems) goes(x state.Problem, o *state.OwnObject) {
-	i := slices.IndexFunc(p.found, func(y state.Problem) bool {
-		return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease && len(y.Mend.Delete) > 0
-	})
-	if i >= 0 {
-		y := &p.found[i]
-		y.Plan, y.Mend.Delete = y.Plan+" and "+o.String(), append(y.Mend.Delete, o.ObjectRef)
-		return
+// addDelete adds a problem that is fixed by deleting an object. All objects of a lease for one thing are one problem,
+// in the order of their deletion.
+func (p *problems) addDelete(x state.Problem, o *state.OwnObject) {
+	for i, y := range p.found {
+		if same, ok := y.Mend.(state.DeleteObjects); ok && y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease {
+			same.Delete = append(same.Delete, o.ObjectRef)
+			p.found[i].Plan, p.found[i].Mend = y.Plan+" and "+o.String(), same
+			return
+		}
 	}
-	x.Mend = state.Mend{Delete: []state.ObjectRef{o.ObjectRef}}
+	x.Mend = state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}}
 	p.add(x)
 }
 
-// unclaimed is what is served and held by nobody: the lease that serves it is to hold it, unless no
-// lease may.
-func (p *problems) unclaimed(base state.Problem, o *state.OwnObject, u state.Use) {
+// claimPlan is the plan of a problem that claiming what is served fixes.
+const claimPlan = "claim it for the lease that serves it"
+
+// addUnclaimed adds an object that serves an unclaimed thing. Its lease should claim the thing, unless no lease may
+// have it.
+func (p *problems) addUnclaimed(base state.Problem, o *state.OwnObject, u state.Use) {
 	why := ""
 	if !u.Address.IsValid() {
 		why = state.RefusedBackend(p.Config, u.Host, o.Lease, u.Service, u.Port)
@@ -79,60 +82,60 @@ func (p *problems) unclaimed(base state.Problem, o *state.OwnObject, u state.Use
 	if why != "" {
 		base.Problem, base.Message = state.BlockedHost, o.String()+" uses it, and it "+why
 		base.Plan = "change the configuration, or delete " + o.String()
-		p.goes(base.ByName(), o)
+		p.addDelete(base.ByName(), o)
 		return
 	}
 	if p.isAbandoned(o, u) {
-		p.abandoned(base, o)
+		p.addAbandoned(base, o)
 		return
 	}
-	base.Problem, base.Message = state.RouteWithoutClaim, o.String()+" serves it, and nobody has claimed it"
+	kind := state.RouteWithoutClaim
 	if u.Address.IsValid() {
-		base.Problem = state.UnclaimedAddress
+		kind = state.UnclaimedAddress
 	}
-	base.Plan, base.Mend = "claim it for the lease that serves it", state.Mend{Take: u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}
-	p.add(base)
+	p.add(fill(base, kind, o.String()+" serves it, and nobody has claimed it",
+		claimPlan, state.TakeServed{Hold: u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}))
 }
 
-// hostServed finds a ProviderHost of a lease that holds its host, and no route that serves it.
-func (p *problems) hostServed(base state.Problem, o *state.OwnObject) {
+// checkHostServed finds a ProviderHost whose lease holds the host but has no route for it.
+func (p *problems) checkHostServed(base state.Problem, o *state.OwnObject) {
 	for _, u := range o.Uses {
 		c := p.claims[claimName(u)]
 		part := c.Part(u.PartKey(o))
 		route := func(v state.Use) bool { return v.Kind != kinds.ProviderHost.Singular && v.Of(o.Lease.Group()) }
 		if part != nil && c.Unreadable == "" && part.Lease.Group() == o.Lease.Group() && !slices.ContainsFunc(p.Uses[u.Host], route) {
 			base.Thing = c.Thing
-			p.notServed(base, o, c, part)
+			p.addNotServed(base, o, c, part)
 		}
 	}
 }
 
-// leasedIP looks at a ProviderLeasedIP, which names an IP endpoint and no address: some claim of the
-// endpoint has its port, and a Service is there for it.
-func (p *problems) leasedIP(base state.Problem, o *state.OwnObject) {
+// checkLeasedIP checks that a claim on an address of the ProviderLeasedIP's endpoint has its port, and that a Service
+// exists for it. A ProviderLeasedIP names no address.
+func (p *problems) checkLeasedIP(base state.Problem, o *state.OwnObject) {
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	group, key, service := o.Lease.Group(), state.PortKey(o.Port.Protocol, o.Port.ExternalPort), p.serviceFor(o)
+	group, key, service := o.Lease.Group(), o.Port.Key(), p.hasService(o)
 	for _, c := range p.Claims {
 		if c.Kind == state.Address && c.SharingKey == o.SharingKey && c.ServesFor(group, key, false) != nil {
 			return
 		}
 		if c.Unreadable == "" && o.StandsForPort(c) {
 			if base.Thing = c.Thing; !service {
-				p.notServed(base, o, c, c.Part(key))
+				p.addNotServed(base, o, c, c.Part(key))
 			}
 			return
 		}
 	}
-	if service || p.unreadable(o.SharingKey) {
-		return // what it serves without a claim was seen
+	if service || p.hasUnreadable(o.SharingKey) {
+		return // the Service was checked
 	}
-	p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
+	p.addStray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 }
 
-// isServed is true where one of the group's objects that rest on the claim serves it, or a route that
-// an operator has made of them. The group holds parts of the claim, or did before a transfer.
+// isServed reports whether an object of the group that depends on the claim serves its thing, or a route that an
+// operator created for one does. The group holds parts of the claim, or held them before a transfer.
 func (p *problems) isServed(c *state.Claim, g lease.Group, stands []state.ObjectRef) bool {
 	uses := p.Uses[c.Thing]
 	if c.Kind == state.Address {
@@ -148,19 +151,21 @@ func (p *problems) isServed(c *state.Claim, g lease.Group, stands []state.Object
 		})
 }
 
-// notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark
-// is the problem; a run that is under way has just made the object.
-func (p *problems) notServed(base state.Problem, o *state.OwnObject, c *state.Claim, part *state.Part) {
+// addNotServed adds a ProviderHost or ProviderLeasedIP that nothing serves. While the part has the mark of a run, the
+// mark is the problem: a run in progress has just written the object.
+func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state.Claim, part *state.Part) {
 	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !p.Namespaces[part.Lease.Namespace()] {
-		return // a namespace that is gone is a problem of its own
+		return // a missing namespace is another problem
 	}
-	base.Problem, base.Message = state.NotServed, fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	if o.ForOperator {
-		base.Message = fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), state.Mend{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
-		p.add(base.ByName())
+		p.add(fill(base, state.NotServed,
+			fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o),
+			fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o),
+			state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}).ByName())
 		return
 	}
+	base.Problem = state.NotServed
+	base.Message = fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	p.add(p.byDefinition(base, o.Lease.Group()))
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// squatters finds Services that use a claimed address and are not its holder's. Objects that this program
-// wrote are looked at by themselves.
-func (p *problems) squatters(base state.Problem, c *state.Claim) {
+// checkSquatters finds Services that use a claimed address and do not belong to its holder. It skips Services that this
+// program wrote, which checkObject checks.
+func (p *problems) checkSquatters(base state.Problem, c *state.Claim) {
 	if len(c.Parts) == 0 {
 		return
 	}

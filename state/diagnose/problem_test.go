@@ -3,6 +3,7 @@ package diagnose
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,7 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Of two pools ours gives way, of two of ours the one that is not configured; what is not ours is left.
+// A pool of this program gives way to another's, an unconfigured one to a configured one. Pools of others stay.
 func TestPoolOverlapGivesWay(t *testing.T) {
 	pool := func(name string, ours bool, addresses ...any) state.PoolObject {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"addresses": addresses}}}
@@ -30,7 +31,7 @@ func TestPoolOverlapGivesWay(t *testing.T) {
 	for name, tt := range map[string]struct {
 		mode  string
 		pools [2]state.PoolObject
-		// gives is the pool that gives way, empty for none; plan is what it begins with.
+		// gives is the pool that gives way, or empty. plan is how the plan starts.
 		gives, plan string
 		exclude     bool
 	}{
@@ -52,18 +53,19 @@ func TestPoolOverlapGivesWay(t *testing.T) {
 					t.Fatalf("found %+v", found)
 				}
 				gives := ""
-				if p := found[0]; p.Mend.Narrow != nil {
-					gives = p.Mend.Narrow.Name
+				narrow, ok := found[0].Mend.(state.NarrowPool)
+				if ok {
+					gives = narrow.Pool.Name
 				}
-				if gives != tt.gives || found[0].Manual != (tt.gives == "") || !strings.HasPrefix(found[0].Plan, tt.plan) || found[0].Mend.Exclude != tt.exclude {
-					t.Errorf("%s gives way (exclude: %t): %s", gives, found[0].Mend.Exclude, found[0].Plan)
+				if gives != tt.gives || found[0].Manual != (tt.gives == "") || !strings.HasPrefix(found[0].Plan, tt.plan) || narrow.Exclude != tt.exclude {
+					t.Errorf("%s gives way (exclude: %t): %s", gives, narrow.Exclude, found[0].Plan)
 				}
 			}
 		})
 	}
 }
 
-// Of rival routes those go which are not the holder's; what else they serve is said.
+// Competing routes that are not the holder's are deleted. The plan names other hosts that they serve.
 func TestRivalRoutes(t *testing.T) {
 	const host = "shop.example.com"
 	stranger := lease.ID{}
@@ -102,13 +104,14 @@ func TestRivalRoutes(t *testing.T) {
 			}
 			p := found[0]
 			var got []string
-			for _, ref := range p.Mend.Reject {
+			reject, _ := p.Mend.(state.RejectObjects)
+			for _, ref := range reject.Reject {
 				got = append(got, ref.Name)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if byDefinition := tt.want == nil; p.Mend.Definition != byDefinition || p.Named == byDefinition {
+			if byDefinition := tt.want == nil; isDefinition(p.Mend) != byDefinition || p.Named == byDefinition {
 				t.Errorf("it is mended by %q", p.Command)
 			}
 			if goes := len(tt.want) > 0 && tt.want[0] == "a"; strings.Contains(p.Plan, "(which serves too.example.com too)") != goes {
@@ -121,5 +124,35 @@ func TestRivalRoutes(t *testing.T) {
 	}}
 	if found := Problems(facts); len(found) > 0 {
 		t.Errorf("routes that concern no lease are problems: %+v", found)
+	}
+}
+
+// A command can be pasted into a shell, which would expand the asterisk of a wildcard to names of files.
+func TestCommandQuotesWildcard(t *testing.T) {
+	const wildcard = "*.example.com"
+	hold := state.HostWant{Host: wildcard, Service: "web", Port: 80}.Hold(statetest.Shop)
+	hold.Parts[0].Bound = true
+	claim := &state.Claim{Kind: state.Wildcard, Thing: wildcard, Owner: statetest.Alice, Parts: hold.Parts}
+	for name, tt := range map[string]struct {
+		by   lease.ID
+		want string
+	}{
+		"two owners want it": {statetest.Blog, "kubectl akash-net release " + statetest.Shop.Group().String() + " '*.example.com'"},
+		"one owner wants it": {sibling, "kubectl akash-net transfer '*.example.com' --to " + sibling.String()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			use := state.Use{Kind: "ingress", Namespace: tt.by.Namespace(), Name: "any", Host: wildcard, Path: "/", Lease: tt.by, HasLease: true}
+			found := Problems(ProblemFacts{
+				View: &View{Config: config.Default(), Claims: []*state.Claim{claim}, Book: &view.Book{}},
+				Objects: []state.OwnObject{{
+					ObjectRef: state.ObjectRef{Kind: "ingress", Namespace: use.Namespace, Name: use.Name},
+					Ownership: state.Ownership{Lease: tt.by, HasLease: true, Shared: true}, Uses: []state.Use{use},
+				}},
+				Namespaces: map[string]bool{statetest.Shop.Namespace(): true}, CrashedAfter: time.Hour,
+			})
+			if len(found) != 1 || found[0].Problem != state.StrayRoute || found[0].Command != tt.want {
+				t.Errorf("found %+v, want a StrayRoute with %s", found, tt.want)
+			}
+		})
 	}
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// claimLines are claims, of each thing one of those that there may be: a name is the lock.
+// claimLines are alternative claims by thing: a name is the lock, so each thing has one.
 var claimLines = [][]string{
 	{
 		"claim host shop.example.com A: / A/1 web:80 applied", "claim host shop.example.com A: / A/1 web:80", "claim host shop.example.com A: / A/1 web:80 run=x",
@@ -36,7 +35,7 @@ var objectLines = []string{
 	"pool their admin 203.0.113.0/31", "pool akash-net-203-0-113-0-30 203.0.113.0/30", "pool other 203.0.112.0/30",
 }
 
-// drawSituation draws a configuration and claims, and objects of which none has the name of another.
+// drawSituation draws a configuration, claims and objects with different names.
 func drawSituation(t *rapid.T) (claims, objects []string) {
 	for _, c := range []string{"config blocked=shop.example.com", "config wildcards", "config mode=pool"} {
 		if rapid.IntRange(0, 3).Draw(t, c) == 0 {
@@ -57,7 +56,8 @@ func drawSituation(t *rapid.T) (claims, objects []string) {
 	}).Draw(t, "objects")
 }
 
-// situation obeys what is gone last, as other lines give a lease its namespace, and runs after the claims that mention them.
+// situation applies "gone" last, because other lines give a lease its namespace, and runs after the claims that mention
+// them.
 func situation(t *testing.T, claims, objects []string) *facts {
 	f := newExplained(t)
 	if slices.ContainsFunc(objects, func(l string) bool { return strings.HasPrefix(l, "pool ") }) {
@@ -76,7 +76,7 @@ func situation(t *testing.T, claims, objects []string) *facts {
 	return f
 }
 
-// names are what is found, without the words: objects are told of in the order in which they were read.
+// names returns the problems without their messages, which depend on the order of objects.
 func names(found []state.Problem) (out []string) {
 	for _, p := range found {
 		out = append(out, fmt.Sprintf("%s of %s, manual %t", p.Name(), p.Lease, p.Manual))
@@ -85,8 +85,8 @@ func names(found []state.Problem) (out []string) {
 	return out
 }
 
-// Whatever there is, in whatever order objects are read (claims are read by their names): the same is found, each problem says what it is and what mends it, either of
-// itself or by a command.
+// In whatever order objects are read, the same problems are found. Each has a message and a repair, either automatic or
+// by a command.
 func TestWhatIsFoundIsWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		claims, objects := drawSituation(r)
@@ -98,7 +98,7 @@ func TestWhatIsFoundIsWhole(t *testing.T) {
 		}
 		for _, p := range found {
 			whole := p.Thing != "" && p.Message != "" && p.Plan != "" && slices.Contains(state.ProblemKinds, p.Problem)
-			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && reflect.DeepEqual(p.Mend, state.Mend{}) {
+			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && p.Mend == nil {
 				r.Errorf("%+v", p)
 			}
 			if p.Lease != "" && strings.HasPrefix(p.Lease, "/") {
@@ -108,8 +108,8 @@ func TestWhatIsFoundIsWhole(t *testing.T) {
 	})
 }
 
-// isLive is true for a part that a lease holds for good, as far as the ledger and the namespaces tell, or that a command at
-// work has taken.
+// isLive reports whether a part is held without an end according to the ledger and the namespaces, or was taken by a
+// running command.
 func isLive(f *facts, c *state.Claim, key string) bool {
 	part := c.Part(key)
 	if part == nil || c.Unreadable != "" || c.Deleting || part.Ended(f.Now) {
@@ -119,9 +119,9 @@ func isLive(f *facts, c *state.Claim, key string) bool {
 		slices.ContainsFunc(f.Runs, func(a *state.Announcement) bool { return a.Nonce == part.Run && !a.Dead(f.Now, f.CrashedAfter) })
 }
 
-// What repair does without being asked touches nothing that belongs to a live claim: no part of it is given up or followed away
-// unless Akash itself has moved it, nothing of its lease that serves it is deleted, and nothing of somebody else's is. While a
-// command is at work on the lease, repair waits for its turn and looks again.
+// Automatic repairs touch nothing of a live claim: they give up or move no part of it unless Akash itself has moved it,
+// and delete nothing of its lease that serves it, and nothing of somebody else's. While a command works on the lease,
+// repair waits for its turn and looks again.
 func TestRepairTouchesNothingLive(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		claims, objects := drawSituation(r)
@@ -130,26 +130,40 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 			if p.Manual {
 				continue
 			}
-			for _, m := range append([]state.Mend{p.Mend}, p.Mend.Also...) {
-				if m.Release != nil || m.Discard != nil || len(m.Reject) > 0 || m.Prune {
+			var deleted []state.ObjectRef
+			var left []state.LeaveParts
+			switch m := p.Mend.(type) {
+			case state.ReleaseClaim, state.DiscardClaim, state.RejectObjects:
+				r.Errorf("without a word: %s", told(p))
+			case state.ApplyDefinition:
+				if m.Prune {
 					r.Errorf("without a word: %s", told(p))
 				}
-				for _, key := range m.Keys {
-					if m.Leave != nil && isLive(f, m.Leave, key) {
+			case state.DeleteObjects:
+				deleted = m.Delete
+			case state.LeaveParts:
+				left = append(left, m)
+			case state.FreeAddresses:
+				left = m.Leave
+			}
+			for _, m := range left {
+				deleted = append(deleted, m.Delete...)
+				for _, key := range m.Parts.Keys {
+					if isLive(f, m.Parts.Claim, key) {
 						r.Errorf("%s of a live claim is given up: %s", key, told(p))
 					}
 				}
-				for _, ref := range m.Delete {
-					i := slices.IndexFunc(f.Objects, func(o state.OwnObject) bool { return o.ObjectRef == ref })
-					if o := f.Objects[i]; !o.Ours || o.Declared {
-						r.Errorf("what is not ours is deleted: %s", told(p))
-					}
-					for _, u := range f.Objects[i].Uses {
-						for _, c := range f.Claims {
-							part := c.Part(u.PartKey(&f.Objects[i]))
-							if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && part.Run == "" && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
-								r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
-							}
+			}
+			for _, ref := range deleted {
+				i := slices.IndexFunc(f.Objects, func(o state.OwnObject) bool { return o.ObjectRef == ref })
+				if o := f.Objects[i]; !o.Ours || o.Declared {
+					r.Errorf("what is not ours is deleted: %s", told(p))
+				}
+				for _, u := range f.Objects[i].Uses {
+					for _, c := range f.Claims {
+						part := c.Part(u.PartKey(&f.Objects[i]))
+						if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && part.Run == "" && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
+							r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
 						}
 					}
 				}
@@ -158,7 +172,7 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 	})
 }
 
-// Whatever there is can be explained: each thing in some words, none of them empty.
+// Everything can be explained, with no empty sentence.
 func TestAllCanBeExplained(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		claims, objects := drawSituation(r)

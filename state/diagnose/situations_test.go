@@ -69,7 +69,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// obey adds what a line says.
+// obey adds the object of a line.
 func (f *facts) obey(t *testing.T, line string) {
 	t.Helper()
 	word, rest, _ := strings.Cut(line, " ")
@@ -120,7 +120,7 @@ func (f *facts) obey(t *testing.T, line string) {
 	}
 }
 
-// inhabit gives a lease a namespace, and a workload in it.
+// inhabit gives a lease a namespace and a workload in it.
 func (f *facts) inhabit(id lease.ID) {
 	f.Namespaces[id.Namespace()] = true
 	f.Backends[id.Namespace()+"/web"] = true
@@ -234,7 +234,7 @@ func minuteOf(t *testing.T, text string) (at time.Time) {
 	return statetest.Minute(n)
 }
 
-// The words of the tables make the objects that the words say.
+// The words of the tables make the objects that they name.
 func TestWordsOfSituations(t *testing.T) {
 	f := newExplained(t)
 	f.obey(t, "service A/1 443/tcp asks=203.0.113.0 has=203.0.113.1")
@@ -243,7 +243,7 @@ func TestWordsOfSituations(t *testing.T) {
 	}
 }
 
-// run announces a command, or says of one that was announced when it was renewed last.
+// run announces a command, or sets when an announced one was last renewed.
 func (f *facts) run(nonce string, g lease.Group, renewed time.Time) *state.Announcement {
 	i := slices.IndexFunc(f.Runs, func(a *state.Announcement) bool { return a.Nonce == nonce })
 	if i < 0 {

@@ -26,10 +26,10 @@ var drawHold = rapid.Custom(func(t *rapid.T) inventory.Hold {
 	return h
 })
 
-// same compares holds: an amount of nothing is as good as none.
+// same compares holds. An amount of 0 equals a missing one.
 func same(a, b inventory.Hold) bool { return covers(a, b) && covers(b, a) }
 
-// covers is true where a holds at least what b does, of each thing.
+// covers reports whether a holds at least as much as b of everything.
 func covers(a, b inventory.Hold) bool {
 	for name, x := range b.Nodes {
 		if y := a.Nodes[name]; y.CPU < x.CPU || y.GPU < x.GPU || y.Memory < x.Memory || y.EphemeralStorage < x.EphemeralStorage {
@@ -44,8 +44,8 @@ func covers(a, b inventory.Hold) bool {
 	return a.Addresses >= b.Addresses && a.NodePorts >= b.NodePorts
 }
 
-// An order that moves holds the larger of what it has and what it is to have, whichever is looked at first: no less, so that
-// nothing of either is sold meanwhile, and no more, so that nobody is refused for nothing.
+// An order that moves holds the larger of what it has and what it moves to, in either order: no less, so that none of
+// it is sold meanwhile, and no more, so that nobody is refused needlessly.
 func TestLargerIsTheLeastThatCoversBoth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawHold.Draw(t, "a"), drawHold.Draw(t, "b"), drawHold.Draw(t, "c")
@@ -65,7 +65,7 @@ func TestLargerIsTheLeastThatCoversBoth(t *testing.T) {
 	})
 }
 
-// What is computed with holds and clusters leaves them as they are: a run computes with one cluster again and again.
+// Computations do not change their holds and clusters: a run uses one cluster again and again.
 func TestHoldsAndClustersAreValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cluster, a, b := drawCluster(t), drawHold.Draw(t, "a"), drawHold.Draw(t, "b")
@@ -91,8 +91,8 @@ func TestHoldsAndClustersAreValues(t *testing.T) {
 	})
 }
 
-// Holds are taken off a cluster in any order; what it has room for can be taken off to the byte, and of what it has no room
-// for nothing is left rather than less.
+// Holds are subtracted from a cluster in any order. What it has room for can be subtracted to the byte; if it has no
+// room, 0 is left.
 func TestLessAndHas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cluster, a, b := drawCluster(t), drawHold.Draw(t, "a"), drawHold.Draw(t, "b")

@@ -12,7 +12,7 @@ import (
 
 const most = math.MaxInt64
 
-// Exactly what is left can be had, and what is given out beyond what there is leaves nothing, and not less.
+// All that is left can be taken. If more is allocated than there is, 0 is left.
 func TestAvailable(t *testing.T) {
 	for _, c := range []struct {
 		all, given int64
@@ -20,7 +20,7 @@ func TestAvailable(t *testing.T) {
 	}{
 		{0, 0, 0}, {5, 0, 5}, {5, 3, 2}, {5, 5, 0}, {5, 6, 0}, {5, most, 0}, {most, 0, most}, {most, most, 0}, {most, 1, most - 1},
 		{inventory.Unlimited, 0, most}, {inventory.Unlimited, 7, most - 7}, {inventory.Unlimited, most, 0},
-		// Nonsense is nothing: it does not wrap into plenty.
+		// Invalid amounts count as 0 and do not wrap.
 		{5, -1, 0}, {most, -1, 0}, {most, math.MinInt64, 0}, {-2, 0, 0}, {math.MinInt64, 0, 0}, {math.MinInt64, most, 0}, {inventory.Unlimited, -1, 0},
 	} {
 		a := inventory.Amount{Allocatable: c.all, Allocated: c.given}
@@ -36,7 +36,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// However much is taken, in whatever steps, the sum is at most what there was, and what is refused would have exceeded it.
+// In whatever steps amounts are taken, their sum is at most what there was, and a refused one would have exceeded it.
 func TestTakeNeverOversells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := inventory.Amount{Allocatable: rapid.Int64Range(-1, most).Draw(t, "allocatable"), Allocated: rapid.Int64Range(0, most).Draw(t, "allocated")}
@@ -64,7 +64,7 @@ func TestFreeAddresses(t *testing.T) {
 	}
 }
 
-// Sums and differences of amounts end at the largest number and at nothing.
+// Sums of amounts are limited to 2^64-1, differences to 0.
 func TestAmountsDoNotWrap(t *testing.T) {
 	const all = math.MaxUint64
 	a := inventory.Amounts{CPU: all, GPU: 1, Memory: 5, EphemeralStorage: 0}

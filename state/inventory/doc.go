@@ -1,6 +1,6 @@
-// Package inventory says whether a group of resources fits a cluster, where, and why not. It follows the inventory of
-// Akash's provider (akash-network/provider: cluster/inventory.go and cluster/kube/operators/clients/inventory), node
-// for node, but for two defects: a GPU wish is not narrowed by a node that had no room, and nothing stays nothing
-// under a commit level. docs/cluster-service.md explains it. The package is pure: what is read of a cluster comes from
-// package observed, what is read of files from package cases.
+// Package inventory decides whether a group of resources fits a cluster, where, and why not. It follows the inventory
+// of Akash's provider (akash-network/provider: cluster/inventory.go and cluster/kube/operators/clients/inventory) node
+// by node, except for two defects: a node without room does not narrow a GPU request, and a request for nothing stays
+// nothing under a commit level. docs/cluster-service.md explains it. The package is pure: package observed reads a
+// cluster for it, package cases reads files.
 package inventory

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Inventory is a cluster with what has been reserved of it. It is no value: Reserve changes it.
+// Inventory is a cluster and what is reserved of it. Reserve and Count change it.
 type Inventory struct {
 	cluster   Cluster
 	addresses *Addresses
 	levels    Levels
-	// reserved is how many addresses reservations take that are not yet in use.
+	// reserved counts the reserved addresses that are not in use yet.
 	reserved uint64
 	// pending and active count reservations.
 	pending, active int
 }
 
-// New is the inventory of a cluster of which nothing is reserved. Addresses are nil where none can be leased. The
-// cluster is not changed.
+// New returns the inventory of a cluster without reservations. addresses is nil if none can be leased. New does not
+// change the cluster.
 func New(cluster Cluster, addresses *Addresses, levels Levels) *Inventory {
-	return &Inventory{cluster: cluster.copied(), addresses: addresses, levels: levels}
+	return &Inventory{cluster: cluster.clone(), addresses: addresses, levels: levels}
 }
 
-// copied has amounts of its own; what is never changed is shared.
-func (c Cluster) copied() Cluster {
+// clone copies the amounts. Fields that never change are shared.
+func (c Cluster) clone() Cluster {
 	out := Cluster{Nodes: slices.Clone(c.Nodes), Storage: slices.Clone(c.Storage)}
 	if c.NodePorts != nil {
 		ports := *c.NodePorts
@@ -32,26 +32,26 @@ func (c Cluster) copied() Cluster {
 	return out
 }
 
-// Reservation was made earlier.
+// Reservation is an earlier reservation.
 type Reservation struct {
 	State ReservationState `json:"state"`
-	// AddressesConfirmed is true where its addresses count as in use already.
+	// AddressesConfirmed is true if its addresses count as in use already.
 	AddressesConfirmed bool `json:"ips_confirmed,omitempty"`
-	// Group is as it was asked for, before commit levels.
+	// Group is the requested group, before commit levels.
 	Group Group `json:"group"`
 }
 
-// ReservationState says whether a reservation's pods run.
+// ReservationState is whether the pods of a reservation run.
 type ReservationState string
 
-// The states of a reservation. What active ones use is in the cluster's amounts already.
+// The states of a reservation. The cluster's amounts already include what active ones use.
 const (
 	Pending ReservationState = "pending"
 	Active  ReservationState = "active"
 )
 
-// Count counts an earlier reservation. A pending one is fitted; where it no longer fits it takes nothing, and the
-// refusal says why. An active one is in the cluster's amounts already.
+// Count adds an earlier reservation. A pending one takes its place; if it no longer fits, it takes nothing and Count
+// returns the refusal. An active one is already in the cluster's amounts.
 func (i *Inventory) Count(r Reservation) (Grant, *Refusal) {
 	if !r.AddressesConfirmed {
 		i.reserved = Sum(i.reserved, r.Group.Addresses())
@@ -64,7 +64,7 @@ func (i *Inventory) Count(r Reservation) (Grant, *Refusal) {
 	return i.fit(i.levels.commit(r.Group))
 }
 
-// Reserve takes what a group asks for, all of it, or nothing and says why. Addresses are looked at first.
+// Reserve takes everything that a group asks for, or takes nothing and returns the refusal. It checks addresses first.
 func (i *Inventory) Reserve(g Group) (Grant, *Refusal) {
 	wanted := g.Addresses()
 	if refusal := i.lackOfAddresses(wanted); refusal != nil {
@@ -98,14 +98,15 @@ func (i *Inventory) freeAddresses() uint64 {
 	return i.addresses.Free(i.reserved)
 }
 
-// fit places a group whose amounts are committed. It works on a copy, which becomes the inventory if all fits.
+// fit places a group with committed amounts. It works on a copy, which becomes the inventory if everything fits.
 func (i *Inventory) fit(g Group) (Grant, *Refusal) {
-	trial := i.cluster.copied()
+	trial := i.cluster.clone()
 	grant := Grant{Resources: make([]Granted, len(g.Resources)), NodePorts: g.NodePorts()}
 	if ports := trial.NodePorts; ports != nil && !ports.Take(grant.NodePorts) {
-		return Grant{}, &Refusal{Reason: InsufficientCapacity, Lack: Lack{What: LackNodePorts, Wanted: grant.NodePorts, Left: ports.Available()}}
+		lack := Lack{What: LackNodePorts, Wanted: grant.NodePorts, Left: ports.Available()}
+		return Grant{}, &Refusal{Reason: InsufficientCapacity, Lack: lack}
 	}
-	for n := len(g.Resources) - 1; n >= 0; n-- { // from the last to the first, as Akash's provider does
+	for n := len(g.Resources) - 1; n >= 0; n-- { // from the last to the first, like Akash's provider
 		granted, refusal := trial.place(g.Resources[n])
 		if refusal != nil {
 			return Grant{}, refusal
@@ -116,15 +117,17 @@ func (i *Inventory) fit(g Group) (Grant, *Refusal) {
 	return grant, nil
 }
 
-// place places all replicas of a resource: as many as fit on the first node, then the others on the next. A failure
-// leaves the cluster half changed.
+// place places all replicas of a resource: as many as fit on the first node, the others on the next nodes. A refusal
+// leaves the cluster partly changed.
 func (c *Cluster) place(r Resource) (Granted, *Refusal) {
-	out := Granted{ID: r.ID, Count: r.Count, CPU: r.CPU, Memory: r.Memory, GPUUnits: r.GPU.Units, GPUAttributes: r.GPU.Attributes}
+	out := Granted{
+		ID: r.ID, Count: r.Count, CPU: r.CPU, Memory: r.Memory, GPUUnits: r.GPU.Units, GPUAttributes: r.GPU.Attributes,
+	}
 	for _, v := range r.Storage {
 		out.Storage = append(out.Storage, v.Size)
 	}
 	refusal := &Refusal{Reason: InsufficientCapacity, Resource: r.ID, Count: r.Count}
-	wanted := readWish(r.GPU)
+	wanted := parseGPU(r.GPU)
 	for n := range c.Nodes {
 		node := &c.Nodes[n]
 		for uint32(len(out.Nodes)) < r.Count {
@@ -138,20 +141,20 @@ func (c *Cluster) place(r Resource) (Granted, *Refusal) {
 				break
 			}
 			if out.Nodes = append(out.Nodes, node.Name); chosen != nil {
-				// All further replicas get the same model.
-				wanted = wish{units: wanted.units, models: []model{*chosen}, text: chosen.String()}
+				// All other replicas must get the same model.
+				wanted = gpuRequest{units: wanted.units, models: []model{*chosen}, text: chosen.String()}
 				out.GPUAttributes, out.Params = []string{chosen.attribute()}, chosen.params()
 			}
 		}
 	}
-	if uint32(len(out.Nodes)) < r.Count {
+	if uint32(len(out.Nodes)) < r.Count || len(c.Nodes) == 0 { // also nothing needs a node to be found on
 		refusal.Placed = uint32(len(out.Nodes))
 		return Granted{}, refusal
 	}
 	return out, nil
 }
 
-// params are the scheduler's for a model: only NVIDIA's cards have a runtime class of their own.
+// params returns the scheduler parameters for a model. Only NVIDIA GPUs have a runtime class.
 func (m model) params() *SchedulerParams {
 	p := &SchedulerParams{Resources: SchedulerResources{GPU: SchedulerGPU{Vendor: m.vendor, Model: m.name}}}
 	if m.vendor == "nvidia" {
@@ -160,7 +163,7 @@ func (m model) params() *SchedulerParams {
 	return p
 }
 
-// Sum adds; what is more than 2^64-1 is 2^64-1.
+// Sum returns a+b, at most 2^64-1.
 func Sum(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
@@ -168,7 +171,7 @@ func Sum(a, b uint64) uint64 {
 	return a + b
 }
 
-// minus subtracts, down to nothing.
+// minus returns a-b, at least 0.
 func minus(a, b uint64) uint64 {
 	if a < b {
 		return 0

@@ -3,31 +3,33 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// wish is a GPU wish that has been read.
-type wish struct {
+// gpuRequest is a parsed request for GPUs.
+type gpuRequest struct {
 	units  uint64
 	models []model
-	// err is what is wrong with the attributes: such a wish fits no node that has a GPU.
+	// err is what is wrong with the attributes. Such a request fits no node with GPUs.
 	err error
-	// text is the wish as people say it.
+	// text describes the request to people.
 	text string
 }
 
-// model is what will do: cards of a vendor and model. RAM and iface are empty where any will do.
+// model is a vendor and model of GPUs that a request accepts. ram and iface are empty if any value is accepted.
 type model struct{ vendor, name, ram, iface string }
 
-// anyModel is the name that stands for all models of a vendor.
+// anyModel matches all models of a vendor.
 const anyModel = "*"
 
-// attribute is the model as an attribute of a group.
+// attribute returns the model as an attribute of a group.
 func (m model) attribute() string {
 	s := "vendor/" + m.vendor + "/model/" + m.name
 	if m.ram != "" {
@@ -39,7 +41,7 @@ func (m model) attribute() string {
 	return s
 }
 
-// String is the model as people name it.
+// String describes the model to people.
 func (m model) String() string {
 	s := m.vendor + "/" + m.name
 	if m.ram != "" {
@@ -51,9 +53,9 @@ func (m model) String() string {
 	return s
 }
 
-// readWish reads a GPU wish. Of several attributes for one model the last counts.
-func readWish(g GPU) wish {
-	w := wish{units: g.Units}
+// parseGPU parses a request for GPUs. If several attributes name the same model, the last one counts.
+func parseGPU(g GPU) gpuRequest {
+	w := gpuRequest{units: g.Units}
 	switch {
 	case g.Units == 0:
 		return w
@@ -62,28 +64,27 @@ func readWish(g GPU) wish {
 		return w
 	}
 	for _, a := range g.Attributes {
-		m, err := readModel(a)
+		m, err := parseModel(a)
 		if err != nil {
-			return wish{units: g.Units, err: err}
+			return gpuRequest{units: g.Units, err: err}
 		}
 		w.add(m)
 	}
-	w.text = w.inWords()
+	w.text = w.describe()
 	return w
 }
 
-func (w *wish) add(m model) {
-	for i, other := range w.models {
-		if other.vendor == m.vendor && other.name == m.name {
-			w.models[i] = m
-			return
-		}
+func (w *gpuRequest) add(m model) {
+	same := func(other model) bool { return other.vendor == m.vendor && other.name == m.name }
+	if i := slices.IndexFunc(w.models, same); i >= 0 {
+		w.models[i] = m
+		return
 	}
 	w.models = append(w.models, m)
 }
 
-// readModel reads an attribute: vendor and model, then pairs, of which those that are unknown are passed over.
-func readModel(attribute string) (model, error) {
+// parseModel parses an attribute: vendor and model, then pairs. It ignores unknown pairs.
+func parseModel(attribute string) (model, error) {
 	parts := strings.Split(attribute, "/")
 	if len(parts) < 4 || len(parts)%2 != 0 || parts[0] != "vendor" || parts[2] != "model" {
 		return model{}, errors.New(lease.Message("%q is not of the form vendor/<vendor>/model/<model>", attribute))
@@ -110,21 +111,32 @@ func readModel(attribute string) (model, error) {
 	return m, nil
 }
 
-// wholeGi is a size in whole Gi, rounded down, as cards are described.
+// binarySize is how Akash writes the memory of a GPU: with a binary suffix, without needless zeros (chain-sdk:
+// go/util/units).
+var binarySize = regexp.MustCompile(`^([-+]?(?:(?:[1-9]\d*|0)?\.\d*|[1-9]\d*))([KMGTPE])i$`)
+
+// wholeGi rounds a size down to whole Gi, the unit in which Card has it, with floating point as Akash does.
 func wholeGi(size string) (string, error) {
-	if exponent := strings.IndexAny(size, "eE"); exponent >= 0 && len(size)-exponent > 4 || len(size) > 32 {
-		return "", errors.New(lease.Message("%q is no size of a GPU's memory", size)) // Kubernetes' parser would compute 10 to that power
+	invalid := errors.New(lease.Message("%q is no size of a GPU's memory", size))
+	m := binarySize.FindStringSubmatch(size)
+	if m == nil || len(size) > 64 {
+		return "", invalid
 	}
-	q, err := resource.ParseQuantity(size)
+	n, _, err := new(big.Float).Parse(m[1], 10)
 	if err != nil {
-		return "", errors.New(lease.Message("%q is no size of a GPU's memory", size))
+		return "", invalid
 	}
-	return strconv.FormatInt(q.Value()>>30, 10) + "Gi", nil
+	unit := uint64(1024) << (10 * strings.Index("KMGTPE", m[2]))
+	bytes, accuracy := n.Mul(n, new(big.Float).SetUint64(unit)).Uint64()
+	if bytes == 0 && accuracy == big.Above || bytes == math.MaxUint64 && accuracy == big.Below {
+		return "", invalid // negative, or more than there can be
+	}
+	return strconv.FormatUint(bytes>>30, 10) + "Gi", nil
 }
 
-// matches is the model of the wish that a card serves. A model that is named hides the vendor's wildcard, also where
-// its memory or interface is another.
-func (w wish) matches(c Card) (model, bool) {
+// matches returns the model of the request that a GPU matches. A named model takes precedence over the vendor's
+// wildcard, even if its memory or interface does not match.
+func (w gpuRequest) matches(c Card) (model, bool) {
 	var wanted *model
 	for i, m := range w.models {
 		if m.vendor == c.Vendor && (m.name == c.Name || m.name == anyModel) {
@@ -134,13 +146,14 @@ func (w wish) matches(c Card) (model, bool) {
 			}
 		}
 	}
-	if wanted == nil || wanted.ram != "" && wanted.ram != c.MemorySize || wanted.iface != "" && wanted.iface != cardInterface(c) {
+	if wanted == nil || wanted.ram != "" && wanted.ram != c.MemorySize ||
+		wanted.iface != "" && wanted.iface != cardInterface(c) {
 		return model{}, false
 	}
 	return model{vendor: c.Vendor, name: c.Name, ram: wanted.ram, iface: wanted.iface}, true
 }
 
-// cardInterface is a card's interface as wishes name it: SXM4 and SXM5 are sxm.
+// cardInterface returns the interface of a GPU as requests name it: SXM4 and SXM5 are sxm.
 func cardInterface(c Card) string {
 	iface := strings.ToLower(c.Interface)
 	if strings.HasPrefix(iface, "sxm") {
@@ -149,10 +162,10 @@ func cardInterface(c Card) string {
 	return iface
 }
 
-// inWords is the wish as people say it.
-func (w wish) inWords() string {
-	names := make([]string, 0, maxModelsTold)
-	for _, m := range w.models[:min(len(w.models), maxModelsTold)] {
+// describe describes the request to people.
+func (w gpuRequest) describe() string {
+	names := make([]string, 0, maxModelsNamed)
+	for _, m := range w.models[:min(len(w.models), maxModelsNamed)] {
 		names = append(names, lease.Clip(m.String()))
 	}
 	if more := len(w.models) - len(names); more > 0 {
@@ -161,5 +174,5 @@ func (w wish) inWords() string {
 	return strings.Join(names, " or ")
 }
 
-// maxModelsTold is how many models of a wish are named.
-const maxModelsTold = 4
+// maxModelsNamed limits how many models of a request a message names.
+const maxModelsNamed = 4

@@ -1,18 +1,18 @@
 package inventory
 
-// SchedulerParams are what a pod needs to come to a node with its cards (akash-network/provider: the Manifest's
-// scheduler_params). They are nil for a resource without GPU.
+// SchedulerParams are what a pod needs to be scheduled to a node with its GPUs (akash-network/provider: the Manifest's
+// scheduler_params). They are nil for a resource without GPUs.
 type SchedulerParams struct {
 	RuntimeClass string             `json:"runtime_class"`
 	Resources    SchedulerResources `json:"resources"`
 }
 
-// SchedulerResources are the cards of SchedulerParams.
+// SchedulerResources are the GPUs of SchedulerParams.
 type SchedulerResources struct {
 	GPU SchedulerGPU `json:"gpu"`
 }
 
-// SchedulerGPU names the cards' model. Akash's provider leaves memory size and interface empty.
+// SchedulerGPU is the model of the GPUs. Akash's provider leaves MemorySize and Interface empty.
 type SchedulerGPU struct {
 	Vendor     string `json:"vendor"`
 	Model      string `json:"model"`
@@ -20,15 +20,15 @@ type SchedulerGPU struct {
 	Interface  string `json:"interface"`
 }
 
-// Grant is what a group that fits is given.
+// Grant is what a group that fits gets.
 type Grant struct {
-	// Resources are those of the group, in its order.
+	// Resources are in the order of the group's resources.
 	Resources []Granted
-	// Addresses is how many addresses it takes, NodePorts how many node ports.
+	// Addresses and NodePorts count the addresses and node ports that the group takes.
 	Addresses, NodePorts uint64
 }
 
-// Granted is what one resource of a group is given, after commit levels.
+// Granted is what one resource of a group gets, after commit levels.
 type Granted struct {
 	ID            uint32   `json:"id"`
 	Count         uint32   `json:"count"`
@@ -37,14 +37,14 @@ type Granted struct {
 	GPUUnits      uint64   `json:"gpu_units"`
 	GPUAttributes []string `json:"gpu_attributes,omitempty"`
 	Storage       []uint64 `json:"storage,omitempty"`
-	// Nodes is the node of each replica, in the order of placing.
+	// Nodes are the nodes of the replicas, in the order of placement.
 	Nodes []string `json:"-"`
-	// Params are nil without GPU.
+	// Params is nil without GPUs.
 	Params *SchedulerParams `json:"-"`
 }
 
-// Placement is the node of each replica by resource id. Resources of one id are put together, in the order of placing:
-// from the last to the first.
+// Placement returns the nodes of the replicas by resource ID. It joins resources with the same ID in the order of
+// placement, from the last to the first.
 func (g Grant) Placement() map[uint32][]string {
 	out := map[uint32][]string{}
 	for i := len(g.Resources) - 1; i >= 0; i-- {
@@ -55,7 +55,8 @@ func (g Grant) Placement() map[uint32][]string {
 	return out
 }
 
-// SchedulerParams are those of each resource that has replicas, by id. Of resources of one id the first counts.
+// SchedulerParams returns the parameters of each resource with replicas, by ID. If several resources have the same ID,
+// the first one counts.
 func (g Grant) SchedulerParams() map[uint32]*SchedulerParams {
 	out := map[uint32]*SchedulerParams{}
 	for i := len(g.Resources) - 1; i >= 0; i-- {

@@ -1,15 +1,17 @@
 package inventory
 
-// Group is what a deployment group asks for.
+import "github.com/akash-net/kubectl-akash-net/lease/resources"
+
+// Group is what a deployment group requests.
 type Group struct {
 	Name      string     `json:"name"`
 	Resources []Resource `json:"resources"`
 }
 
-// Resource is what each replica of a service asks for. Volumes are in their order: the first that has no room is the
-// reason that is given.
+// Resource is what each replica of a service requests. The order of the volumes matters: a refusal names the first that
+// has no room.
 type Resource struct {
-	// ID tells the resources of a group apart; a lease's services name it.
+	// ID identifies the resource within its group. The services of a lease refer to it.
 	ID uint32 `json:"id"`
 	// Count is the number of replicas.
 	Count uint32 `json:"count"`
@@ -21,21 +23,21 @@ type Resource struct {
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
-// GPU is a wish for cards.
+// GPU is a request for GPUs.
 type GPU struct {
 	Units uint64 `json:"units"`
-	// Attributes name what will do: vendor/<v>/model/<m>[/ram/<size>][/interface/<i>], with * for any model.
+	// Attributes are the accepted models: vendor/<v>/model/<m>[/ram/<size>][/interface/<i>], with * for any model.
 	Attributes []string `json:"attributes,omitempty"`
 }
 
-// Volume is a wish for storage.
+// Volume is a request for storage. Size is in bytes.
 type Volume struct {
 	Name       string           `json:"name"`
 	Size       uint64           `json:"size"`
 	Attributes VolumeAttributes `json:"attributes,omitzero"`
 }
 
-// VolumeAttributes say of what kind a volume is.
+// VolumeAttributes are the kind of a volume.
 type VolumeAttributes struct {
 	Class string `json:"class,omitempty"`
 	// Persistent is "true" for volumes that outlive their pod.
@@ -45,24 +47,24 @@ type VolumeAttributes struct {
 // ClassRAM is the class of volumes in a node's memory.
 const ClassRAM = "ram"
 
-// Endpoint is a way into a service.
+// Endpoint is a way to reach a service.
 type Endpoint struct {
 	Kind EndpointKind `json:"kind"`
-	// Sequence tells leased addresses apart: those of one number are one address.
+	// Sequence identifies a leased address. Endpoints with the same number share one address.
 	Sequence uint32 `json:"sequence_number,omitempty"`
 }
 
 // EndpointKind is what an endpoint needs.
 type EndpointKind string
 
-// The kinds of endpoint. Shared HTTP never limits, random ports only where it is known how many there are.
+// The kinds of endpoint. Shared HTTP has no limit. Random ports have one only if their number is known.
 const (
 	SharedHTTP EndpointKind = "SHARED_HTTP"
 	RandomPort EndpointKind = "RANDOM_PORT"
 	LeasedIP   EndpointKind = "LEASED_IP"
 )
 
-// NodePorts is how many node ports a group wants: one for each RANDOM_PORT endpoint. Replicas share them.
+// NodePorts returns how many node ports a group requests: one per RANDOM_PORT endpoint. Replicas share them.
 func (g Group) NodePorts() (ports uint64) {
 	for _, r := range g.Resources {
 		for _, e := range r.Endpoints {
@@ -74,8 +76,8 @@ func (g Group) NodePorts() (ports uint64) {
 	return ports
 }
 
-// Addresses is how many addresses a group wants: the different sequence numbers of its LEASED_IP endpoints. Replicas
-// share them.
+// Addresses returns how many addresses a group requests: the number of different sequence numbers of its LEASED_IP
+// endpoints. Replicas share them.
 func (g Group) Addresses() uint64 {
 	seen := map[uint32]bool{}
 	for _, r := range g.Resources {
@@ -86,4 +88,24 @@ func (g Group) Addresses() uint64 {
 		}
 	}
 	return uint64(len(seen))
+}
+
+// GroupOf converts a deployment group's resources to a Group.
+func GroupOf(asked resources.Group) Group {
+	g := Group{Name: asked.Name}
+	for _, u := range asked.Units {
+		r := Resource{ID: u.ID, Count: u.Count, CPU: u.CPU, Memory: u.Memory, GPU: GPU{Units: u.GPU.Units}}
+		for _, a := range u.GPU.Attributes {
+			r.GPU.Attributes = append(r.GPU.Attributes, a.Key)
+		}
+		for _, v := range u.Volumes {
+			r.Storage = append(r.Storage, Volume{Name: v.Name, Size: v.Size, Attributes: VolumeAttributes{
+				Class: v.Class(), Persistent: v.Attribute(resources.AttributePersistent)}})
+		}
+		for _, e := range u.Endpoints {
+			r.Endpoints = append(r.Endpoints, Endpoint{Kind: EndpointKind(e.Kind.String()), Sequence: e.Sequence})
+		}
+		g.Resources = append(g.Resources, r)
+	}
+	return g
 }

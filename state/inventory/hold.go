@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Hold is what a group takes of a cluster, after commit levels: what a reservation notes.
+// Hold is what a group takes of a cluster, after commit levels. A reservation stores it.
 type Hold struct {
-	// Nodes is what it takes of each node, Storage of each class of persistent volumes, in bytes.
+	// Nodes is what it takes of each node, Storage what it takes of each class of persistent volumes, in bytes.
 	Nodes   map[string]Amounts `json:"nodes,omitempty"`
 	Storage map[string]uint64  `json:"storage,omitempty"`
-	// Addresses is how many addresses it takes, NodePorts how many node ports.
+	// Addresses and NodePorts count the addresses and node ports that it takes.
 	Addresses uint64 `json:"addresses,omitempty"`
 	NodePorts uint64 `json:"nodePorts,omitempty"`
 }
 
-// Hold is what a group that was granted takes. The group is as it was asked for.
+// Hold returns what the group takes. asked is the requested group.
 func (g Grant) Hold(asked Group) Hold {
 	h := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: g.Addresses, NodePorts: g.NodePorts}
 	for i, r := range g.Resources {
@@ -39,32 +39,33 @@ func (g Grant) Hold(asked Group) Hold {
 	return h
 }
 
-// Less is the cluster without what is held of it. What is held of nodes and classes that it has not counts nothing.
+// Less returns the cluster without what is held of it. It ignores holds on nodes and classes that the cluster does not
+// have.
 func (c Cluster) Less(holds ...Hold) Cluster {
-	c = c.copied()
+	c = c.clone()
 	for _, h := range holds {
 		for i := range c.Nodes {
 			n := &c.Nodes[i]
 			if a, ok := h.Nodes[n.Name]; ok {
-				n.CPU.give(a.CPU)
-				n.Memory.give(a.Memory)
-				n.EphemeralStorage.give(a.EphemeralStorage)
-				n.GPU.give(a.GPU)
+				n.CPU.allocate(a.CPU)
+				n.Memory.allocate(a.Memory)
+				n.EphemeralStorage.allocate(a.EphemeralStorage)
+				n.GPU.allocate(a.GPU)
 			}
 		}
 		for _, class := range slices.Sorted(maps.Keys(h.Storage)) {
 			if i := slices.IndexFunc(c.Storage, func(s Storage) bool { return s.Class == class }); i >= 0 {
-				c.Storage[i].give(h.Storage[class])
+				c.Storage[i].allocate(h.Storage[class])
 			}
 		}
 		if c.NodePorts != nil {
-			c.NodePorts.give(h.NodePorts)
+			c.NodePorts.allocate(h.NodePorts)
 		}
 	}
 	return c
 }
 
-// Has is true where the cluster has room for what is held, each node and each class by itself.
+// Has reports whether each node and each class has room for the hold.
 func (c Cluster) Has(h Hold) bool {
 	if c.NodePorts != nil && h.NodePorts > c.NodePorts.Available() {
 		return false
@@ -89,12 +90,12 @@ func (n Node) has(a Amounts) bool {
 		a.EphemeralStorage <= n.EphemeralStorage.Available() && a.GPU <= n.GPU.Available()
 }
 
-// Larger is the larger of each amount of two holds.
+// Larger returns the larger of each amount of both holds.
 func (h Hold) Larger(other Hold) Hold {
 	return h.plus(other.Minus(h))
 }
 
-// Minus is what a hold takes beyond another.
+// Minus returns what the hold takes beyond another one.
 func (h Hold) Minus(other Hold) Hold {
 	out := Hold{
 		Nodes: map[string]Amounts{}, Storage: map[string]uint64{},
@@ -129,7 +130,7 @@ func (h Hold) plus(other Hold) Hold {
 	return out
 }
 
-// Total is what a hold takes of all nodes.
+// Total returns the sum over all nodes.
 func (h Hold) Total() Amounts {
 	var all Amounts
 	for _, a := range h.Nodes {

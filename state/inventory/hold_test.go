@@ -9,8 +9,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// What a grant holds is what the inventory has less after it, to the byte; and a cluster that had room for the group has
-// room for what it holds.
+// A grant holds exactly what the inventory has less after it, and a cluster with room for the group has room for the
+// hold.
 func TestAHoldIsWhatWasTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cluster := drawCluster(t)
@@ -59,14 +59,14 @@ func TestHold(t *testing.T) {
 			t.Errorf("%s: the cluster has room for %+v", name, lack)
 		}
 	}
-	// What is held of what is not there counts nothing, and cannot wrap.
+	// Holds on missing nodes and classes count nothing and do not wrap.
 	much := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 1<<64 - 1}, "n2": {CPU: 1}}, Storage: map[string]uint64{"beta2": 1<<64 - 1, "beta3": 1}}
 	if left := inventory.New(cluster.Less(much, much), nil, inventory.Levels{}).Room().Available; left.CPU != 0 || left.Storage["beta2"] != 0 || left.Memory != 1000 {
 		t.Errorf("left is %+v", left)
 	}
 }
 
-// A hold that is moved takes the larger of each amount meanwhile, and no amount can wrap.
+// A hold that is moved takes the larger of each amount, and no amount wraps.
 func TestLargerAndMinus(t *testing.T) {
 	most := uint64(1<<64 - 1)
 	a := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 5, GPU: 1, Memory: most}, "n2": {CPU: 1}}, Storage: map[string]uint64{"beta2": 10}, Addresses: 1}

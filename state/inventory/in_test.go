@@ -8,7 +8,7 @@ import (
 
 // The cases of Akash's inventory about leased addresses, by their numbers.
 
-// wants is a group with an endpoint for each sequence number.
+// wants returns a group with an endpoint for each sequence number.
 func wants(sequences ...uint32) inventory.Group {
 	r := inventory.Resource{ID: 1, Count: 1}
 	for _, n := range sequences {
@@ -50,7 +50,8 @@ func TestIN3OneFree(t *testing.T) {
 	if got := reason(inv, wants(1)); got != inventory.InsufficientIPs {
 		t.Errorf("second: got %q", got)
 	}
-	// Once the first is deployed its address is counted as in use, and not as reserved: here another became free.
+	// Once the first group is deployed, its address counts as in use instead of reserved; here another address became
+	// free.
 	inv = withAddresses(usage)
 	inv.Count(inventory.Reservation{State: inventory.Active, AddressesConfirmed: true, Group: wants(1)})
 	if got := reason(inv, wants(1)); got != "" {

@@ -1,9 +1,12 @@
 package inventory
 
-import "github.com/akash-net/kubectl-akash-net/lease/resources"
+import (
+	"slices"
 
-// Levels say how much may be leased out for each unit that there is: with 2, twice as much. Levels up to 1 change
-// nothing.
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+)
+
+// Levels are how much may be leased per unit that exists: 2 allows twice as much. Levels up to 1 change nothing.
 type Levels struct {
 	CPU     float64 `json:"cpu"`
 	GPU     float64 `json:"gpu"`
@@ -11,17 +14,16 @@ type Levels struct {
 	Storage float64 `json:"storage"`
 }
 
-// commit is a group as it is taken from nodes.
+// commit returns the group with the amounts that it takes of nodes.
 func (l Levels) commit(g Group) Group {
 	units := make([]Resource, len(g.Resources))
 	for i, r := range g.Resources {
-		r.CPU, r.Memory, r.GPU.Units = resources.Commit(l.CPU, r.CPU), resources.Commit(l.Memory, r.Memory), resources.Commit(l.GPU, r.GPU.Units)
-		volumes := make([]Volume, len(r.Storage))
+		r.CPU, r.Memory = resources.Commit(l.CPU, r.CPU), resources.Commit(l.Memory, r.Memory)
+		r.GPU.Units = resources.Commit(l.GPU, r.GPU.Units)
+		r.Storage = slices.Clone(r.Storage)
 		for k, v := range r.Storage {
-			v.Size = resources.Commit(l.Storage, v.Size)
-			volumes[k] = v
+			r.Storage[k].Size = resources.Commit(l.Storage, v.Size)
 		}
-		r.Storage = volumes
 		units[i] = r
 	}
 	g.Resources = units

@@ -14,8 +14,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// oracle is the algorithm of Akash's inventory once more, in numbers that cannot wrap, written from its description and
-// not from the code under test. It keeps what has been taken, by names such as "n1 cpu", "class beta2", "ports", "ips".
+// oracle implements the algorithm of Akash's inventory a second time, from its description instead of the code under
+// test and in numbers that cannot wrap. It records what is taken by names such as "n1 cpu", "class beta2", "ports",
+// "ips".
 type oracle struct {
 	cluster   inventory.Cluster
 	addresses *inventory.Addresses
@@ -23,7 +24,7 @@ type oracle struct {
 	taken     map[string]*big.Int
 }
 
-// left is what is left of an amount of which taken[key] is taken.
+// left returns what is left of an amount after taken[key].
 func (o *oracle) left(a inventory.Amount, key string) *big.Int {
 	all := big.NewInt(a.Allocatable)
 	if a.Allocatable == -1 {
@@ -51,7 +52,7 @@ func (o *oracle) take(a inventory.Amount, key string, n uint64) bool {
 	return true
 }
 
-// try does something, and undoes what it has taken if it fails.
+// try runs a function and undoes what it has taken if it fails.
 func (o *oracle) try(do func() bool) bool {
 	before := maps.Clone(o.taken)
 	if do() {
@@ -68,7 +69,7 @@ func level(f float64, v uint64) uint64 {
 	return max(uint64(math.Round(float64(v)*(1/f))), 1)
 }
 
-// ask answers a request: the reason why it does not fit, or the node of each replica and the model, a line for each resource.
+// ask answers a request: the reason why it does not fit, or the nodes and the model of each resource.
 func (o *oracle) ask(g inventory.Group, reserves bool) (inventory.Reason, []string) {
 	sequences, ports := map[uint32]bool{}, uint64(0)
 	for _, r := range g.Resources {
@@ -130,7 +131,7 @@ func (o *oracle) place(r inventory.Resource) (string, bool) {
 			}
 		}
 	}
-	return strings.Join(placed, " ") + " " + model, uint32(len(placed)) == r.Count
+	return strings.Join(placed, " ") + " " + model, uint32(len(placed)) == r.Count && len(o.cluster.Nodes) > 0
 }
 
 func (o *oracle) replica(n inventory.Node, r inventory.Resource, wishes []string) (chosen string, ok, everywhere bool) {
@@ -178,8 +179,8 @@ func (o *oracle) replica(n inventory.Node, r inventory.Resource, wishes []string
 	return chosen, true, false
 }
 
-// cardFor is the attribute of the model that the n-th card which matches names; empty where there are fewer, or where the
-// wishes cannot be read.
+// cardFor returns the attribute of the model of the n-th matching GPU. It is empty if there are fewer, or if the
+// request cannot be parsed.
 func cardFor(cards []inventory.Card, n uint64, wishes []string) string {
 	wanted := map[string][2]string{} // vendor/model: memory and interface
 	for _, a := range wishes {
@@ -192,7 +193,7 @@ func cardFor(cards []inventory.Card, n uint64, wishes []string) string {
 			switch p[i] {
 			case "ram":
 				q, err := resource.ParseQuantity(p[i+1])
-				if err != nil {
+				if err != nil || !strings.HasSuffix(p[i+1], "i") {
 					return ""
 				}
 				has[0] = big.NewInt(q.Value()/(1<<30)).String() + "Gi"
@@ -232,7 +233,7 @@ func cardFor(cards []inventory.Card, n uint64, wishes []string) string {
 	return ""
 }
 
-// Whatever is reserved and asked for, the inventory answers as its description says, replica by replica.
+// For any reservations and requests, the inventory gives the oracle's answer, replica by replica.
 func TestTheInventoryIsAsDescribed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.SampledFrom([]float64{0, 1, 1.5, 2, 100})
@@ -274,7 +275,7 @@ func TestTheInventoryIsAsDescribed(t *testing.T) {
 	})
 }
 
-// lease notes the addresses of a group.
+// lease records the addresses of a group.
 func (o *oracle) lease(g inventory.Group, counts bool) {
 	if counts {
 		sum := new(big.Int).SetUint64(g.Addresses())

@@ -2,9 +2,9 @@ package inventory
 
 import "slices"
 
-// placeReplica takes what one replica needs from a node, and from the cluster's storage. If something is missing
-// nothing is changed, and what is missing first is answered. The order of the checks is that of Akash's provider.
-func (c *Cluster) placeReplica(node *Node, r Resource, w wish) (*model, *Lack) {
+// placeReplica takes what one replica needs from a node and from the cluster's storage. If something is missing, it
+// changes nothing and returns the first lack. It checks in the order of Akash's provider.
+func (c *Cluster) placeReplica(node *Node, r Resource, w gpuRequest) (*model, *Lack) {
 	trial := *node
 	if !trial.CPU.Take(r.CPU) {
 		return nil, &Lack{What: LackCPU, Wanted: r.CPU, Left: trial.CPU.Available()}
@@ -23,7 +23,8 @@ func (c *Cluster) placeReplica(node *Node, r Resource, w wish) (*model, *Lack) {
 	return chosen, nil
 }
 
-// takeVolumes takes volumes in their order, all or none of the cluster's storage. The node may be left half changed.
+// takeVolumes takes volumes in their order. If one has no room, the cluster's storage is unchanged, but the node may be
+// partly changed.
 func (c *Cluster) takeVolumes(node *Node, volumes []Volume) *Lack {
 	taken := map[int]uint64{}
 	for _, v := range volumes {
@@ -44,14 +45,14 @@ func (c *Cluster) takeVolumes(node *Node, volumes []Volume) *Lack {
 	return nil
 }
 
-// putBack gives back what was taken of entries of the cluster's storage.
+// putBack returns what was taken of the cluster's storage, by index.
 func (c *Cluster) putBack(taken map[int]uint64) {
 	for entry, size := range taken {
 		c.Storage[entry].Allocated -= int64(size)
 	}
 }
 
-// takeVolume takes a volume that ends with its pod.
+// takeVolume takes a volume that is deleted with its pod.
 func (n *Node) takeVolume(v Volume) *Lack {
 	room, what := &n.EphemeralStorage, LackEphemeral
 	if v.Attributes.Class == ClassRAM {
@@ -63,8 +64,8 @@ func (n *Node) takeVolume(v Volume) *Lack {
 	return nil
 }
 
-// takePersistent takes a volume from the first entry of its class. Where the node has not the class another node may
-// help; where the class is full none does.
+// takePersistent takes a volume from the first storage of its class. If the node lacks the class, another node may have
+// it; if the class is full, none has room.
 func (c *Cluster) takePersistent(n *Node, v Volume) (entry int, lack *Lack) {
 	class := v.Attributes.Class
 	missing := &Lack{Class: class, Wanted: v.Size, Volume: v.Name}
@@ -88,9 +89,9 @@ func (c *Cluster) takePersistent(n *Node, v Volume) (entry int, lack *Lack) {
 	return entry, nil
 }
 
-// takeGPU takes cards that serve a wish. The last of as many cards as are wanted says which model the pod is
-// given. Which cards are in use is not known: all of a node count, as Akash's provider does.
-func takeGPU(n *Node, w wish) (*model, *Lack) {
+// takeGPU takes GPUs that match a request. The model of the last one that is counted becomes the pod's. Which GPUs are
+// in use is unknown, so all GPUs of the node are counted, as in Akash's provider.
+func takeGPU(n *Node, w gpuRequest) (*model, *Lack) {
 	if w.units == 0 {
 		return nil, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Most amounts are small, so that groups fit until one is exceeded by one; one of twenty may overflow.
+// Most amounts are small, so that groups fit until one is exceeded by one; one in twenty may overflow.
 var huge = []uint64{100, math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64}
 
 func drawAmount(t *rapid.T) inventory.Amount {
@@ -57,7 +57,7 @@ func drawCluster(t *rapid.T) inventory.Cluster {
 	return c
 }
 
-// wishes are attributes of GPUs, likely and unlikely ones.
+// wishes are likely and unlikely attributes of GPUs.
 var wishes = []string{"vendor/nvidia/model/*", "vendor/nvidia/model/*", "vendor/nvidia/model/t4", "vendor/nvidia/model/a100", "vendor/amd/model/*/ram/80Gi", "vendor/nvidia/model/a100/interface/sxm",
 	"vendor/nvidia/model/*/ram/16Gi/interface/pcie", "vendor/amd/model/*", "vendor/nvidia/model/t4/ram/17000Mi/colour/red", "junk"}
 
@@ -84,7 +84,7 @@ func drawGroup(t *rapid.T) inventory.Group {
 	return g
 }
 
-// ledger adds up what was granted, in numbers that cannot wrap, apart from the code under test.
+// ledger adds up grants in numbers that cannot wrap, independently of the code under test.
 type ledger map[string]*big.Int
 
 func (l ledger) add(key string, n uint64, times int) {
@@ -114,7 +114,7 @@ func (l ledger) grant(g inventory.Group, grant inventory.Grant) {
 	}
 }
 
-// over is true where more was granted than was left.
+// over reports whether more was granted than there was.
 func (l ledger) over(key string, a inventory.Amount) bool {
 	return l[key] != nil && l[key].Sign() > 0 && l[key].Cmp(new(big.Int).SetUint64(a.Available())) > 0
 }
@@ -169,7 +169,7 @@ func TestNeverMoreThanThereIs(t *testing.T) {
 	})
 }
 
-// What is asked for of an empty cluster that has exactly as much fits.
+// A group fits an empty cluster that has exactly as much as it requests.
 func TestWhatThereIsCanBeHad(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := rapid.Int64Range(0, math.MaxInt64)

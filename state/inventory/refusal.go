@@ -2,92 +2,92 @@ package inventory
 
 import "slices"
 
-// Reason is why a group is refused, as Akash's provider tells reasons apart.
+// Reason is why a group is refused, in the categories of Akash's provider.
 type Reason string
 
 // The reasons for a refusal.
 const (
-	// NoLeasedIPs: addresses are wanted, and none can be leased.
+	// NoLeasedIPs: the group requests addresses, and none can be leased.
 	NoLeasedIPs Reason = "no-leased-ips"
-	// InsufficientIPs: more addresses are wanted than are free.
+	// InsufficientIPs: the group requests more addresses than are free.
 	InsufficientIPs Reason = "insufficient-ips"
-	// InsufficientCapacity: everything else.
+	// InsufficientCapacity: anything else.
 	InsufficientCapacity Reason = "insufficient-capacity"
 )
 
-// What is a thing of which there is too little.
+// What is a resource that can be lacking.
 type What string
 
-// What there may be too little of. Where it is a class that a node has not, or anything that a node has, another node
-// may help; the others end the search.
+// The resources that can be lacking. LackClass, LackStorage and LackPersistence end the search for a node. If another
+// one is lacking on a node, another node may have it.
 const (
 	LackAddresses What = "addresses"
 	LackNodePorts What = "node-ports"
 	LackCPU       What = "cpu"
 	LackMemory    What = "memory"
 	LackGPU       What = "gpu"
-	// LackWish: the GPU attributes cannot be read.
+	// LackWish: the GPU attributes cannot be parsed.
 	LackWish      What = "gpu-attributes"
 	LackEphemeral What = "ephemeral-storage"
-	// LackClassHere: the node does not mount volumes of the class.
+	// LackClassHere: the node cannot mount volumes of the class.
 	LackClassHere What = "storage-class-of-node"
-	// LackClass: the cluster has no such class.
+	// LackClass: the cluster does not have the class.
 	LackClass   What = "storage-class"
 	LackStorage What = "storage"
 	// LackPersistence: a persistent volume has no class, or is in memory.
 	LackPersistence What = "persistence"
 )
 
-// Lack is what is missing.
+// Lack is what is lacking, and how much.
 type Lack struct {
 	What What `json:"what"`
-	// Wanted and Left are in base units: thousandths of a CPU, bytes, cards, addresses, node ports.
+	// Wanted and Left are in base units: thousandths of a CPU, bytes, GPUs, addresses, node ports.
 	Wanted uint64 `json:"wanted"`
 	Left   uint64 `json:"left"`
-	// Model is the GPU wish in words, Volume and Class those of a volume, Why what is wrong with a wish.
+	// Model describes the requested GPUs, Why what is wrong with their attributes. Volume and Class are those of a
+	// volume.
 	Model  string `json:"model,omitempty"`
 	Volume string `json:"volume,omitempty"`
 	Class  string `json:"class,omitempty"`
 	Why    string `json:"why,omitempty"`
 }
 
-// everywhere is true where no other node can help.
+// everywhere reports whether no other node can help.
 func (l Lack) everywhere() bool {
 	return l.What == LackClass || l.What == LackStorage || l.What == LackPersistence
 }
 
-// NodeLack is what a node had too little of.
+// NodeLack is what a node lacks.
 type NodeLack struct {
 	Node string `json:"node"`
 	Lack
 }
 
-// Refusal says why a group does not fit. Nothing has been changed.
+// Refusal is why a group does not fit. Nothing was changed.
 type Refusal struct {
 	Reason Reason
-	// Lack is what is missing in the whole cluster: addresses, node ports, or storage of a class. It is empty where each node
-	// has its own reason.
+	// Lack is what the whole cluster lacks: addresses, node ports, or storage of a class. It is empty if each node has
+	// its own reason.
 	Lack Lack
-	// Resource is the id of the resource that had no room, Count how many replicas it wants and Placed how many of
-	// them had room. They are 0 for addresses and node ports.
+	// Resource is the ID of the resource without room, Count how many replicas it requests, and Placed how many of them
+	// had room. They are 0 for addresses and node ports.
 	Resource      uint32
 	Count, Placed uint32
-	// Tried is how many nodes were tried, Empty how many of them had nothing left of what they had too little of.
+	// Tried counts the nodes that were tried. Empty counts those of them that have nothing left of what they lack.
 	Tried, Empty int
-	// Nodes are the first of them, in their order, and why no more replicas fitted there; those that have something
-	// left come before the others.
+	// Nodes are the first maxNodes of the tried nodes and what each lacks. Nodes with something left come first.
 	Nodes []NodeLack
-	// differ is true where not all nodes lack the same.
+	// differ is true if the nodes lack different things.
 	differ bool
 	first  Lack
-	// unreadable is what is wrong with the GPU attributes, where a node's GPUs were looked at.
+	// unreadable is what is wrong with the GPU attributes. It is set only if a node's GPUs were checked.
 	unreadable string
 }
 
-// maxNodes is how many nodes a refusal keeps.
+// maxNodes limits the nodes that a refusal keeps.
 const maxNodes = 10
 
-// add notes why a node was passed over.
+// add records what a node lacks.
 func (r *Refusal) add(n NodeLack) {
 	if r.Tried++; r.Tried == 1 {
 		r.first = n.Lack
@@ -102,7 +102,7 @@ func (r *Refusal) add(n NodeLack) {
 	}
 	at := len(r.Nodes)
 	if n.Left > 0 {
-		at = r.Tried - r.Empty - 1 // after those that have something left, before the others
+		at = r.Tried - r.Empty - 1 // after the nodes with something left, before the others
 	}
 	if at < maxNodes {
 		r.Nodes = slices.Insert(r.Nodes, at, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// refused asks a cluster of nodes that have so many CPUs each for one more than any has.
+// refused asks a cluster of nodes with the given numbers of CPUs for one CPU more than any node has.
 func refused(t interface{ Fatal(...any) }, left []uint64) *inventory.Refusal {
 	var c inventory.Cluster
 	for i, n := range left {
@@ -28,8 +28,8 @@ func refused(t interface{ Fatal(...any) }, left []uint64) *inventory.Refusal {
 	return refusal
 }
 
-// Of a large cluster a refusal names few nodes: those that have something left first, each kind in the order of the cluster,
-// and it counts them all.
+// In a large cluster a refusal names few nodes, those with something left first, each kind in the order of the cluster,
+// and counts all of them.
 func TestARefusalNamesFewNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		left := rapid.SliceOfN(rapid.SampledFrom([]uint64{0, 0, 1, 2000}), 0, 60).Draw(t, "left")
@@ -59,7 +59,7 @@ func TestARefusalNamesFewNodes(t *testing.T) {
 	})
 }
 
-// The others are counted, and it is said of them what is true of all.
+// A refusal counts the other nodes and says only what is true of all of them.
 func TestTheOthersAreCounted(t *testing.T) {
 	times := func(n int, left uint64) []uint64 { return slices.Repeat([]uint64{left}, n) }
 	for _, c := range []struct {

@@ -216,7 +216,7 @@ func (q *question) wish(r *inventory.Resource, a string) {
 	}
 }
 
-// amount reads ALLOCATABLE[:ALLOCATED] in units of so many base units.
+// amount parses ALLOCATABLE[:ALLOCATED] in units of the given number of base units.
 func (q *question) amount(s string, unit int64) inventory.Amount {
 	all, given, _ := strings.Cut(s, ":")
 	read := func(s string) int64 {

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// gpuNode is a node with room for everything and these cards.
+// gpuNode returns a node with these GPUs and room for everything else.
 func gpuNode(cards ...inventory.Card) inventory.Cluster {
 	much := inventory.Amount{Allocatable: inventory.Unlimited}
 	return inventory.Cluster{Nodes: []inventory.Node{{Name: "n1", CPU: much, Memory: much, EphemeralStorage: much, GPU: much, Cards: cards}}}
@@ -21,8 +21,8 @@ func gpuGroup(units uint64, attributes ...string) inventory.Group {
 	return inventory.Group{Resources: []inventory.Resource{{ID: 1, Count: 1, GPU: inventory.GPU{Units: units, Attributes: attributes}}}}
 }
 
-// Whatever an order names as its wish and whatever a label says a card is: the answer is a grant whose attribute the same
-// node serves again with the same model, or a refusal that is short and says nothing twice.
+// For any requested attributes and any labels the answer is a grant whose attribute selects the same model on the same
+// node again, or a short refusal that says nothing twice.
 func FuzzWish(f *testing.F) {
 	for _, a := range wishes {
 		f.Add(a, "nvidia", "t4", "16Gi", "PCIe", uint64(1))
@@ -54,7 +54,7 @@ func FuzzWish(f *testing.F) {
 			t.Fatalf("the model is %+v and the attributes are %q for %+v", p, got.GPUAttributes, card)
 		}
 		if strings.Contains(name, "/") {
-			return // no wish can name such a model
+			return // no attribute can name such a model
 		}
 		again, refusal := inventory.New(cluster, nil, inventory.Levels{}).Reserve(gpuGroup(units, got.GPUAttributes...))
 		if refusal != nil || again.Resources[0].GPUAttributes[0] != got.GPUAttributes[0] {
@@ -63,18 +63,20 @@ func FuzzWish(f *testing.F) {
 	})
 }
 
-// A wish for memory is met by cards of that size in whole Gi, however it is written.
+// A wish for memory is met by cards of that size in whole Gi, however it is written. Akash wants a binary suffix.
 func TestMemoryOfAWish(t *testing.T) {
 	for size, want := range map[string]string{
-		"80Gi": "80Gi", "81920Mi": "80Gi", "82943Mi": "80Gi", "85899345920": "80Gi", "85899345919": "79Gi", "0.5Ti": "512Gi", "1e10": "9Gi",
-		"0": "0Gi", "1": "0Gi", "-1": "-1Gi", "9223372036854775807": "8589934591Gi", "99999999999Ei": "8589934591Gi",
+		"80Gi": "80Gi", "81920Mi": "80Gi", "82943Mi": "80Gi", "83886080Ki": "80Gi", "83886079Ki": "79Gi", "0.5Ti": "512Gi", ".5Ti": "512Gi",
+		"80.Gi": "80Gi", "+80Gi": "80Gi", "0.0Gi": "0Gi", "1Ki": "0Gi", "15.99Ei": "17169131765Gi", "80.9999999999Gi": "80Gi",
 	} {
 		if _, refusal := inventory.New(gpuNode(inventory.Card{Vendor: "nvidia", Name: "x", MemorySize: want}), nil, inventory.Levels{}).
 			Reserve(gpuGroup(1, "vendor/nvidia/model/x/ram/"+size)); refusal != nil {
 			t.Errorf("%s is not %s: %s", size, want, refusal)
 		}
 	}
-	for _, size := range []string{"", "80 Gi", "80gi", "80GB", "1e1000", "1E-9999", "NaN", "0x50Gi", strings.Repeat("0", 33), "80Gi\n"} {
+	for _, size := range []string{"", "80 Gi", "80gi", "80GB", "1e1000", "1E-9999", "NaN", "0x50Gi",
+		"85899345920", "80G", "1e10", "0", "-1", "0Gi", "080Gi", "-80Gi", "16Ei", "99999999999Ei", ".Gi", "1e1Gi", "i",
+		strings.Repeat("0", 33), "80Gi\n"} {
 		if _, refusal := inventory.New(gpuNode(inventory.Card{Vendor: "nvidia", Name: "x"}), nil, inventory.Levels{}).
 			Reserve(gpuGroup(1, "vendor/nvidia/model/x/ram/"+size)); refusal == nil || !strings.Contains(refusal.String(), "is no size") {
 			t.Errorf("%q: %v", size, refusal)
@@ -82,7 +84,7 @@ func TestMemoryOfAWish(t *testing.T) {
 	}
 }
 
-// Of many wishes a refusal names few, and of long ones the beginning.
+// A refusal names few of many requested models, and shortens long ones.
 func TestManyWishesAreToldInShort(t *testing.T) {
 	var many []string
 	for i := range 1000 {
@@ -94,8 +96,8 @@ func TestManyWishesAreToldInShort(t *testing.T) {
 	}
 }
 
-// Amounts are told so that people and Kubernetes read the same, rounded to the side that is asked for; what is wanted and
-// what is left never look the same where one is larger.
+// People and Kubernetes read the same amounts, rounded to the given side. What is wanted and what is left never look
+// equal if one is larger.
 func TestBytesAreReadAsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.OneOf(rapid.Uint64Max(1<<62), rapid.Uint64Max(1<<21), rapid.SampledFrom([]uint64{1023, 1024, 1<<20 - 1, 1 << 20, 1<<30 - 1, 1<<30 + 1, 1<<60 - 1})).Draw(t, "n")

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// maxNodesTold is how many nodes a refusal names; the others are counted.
-const maxNodesTold = 5
+// maxNodesNamed limits the nodes that a refusal names. It counts the others.
+const maxNodesNamed = 5
 
-// String says for people what is missing: what is wanted, what is left, on which node. What is wanted is rounded up
-// and what is left down, so that the two never look the same.
+// String describes what is lacking: what is wanted, what is left, on which nodes. It rounds what is wanted up and what
+// is left down, so the two never look equal.
 func (r *Refusal) String() string {
 	switch {
 	case r.Reason == NoLeasedIPs:
@@ -41,27 +41,27 @@ func (r *Refusal) String() string {
 	return what + ": " + strings.Join(r.nodes(), ", ")
 }
 
-// nodes is what some nodes have left, and how many others there are.
+// nodes describes what some nodes have left, and counts the others.
 func (r *Refusal) nodes() []string {
-	show := min(len(r.Nodes), maxNodesTold)
+	show := min(len(r.Nodes), maxNodesNamed)
 	if some := r.Tried - r.Empty; some > 0 {
 		show = min(show, some)
 	}
-	var told []string
+	var texts []string
 	for _, n := range r.Nodes[:show] {
-		told = append(told, "node "+n.Node+" "+n.left(r.differ))
+		texts = append(texts, "node "+n.Node+" "+n.left(r.differ))
 	}
 	switch others := r.Tried - show; {
 	case others == 0:
-	case show >= r.Tried-r.Empty: // all that have some are named
-		told = append(told, plural(uint64(others), "other has none", "others have none"))
+	case show >= r.Tried-r.Empty: // all nodes with something left are named
+		texts = append(texts, plural(uint64(others), "other has none", "others have none"))
 	default:
-		told = append(told, plural(uint64(others), "other has too little", "others have too little"))
+		texts = append(texts, plural(uint64(others), "other has too little", "others have too little"))
 	}
-	return told
+	return texts
 }
 
-// counted is what is missing of what is given out one by one.
+// counted describes a lack of things that are counted.
 func (l Lack) counted(one, many string) string {
 	wanted := plural(l.Wanted, one, many) + " wanted, "
 	if l.Left == 0 {
@@ -80,12 +80,14 @@ func (l Lack) inCluster() string {
 		}
 		return fmt.Sprintf("volume %s is persistent and of class %s, which ends with its pod", l.Volume, l.Class)
 	case LackClass:
-		return fmt.Sprintf("the cluster has no storage of class %s, of which volume %s wants %s", l.Class, l.Volume, Bytes(l.Wanted, true))
+		return fmt.Sprintf("the cluster has no storage of class %s, of which volume %s wants %s",
+			l.Class, l.Volume, Bytes(l.Wanted, true))
 	}
-	return fmt.Sprintf("storage of class %s has %s left, of which volume %s wants %s", l.Class, Bytes(l.Left, false), l.Volume, Bytes(l.Wanted, true))
+	return fmt.Sprintf("storage of class %s has %s left, of which volume %s wants %s",
+		l.Class, Bytes(l.Left, false), l.Volume, Bytes(l.Wanted, true))
 }
 
-// wanted is what no node has.
+// wanted describes what no node has.
 func (l Lack) wanted() string {
 	switch l.What {
 	case LackCPU:
@@ -107,7 +109,7 @@ func (l Lack) forVolume() string {
 	return " for volume " + l.Volume
 }
 
-// left is what a node has of it; what is wanted is named where the nodes differ.
+// left describes what a node has left. If named, it also names what is wanted.
 func (l Lack) left(named bool) string {
 	of := ""
 	if named {
@@ -130,8 +132,8 @@ func (l Lack) left(named bool) string {
 	return "has " + strconv.FormatUint(l.Left, 10) + " left" + of
 }
 
-// Words are what is held, all nodes together: 2 CPU, 4Gi memory, 1 nvidia/a100. Models are those of the cards; nil where
-// they are not known. Nothing is no text.
+// Words describes the hold, the sum over all nodes: 2 CPU, 4Gi memory, 1 nvidia/a100. models are the models of the
+// GPUs, or nil if they are unknown. An empty hold is "".
 func (h Hold) Words(models []string) string {
 	var texts []string
 	all := h.Total()
@@ -160,7 +162,7 @@ func (h Hold) Words(models []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// CPUs is an amount of CPU in words: whole CPUs where it is, else thousandths.
+// CPUs formats an amount of CPU: whole CPUs if possible, else thousandths.
 func CPUs(milli uint64) string {
 	if milli%1000 == 0 {
 		return strconv.FormatUint(milli/1000, 10)
@@ -168,7 +170,7 @@ func CPUs(milli uint64) string {
 	return strconv.FormatUint(milli, 10) + "m"
 }
 
-// Bytes is an amount of bytes in words, with at most two decimals; up says whether it is rounded up or down.
+// Bytes formats an amount of bytes with at most two decimals, rounded up or down.
 func Bytes(n uint64, up bool) string {
 	const units = "KMGTPE"
 	power := 0

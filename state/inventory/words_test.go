@@ -6,7 +6,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// What is held is told in amounts that are not nothing, whose sums are over all nodes.
+// Words lists the amounts that are not 0, summed over all nodes.
 func TestHoldWords(t *testing.T) {
 	one := inventory.Hold{
 		Nodes:   map[string]inventory.Amounts{"a": {CPU: 500, Memory: 64 << 20, GPU: 1}, "b": {CPU: 500, EphemeralStorage: 1 << 30}},

@@ -1,5 +1,5 @@
-// Package kept is the definition that a lease was last applied with, as the ledger keeps it: one object of kind
-// Lease for each deployment group, beside the claims.
+// Package kept stores the definition that a lease was last applied with in the ledger: one Lease object per deployment
+// group, next to the claims.
 package kept
 
 import (
@@ -22,51 +22,51 @@ import (
 )
 
 const (
-	// Label is on every kept definition, with the owner of its lease; no claim has it.
+	// Label is on every kept definition and on no claim. Its value is the owner of the lease.
 	Label = lease.Domain + "/definition-of"
-	// AnnotationText holds the definition: a LeaseDefinition as JSON, or that compressed by gzip, in base64.
+	// AnnotationText holds the definition: a LeaseDefinition as JSON, or as gzip-compressed JSON in base64.
 	AnnotationText = lease.Domain + "/lease-definition"
-	// AnnotationRun holds the nonce of the run that has written it.
+	// AnnotationRun holds the nonce of the run that wrote the definition.
 	AnnotationRun = lease.Domain + "/run"
 )
 
 const (
-	// plain is how long a definition may be that is kept as it is.
-	plain = 4 << 10
-	// stored is the longest text that is kept: an object's annotations have 256 KiB together.
-	stored = 224 << 10
-	// longest is the longest definition that is kept, before it is compressed.
-	longest = 4 << 20
+	// maxPlain is the size in bytes up to which a definition is stored uncompressed.
+	maxPlain = 4 << 10
+	// maxStored limits the size in bytes of the stored text: the annotations of an object have at most 256 KiB.
+	maxStored = 224 << 10
+	// maxSize limits the size in bytes of a definition before compression.
+	maxSize = 4 << 20
 )
 
-// prefix begins the names of kept definitions. No host begins so.
+// prefix starts the name of each kept definition. No host name starts with it.
 const prefix = "df--"
 
-// Name is the name of the object that keeps the definition of a deployment group.
+// Name returns the name of the object that keeps the definition of a deployment group.
 func Name(g lease.Group) string { return prefix + lease.Hash(g.String()) }
 
-// IsName is true for the name of a kept definition.
+// IsName reports whether the name is the name of a kept definition.
 func IsName(name string) bool { return strings.HasPrefix(name, prefix) }
 
-// Definition is a definition as it is kept, or as it is to be.
+// Definition is a kept definition, or one to be kept.
 type Definition struct {
 	// Name is the name of the object.
 	Name string
-	// Hash is that of the definition, as the objects of the lease carry it; Run the nonce of the run that has
-	// written it.
+	// Hash is the hash of the definition, as in the annotation of the lease's objects. Run is the nonce of the run that
+	// wrote it.
 	Hash, Run string
-	// Written is when it was last written.
+	// Written is when the object was last written.
 	Written time.Time
-	// UID and ResourceVersion are those of the object; empty for one that is yet to be written.
+	// UID and ResourceVersion are those of the object. They are empty for an object that does not exist yet.
 	UID             types.UID
 	ResourceVersion string
-	// Deleting is true for an object that is going, and that a finalizer may hold back.
+	// Deleting is true for an object with a deletion timestamp, which finalizers may still keep.
 	Deleting bool
-	// text is the definition as it is stored.
+	// text is the stored form of the definition.
 	text string
 }
 
-// IsVersion is true for two readings of one object that nobody has written between them, and for two of none.
+// IsVersion reports whether both are the same version of one object, or both nil.
 func (d *Definition) IsVersion(other *Definition) bool {
 	if d == nil || other == nil {
 		return d == other
@@ -74,14 +74,14 @@ func (d *Definition) IsVersion(other *Definition) bool {
 	return d.UID == other.UID && d.ResourceVersion == other.ResourceVersion
 }
 
-// TooLongError says that a definition is too long to be kept.
+// TooLongError is returned for a definition that is too long to keep. Sizes are in bytes.
 type TooLongError struct{ Size, Limit int }
 
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the definition has %d bytes where %d can be kept", e.Size, e.Limit)
 }
 
-// New is a definition as a run keeps it.
+// New returns the definition in the form in which a run keeps it. It returns a TooLongError if it does not fit.
 func New(def *lease.Definition, run string) (*Definition, error) {
 	text, err := encode(def)
 	if err != nil {
@@ -90,19 +90,19 @@ func New(def *lease.Definition, run string) (*Definition, error) {
 	return &Definition{Name: Name(def.Lease.Group()), Hash: def.Hash, Run: run, text: text}, nil
 }
 
-// encode is the text of a definition: canonical, because Check has sorted it.
+// encode returns the stored form of a definition. It is canonical, because lease.Check sorts a definition.
 func encode(def *lease.Definition) (string, error) {
 	data, err := json.Marshal(input.Encode(def))
 	switch {
 	case err != nil:
 		return "", err
-	case len(data) <= plain:
+	case len(data) <= maxPlain:
 		return string(data), nil
-	case len(data) > longest:
-		return "", &TooLongError{Size: len(data), Limit: longest}
+	case len(data) > maxSize:
+		return "", &TooLongError{Size: len(data), Limit: maxSize}
 	}
 	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a level that there is
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // cannot fail: the level is valid
 	if _, err = w.Write(data); err == nil {
 		err = w.Close()
 	}
@@ -110,20 +110,21 @@ func encode(def *lease.Definition) (string, error) {
 		return "", err
 	}
 	text := base64.StdEncoding.EncodeToString(packed.Bytes())
-	if len(text) > stored {
-		return "", &TooLongError{Size: len(text), Limit: stored}
+	if len(text) > maxStored {
+		return "", &TooLongError{Size: len(text), Limit: maxStored}
 	}
 	return text, nil
 }
 
-// Read understands an object of kind Lease by its metadata. ok is false for one that is no kept definition.
+// Read reads a kept definition from the metadata of a Lease object. ok is false for any other object.
 func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 	if !IsName(meta.Name) {
 		return nil, false
 	}
 	d = &Definition{
-		Name: meta.Name, Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], Deleting: meta.DeletionTimestamp != nil,
-		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Written: meta.CreationTimestamp.Time, text: meta.Annotations[AnnotationText],
+		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], text: meta.Annotations[AnnotationText],
+		Written: meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
 	}
 	if at := managed.LastWritten(meta); at.After(d.Written) {
 		d.Written = at
@@ -131,33 +132,33 @@ func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 	return d, true
 }
 
-// Decode reads the definition as strictly as one from a file.
+// Decode parses the definition as strictly as one from a file, and checks that it belongs to the object.
 func (d *Definition) Decode() (*lease.Definition, error) {
 	data := []byte(d.text)
 	if !strings.HasPrefix(d.text, "{") {
 		var err error
 		if data, err = unpack(d.text); err != nil {
-			return nil, fmt.Errorf("%s: annotation %s: %w", d.at(), AnnotationText, err)
+			return nil, fmt.Errorf("%s: annotation %s: %w", d.place(), AnnotationText, err)
 		}
 	}
-	def, problems := input.DefinitionObject(d.at(), data)
+	def, problems := input.DefinitionObject(d.place(), data)
 	switch {
 	case len(problems.Errors()) > 0:
 		return nil, problems.Errors()
-	case !json.Valid(data): // YAML may have a second document, which nobody would read
-		return nil, fmt.Errorf("%s: annotation %s is not one JSON object", d.at(), AnnotationText)
+	case !json.Valid(data): // YAML may have a second document, which the reader ignores
+		return nil, fmt.Errorf("%s: annotation %s is not one JSON object", d.place(), AnnotationText)
 	case Name(def.Lease.Group()) != d.Name:
-		return nil, fmt.Errorf("%s: it is of lease %s, whose definition has another name", d.at(), def.Lease)
+		return nil, fmt.Errorf("%s: it is of lease %s, whose definition has another name", d.place(), def.Lease)
 	case def.Hash != d.Hash:
-		return nil, fmt.Errorf("%s: annotation %s is not the hash of the definition", d.at(), lease.AnnotationDefinition)
+		return nil, fmt.Errorf("%s: annotation %s is not the hash of the definition", d.place(), lease.AnnotationDefinition)
 	}
 	return def, nil
 }
 
-// at is the place of what is wrong with the definition.
-func (d *Definition) at() string { return "leases/" + d.Name }
+// place returns where problems of the definition are reported.
+func (d *Definition) place() string { return "leases/" + d.Name }
 
-// unpack reads a compressed definition, and no more of it than a definition may have.
+// unpack decompresses a definition and stops after maxSize bytes.
 func unpack(text string) ([]byte, error) {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -167,17 +168,17 @@ func unpack(text string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is not compressed by gzip: %w", err)
 	}
-	data, err := io.ReadAll(io.LimitReader(r, longest+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("it cannot be unpacked: %w", err)
-	case len(data) > longest:
-		return nil, &TooLongError{Size: len(data), Limit: longest}
+	case len(data) > maxSize:
+		return nil, &TooLongError{Size: len(data), Limit: maxSize}
 	}
 	return data, nil
 }
 
-// Says is true where the definition that is kept says what the other says.
+// Says reports whether the kept definition is readable and equal to def.
 func (d *Definition) Says(def *lease.Definition) bool {
 	if d == nil || d.Deleting || d.Hash != def.Hash {
 		return false
@@ -185,11 +186,11 @@ func (d *Definition) Says(def *lease.Definition) bool {
 	if text, err := encode(def); err == nil && text == d.text {
 		return true
 	}
-	_, err := d.Decode() // the same in other words, or spoiled
+	_, err := d.Decode() // equal with another encoding, unless the text is damaged
 	return err == nil
 }
 
-// Same is true where two are stored alike, or neither is there.
+// Same reports whether both are stored alike, or both nil.
 func (d *Definition) Same(other *Definition) bool {
 	if d == nil || other == nil {
 		return d == other
@@ -197,8 +198,8 @@ func (d *Definition) Same(other *Definition) bool {
 	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run
 }
 
-// Configuration is what a deployment group applies to keep its definition in the place of the one that is there, nil
-// where there is none.
+// Configuration returns what the deployment group applies to keep its definition. there is the object to replace, or
+// nil.
 func (d *Definition) Configuration(namespace string, g lease.Group, there *Definition) *coordinationv1.LeaseApplyConfiguration {
 	ac := coordinationv1.Lease(d.Name, namespace).
 		WithLabels(map[string]string{Label: g.Owner}).

@@ -25,7 +25,7 @@ const (
 
 var shop = lease.ID{Owner: owner, DSeq: 8438017, GSeq: 1, OSeq: 1, Provider: provider}
 
-// definition is what a document of the services says.
+// definition returns the definition in a document with the services.
 func definition(t *testing.T, services string) *lease.Definition {
 	t.Helper()
 	document := fmt.Sprintf(`{"apiVersion":"net.akash.network/v1alpha1","kind":"LeaseDefinition","metadata":{"name":"shop"},
@@ -45,7 +45,7 @@ func hosts(n int) string {
 	return strings.Join(names, ",")
 }
 
-// stored is a definition as the ledger has it.
+// stored returns a definition as the ledger has it.
 func stored(t *testing.T, def *lease.Definition) *metav1.ObjectMeta {
 	t.Helper()
 	d, err := kept.New(def, "RUN")
@@ -56,7 +56,7 @@ func stored(t *testing.T, def *lease.Definition) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Name: *ac.Name, Labels: ac.Labels, Annotations: ac.Annotations, UID: "uid", ResourceVersion: "7"}
 }
 
-// What is kept is read again as it was, short or long, with all that a definition can say.
+// A kept definition is read as it was written, short or long, with everything a definition can contain.
 func TestRoundTrip(t *testing.T) {
 	full := `[{"name":"web","target":"httproute","expose":[{"port":8080,"as":80,"global":true,"hosts":["shop.example.com"],"path":"/api","http":{"maxBodySize":5,"readTimeout":"30s","nextCases":["500"]},
 		"tls":{"termination":"edge","insecure":"Redirect","secretName":"cert"},"weight":3,"alternateBackends":[{"service":"blue","port":80,"weight":2}],
@@ -86,7 +86,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The same in other words is the same: nothing has to be written for another name.
+// An equal definition with another encoding is not written again.
 func TestSaysWhateverTheName(t *testing.T) {
 	def := definition(t, `[{"name":"web","expose":[{"port":80,"global":true,"hosts":["a.example.com","b.example.com"]},{"port":1,"global":true,"ip":"public"}]}]`)
 	d, _ := kept.Read(stored(t, def))
@@ -109,7 +109,7 @@ func packed(text string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// Whoever may write the object may write anything into it.
+// The object may contain anything that another client has written.
 func TestHostileDefinitions(t *testing.T) {
 	def := definition(t, `[{"name":"web","expose":[{"port":80,"global":true,"hosts":["a.example.com"]},{"port":1,"global":true,"ip":"public"}]}]`)
 	text := stored(t, def).Annotations[kept.AnnotationText]
@@ -149,7 +149,7 @@ func TestHostileDefinitions(t *testing.T) {
 	}
 }
 
-// Hosts that no compression makes short: what cannot be kept is an error and no cut.
+// Incompressible hosts make a definition too long. It is an error and not truncated.
 func TestTooLong(t *testing.T) {
 	def := definition(t, `[{"name":"web","expose":[{"port":80,"global":true,"hosts":[`+hosts(10)+`]},{"port":1,"global":true,"ip":"public"}]}]`)
 	for i := range 8000 {
@@ -161,7 +161,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// An SDL holds environments and passwords of registries. None of it is of a definition.
+// The environments and registry passwords of an SDL are not in its definition.
 func TestNoSecrets(t *testing.T) {
 	sdl := `{"version":"2.0","services":{"web":{"image":"nginx","env":["PASSWORD=hunter2"],"args":["--token=hunter2"],
 		"credentials":{"host":"docker.io","username":"u","password":"hunter2"},"expose":[{"port":80,"accept":["shop.example.com"],"to":[{"global":true}]}]}},

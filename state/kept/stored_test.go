@@ -15,7 +15,7 @@ import (
 
 const small = `[{"name":"web","expose":[{"port":80,"global":true,"hosts":["a.example.com"]},{"port":1,"global":true,"ip":"public"}]}]`
 
-// The name of a kept definition is that of its deployment group; no host and no claim has such a name.
+// The name of a kept definition depends on its deployment group. No host and no claim has such a name.
 func TestNames(t *testing.T) {
 	other := shop
 	other.OSeq, other.Provider = 2, "akash1other"
@@ -42,7 +42,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What stands in the metadata is read: when it was written last, that it is going, what a write is to be pinned to.
+// Read returns the time of the last write, whether the object is being deleted, and what to pin a write to.
 func TestReadMetadata(t *testing.T) {
 	made := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *metav1.Time {
@@ -70,7 +70,7 @@ func TestReadMetadata(t *testing.T) {
 	}
 }
 
-// What a lease applies names its owner, itself, the hash and the run, and is pinned to what is there.
+// A written definition names its owner, its group, the hash and the run, and is pinned to the existing object.
 func TestConfiguration(t *testing.T) {
 	def := definition(t, small)
 	d, err := kept.New(def, "RUN")
@@ -90,7 +90,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// Two are the same where they are stored alike; one says what a definition says where it can be read and has its hash.
+// Same compares the stored form, Says the meaning.
 func TestSameAndSays(t *testing.T) {
 	def := definition(t, small)
 	read := func(change func(*metav1.ObjectMeta)) *kept.Definition {
@@ -136,7 +136,7 @@ func TestSameAndSays(t *testing.T) {
 	}
 }
 
-// The error says how long the definition is, and how long it may be: before it is compressed, and after.
+// The error has the length of the definition and the limit, before or after compression.
 func TestTooLongSays(t *testing.T) {
 	def := definition(t, small)
 	for i := range 8000 {

@@ -19,7 +19,7 @@ func announced(nonce string, phase state.Phase, groups ...lease.Group) *state.An
 	return a
 }
 
-// Of two runs of one group the one that sorts later yields; a dead one is fenced; a fenced one is in nobody's way.
+// Of two runs of one group the one that sorts later yields. A dead run is fenced; a fenced one blocks nobody.
 func TestAmong(t *testing.T) {
 	own := announced("m", state.Active, shopGroup)
 	for name, tt := range map[string]struct {
@@ -48,7 +48,7 @@ func TestAmong(t *testing.T) {
 	}
 }
 
-// A fenced announcement names the groups whose work nobody has finished.
+// A fenced announcement names the groups whose work is unfinished.
 func TestRemaining(t *testing.T) {
 	dead := announced("a", state.Fenced, shopGroup, blogGroup)
 	if got := protocol.Remaining(dead, []lease.Group{shopGroup}); !slices.Equal(got, []lease.Group{blogGroup}) {

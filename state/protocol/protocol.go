@@ -1,6 +1,6 @@
-// Package protocol decides what a run does next with a claim, from what it wants and what it has read. It sends
-// nothing and has no clock: package apply carries out what it says, and test/model walks through all
-// interleavings of it. docs/ledger.md explains the protocol.
+// Package protocol decides what a run does next with a claim, given what it wants and what it has read. It sends
+// nothing and has no clock: package apply carries out the decisions, and test/model explores all interleavings of them.
+// docs/ledger.md explains the protocol.
 package protocol
 
 import (
@@ -16,64 +16,64 @@ import (
 // Next is what a run does next with a claim.
 type Next int
 
-// What a run may do next. Every write is pinned to the claim as it was read.
+// The next steps of a run. Every write is pinned to the claim as it was read.
 const (
-	// Rest leaves the claim: it is as the run needs it.
+	// Rest does nothing: the claim is as the run needs it.
 	Rest Next = iota
-	// Write writes parts. Where the claim has changed meanwhile it is read, and decided on, again.
+	// Write writes parts. If the claim has changed, the run reads it and decides again.
 	Write
-	// Evict removes holds that have ended; then the claim is read again.
+	// Evict removes holds that have ended. The run then reads the claim again.
 	Evict
-	// Read reads again, after a moment.
+	// Read reads the claim again after a moment.
 	Read
-	// Yield gives back what the run took: somebody else has the thing, or what excludes it.
+	// Yield gives back what the run took: somebody else has the thing, or one that excludes it.
 	Yield
 )
 
-// Taking is what a run wants of one claim, and what it has read of it.
+// Taking is the input of Take: what a run wants of one claim and what it has read.
 type Taking struct {
 	Want state.Hold
-	// Claim is the claim as it was read last; nil where there is none.
+	// Claim is the claim as last read, or nil if it does not exist.
 	Claim *state.Claim
-	// Decide judges one part of Want on the claim.
+	// Decide returns the finding on one part of Want.
 	Decide func(*state.Claim, state.Part) state.Finding
 	// Nonce is the run's mark.
 	Nonce string
-	// Patient runs yield to a run of another deployment of the owner that is under way, and ask again;
-	// others are withheld at once what such a run holds.
+	// Patient runs yield to another running deployment of the owner and ask again later. Without it, what such a run
+	// holds is withheld at once.
 	Patient bool
-	// Relied is true when the run is about to write objects: it marks the parts that its lease held before, too.
+	// Relied is true if the run is about to write objects. It then also marks the parts that its lease already holds.
 	Relied bool
-	// Pending is until when a wildcard that is taken may be pending.
+	// Pending is when a pending wildcard expires, in RFC 3339.
 	Pending string
-	// Took and Anew are what an earlier look at the same claim answered.
+	// Took and Anew are the results of an earlier Take for the same claim.
 	Took, Anew bool
 }
 
-// Taken is what a run does next to take a claim.
+// Taken is the result of Take.
 type Taken struct {
 	Next Next
-	// Claim is the claim that is written to; nil where it is to be made.
+	// Claim is the claim to write, or nil to create one.
 	Claim *state.Claim
-	// Want are the parts to hold, without those that are withheld, and Parts the same as they are to be written.
+	// Want is what to hold, without the withheld parts. Parts are the same parts as they are written.
 	Want  state.Hold
 	Parts []state.Part
-	// Withheld are the parts that other deployments of the owner have.
+	// Withheld are the parts that other deployments of the owner hold.
 	Withheld []Withheld
-	// By is who is in the way of a run that yields.
+	// By is the holder that makes the run yield.
 	By state.Holder
-	// Took is true where a part carries the run's mark. Anew is true where the run has taken something that it
-	// did not hold, or took it over from a run that may not have compared it with the wildcard above.
+	// Took is true if a part carries the run's mark. Anew is true if the run has taken a part that it did not hold, or
+	// took one over from a run that may not have checked the wildcard above.
 	Took, Anew bool
 }
 
-// Withheld is a part that another deployment of the owner has.
+// Withheld is a part that another deployment of the owner holds.
 type Withheld struct {
 	Part state.Part
 	By   state.Holder
 }
 
-// Take decides how the parts of one claim are taken.
+// Take decides how a run takes the parts of one claim.
 func Take(t Taking) Taken {
 	out := Taken{Claim: t.Claim, Want: t.Want, Took: t.Took, Anew: t.Anew}
 	out.Want.Parts = nil
@@ -98,15 +98,15 @@ func Take(t Taking) Taken {
 				p = Pend(p, out.Claim, t.Pending)
 			}
 		default:
-			p = t.kept(*out.Claim.Part(p.Key), p, &out)
+			p = t.keepPart(*out.Claim.Part(p.Key), p, &out)
 		}
 		out.Want.Parts, out.Parts = append(out.Want.Parts, want), append(out.Parts, p)
 	}
 	return out
 }
 
-// Pend is a part of a wildcard as it is when it is taken: pending until the time, as RFC 3339, unless the owner's
-// wildcard is bound already.
+// Pend returns the part of a wildcard as it is taken: bound if the owner's wildcard is bound already, else pending
+// until the given time in RFC 3339.
 func Pend(p state.Part, claim *state.Claim, until string) state.Part {
 	if claim != nil && claim.Bound() {
 		p.Bound = true
@@ -116,11 +116,12 @@ func Pend(p state.Part, claim *state.Claim, until string) state.Part {
 	return p
 }
 
-// kept is a part that the group holds. One that another run of the lease has marked gets this run's mark, so
-// that the other's undoing cannot take it away, and with it the note that objects are about to stand for it. A hold that is renewed is as if it were taken now: it must not
-// end while the run goes on, and a wildcard may have been bound over a host whose hold had ended.
-func (t Taking) kept(own, want state.Part, out *Taken) state.Part {
-	if own.Run == t.Nonce && !out.Took { // with our mark: the answer to our write was lost
+// keepPart returns a part that the group already holds. If another run of the lease has marked it, the part gets this
+// run's mark, so that the other run cannot give it back, and with it the note that objects will be written for it. A
+// renewed hold counts as taken now: it must not expire during the run, and a wildcard may have been bound over a host
+// whose hold had expired.
+func (t Taking) keepPart(own, want state.Part, out *Taken) state.Part {
+	if own.Run == t.Nonce && !out.Took { // our own mark: the answer to our write was lost
 		out.Took, out.Anew = true, true
 	}
 	renew := own.Expires != ""
@@ -134,7 +135,8 @@ func (t Taking) kept(own, want state.Part, out *Taken) state.Part {
 	return own
 }
 
-// Holds is true where a write that was answered gave the group the parts: the claim is theirs, and nobody else's.
+// Holds reports whether a write that was answered gave the parts to the group: the claim belongs to its owner and the
+// group holds every part.
 func Holds(claim *state.Claim, group lease.Group, parts []state.Part) bool {
 	return claim != nil && !claim.Deleting && claim.Owner == group.Owner && !slices.ContainsFunc(parts, func(p state.Part) bool {
 		own := claim.Part(p.Key)
@@ -142,9 +144,9 @@ func Holds(claim *state.Claim, group lease.Group, parts []state.Part) bool {
 	})
 }
 
-// Above decides for hosts of a group by the wildcard above them, read after the hosts were claimed; nil where
-// there is none. While another owner's is pending the hosts wait: one of the two sides has to yield, and it is the
-// wildcard. Were both to yield at sight, both could lose.
+// Above decides for hosts of a group from the wildcard above them, read after the hosts were claimed. wildcard may be
+// nil. While another owner's wildcard is pending, the hosts wait: one side must yield, and it is the wildcard. If both
+// yielded at once, both could lose.
 func Above(group lease.Group, now time.Time, wildcard *state.Claim) Next {
 	switch {
 	case wildcard == nil, wildcard.Deleting, wildcard.Unreadable == "" && wildcard.Owner == group.Owner:
@@ -157,8 +159,8 @@ func Above(group lease.Group, now time.Time, wildcard *state.Claim) Next {
 	return Read
 }
 
-// Below are the claims of other owners on hosts one label below a wildcard: those that stand, and those that
-// are nothing but holds that have ended.
+// Below returns other owners' claims on hosts one label below a wildcard: those that are valid, and those that consist
+// only of expired holds.
 func Below(group lease.Group, now time.Time, wildcard string, claims []*state.Claim) (stand, ended []*state.Claim) {
 	for _, c := range claims {
 		switch {
@@ -172,14 +174,14 @@ func Below(group lease.Group, now time.Time, wildcard string, claims []*state.Cl
 	return stand, ended
 }
 
-// Bind decides what becomes of a wildcard that is pending, by the hosts of other owners below it, listed after it
-// was claimed. The parts are those to write.
+// Bind decides about a pending wildcard from the claims of Below, listed after it was claimed. It returns the parts to
+// write.
 func Bind(want state.Hold, own *state.Claim, group lease.Group, stand, ended []*state.Claim) (Next, []state.Part) {
 	switch {
 	case len(stand) > 0:
 		return Yield, nil
 	case len(ended) > 0:
-		return Evict, nil // so that they cannot be renewed below it
+		return Evict, nil // so that nobody can renew them below the wildcard
 	}
 	parts := own.PartsOf(group)
 	for i, p := range parts {
@@ -190,26 +192,28 @@ func Bind(want state.Hold, own *state.Claim, group lease.Group, stand, ended []*
 	return Write, parts
 }
 
-// Rebind decides after a wildcard could not be bound because its claim had changed: was is the claim as the run
-// had it, now as it is.
+// Rebind decides after binding a wildcard failed because its claim had changed. was is the claim as the run had it, now
+// as it is, or nil.
 func Rebind(want state.Hold, was, now *state.Claim, group lease.Group) Next {
 	switch {
 	case now == nil, now.UID != was.UID, !Holds(now, group, want.Parts):
 		return Yield
 	case IsBound(now, group):
-		return Rest // another run of the lease has done it
+		return Rest // another run of the lease has bound it
 	}
 	return Read
 }
 
-// IsBound is true where each part that the group holds of a wildcard is bound.
+// IsBound reports whether every part of the wildcard that the group holds is bound.
 func IsBound(claim *state.Claim, group lease.Group) bool {
 	return !slices.ContainsFunc(claim.PartsOf(group), func(p state.Part) bool { return !p.Bound })
 }
 
-// Settle decides how a run ends its work on a claim, of which it had the object with the UID. final makes of the
-// group's entries what they are to be without marks; ok is false where a part has gone.
-func Settle(claim *state.Claim, uid types.UID, group lease.Group, final func(*state.Claim) (parts []state.Part, ok bool)) (Next, []state.Part) {
+// Settle decides how a run ends its work on a claim with the UID. final returns the group's entries without marks; ok
+// is false if a part is gone.
+func Settle(
+	claim *state.Claim, uid types.UID, group lease.Group, final func(*state.Claim) (parts []state.Part, ok bool),
+) (Next, []state.Part) {
 	if claim == nil || claim.Deleting || claim.UID != uid || claim.Owner != group.Owner {
 		return Yield, nil
 	}
@@ -223,8 +227,8 @@ func Settle(claim *state.Claim, uid types.UID, group lease.Group, final func(*st
 	return Write, parts
 }
 
-// GiveBack is what a group keeps of its entries on a claim when the run with the nonce gives back what it took:
-// what carries the run's mark becomes what it was before, or goes. changed is false where nothing carries it.
+// GiveBack returns the entries that a group keeps when the run with the nonce gives back what it took: an entry with
+// the run's mark becomes what it was before, or is removed. changed is false if no entry has the mark.
 func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []state.Part, changed bool) {
 	for _, p := range entries {
 		i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
@@ -240,9 +244,9 @@ func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []s
 	return keep, changed
 }
 
-// Before is what of the entries before a run is brought back. What another run of the lease had marked is brought
-// back only where the lease's objects serve it: else either that run has ended without it, or it finds out when it
-// settles, and to put its mark back could leave a claim to nobody.
+// Before returns which of the earlier entries GiveBack restores. It restores an entry with the mark of another run of
+// the lease only if the lease's objects serve it. Otherwise that run has ended without the entry, or will notice when
+// it settles, and restoring its mark could leave a claim that belongs to nobody.
 func Before(before []state.Part, served bool) []state.Part {
 	if served {
 		return before

@@ -44,7 +44,7 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-// world is a ledger with an API server's pins, and runs that do a request at a time.
+// world is a ledger with the API server's pins, and runs that make one request at a time.
 type world struct {
 	now     time.Time
 	claims  map[string]*state.Claim
@@ -176,7 +176,7 @@ func (r *run) part(t *testing.T, text string) state.Part {
 
 func (w *world) say(format string, args ...any) { fmt.Fprintf(w.out, format+"\n", args...) }
 
-// show prints a claim: its object, its owner, and who holds which part.
+// show prints a claim: its object, its owner, and the holder of each part.
 func (w *world) show(thing string) {
 	c := w.claims[thing]
 	if c == nil {
@@ -222,7 +222,7 @@ func (w *world) get(thing string) *state.Claim {
 	return &c
 }
 
-// pinned is true where a claim is as it was read.
+// pinned reports whether a claim is as it was read.
 func (w *world) pinned(thing string, saw *state.Claim) bool {
 	now := w.claims[thing]
 	if now == nil || saw == nil {
@@ -231,7 +231,7 @@ func (w *world) pinned(thing string, saw *state.Claim) bool {
 	return now.UID == saw.UID && now.ResourceVersion == saw.ResourceVersion
 }
 
-// write makes a group's parts those, as the API server does: a claim without parts is deleted.
+// write replaces a group's parts, as the API server does. It deletes a claim without parts.
 func (w *world) write(c *state.Claim, group lease.Group, parts []state.Part) *state.Claim {
 	w.version++
 	kept := slices.DeleteFunc(slices.Clone(c.Parts), func(p state.Part) bool { return p.Lease.Group() == group })
@@ -338,7 +338,7 @@ func (w *world) evict(r *run) {
 	r.next = (*world).read
 }
 
-// look compares what was taken with the other side: a host with the wildcard above, a wildcard with the hosts below.
+// look checks the other side: for a host the wildcard above, for a wildcard the hosts below.
 func (w *world) look(r *run) {
 	switch r.want.Kind {
 	case state.Host:
@@ -439,7 +439,7 @@ func (w *world) settle(r *run) {
 func (w *world) undo(r *run) {
 	r.over = true
 	now := w.get(r.want.Thing)
-	served := slices.ContainsFunc(r.before, func(p state.Part) bool { return p.Applied }) // here, what was applied serves
+	served := slices.ContainsFunc(r.before, func(p state.Part) bool { return p.Applied }) // applied parts serve here
 	keep, changed := protocol.GiveBack(now.Entries(r.group), r.name, protocol.Before(r.before, served))
 	if !changed {
 		w.say("%s has nothing to give back", r.name)

@@ -42,7 +42,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// turns are commands that do a request at a time, and what they have announced.
+// turns are commands that make one request at a time, and their announcements.
 type turns struct {
 	now      time.Time
 	version  int
@@ -51,18 +51,18 @@ type turns struct {
 	out      strings.Builder
 }
 
-// turnOf is the work of one command.
+// turnOf is the state of one command.
 type turnOf struct {
 	name   string
 	groups []lease.Group
 	next   func(*turnOf)
-	// saw is its own announcement as it last wrote it, other that of the command it waits for or fences.
+	// saw is its own announcement as last written, other the announcement that it waits for or fences.
 	saw, other *state.Announcement
-	// over is true once it has ended, waits while it waits for another.
+	// over is true once it has ended, waits while it waits for another command.
 	over, waits bool
-	// old is true where what it has read has become old.
+	// old is true if what it has read is outdated.
 	old bool
-	// fenced are those in whose place it works.
+	// fenced are the commands whose work it has taken over.
 	fenced []*state.Announcement
 }
 
@@ -127,7 +127,7 @@ func (w *turns) text(a *state.Announcement) string {
 	return text
 }
 
-// put writes an announcement, unless it is another than was read by now.
+// put writes an announcement, unless it has changed since it was read.
 func (w *turns) put(read *state.Announcement, change func(*state.Announcement)) (*state.Announcement, bool) {
 	now := w.all[read.Nonce]
 	if (now == nil) != (read.ResourceVersion == "") || now != nil && now.ResourceVersion != read.ResourceVersion {
@@ -152,7 +152,7 @@ func (w *turns) remove(read *state.Announcement) bool {
 	return true
 }
 
-// lost is what a command does of whose announcement a pinned write is refused.
+// lost handles a refused pinned write to a command's announcement.
 func (w *turns) lost(c *turnOf) {
 	w.say("%s was taken for crashed (%t): it writes nothing more and gives nothing back", c.name, protocol.Lost(w.all[c.name]))
 	w.end(c)
@@ -225,7 +225,7 @@ func (w *turns) await(c *turnOf) {
 	}
 }
 
-// bury takes away the announcements of the commands in whose place one has worked.
+// bury deletes the announcements of the commands whose work one has taken over.
 func (w *turns) bury(c *turnOf) {
 	for _, dead := range c.fenced {
 		left := protocol.Remaining(dead, c.groups)
@@ -273,4 +273,23 @@ func (w *turns) fail(c *turnOf) {
 func (w *turns) leave(c *turnOf) {
 	w.say("%s ends in the middle of its work", c.name)
 	w.change(c, func(a *state.Announcement) { a.Phase, a.FencedBy = state.Fenced, a.Nonce })
+}
+
+// A wildcard is taken pending, unless another deployment of its owner has bound it already.
+func TestPend(t *testing.T) {
+	const until = "2026-11-20T12:05:00Z"
+	bound := &state.Claim{Parts: []state.Part{{Key: "other", Bound: true}}}
+	for name, tt := range map[string]struct {
+		claim *state.Claim
+		bound bool
+	}{
+		"a new claim":                           {nil, false},
+		"a claim that is pending":               {&state.Claim{Parts: []state.Part{{Key: "other", Expires: until}}}, false},
+		"a claim that another deployment binds": {bound, true},
+	} {
+		p := protocol.Pend(state.Part{Key: "key"}, tt.claim, until)
+		if p.Bound != tt.bound || (p.Expires == until) == tt.bound {
+			t.Errorf("%s: bound %v, expires %q", name, p.Bound, p.Expires)
+		}
+	}
 }

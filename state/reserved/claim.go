@@ -1,5 +1,5 @@
-// Package reserved is the claim by which an order reserves resources: how it is named, written and read, and what it takes
-// of the cluster. docs/cluster-service.md has the protocol, docs/annotations.md the keys.
+// Package reserved is the claim with which an order reserves resources: its name, its stored form, and what it takes of
+// the cluster. docs/cluster-service.md has the protocol, docs/annotations.md the keys.
 package reserved
 
 import (
@@ -17,69 +17,69 @@ import (
 
 // Annotations of a reservation.
 const (
-	// AnnotationOrder is whose it is: OWNER/DSEQ/GSEQ/OSEQ.
+	// AnnotationOrder is the order: OWNER/DSEQ/GSEQ/OSEQ.
 	AnnotationOrder = lease.Domain + "/order"
-	// AnnotationBound holds the Part that was seen to fit, AnnotationPending one that is announced.
+	// AnnotationBound holds the bound Part, AnnotationPending the announced one.
 	AnnotationBound   = lease.Domain + "/bound"
 	AnnotationPending = lease.Domain + "/pending"
 )
 
-// Name is the name of the claim of an order.
-func Name(o lease.Order) string { return state.StartOfReservation + lease.Hash(o.String()) }
+// Name returns the name of the claim of an order.
+func Name(o lease.Order) string { return state.ReservationPrefix + lease.Hash(o.String()) }
 
-// Claim is the reservation of an order: an object of kind Lease in the ledger's namespace. One that is readable has a
-// part: pending until its run has seen that it fits beside all others, then bound. With both it is bound, and a run moves
-// it to other resources.
+// Claim is the reservation of an order: a Lease object in the ledger's namespace. A readable claim has at least one
+// part. It is pending until its run has seen that the part fits beside all others, then bound. With both parts the
+// claim is bound, and a run is moving it to other resources.
 type Claim struct {
 	Order lease.Order
 	Bound *Part
-	// Pending takes room from when it is announced, as Bound does.
+	// Pending takes room as soon as it is announced, like Bound.
 	Pending *Part
 
-	// ObjectName is the name of the object.
+	// ObjectName is the name of the Lease object.
 	ObjectName      string
 	UID             types.UID
 	ResourceVersion string
-	// Created is when it was made, by the API server's clock.
+	// Created is when the object was created, by the API server's clock.
 	Created time.Time
-	// Deleting is true for a claim that is going: it takes no room, but its name is not free yet.
+	// Deleting is true for a claim with a deletion timestamp: it takes no room, but its name is not free yet.
 	Deleting   bool
 	Finalizers []string
-	// Unreadable says why it cannot be understood: nobody knows what it takes.
+	// Unreadable says why the claim cannot be read. What it takes is unknown then.
 	Unreadable string
 }
 
 // Part is what is reserved, and until when.
 type Part struct {
-	// Asked is the hash of the group that was asked for (Asked).
+	// Asked is the hash of the requested group (see the function Asked).
 	Asked string `json:"asked"`
-	// Hold is what it takes, after commit levels.
+	// Hold is what the part takes, after commit levels.
 	Hold inventory.Hold `json:"hold"`
-	// Params are what pods need to come to the cards that were chosen, by the ids of resources; nil without cards.
+	// Params are what pods need to use the chosen GPUs, by the ID of the resource unit. It is nil without GPUs.
 	Params map[uint32]*inventory.SchedulerParams `json:"params,omitempty"`
-	// HTTP counts routed endpoints, as Akash's provider does: once for a resource, whatever its replicas. They limit
-	// nothing.
+	// HTTP counts the routed endpoints like Akash's provider: once per resource unit, whatever its replicas. No limit
+	// depends on it.
 	HTTP uint64 `json:"http,omitempty"`
-	// Provider is who has won the order; empty while it is a bid.
+	// Provider is who has won the order. It is empty for a bid.
 	Provider string `json:"provider,omitempty"`
-	// By is who reserved it, as USER@HOST, and Run the nonce of the run.
+	// By is who made the reservation, as USER@HOST. Run is the nonce of the run.
 	By  string `json:"by,omitempty"`
 	Run string `json:"run,omitempty"`
-	// Expires is when it ends, by the API server's clock, as RFC 3339; empty where it ends by being given up.
+	// Expires is when the part ends, by the API server's clock, in RFC 3339. It is empty for a part without an end.
 	Expires string `json:"expires,omitempty"`
 }
 
-// Over is true for a part whose time is over at the moment now, by the API server's clock.
+// Over reports whether the part has expired. now is by the API server's clock.
 func (p *Part) Over(now time.Time) bool { return state.Part{Expires: p.Expires}.Ended(now) }
 
-// Over is true where the time of what holds is over: whoever needs the room may remove it, also while a run moves it, which
-// begins anew then.
+// Over reports whether the claim has expired. Anyone who needs the room may remove it then. A run that is moving the
+// claim begins again.
 func (c *Claim) Over(now time.Time) bool {
 	p := c.Part()
 	return p != nil && p.Over(now)
 }
 
-// Part is what holds: the bound part, else the pending one; nil where the claim cannot be read.
+// Part returns the part that counts: the bound one, else the pending one, or nil if the claim cannot be read.
 func (c *Claim) Part() *Part {
 	if c.Bound != nil {
 		return c.Bound
@@ -87,7 +87,7 @@ func (c *Claim) Part() *Part {
 	return c.Pending
 }
 
-// Hold is what the claim takes, with what it is being moved to.
+// Hold returns what the claim takes, including what it is moving to.
 func (c *Claim) Hold() inventory.Hold {
 	switch {
 	case c.Deleting || c.Part() == nil:
@@ -98,11 +98,11 @@ func (c *Claim) Hold() inventory.Hold {
 	return c.Part().Hold
 }
 
-// moving is what is put after the name of a claim for what it is being moved to.
-const moving = "+"
+// movingSuffix, after the name of a claim, names the pending part of a claim that is being moved.
+const movingSuffix = "+"
 
-// Pieces are the claim as the protocol sees it: what is bound, and what is announced beyond it. Rest says what of a hold
-// is not in use by the order's own pods.
+// Pieces returns the claim in the form of package capacity: what is bound, and what is announced beyond it. rest
+// returns the part of a hold that the order's own pods do not use.
 func (c *Claim) Pieces(now time.Time, rest func(inventory.Hold) inventory.Hold) []capacity.Claim {
 	switch {
 	case c.Deleting || c.Part() == nil:
@@ -114,11 +114,14 @@ func (c *Claim) Pieces(now time.Time, rest func(inventory.Hold) inventory.Hold) 
 	if c.Pending == nil {
 		return []capacity.Claim{bound}
 	}
-	return []capacity.Claim{bound, {Name: c.ObjectName + moving, Over: c.Pending.Over(now), Hold: rest(c.Hold()).Minus(bound.Hold)}}
+	return []capacity.Claim{bound, {
+		Name: c.ObjectName + movingSuffix, Over: c.Pending.Over(now), Hold: rest(c.Hold()).Minus(bound.Hold),
+	}}
 }
 
-// Own is the order's own claim as the protocol sees it, for a run that asks for a group: nil where nothing of it is
-// announced. One that is bound to another group stays, and is moved: to the run what it has is free.
+// Own returns the order's own claim in the form of package capacity, for a run that asks for a group, or nil if nothing
+// is announced for that group. A claim that is bound for another group stays and is moved: the run counts what it holds
+// as free.
 func (c *Claim) Own(asked string, now time.Time) *capacity.Claim {
 	switch {
 	case c == nil || c.Deleting:
@@ -131,24 +134,24 @@ func (c *Claim) Own(asked string, now time.Time) *capacity.Claim {
 	return nil
 }
 
-// Without are the claims without what is over and named by the protocol: those to delete, and those of which what they
-// are moved to goes.
+// Without splits the claims that capacity.Decide wants to evict, by the names in Pieces: those to delete, and those
+// that stay but lose what they were moving to.
 func Without(all []*Claim, names []string, now time.Time) (deleted, stayed []*Claim) {
 	for _, c := range all {
 		switch {
 		case slices.Contains(names, c.ObjectName) && c.Over(now):
 			deleted = append(deleted, c)
-		case slices.Contains(names, c.ObjectName+moving):
+		case slices.Contains(names, c.ObjectName+movingSuffix):
 			stayed = append(stayed, c)
 		}
 	}
 	return deleted, stayed
 }
 
-// Asked identifies a group as it was asked for.
+// Asked returns a hash that identifies the requested group.
 func Asked(g inventory.Group) string { return lease.Hash(text(g.Resources)) }
 
-// HTTP counts the routed endpoints of a group's services, once for a resource.
+// HTTP counts the routed endpoints of a group, once per resource unit.
 func HTTP(g inventory.Group) (endpoints uint64) {
 	for _, r := range g.Resources {
 		for _, e := range r.Endpoints {
@@ -160,7 +163,7 @@ func HTTP(g inventory.Group) (endpoints uint64) {
 	return endpoints
 }
 
-// Models are the models of the cards that were chosen, each once, as VENDOR/MODEL.
+// Models returns the models of the chosen GPUs, each once, as VENDOR/MODEL.
 func (p *Part) Models() []string {
 	var out []string
 	for _, id := range slices.Sorted(maps.Keys(p.Params)) {

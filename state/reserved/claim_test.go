@@ -17,7 +17,7 @@ import (
 
 func same(h inventory.Hold) inventory.Hold { return h }
 
-// part takes CPU of a node, until some seconds from now; 0 is without end.
+// part returns a part that takes CPU of a node and expires after some seconds, or never with 0.
 func part(asked string, cpu uint64, seconds int) *reserved.Part {
 	p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: cpu}}}}
 	if seconds != 0 {
@@ -30,7 +30,7 @@ func held(cpu uint64) inventory.Hold {
 	return inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: cpu}}}
 }
 
-// What the protocol sees of a claim: room is taken from the announcement on, and by what is bound until it has moved.
+// Pieces and Own: a claim takes room from its announcement on, and its bound part takes room until it has moved.
 func TestPieces(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim reserved.Claim
@@ -61,7 +61,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// What is in use by the order's own pods is no part of what its reservation takes beside them.
+// A reservation does not include what the order's own pods use.
 func TestPiecesTakeWhatIsNotInUse(t *testing.T) {
 	c := reserved.Claim{ObjectName: "c", Bound: part("a", 5, 0), Pending: part("b", 7, 20)}
 	used := func(h inventory.Hold) inventory.Hold { return h.Minus(held(4)) }
@@ -98,7 +98,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// What the protocol removes is deleted where nothing of it is live; of a move that crashed only the move goes.
+// A claim is deleted if all of it has expired. If a move crashed, only the pending part is removed.
 func TestWithout(t *testing.T) {
 	over := &reserved.Claim{ObjectName: "over", Bound: part("a", 1, -9)}
 	live := &reserved.Claim{ObjectName: "live", Bound: part("a", 1, 9)}
@@ -122,7 +122,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Groups that ask for the same are the same, whatever their names; any other amount, order or wish is another.
+// Asked depends on everything that a group requests, and not on its name.
 func TestAsked(t *testing.T) {
 	base := func() inventory.Group {
 		return inventory.Group{Name: "dc", Resources: []inventory.Resource{{ID: 1, Count: 2, CPU: 3, GPU: inventory.GPU{Units: 1, Attributes: []string{"vendor/nvidia/model/*"}}}}}
@@ -150,7 +150,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// Endpoints count once for a resource, whatever its replicas, as Akash's provider counts them.
+// Endpoints count once per resource unit, whatever its replicas, as in Akash's provider.
 func TestHTTP(t *testing.T) {
 	e := func(k inventory.EndpointKind) inventory.Endpoint { return inventory.Endpoint{Kind: k} }
 	http := reserved.HTTP(inventory.Group{Resources: []inventory.Resource{
@@ -170,7 +170,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// What an object cannot note is refused before it is written; two parts of the longest text fit an object.
+// A part that an object cannot store is refused before it is written. An object can store two parts of the largest
+// size.
 func TestTooLong(t *testing.T) {
 	p := part("a", 1, 0)
 	if err := p.Check(); err != nil || 2*reserved.MaxText > 256<<10 {

@@ -19,8 +19,7 @@ func drawClaim(t *rapid.T, name string) *reserved.Claim {
 	return &reserved.Claim{ObjectName: name, Bound: drawPart(t, "bound"), Pending: drawPart(t, "pending"), Deleting: rapid.IntRange(0, 4).Draw(t, "deleting") == 0}
 }
 
-// What the protocol sees of a claim is, put together, what the claim holds: nothing is forgotten between what is bound and what
-// it is moved to, and nothing counts twice.
+// The pieces of a claim add up to its hold: between the bound and the pending part nothing is lost or counted twice.
 func TestPiecesAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawClaim(t, "c")
@@ -48,8 +47,8 @@ func TestPiecesAreTheWhole(t *testing.T) {
 	})
 }
 
-// Whatever claims there are, and whatever the protocol removes because it is over: no claim goes that holds yet, a claim is told
-// once, and of one that holds no more than its move goes.
+// Without deletes no claim that still holds, returns each claim once, and removes only the move of a claim that still
+// holds.
 func TestWhatHoldsIsNotRemoved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []*reserved.Claim
@@ -77,8 +76,8 @@ func TestWhatHoldsIsNotRemoved(t *testing.T) {
 	})
 }
 
-// A hold ends five seconds after its time, by the API server's clock; one without a time never does, nor one whose time nobody
-// can read.
+// A hold ends five seconds after its time by the API server's clock. One without a time, or with an invalid one, never
+// ends.
 func TestOver(t *testing.T) {
 	at := func(d time.Duration) string { return now.Add(d).Format(time.RFC3339Nano) }
 	for expires, want := range map[string]bool{
@@ -96,7 +95,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// A group is another where any of its wishes is; its name is none.
+// Asked changes with every part of a request, but not with the group's name.
 func TestEachWishIsAnotherGroup(t *testing.T) {
 	group := func(change func(*inventory.Resource)) inventory.Group {
 		r := inventory.Resource{ID: 1, Count: 2, CPU: 3, Memory: 4, GPU: inventory.GPU{Units: 1, Attributes: []string{"a"}}, Storage: []inventory.Volume{{Name: "v", Size: 5}}, Endpoints: []inventory.Endpoint{{Kind: inventory.LeasedIP, Sequence: 1}}}
@@ -123,7 +122,7 @@ func TestEachWishIsAnotherGroup(t *testing.T) {
 	}
 }
 
-// A part of the longest text can be written, and a longer one says over how many nodes it is.
+// A part of the largest size can be written. The error for a larger one counts its nodes.
 func TestTheLongestPart(t *testing.T) {
 	p := &reserved.Part{Asked: "a", Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {}, "n2": {}}}}
 	for n := 0; ; n++ {

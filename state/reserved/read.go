@@ -13,8 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Read understands an object of kind Lease by its metadata alone. ok is false for one that is no reservation. It is strict:
-// of what cannot be read nobody knows what it takes.
+// Read reads a reservation from the metadata of a Lease object. ok is false for any other object. Read is strict: if it
+// cannot read a claim, what the claim takes is unknown.
 func Read(meta *metav1.ObjectMeta) (c *Claim, ok bool) {
 	if !state.IsReservation(meta.Name) && meta.Labels[state.LabelKind] != state.KindResources {
 		return nil, false
@@ -35,7 +35,8 @@ func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
 	}
 	switch {
 	case meta.Annotations[state.AnnotationLedger] != state.LedgerVersion:
-		return fmt.Errorf("it was written for version %q of the ledger, which this program does not know", lease.Clip(meta.Annotations[state.AnnotationLedger]))
+		return fmt.Errorf("it was written for version %q of the ledger, which this program does not know",
+			lease.Clip(meta.Annotations[state.AnnotationLedger]))
 	case meta.Name != Name(c.Order):
 		return fmt.Errorf("its name is not that of order %s", c.Order)
 	case meta.Labels[state.LabelKind] != state.KindResources:
@@ -55,7 +56,7 @@ func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
 	return nil
 }
 
-// readPart reads a part; it is nil where there is none.
+// readPart reads a part, or returns nil if the annotation does not exist.
 func readPart(annotations map[string]string, key string) (*Part, error) {
 	value, ok := annotations[key]
 	if !ok {
@@ -83,7 +84,7 @@ func readPart(annotations map[string]string, key string) (*Part, error) {
 	return p, nil
 }
 
-// Find is the claim of an order, nil where it has none, and the others.
+// Find returns the claim of an order, or nil, and the other claims.
 func Find(all []*Claim, o lease.Order) (own *Claim, others []*Claim) {
 	i := slices.IndexFunc(all, func(c *Claim) bool { return c.ObjectName == Name(o) })
 	if i < 0 {

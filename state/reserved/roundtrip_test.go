@@ -28,7 +28,7 @@ var (
 	now   = time.Date(2026, 11, 23, 4, 0, 0, 0, time.UTC)
 )
 
-// stored is the object that the API server keeps of a claim.
+// stored returns a claim as the API server keeps it.
 func stored(c *reserved.Claim) *metav1.ObjectMeta {
 	ac := c.Configuration("akash-net")
 	return &metav1.ObjectMeta{Name: *ac.Name, Namespace: *ac.Namespace, Labels: ac.Labels, Annotations: ac.Annotations,
@@ -64,7 +64,7 @@ func drawPart(t *rapid.T, label string) *reserved.Part {
 	return p
 }
 
-// A claim that is written is the same when it is read back, to the last amount.
+// Reading a written claim returns the same claim, to the last amount.
 func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := &reserved.Claim{
@@ -99,7 +99,7 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 	})
 }
 
-// The write is pinned to the claim that was read; one that is to be made is not.
+// A write is pinned to the claim that was read. A new claim is not pinned.
 func TestWritesArePinned(t *testing.T) {
 	c := reserved.Claim{Order: order, Bound: &reserved.Part{Asked: "a"}}
 	if ac := c.Configuration("akash-net"); ac.UID != nil || ac.ResourceVersion != nil {
@@ -169,13 +169,13 @@ func TestWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s is taken for a reservation", name)
 		}
 	}
-	// What is labelled as one and has another's name is in nobody else's list: it must be in this one.
+	// An object with the label of a reservation and another name is in no other list, so Read must return it.
 	if c, ok := reserved.Read(&metav1.ObjectMeta{Name: "shop.example.com", Labels: map[string]string{state.LabelKind: state.KindResources}}); !ok || c.Unreadable == "" {
 		t.Error("what has the label and not the name is not seen")
 	}
 }
 
-// Whatever stands in an object, reading it ends, and what was read can be asked for everything.
+// Reading an arbitrary object ends, and every method works on the result.
 func FuzzRead(f *testing.F) {
 	f.Add(reserved.Name(order), order.String(), `{"asked":"a","hold":{"nodes":{"n1":{"cpu":1}},"addresses":1},"expires":"2026-11-23T04:00:00Z"}`, `{"asked":"b","hold":{"storage":{"beta2":18446744073709551615}}}`)
 	f.Add(reserved.Name(order), order.String(), `{"asked":"a","hold":null,"params":{"1":null}}`, "")

@@ -9,17 +9,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// MaxText is how long a part may be: an object's annotations have 256 KiB together, and a claim that is moved has two.
+// MaxText limits the stored text of a part in bytes: the annotations of an object have at most 256 KiB, and a claim
+// that is being moved has two parts.
 const MaxText = 112 << 10
 
-// TooLongError says that a reservation is spread over more nodes than can be noted.
+// TooLongError is returned for a reservation on more nodes than an object can store.
 type TooLongError struct{ Nodes int }
 
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the reservation is spread over %d nodes, more than an object can note: split the group", e.Nodes)
 }
 
-// Check says why a part cannot be written; nil where it can.
+// Check returns an error if the part is too long to store.
 func (p *Part) Check() error {
 	if len(text(p)) > MaxText {
 		return &TooLongError{Nodes: len(p.Hold.Nodes)}
@@ -27,8 +28,8 @@ func (p *Part) Check() error {
 	return nil
 }
 
-// Configuration is what the order's field manager applies so that the claim says what it is to say. It is pinned to the
-// claim as it was read; one that is to be made has no UID.
+// Configuration returns what the order's field manager applies to store the claim. It is pinned to the version of the
+// claim that was read. A new claim has no UID.
 func (c *Claim) Configuration(namespace string) *coordinationv1.LeaseApplyConfiguration {
 	ac := coordinationv1.Lease(Name(c.Order), namespace).
 		WithLabels(map[string]string{state.LabelKind: state.KindResources, state.LabelOwner: c.Order.Owner}).
@@ -45,8 +46,8 @@ func (c *Claim) Configuration(namespace string) *coordinationv1.LeaseApplyConfig
 	return ac
 }
 
-// text is a value as JSON; keys of maps are sorted.
+// text marshals a value to JSON. The result is deterministic: map keys are sorted.
 func text(v any) string {
-	out, _ := json.Marshal(v) // structs of texts and numbers
+	out, _ := json.Marshal(v) // cannot fail: structs of plain data
 	return string(out)
 }

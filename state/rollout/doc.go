@@ -1,3 +1,3 @@
-// Package rollout tells how far what a lease runs is, in Akash's states and in words, from the objects of the lease. It
-// asks nothing of a cluster.
+// Package rollout computes the rollout state of a lease's workloads, in Akash's states and in words, from the objects
+// of the lease. It does not access a cluster.
 package rollout

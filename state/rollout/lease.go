@@ -15,17 +15,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Lease is what the cluster shows of what one lease runs. Of the objects that are added it keeps what is told of them.
+// Lease collects what the cluster shows about the workloads of one lease. It keeps only the facts that it needs of each
+// object.
 type Lease struct {
 	// closing is true while the namespace is being deleted.
 	closing bool
-	// recorded is true where there is a Manifest, and wanted what it asks for: replicas by service.
+	// recorded is true if there is a Manifest. wanted are the replicas that it asks for, by service.
 	recorded  bool
 	wanted    map[string]int32
 	workloads map[string]*workload
-	// pods are those that are not ready, by name.
+	// pods are the pods that are not ready, by name.
 	pods map[string]pod
-	// warnings are the newest of each object.
+	// warnings are the newest warning of each object.
 	warnings map[object]event
 }
 
@@ -35,13 +36,13 @@ type workload struct {
 	made                time.Time
 	replicas, available int32
 	status              kstatus.Status
-	// message says in words how far it is.
+	// message is kstatus's description of the status.
 	message string
-	// failure is why the controller cannot make pods, empty where it can.
+	// failure is why the controller cannot create pods. It is empty if it can.
 	failure string
 }
 
-// object names an object of the namespace.
+// object identifies an object of the namespace.
 type object struct{ kind, name string }
 
 type event struct {
@@ -49,9 +50,14 @@ type event struct {
 	at              time.Time
 }
 
-// Add adds an object of the lease: its Namespace, its Manifest, and of its namespace Deployments, StatefulSets, Pods
-// and Events. Others are passed over, and what is not Akash's. An object that is added again counts as it is then. It fails
-// for an object that cannot be read.
+// compare orders events by time, and those of the same time by their texts.
+func (e event) compare(other event) int {
+	return cmp.Or(e.at.Compare(other.at), cmp.Compare(e.reason, other.reason), cmp.Compare(e.message, other.message))
+}
+
+// Add adds an object of the lease: its Namespace, its Manifest, or one of the Deployments, StatefulSets, Pods and
+// Events in its namespace. It ignores other kinds and objects that are not Akash's. A later version of an object
+// replaces the earlier one. It returns an error for an object that it cannot read.
 func (l *Lease) Add(o *unstructured.Unstructured) error {
 	ours := o.GetLabels()[lease.LabelManaged] == "true"
 	var err error
@@ -77,10 +83,10 @@ func (l *Lease) Add(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// AddNamespace adds the namespace, of which no more counts than whether it is being deleted.
+// AddNamespace records whether the namespace is being deleted.
 func (l *Lease) AddNamespace(closing bool) { l.closing = closing }
 
-// addManifest adds Akash's record of what the lease runs (provider: pkg/apis/akash.network/v2beta2).
+// addManifest adds the Manifest, Akash's record of what the lease runs (provider: pkg/apis/akash.network/v2beta2).
 func (l *Lease) addManifest(o *unstructured.Unstructured) error {
 	var m struct {
 		Spec struct {
@@ -102,7 +108,8 @@ func (l *Lease) addManifest(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// addWorkload adds a Deployment or a StatefulSet. Of both with one name the StatefulSet counts, as for Akash's status.
+// addWorkload adds a Deployment or a StatefulSet. If both have the same name, the StatefulSet counts, as in Akash's
+// status.
 func (l *Lease) addWorkload(o *unstructured.Unstructured) error {
 	if had := l.workloads[o.GetName()]; had != nil && had.kind == "StatefulSet" && o.GetKind() != had.kind {
 		return nil
@@ -140,13 +147,13 @@ func (l *Lease) addWorkload(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// Unsettled is true where a service is not rolled out: its pods tell why.
+// Unsettled reports whether a service is not rolled out yet. Its pods tell why.
 func (l *Lease) Unsettled() bool {
 	r, runs := l.Of()
 	return runs && r.State != Complete && len(l.workloads) > 0
 }
 
-// LacksPods is true where a StatefulSet has fewer pods than it should, none of which is on its way: only events tell why.
+// LacksPods reports whether a StatefulSet has too few pods and none of them is on its way. Only events tell why.
 func (l *Lease) LacksPods() bool {
 	for name, w := range l.workloads {
 		if w.kind == "StatefulSet" && w.status == kstatus.InProgressStatus && len(l.podsOf(name)) == 0 {
@@ -156,7 +163,7 @@ func (l *Lease) LacksPods() bool {
 	return false
 }
 
-// addEvent keeps the newest warning about a pod, and about a workload the newest that no pod could be made.
+// addEvent keeps the newest warning about a pod, and the newest FailedCreate about a workload.
 func (l *Lease) addEvent(o *unstructured.Unstructured) error {
 	var e corev1.Event
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e); err != nil {
@@ -167,7 +174,7 @@ func (l *Lease) addEvent(o *unstructured.Unstructured) error {
 	}
 	about := object{e.InvolvedObject.Kind, e.InvolvedObject.Name}
 	now := event{reason: clip(e.Reason), message: clip(e.Message), at: lastSeen(&e)}
-	if had, ok := l.warnings[about]; ok && cmp.Or(now.at.Compare(had.at), cmp.Compare(now.reason, had.reason), cmp.Compare(now.message, had.message)) <= 0 {
+	if had, ok := l.warnings[about]; ok && now.compare(had) <= 0 {
 		return nil
 	}
 	if l.warnings == nil {
@@ -177,7 +184,7 @@ func (l *Lease) addEvent(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// lastSeen is when an event was last noted: writers of the old and of the new API fill different fields.
+// lastSeen returns the last time of an event. The old and the new event API fill different fields.
 func lastSeen(e *corev1.Event) time.Time {
 	at := e.CreationTimestamp.Time
 	for _, t := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {
@@ -191,7 +198,7 @@ func lastSeen(e *corev1.Event) time.Time {
 	return at
 }
 
-// clip makes one short line of a text that somebody else wrote.
+// clip shortens a text from the cluster to one line of at most maxText bytes.
 func clip(s string) string {
 	if len(s) > 4*maxText {
 		s = s[:4*maxText]
@@ -203,5 +210,5 @@ func clip(s string) string {
 	return s
 }
 
-// maxText is the longest text of another's that a reason repeats, in bytes.
+// maxText limits quoted texts, in bytes.
 const maxText = 300

@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// pod is what counts of a pod that is not ready.
+// pod holds what is needed of a pod that is not ready.
 type pod struct {
 	name, service string
 	made          time.Time
@@ -21,24 +21,24 @@ type pod struct {
 	ended bool
 	// leaving is true for a pod that is being deleted.
 	leaving bool
-	// failed tells that what keeps it does not pass by itself.
+	// failed is true if the pod will not become ready by itself.
 	failed bool
 	text   string
 }
 
-// trouble is what keeps a service from being rolled out.
+// trouble is a reason why a service is not rolled out.
 type trouble struct {
 	failed bool
 	text   string
 }
 
-// addPod adds a pod of a service, if it is not ready.
+// addPod adds a pod of a service if it is not ready.
 func (l *Lease) addPod(o *unstructured.Unstructured) error {
 	var p corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
 		return err
 	}
-	delete(l.pods, p.Name) // as it was
+	delete(l.pods, p.Name) // an earlier version
 	if isTrue(&p, corev1.PodReady) && p.DeletionTimestamp == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (l *Lease) addPod(o *unstructured.Unstructured) error {
 		name: p.Name, service: p.Labels[lease.LabelService], made: p.CreationTimestamp.Time, leaving: p.DeletionTimestamp != nil,
 		ended: p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
 	}
-	found.failed, found.text = keeps(&p)
+	found.failed, found.text = podTrouble(&p)
 	if l.pods == nil {
 		l.pods = map[string]pod{}
 	}
@@ -54,8 +54,7 @@ func (l *Lease) addPod(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// troubles are what keeps a service, the worst first: what does not pass by itself, then what passes, of each the
-// newest pod first.
+// troubles returns why a service is not rolled out, by rank, then with the newest pod first.
 func (l *Lease) troubles(service string, w *workload) []trouble {
 	var found []trouble
 	pods := l.podsOf(service)
@@ -64,18 +63,21 @@ func (l *Lease) troubles(service string, w *workload) []trouble {
 	})
 	for _, p := range pods {
 		text := fmt.Sprintf("pod %s %s", p.name, p.text)
-		if e, ok := l.warnings[object{"Pod", p.name}]; ok && !p.failed && !p.leaving && !p.ended && !e.at.Before(p.made) { // db-0 may have been another pod
+		// Skip warnings about an earlier pod of the same name.
+		e, ok := l.warnings[object{"Pod", p.name}]
+		if ok && !p.failed && !p.leaving && !p.ended && !e.at.Before(p.made) {
 			text += fmt.Sprintf(": %s: %s", e.reason, e.message)
 		}
 		found = append(found, trouble{p.failed, text})
 	}
-	if e, ok := l.warnings[object{w.kind, service}]; ok && len(pods) == 0 && !e.at.Before(w.made) { // of that name there may have been another
+	// Skip warnings about an earlier workload of the same name.
+	if e, ok := l.warnings[object{w.kind, service}]; ok && len(pods) == 0 && !e.at.Before(w.made) {
 		found = append(found, trouble{true, "no pod can be made: " + e.message})
 	}
 	return found
 }
 
-// podsOf are the pods of a service that are not ready.
+// podsOf returns the pods of a service that are not ready.
 func (l *Lease) podsOf(service string) []pod {
 	var out []pod
 	for _, p := range l.pods {
@@ -86,7 +88,7 @@ func (l *Lease) podsOf(service string) []pod {
 	return out
 }
 
-// rank orders pods: those that fail, those on their way, those that are leaving, those that have ended.
+// rank orders pods: failed ones, starting ones, deleted ones, ended ones.
 func rank(p pod) int {
 	switch {
 	case p.failed:
@@ -99,9 +101,9 @@ func rank(p pod) int {
 	return 1
 }
 
-// keeps says what keeps a pod from being ready, and whether it does not pass by itself. In place of a pod that has ended
-// its controller makes another.
-func keeps(p *corev1.Pod) (failed bool, text string) {
+// podTrouble returns why a pod is not ready, and whether it will not become ready by itself. An ended pod does not
+// count as failed: its controller replaces it.
+func podTrouble(p *corev1.Pod) (failed bool, text string) {
 	if p.DeletionTimestamp != nil {
 		return false, "is being deleted"
 	}
@@ -121,7 +123,7 @@ func keeps(p *corev1.Pod) (failed bool, text string) {
 	}
 	starting := ""
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if failed, text := keepsContainer(s); failed {
+		if failed, text := containerTrouble(s); failed {
 			return true, text
 		} else if starting == "" {
 			starting = text
@@ -138,13 +140,13 @@ func keeps(p *corev1.Pod) (failed bool, text string) {
 	return false, "is starting"
 }
 
-// keepsContainer says what a container waits for, or how it ended; nothing of one that runs, or of an init container
-// that has done its work.
-func keepsContainer(s corev1.ContainerStatus) (failed bool, text string) {
+// containerTrouble returns what a container waits for or how it ended. It returns "" for a container that runs and for
+// an init container that has finished.
+func containerTrouble(s corev1.ContainerStatus) (failed bool, text string) {
 	switch {
 	case s.State.Waiting != nil:
 		w := s.State.Waiting
-		// kubelet waits for these two as a matter of course, and for all others because something has failed.
+		// The kubelet uses these two reasons for every start, all others only after a failure.
 		starting := w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
 		return !starting, "is waiting" + words(w.Reason, w.Message) + ended(s.LastTerminationState.Terminated)
 	case s.State.Terminated != nil && (s.State.Terminated.ExitCode != 0 || !s.Ready):
@@ -153,7 +155,7 @@ func keepsContainer(s corev1.ContainerStatus) (failed bool, text string) {
 	return false, ""
 }
 
-// ended says how a container ended.
+// ended describes how a container ended.
 func ended(t *corev1.ContainerStateTerminated) string {
 	if t == nil {
 		return ""
@@ -161,7 +163,7 @@ func ended(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("; its container ended with exit code %d%s", t.ExitCode, words(t.Reason, t.Message))
 }
 
-// words are a reason and its message as others wrote them: ": REASON (MESSAGE)".
+// words formats a reason and a message from the cluster as ": REASON (MESSAGE)".
 func words(reason, message string) string {
 	reason, message = clip(reason), clip(message)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 
-// lines are objects in the words of the rules, each another one.
+// lines are different objects of the rules.
 var lines = []string{
 	"manifest web=2 db=1 gone=1", "namespace", "deployment web {spec: {replicas: 2}, status: {replicas: 1, updatedReplicas: 1, availableReplicas: 1}}", "deployment old rolled=1",
 	"deployment db rolled=3", "statefulset db minute=2 {spec: {replicas: 1}, status: {}}", "statefulset web2 alien rolled=1",
@@ -32,8 +32,8 @@ func rolled(t *testing.T, of []string) (rollout.Lease, rollout.Rollout, bool) {
 	return l, r, runs
 }
 
-// In whatever order objects are read, also where two events are of one moment, the rollout is the same; each service counts
-// once in the sums, and the lease is as far as its worst service.
+// The order of objects does not matter, even for events of the same time. Each service counts once, and the lease has
+// the state of its worst service.
 func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	rank := map[rollout.State]int{rollout.Complete: 0, rollout.Pending: 1, rollout.Active: 2, rollout.Error: 3}
 	rapid.Check(t, func(r *rapid.T) {
@@ -62,7 +62,7 @@ func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Whatever others write in their messages, a reason is one line of text that can be read.
+// A reason is one readable line, whatever others write in their messages.
 func TestReasonsAreText(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),

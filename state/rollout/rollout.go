@@ -9,64 +9,64 @@ import (
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// State is how far a lease or one of its services is. The words are those of the deployments that Akash's provider
-// manages (provider: cluster/manager.go, dsDeployPending to dsDeployComplete); error is what its monitor counts until
-// it closes a lease (cluster/monitor.go).
+// State is the rollout state of a lease or a service. The values are those of deployments in Akash's provider
+// (provider: cluster/manager.go, dsDeployPending to dsDeployComplete). Error is what its monitor counts before it
+// closes a lease (cluster/monitor.go).
 type State string
 
 // The states.
 const (
-	// Pending is what is recorded, and of which nothing runs yet.
+	// Pending is recorded in the Manifest, and nothing runs yet.
 	Pending State = "pending"
-	// Active is what is being deployed, changed or closed.
+	// Active is being deployed, changed or closed.
 	Active State = "active"
-	// Complete is what runs as it should: each service has as many available replicas as its Manifest asks for.
+	// Complete means that each service has as many available replicas as its Manifest asks for.
 	Complete State = "complete"
-	// Error is what does not run and will not without help, as far as its objects tell.
+	// Error does not run and, according to its objects, will not run without help.
 	Error State = "error"
 )
 
-// Rollout is how far a lease's workloads are. Its JSON form is a public format.
+// Rollout is the rollout state of a lease's workloads. Its JSON form is a public format.
 type Rollout struct {
 	State State `json:"state"`
-	// Reason says in words why the lease is not complete: that of its first service in the worst state.
+	// Reason says why the lease is not complete. It is the reason of the first service in the worst state.
 	Reason string `json:"reason,omitempty"`
-	// Ready of Total are the replicas of all services.
+	// Ready and Total are the sums over all services.
 	Ready int64 `json:"ready"`
 	Total int64 `json:"total"`
-	// Services are in the order of their names.
+	// Services are sorted by name.
 	Services []Service `json:"services"`
 }
 
-// Service is how far one service is.
+// Service is the rollout state of one service.
 type Service struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Ready are its available replicas, Total those that it should have.
+	// Ready counts the available replicas, Total the wanted ones.
 	Ready int32 `json:"ready"`
 	Total int32 `json:"total"`
-	// Reason says in words why the service is not complete.
+	// Reason says why the service is not complete.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Of is the rollout of a lease; false is for one that runs nothing and is to run nothing.
-func (l *Lease) Of() (Rollout, bool) {
+// Of returns the rollout of the lease. ok is false if it runs nothing and should run nothing.
+func (l *Lease) Of() (r Rollout, ok bool) {
 	names := l.names()
 	if len(names) == 0 {
 		return Rollout{}, false
 	}
-	r := Rollout{Services: make([]Service, 0, len(names))}
+	r = Rollout{Services: make([]Service, 0, len(names))}
 	for _, name := range names {
 		s := l.service(name)
 		r.Ready, r.Total = r.Ready+int64(s.Ready), r.Total+int64(s.Total)
 		r.Services = append(r.Services, s)
 	}
-	r.State, r.Reason = l.together(r.Services)
+	r.State, r.Reason = l.combine(r.Services)
 	return r, true
 }
 
-// names are those of the services of the Manifest, or of those that run where there is no Manifest. What runs beside
-// the Manifest is no service of the lease any more.
+// names returns the services of the Manifest, or the running ones if there is no Manifest. A workload that the Manifest
+// does not name is no longer a service of the lease.
 func (l *Lease) names() []string {
 	if l.recorded {
 		return slices.Sorted(maps.Keys(l.wanted))
@@ -74,35 +74,29 @@ func (l *Lease) names() []string {
 	return slices.Sorted(maps.Keys(l.workloads))
 }
 
-// together is the state of the lease.
-func (l *Lease) together(services []Service) (State, string) {
+// combine returns the state of the lease and its reason.
+func (l *Lease) combine(services []Service) (State, string) {
 	if l.closing {
 		return Active, "closing: its namespace is being deleted"
 	}
-	first := func(state State) *Service {
-		if i := slices.IndexFunc(services, func(s Service) bool { return s.State == state }); i >= 0 {
-			return &services[i]
-		}
-		return nil
-	}
 	for _, state := range []State{Error, Active, Pending} {
-		s := first(state)
-		if s == nil {
+		matching := slices.DeleteFunc(slices.Clone(services), func(s Service) bool { return s.State != state })
+		if len(matching) == 0 {
 			continue
 		}
-		reason := fmt.Sprintf("service %s: %s", s.Name, s.Reason)
-		if more := slices.DeleteFunc(slices.Clone(services), func(s Service) bool { return s.State != state }); len(more) > 1 {
-			reason += fmt.Sprintf(" (and %d more)", len(more)-1)
+		reason := fmt.Sprintf("service %s: %s", matching[0].Name, matching[0].Reason)
+		if len(matching) > 1 {
+			reason += fmt.Sprintf(" (and %d more)", len(matching)-1)
 		}
-		if state == Pending && slices.ContainsFunc(services, func(s Service) bool { return s.State != Pending }) {
-			state = Active // a part of it runs
+		if state == Pending && len(matching) < len(services) {
+			state = Active // some services run
 		}
 		return state, reason
 	}
 	return Complete, ""
 }
 
-// service is how far one service is.
+// service returns the rollout state of one service.
 func (l *Lease) service(name string) Service {
 	s := Service{Name: name, Total: max(l.wanted[name], 0)}
 	w := l.workloads[name]
@@ -120,8 +114,8 @@ func (l *Lease) service(name string) Service {
 	return s
 }
 
-// judge is the state of a service with a workload, and why. Whether the workload is rolled out kstatus says; what keeps
-// it, its pods and conditions.
+// judge returns the state of a service with a workload, and the reason. kstatus decides whether the workload is rolled
+// out; its pods and conditions give the reason.
 func (l *Lease) judge(name string, w *workload, s Service) (State, string) {
 	switch {
 	case w.status == kstatus.TerminatingStatus:

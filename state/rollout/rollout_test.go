@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// wordObject is the object of a line.
+// wordObject returns the object of a line.
 func wordObject(t *testing.T, line string) *unstructured.Unstructured {
 	t.Helper()
 	head, fields, hasFields := strings.Cut(line, "{")
@@ -169,7 +169,7 @@ func wordEvent(t *testing.T, u *unstructured.Unstructured, kind, line string) {
 	u.SetNamespace("ns")
 }
 
-// Reasons repeat what others wrote, and stay one short line.
+// Reasons quote texts from the cluster and stay one short line.
 func TestReasonsAreShort(t *testing.T) {
 	var l rollout.Lease
 	waiting := map[string]any{"reason": "CrashLoopBackOff", "message": strings.Repeat("é\n", 1<<20)}
@@ -189,7 +189,7 @@ func TestReasonsAreShort(t *testing.T) {
 	}
 }
 
-// The numbers of a lease are sums of 32 bit numbers that anybody may have written.
+// The numbers of a lease are sums of 32-bit numbers that others may have written.
 func TestSumsDoNotWrap(t *testing.T) {
 	var l rollout.Lease
 	if err := l.Add(wordObject(t, "manifest a=2147483647 b=2147483647 c=-5")); err != nil {
@@ -200,7 +200,7 @@ func TestSumsDoNotWrap(t *testing.T) {
 	}
 }
 
-// A lease is unsettled where its pods may tell more.
+// A lease is unsettled if its pods may tell more.
 func TestUnsettled(t *testing.T) {
 	for lines, want := range map[string]bool{
 		"":               false,
@@ -226,7 +226,7 @@ func TestUnsettled(t *testing.T) {
 	}
 }
 
-// What is added again counts as it is then: a list that is read twice, or a watch.
+// A later version of an object replaces the earlier one, as in a repeated list or a watch.
 func TestAddedAgain(t *testing.T) {
 	var l rollout.Lease
 	add := func(lines ...string) string {
@@ -251,7 +251,7 @@ func TestAddedAgain(t *testing.T) {
 	}
 }
 
-// Events are read where nothing else tells why pods are missing.
+// Events are needed if nothing else tells why pods are missing.
 func TestLacksPods(t *testing.T) {
 	for lines, want := range map[string]bool{
 		"":                  false,

@@ -1,13 +1,14 @@
-// Package statetest has what the tests of state and of the packages on it share: leases, times, objects and configurations.
+// Package statetest has the leases, times, objects and configurations that tests of package state and the packages above
+// it share.
 package statetest
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -21,29 +22,33 @@ const (
 )
 
 var (
-	// Shop is a lease of Alice's.
+	// Shop is a lease of Alice.
 	Shop = lease.ID{Owner: Alice, DSeq: 8438017, GSeq: 1, OSeq: 1, Provider: Provider}
-	// Blog is one of Bob's.
+	// Blog is a lease of Bob.
 	Blog = lease.ID{Owner: Bob, DSeq: 5905802, GSeq: 1, OSeq: 1, Provider: Provider}
 
-	// Start is when the tests begin.
+	// Start is the time at which the tests begin.
 	Start = time.Date(2026, 11, 18, 9, 0, 0, 0, time.UTC)
 )
 
-// Minute is so many minutes after Start.
+// Minute returns the time that many minutes after Start.
 func Minute(minutes int) time.Time { return Start.Add(time.Duration(minutes) * time.Minute) }
 
-// Meta is the metadata of an object of a lease, as Akash labels it.
+// Meta returns the metadata of an object of a lease with Akash's labels, and labels given as key, value pairs.
 func Meta(id lease.ID, namespace, name string, minutes int, labels ...string) *metav1.ObjectMeta {
-	m := &metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: id.Labels(), CreationTimestamp: metav1.NewTime(Minute(minutes))}
+	m := &metav1.ObjectMeta{
+		Namespace: namespace, Name: name, Labels: id.Labels(), CreationTimestamp: metav1.NewTime(Minute(minutes)),
+	}
 	for i := 0; i < len(labels); i += 2 {
 		m.Labels[labels[i]] = labels[i+1]
 	}
 	return m
 }
 
-// Service is a Service as Akash's provider writes it, with what MetalLB adds.
-func Service(id lease.ID, name, endpoint, protocol string, port int64, asked string, granted ...string) *unstructured.Unstructured {
+// Service returns a LoadBalancer Service as Akash's provider writes it, with the fields that MetalLB adds.
+func Service(
+	id lease.ID, name, endpoint, protocol string, port int64, asked string, granted ...string,
+) *unstructured.Unstructured {
 	annotations := map[string]any{"metallb.universe.tf/allow-shared-ip": lease.SharingKey(id.Owner, endpoint)}
 	if asked != "" {
 		annotations["metallb.universe.tf/loadBalancerIPs"] = asked
@@ -69,7 +74,7 @@ func Service(id lease.ID, name, endpoint, protocol string, port int64, asked str
 	return o
 }
 
-// Config has ranges of addresses; one that begins with "!" is excluded.
+// Config returns a configuration with the ranges of addresses. A range that starts with "!" is excluded.
 func Config(t testing.TB, mode string, ranges ...string) *config.ProviderConfig {
 	t.Helper()
 	cfg := config.Default()
@@ -88,14 +93,16 @@ func Config(t testing.TB, mode string, ranges ...string) *config.ProviderConfig 
 	return cfg
 }
 
-// Record is an object with DNS records of a lease; the rest are JSON members of spec and status.
-func Record(t *testing.T, kind, host, name string, id lease.ID, generation int64, spec, status string) *unstructured.Unstructured {
+// Record returns an object with DNS records of a lease. spec and status are members of JSON objects.
+func Record(
+	t *testing.T, kind, host, name string, id lease.ID, generation int64, spec, status string,
+) *unstructured.Unstructured {
 	t.Helper()
 	var o map[string]any
 	if err := json.Unmarshal([]byte(`{"spec": {`+spec+`}, "status": {`+status+`}}`), &o); err != nil {
 		t.Fatal(err)
 	}
-	u := &unstructured.Unstructured{Object: numbers(o).(map[string]any)}
+	u := &unstructured.Unstructured{Object: o}
 	u.SetKind(kind)
 	u.SetNamespace(id.Namespace())
 	u.SetName(name)
@@ -107,22 +114,5 @@ func Record(t *testing.T, kind, host, name string, id lease.ID, generation int64
 	return u
 }
 
-// numbers makes whole numbers of those that encoding/json reads, as the API machinery has them.
-func numbers(v any) any {
-	switch v := v.(type) {
-	case float64:
-		return int64(v)
-	case map[string]any:
-		for k := range v {
-			v[k] = numbers(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = numbers(v[i])
-		}
-	}
-	return v
-}
-
-// RecordA is the spec of an A record of shop.example.com.
+// RecordA is the spec of an A record for shop.example.com, as members of a JSON object.
 const RecordA = `"name": "shop.example.com", "recordType": "A", "values": ["192.0.2.1"], "ttl": 60`

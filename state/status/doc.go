@@ -1,4 +1,3 @@
-// Package status tells what a lease's services do and where they are reached, as the gateway of Akash's provider
-// answers (provider: gateway/rest/router.go and cluster/kube/client.go), from the objects of the lease. It asks nothing
-// of a cluster.
+// Package status computes the status of a lease as the gateway of Akash's provider answers it (provider:
+// gateway/rest/router.go and cluster/kube/client.go), from the objects of the lease. It does not access a cluster.
 package status

@@ -15,8 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/status"
 )
 
-// What a lease is asked for, by each expose that a Manifest can have: hosts for what is global, TCP and 80 outside; ports on the
-// nodes for all that is global and does not name TCP 80 outside; addresses for what is global and names an endpoint.
+// What a lease asks for, by expose: hosts for a global expose of TCP and external port 80; node ports for any other
+// global expose; addresses for a global expose with an endpoint.
 func TestWhatExposesAskFor(t *testing.T) {
 	for _, port := range []int{80, 53} {
 		for _, external := range []int{0, 80, 8080} {
@@ -48,7 +48,7 @@ func TestWhatExposesAskFor(t *testing.T) {
 	}
 }
 
-// One expose of one service is enough to ask for all.
+// One matching expose of one service is enough.
 func TestOneExposeAsks(t *testing.T) {
 	services := `{"name":"db"},{"name":"web","expose":[{"port":1,"proto":"TCP","service":"db"},{"port":2,"proto":"UDP","global":true,"ip":"x"}]}`
 	o := status.Objects{Manifest: manifest(t, services), StatefulSets: []appsv1.StatefulSet{statefulSet("db", 1, 1, 1, 1)}}
@@ -58,7 +58,7 @@ func TestOneExposeAsks(t *testing.T) {
 	}
 }
 
-// Services of the namespace that are not of the form that Akash gives them show nothing.
+// Services that are not in the form of Akash's provider are not shown.
 func TestServicesOfOthers(t *testing.T) {
 	web := []appsv1.Deployment{deployment("web", 1, 1, 1)}
 	address := func(change func(*corev1.Service)) corev1.Service {
@@ -99,7 +99,7 @@ func TestServicesOfOthers(t *testing.T) {
 	}
 }
 
-// In whatever order objects are listed the answer is the same, and they stay as they are.
+// The answer does not depend on the order of objects and does not change them.
 func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	services := []corev1.Service{
 		nodePorts("web", port(22, 22, 30022, "TCP"), port(53, 53, 30053, "UDP")), nodePorts("db", port(1, 1, 30001, "")),

@@ -1,22 +1,24 @@
 package status
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Objects are what the cluster holds of one lease.
+// Objects are the objects of one lease in the cluster.
 type Objects struct {
-	// Manifest is Akash's record of what the lease runs; nil where there is none.
+	// Manifest is Akash's record of what the lease runs, or nil.
 	Manifest     *Manifest
 	Deployments  []appsv1.Deployment
 	StatefulSets []appsv1.StatefulSet
 	Services     []corev1.Service
-	// Hosts are the lease's ProviderHosts, of any order.
+	// Hosts are the lease's ProviderHosts, in any order.
 	Hosts []Host
 }
 
-// Manifest is the part of a Manifest object that status rests on (provider: pkg/apis/akash.network/v2beta2).
+// Manifest is the part of a Manifest object that the status needs (provider: pkg/apis/akash.network/v2beta2).
 type Manifest struct {
 	Spec struct {
 		Group struct {
@@ -31,19 +33,19 @@ type ManifestService struct {
 	Expose []Expose `json:"expose"`
 }
 
-// Expose is a port of a service, as a Manifest keeps it.
+// Expose is an exposed port of a service in a Manifest.
 type Expose struct {
 	Port uint16 `json:"port"`
-	// ExternalPort is 0 where the manifest named none.
+	// ExternalPort is 0 if the manifest names none.
 	ExternalPort uint16 `json:"external_port"`
 	// Proto is TCP or UDP.
 	Proto  string `json:"proto"`
 	Global bool   `json:"global"`
-	// IP names the endpoint whose address the port is on.
+	// IP is the name of the endpoint whose address has the port.
 	IP string `json:"ip"`
 }
 
-// Host is a ProviderHost: its object's name, the host and the service that it is routed to.
+// Host is a ProviderHost: the name of the object, and the host and service in its spec.
 type Host struct {
 	Name string
 	Spec struct {
@@ -52,46 +54,30 @@ type Host struct {
 	}
 }
 
-// service is the Manifest's record of a service, nil where it has none.
+// service returns the service with the name, or nil. m may be nil.
 func (m *Manifest) service(name string) *ManifestService {
 	if m == nil {
 		return nil
 	}
-	for i := range m.Spec.Group.Services {
-		if s := &m.Spec.Group.Services[i]; s.Name == name {
-			return s
-		}
+	services := m.Spec.Group.Services
+	if i := slices.IndexFunc(services, func(s ManifestService) bool { return s.Name == name }); i >= 0 {
+		return &services[i]
 	}
 	return nil
 }
 
-// any is true where an expose of the Manifest is such a one.
-func (m *Manifest) any(is func(Expose) bool) bool {
-	if m == nil {
-		return false
-	}
-	for i := range m.Spec.Group.Services {
-		if m.Spec.Group.Services[i].any(is) {
-			return true
-		}
-	}
-	return false
+// exposes reports whether the Manifest has a matching expose. m may be nil.
+func (m *Manifest) exposes(matches func(Expose) bool) bool {
+	return m != nil && slices.ContainsFunc(m.Spec.Group.Services, func(s ManifestService) bool {
+		return slices.ContainsFunc(s.Expose, matches)
+	})
 }
 
-func (s *ManifestService) any(is func(Expose) bool) bool {
-	for _, e := range s.Expose {
-		if is(e) {
-			return true
-		}
-	}
-	return false
-}
-
-// isIngress is true for a port that is reached over HTTP by its host names.
+// isIngress reports whether the port is reached over HTTP by host name.
 func (e Expose) isIngress() bool {
 	return e.Global && e.Proto == "TCP" && (e.ExternalPort == 80 || e.ExternalPort == 0 && e.Port == 80)
 }
 
-// asksPort is true for an expose that makes upstream look for ports on the nodes: external port 80 that the manifest
-// did not name counts too. Of UDP, 80 is a port as any other, which upstream forgets.
+// asksPort reports whether the expose makes upstream look for node ports. Port 80 counts if the manifest named no
+// external port. Unlike upstream, UDP port 80 counts too: it is a port like any other.
 func (e Expose) asksPort() bool { return e.Global && (e.ExternalPort != 80 || e.Proto != "TCP") }

@@ -12,8 +12,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/status"
 )
 
-// Whatever a namespace holds: the lease's answer has the services that run, each as it is answered by itself but for its hosts; a
-// service is found where it runs or is recorded, and what is not there is an error that says so.
+// For any namespace the lease's answer has the running services, each as answered on its own except for its hosts. A
+// service is found if it runs or is recorded; any other is an error that says so.
 func TestOneServiceIsAnsweredAsInTheLease(t *testing.T) {
 	names := []string{"api", "db", "web"}
 	rapid.Check(t, func(r *rapid.T) {

@@ -8,20 +8,22 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
-// ErrNothing says that the cluster holds neither a Manifest of the lease nor a workload.
+// ErrNothing is returned if the cluster has neither a Manifest of the lease nor a workload.
 var ErrNothing = errors.New("it has no Manifest and no workloads")
 
-// ErrNoWorkloads says that nothing runs for a lease of which there is a Manifest.
+// ErrNoWorkloads is returned if the cluster has a Manifest of the lease but no workload.
 var ErrNoWorkloads = errors.New("it has a Manifest, but no Deployments and no StatefulSets")
 
-// Of is the status of a lease. The public name is the provider's (workloads.publicHostname), empty where it has
-// none. It fails with ErrNothing or ErrNoWorkloads.
+// Of returns the status of the lease. public is the provider's public host name (workloads.publicHostname), or "". It
+// returns ErrNothing or ErrNoWorkloads if nothing runs.
 func (o *Objects) Of(public string) (*Lease, error) {
 	services := o.services()
 	switch {
@@ -36,8 +38,8 @@ func (o *Objects) Of(public string) (*Lease, error) {
 	return &Lease{Services: services, ForwardedPorts: o.forwardedPorts(public), IPs: o.leasedIPs()}, nil
 }
 
-// Service is the status of one service. Its URIs are all hosts of the lease, as upstream answers, if the service is
-// reached by host names; empty where there are none yet.
+// Service returns the status of one service. Like upstream, it lists all hosts of the lease if the service is reached
+// by host name, and an empty list if there are none yet.
 func (o *Objects) Service(name string) (*Service, error) {
 	services := o.services()
 	if len(services) == 0 && o.Manifest == nil {
@@ -50,7 +52,7 @@ func (o *Objects) Service(name string) (*Service, error) {
 		return nil, fmt.Errorf("it has no service %q: %s", name, known(slices.Sorted(maps.Keys(services))))
 	case !runs:
 		return nil, fmt.Errorf("its service %q has no Deployment and no StatefulSet", name)
-	case record != nil && record.any(Expose.isIngress), o.Manifest == nil && len(o.hosts(name)) > 0:
+	case record != nil && slices.ContainsFunc(record.Expose, Expose.isIngress), o.Manifest == nil && len(o.hosts(name)) > 0:
 		s.URIs = append([]string{}, o.hosts("")...)
 	}
 	return s, nil
@@ -63,34 +65,33 @@ func known(names []string) string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// services are those that run. Of a StatefulSet and a Deployment of one name, the first counts, as upstream has it.
+// services returns the running services by name. If a StatefulSet and a Deployment have the same name, the StatefulSet
+// counts, as upstream.
 func (o *Objects) services() map[string]*Service {
 	out := map[string]*Service{}
-	for i := range o.Deployments {
-		d, s := &o.Deployments[i], &o.Deployments[i].Status
-		if d.Labels[lease.LabelManaged] != "true" {
-			continue
-		}
-		out[d.Name] = &Service{
-			Name: d.Name, Available: s.AvailableReplicas, Total: s.Replicas, ObservedGeneration: s.ObservedGeneration, Replicas: s.Replicas,
-			UpdatedReplicas: s.UpdatedReplicas, ReadyReplicas: s.ReadyReplicas, AvailableReplicas: s.AvailableReplicas,
+	add := func(meta *metav1.ObjectMeta, s appsv1.DeploymentStatus) {
+		if meta.Labels[lease.LabelManaged] == "true" {
+			out[meta.Name] = &Service{
+				Name: meta.Name, Available: s.AvailableReplicas, Total: s.Replicas, ObservedGeneration: s.ObservedGeneration,
+				Replicas: s.Replicas, UpdatedReplicas: s.UpdatedReplicas, ReadyReplicas: s.ReadyReplicas,
+				AvailableReplicas: s.AvailableReplicas,
+			}
 		}
 	}
+	for i := range o.Deployments {
+		add(&o.Deployments[i].ObjectMeta, o.Deployments[i].Status)
+	}
 	for i := range o.StatefulSets {
-		d, s := &o.StatefulSets[i], &o.StatefulSets[i].Status
-		if d.Labels[lease.LabelManaged] != "true" {
-			continue
-		}
-		out[d.Name] = &Service{
-			Name: d.Name, Available: s.AvailableReplicas, Total: s.Replicas, ObservedGeneration: s.ObservedGeneration, Replicas: s.Replicas,
-			UpdatedReplicas: s.UpdatedReplicas, ReadyReplicas: s.ReadyReplicas, AvailableReplicas: s.AvailableReplicas,
-		}
+		s := &o.StatefulSets[i].Status
+		add(&o.StatefulSets[i].ObjectMeta, appsv1.DeploymentStatus{
+			ObservedGeneration: s.ObservedGeneration, Replicas: s.Replicas, UpdatedReplicas: s.UpdatedReplicas,
+			ReadyReplicas: s.ReadyReplicas, AvailableReplicas: s.AvailableReplicas,
+		})
 	}
 	return out
 }
 
-// hosts are the host names of a service, or of all for "", in the order of their objects' names; nil where there
-// are none.
+// hosts returns the host names of a service, or of all services for "", sorted by the name of the ProviderHost.
 func (o *Objects) hosts(service string) []string {
 	var out []string
 	sorted := slices.SortedFunc(slices.Values(o.Hosts), func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
@@ -102,11 +103,11 @@ func (o *Objects) hosts(service string) []string {
 	return out
 }
 
-// sorted are the Services that are such ones, by name.
-func (o *Objects) sorted(is func(*corev1.Service) bool) []*corev1.Service {
+// sorted returns the matching Services, sorted by name.
+func (o *Objects) sorted(matches func(*corev1.Service) bool) []*corev1.Service {
 	var out []*corev1.Service
 	for i := range o.Services {
-		if s := &o.Services[i]; is(s) {
+		if s := &o.Services[i]; matches(s) {
 			out = append(out, s)
 		}
 	}
@@ -114,12 +115,13 @@ func (o *Objects) sorted(is func(*corev1.Service) bool) []*corev1.Service {
 	return out
 }
 
-// forwardedPorts are the ports of the NodePort Services, which have the names of their services with a suffix.
+// forwardedPorts returns the ports of the NodePort Services by service. Such a Service has the name of its service and
+// a suffix.
 func (o *Objects) forwardedPorts(public string) map[string][]ForwardedPort {
 	on := o.sorted(func(s *corev1.Service) bool {
 		return s.Spec.Type == corev1.ServiceTypeNodePort && strings.HasSuffix(s.Name, workload.NodePortSuffix)
 	})
-	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.any(Expose.asksPort) {
+	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.exposes(Expose.asksPort) {
 		return nil
 	}
 	out := map[string][]ForwardedPort{}
@@ -137,15 +139,14 @@ func (o *Objects) forwardedPorts(public string) map[string][]ForwardedPort {
 	return out
 }
 
-// leasedIPs are the ports on the addresses that MetalLB granted. A Service without an address is left out, and the
-// others are shown all the same.
+// leasedIPs returns the ports on addresses that MetalLB granted, by service. It skips Services without an address.
 func (o *Objects) leasedIPs() map[string][]LeasedIP {
 	on := o.sorted(func(s *corev1.Service) bool {
 		return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Labels[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB &&
 			s.Spec.Selector[lease.LabelService] != ""
 	})
 	asks := func(e Expose) bool { return e.Global && e.IP != "" }
-	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.any(asks) {
+	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.exposes(asks) {
 		return nil
 	}
 	out := map[string][]LeasedIP{}
@@ -156,20 +157,23 @@ func (o *Objects) leasedIPs() map[string][]LeasedIP {
 				continue
 			}
 			for _, p := range s.Spec.Ports {
-				out[name] = append(out[name], LeasedIP{Port: uint32(containerPort(p)), ExternalPort: uint32(p.Port), Protocol: protocol(p), IP: granted.IP})
+				out[name] = append(out[name], LeasedIP{
+					Port: uint32(containerPort(p)), ExternalPort: uint32(p.Port), Protocol: protocol(p), IP: granted.IP,
+				})
 			}
 		}
 	}
 	for _, ips := range out {
 		slices.SortFunc(ips, func(a, b LeasedIP) int {
-			return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.ExternalPort, b.ExternalPort), cmp.Compare(a.IP, b.IP), cmp.Compare(b.Protocol, a.Protocol))
+			return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.ExternalPort, b.ExternalPort), cmp.Compare(a.IP, b.IP),
+				cmp.Compare(b.Protocol, a.Protocol))
 		})
 	}
 	return out
 }
 
-// containerPort is the port that a Service's port leads to.
+// containerPort returns the target port of a Service's port.
 func containerPort(p corev1.ServicePort) int32 { return cmp.Or(p.TargetPort.IntVal, p.Port) }
 
-// protocol is TCP where a port names none.
+// protocol returns the protocol of a port, TCP by default.
 func protocol(p corev1.ServicePort) string { return string(cmp.Or(p.Protocol, corev1.ProtocolTCP)) }

@@ -37,7 +37,7 @@ func nodePorts(service string, ports ...corev1.ServicePort) corev1.Service {
 	return corev1.Service{ObjectMeta: named(service + "-np"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: ports}}
 }
 
-// onAddress is a Service of MetalLB's; without addresses it is pending.
+// onAddress returns a Service of MetalLB. Without addresses it is pending.
 func onAddress(name, service string, p corev1.ServicePort, addresses ...string) corev1.Service {
 	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"akash.network/service-target": "metal-lb"}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{p}, Selector: map[string]string{"akash.network/manifest-service": service}}}
@@ -71,7 +71,7 @@ const (
 	inside  = `"service":"other"`
 )
 
-// serviceJSON is a service with all its replicas, as it is printed.
+// serviceJSON returns a service with all its replicas, as printed.
 func serviceJSON(name, uris string) string {
 	return `"` + name + `":{"name":"` + name + `","available":1,"total":1,"uris":` + uris +
 		`,"observed_generation":3,"replicas":1,"updated_replicas":1,"ready_replicas":1,"available_replicas":1}`

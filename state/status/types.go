@@ -1,24 +1,23 @@
 package status
 
-// Lease is what Akash's gateway answers to GET /lease/DSEQ/GSEQ/OSEQ/status (provider: gateway/rest/router.go).
+// Lease is the answer of Akash's gateway to GET /lease/DSEQ/GSEQ/OSEQ/status (provider: gateway/rest/router.go).
 type Lease struct {
-	// Services are those of the Deployments and StatefulSets, by name.
+	// Services are the Deployments and StatefulSets by name.
 	Services map[string]*Service `json:"services"`
-	// ForwardedPorts are the ports on the nodes, by service: nil where the lease asks for none, empty where it asks
-	// and has none.
+	// ForwardedPorts are the node ports by service. It is nil if the lease asks for none, and empty if it has none yet.
 	ForwardedPorts map[string][]ForwardedPort `json:"forwarded_ports"`
-	// IPs are the ports on leased addresses, by service: nil where the lease asks for none, empty where none is
+	// IPs are the ports on leased addresses by service. It is nil if the lease asks for none, and empty if none is
 	// granted yet.
 	IPs map[string][]LeasedIP `json:"ips"`
 }
 
-// Service is the state of a service (provider: cluster/types/v1beta3, ServiceStatus). All numbers count replicas.
+// Service is the status of a service (provider: cluster/types/v1beta3, ServiceStatus). All numbers count replicas.
 type Service struct {
 	Name string `json:"name"`
-	// Available is how many replicas have been ready for long enough.
+	// Available is the number of replicas that have been ready for minReadySeconds.
 	Available int32 `json:"available"`
 	Total     int32 `json:"total"`
-	// URIs are host names; nil where the service has none.
+	// URIs are host names. It is nil if the service has none.
 	URIs []string `json:"uris"`
 
 	ObservedGeneration int64 `json:"observed_generation"`
@@ -28,22 +27,22 @@ type Service struct {
 	AvailableReplicas  int32 `json:"available_replicas"`
 }
 
-// ForwardedPort is a port of the containers that is reached on the provider's nodes.
+// ForwardedPort is a container port that is reached through the provider's nodes.
 type ForwardedPort struct {
-	// Host is the provider's public name; empty where it has none.
+	// Host is the provider's public host name, if it has one.
 	Host string `json:"host,omitempty"`
-	// Port is the containers' port, ExternalPort that of the nodes.
+	// Port is the container port, ExternalPort the node port.
 	Port         uint16 `json:"port"`
 	ExternalPort uint16 `json:"externalPort"`
 	// Proto is TCP or UDP.
 	Proto string `json:"proto"`
-	// Name is the service's.
+	// Name is the name of the service.
 	Name string `json:"name"`
 }
 
-// LeasedIP is a port that is reached at a leased address. Upstream's type gives its fields no names in JSON.
+// LeasedIP is a port on a leased address. Upstream's type gives its fields no JSON names.
 type LeasedIP struct {
-	// Port is the containers' port, ExternalPort that of the address.
+	// Port is the container port, ExternalPort the port on the address.
 	Port         uint32
 	ExternalPort uint32
 	Protocol     string

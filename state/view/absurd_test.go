@@ -17,7 +17,7 @@ import (
 
 const ofLease = `akash.network: "true", akash.network/namespace: ns, akash.network/lease.id.owner: akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h, akash.network/lease.id.dseq: "7", akash.network/lease.id.gseq: "1", akash.network/lease.id.oseq: "1", akash.network/lease.id.provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0`
 
-// sensible are objects of each kind that a book is made of.
+// sensible are valid objects of each kind in the book.
 var sensible = []string{
 	`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: shop.example.com, namespace: ns, labels: {` + ofLease + `}}, spec: {tls: [{hosts: [shop.example.com]}], rules: [{host: shop.example.com, http: {paths: [{path: /, backend: {service: {name: web, port: {number: 80}}}}]}}]}, status: {loadBalancer: {ingress: [{ip: 203.0.113.1}]}}}`,
 	`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: shop.example.com, namespace: ns, labels: {` + ofLease + `}}, spec: {hostnames: [shop.example.com], parentRefs: [{name: gw}], rules: [{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{name: web, port: 80}]}]}, status: {parents: [{parentRef: {name: gw}, controllerName: x, conditions: [{type: Accepted, status: "True"}]}]}}`,
@@ -44,7 +44,7 @@ var sensible = []string{
 	`{apiVersion: v1, kind: Event, metadata: {name: e, namespace: ns}, type: Warning, reason: FailedCreate, message: m, involvedObject: {kind: StatefulSet, name: db}, lastTimestamp: "2026-11-18T09:00:00Z"}`,
 }
 
-// spoil changes one thing somewhere in a tree: takes it away, or puts something there that nobody expects.
+// spoil changes one thing in a tree: it removes it or replaces it with something unexpected.
 func spoil(t *rapid.T, v any) any {
 	absurd := []any{nil, "", "\x00\xff", "*", "-1", "shop.example.com", int64(-1), int64(1) << 62, 1e300, true, []any{}, []any{nil}, []any{[]any{}}, map[string]any{}, map[string]any{"": nil}}
 	switch v := v.(type) {
@@ -79,8 +79,8 @@ func sortedOf(m map[string]any) []string {
 	return keys
 }
 
-// Whatever somebody has written into objects, in a cluster or in files: the book is made of what can be understood, twice the
-// same, and can be printed, selected from and compared.
+// Whatever others have written into objects, in a cluster or in files, the book contains what can be read, is the same
+// each time, and can be printed, selected from and compared.
 func TestAbsurdObjects(t *testing.T) {
 	var objects []map[string]any
 	for _, text := range sensible {

@@ -24,43 +24,41 @@ const (
 	SubjectRoutes Subject = "routes"
 )
 
-// Subjects are all subjects in their order.
+// Subjects are these subjects in their order.
 var Subjects = []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools, SubjectRoutes}
 
-// Holdings are the subjects that say who holds what. They are shown where none is named.
+// Holdings are the subjects about claims. They are shown by default.
 var Holdings = Subjects[:4]
 
 // The states of a row.
 const (
-	// StateActive is a host that a route of its holder serves, or an address that MetalLB has
-	// granted.
+	// StateActive is a host that a route of its holder serves, or an address that MetalLB has granted.
 	StateActive = "Active"
-	// StatePending is an address that a Service asks for and has not been granted, or a host whose route
-	// no controller has accepted or leads elsewhere than the claim says.
+	// StatePending is an address that a Service asks for and that is not granted yet, or a host whose route no
+	// controller has accepted or has another backend than the claim.
 	StatePending = "Pending"
-	// StateReserved is what is held and not used.
+	// StateReserved is held and not used.
 	StateReserved = "Reserved"
-	// StateExpired is a hold whose time is over: whoever comes next may take it.
+	// StateExpired is a hold that has expired. The next claimant may take it.
 	StateExpired = "Expired"
-	// StateClaiming is what a run has just taken: it is under way, or has crashed.
+	// StateClaiming is taken by a run that has not ended or has crashed.
 	StateClaiming = "Claiming"
-	// StatePartial is a lease of which a part is active.
+	// StatePartial is a lease with some active claims.
 	StatePartial = "Partial"
-	// StateTransferring is what a transfer has handed to a lease and the objects of the former holder
+	// StateTransferring is a host or address that was transferred to a lease and that objects of the former holder
 	// still serve.
 	StateTransferring = "Transferring"
-	// StateWithheld is what a lease would hold if another deployment of its owner did not.
+	// StateWithheld is what a lease asked for while another deployment of its owner held it.
 	StateWithheld = "Withheld"
 	// StateTerminating is a claim that is being deleted.
 	StateTerminating = "Terminating"
-	// StateUnreadable is a claim that cannot be understood; nobody can take what it stands for.
+	// StateUnreadable is a claim that cannot be read. Nobody can take its thing.
 	StateUnreadable = "Unreadable"
-	// StateReleased is a row that a watch saw go.
+	// StateReleased is a row that is gone since the last look of a watch.
 	StateReleased = "Released"
 )
 
-// Book is who holds what, as computed at one moment. Its JSON form is a public format: one list
-// for each subject that was asked for.
+// Book is who holds what at one moment. Its JSON form is a public format, with one list per requested subject.
 type Book struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -71,27 +69,26 @@ type Book struct {
 	Pools  []PoolRow  `json:"pools,omitzero"`
 	Routes []RouteRow `json:"routes,omitzero"`
 	DNS    []DNSRow   `json:"dns,omitzero"`
-	// Resources are what there is to give out.
+	// Resources are the capacity of the cluster.
 	Resources []ResourceRow `json:"resources,omitzero"`
-	// Orders are what orders have reserved.
+	// Orders are the reservations of orders.
 	Orders []OrderRow `json:"orders,omitzero"`
-	// Problems are what is not as it should be.
+	// Problems are the problems that were found.
 	Problems []state.Problem `json:"problems,omitzero"`
 
-	// WithWorkloads is true where leases tell how far what they run is.
+	// WithWorkloads is true if the leases include the rollout state of their workloads.
 	WithWorkloads bool `json:"-"`
 }
 
-// NewBook computes the book. A claimed thing is shown with its claim's holder, whatever other
-// objects say; a thing without a claim, as Akash's provider leaves them, is shown with the objects
-// that use it.
+// NewBook computes the book. A claimed thing is shown with the claim's holder, whatever other objects say. A thing
+// without a claim, as Akash's provider creates it, is shown with the objects that use it.
 func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
-	if in.fromFiles { // in any order
+	if in.fromFiles { // claims were added before or after announcements
 		for _, c := range in.Claims {
 			c.Meet(in.Runs, in.Now)
 		}
 	}
-	f := folder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
+	f := bookBuilder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
 	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}
 	var hosts []HostRow
 	var ips []IPRow
@@ -122,7 +119,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 		case SubjectDNS:
 			b.DNS = f.records(in.Records)
 		case SubjectResources:
-			in.reserve()
+			in.addReservations()
 			in.Capacity.NodePorts(cfg.Workloads.NodePorts.First, cfg.Workloads.NodePorts.Last)
 			b.Resources = f.resources(in.Capacity.Capacity(), Addresses(cfg, in))
 		}
@@ -130,9 +127,8 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 	return b
 }
 
-// Select keeps the rows whose labels match, and where a namespace is named the rows of that one. Labels
-// and namespace are those of the lease, and for routes those of the object. Pools have neither and
-// stay.
+// Select keeps the rows whose labels match and, if a namespace is given, whose namespace it is. Labels and namespace
+// are those of the lease or, for routes, those of the object. Pools have neither and stay.
 func (b *Book) Select(selector labels.Selector, namespace string) {
 	keep := func(has map[string]string, in string) bool {
 		return selector.Matches(labels.Set(has)) && (namespace == "" || in == namespace)
@@ -154,9 +150,8 @@ func (b *Book) Select(selector labels.Selector, namespace string) {
 	b.Orders = slices.DeleteFunc(b.Orders, func(r OrderRow) bool { return drop(r.Tenant) })
 }
 
-// Changes is the book of the rows that are new or different since an earlier book. A row that is
-// gone appears once more as Released; a pool that is gone does not, nor does a port that has got
-// the address it waited for.
+// Changes returns a book with the rows that are new or different since an earlier book. A row that is gone is included
+// once as Released. Pools that are gone are left out, and so are ports without an address that have got one.
 func (b *Book) Changes(earlier *Book) *Book {
 	out := &Book{
 		APIVersion: b.APIVersion, Kind: b.Kind, WithWorkloads: b.WithWorkloads,
@@ -174,7 +169,7 @@ func (b *Book) Changes(earlier *Book) *Book {
 	return out
 }
 
-// NextEnd is the moment after now at which the next hold in the book has ended; zero where none will.
+// NextEnd returns when the next hold in the book expires after now, including Margin, or the zero time.
 func (b *Book) NextEnd(now time.Time) time.Time {
 	var next time.Time
 	see := func(expires string) {
@@ -195,9 +190,10 @@ func (b *Book) NextEnd(now time.Time) time.Time {
 	return next
 }
 
-// Empty is true for a book without rows.
+// Empty reports whether the book has no rows.
 func (b *Book) Empty() bool {
-	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Resources)+len(b.Orders)+len(b.Problems) == 0
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Resources)+len(b.Orders)+
+		len(b.Problems) == 0
 }
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
@@ -225,5 +221,5 @@ func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
 	return out
 }
 
-// SubjectProblems is what is wrong in the book. It is shown when it is asked for.
+// SubjectProblems are the problems in the book. It is shown on request.
 const SubjectProblems Subject = "problems"

@@ -14,36 +14,36 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// HostRow is one host, or one path of it that has a holder of its own.
+// HostRow is one host, or one path of it that has its own holder.
 type HostRow struct {
 	Host string `json:"host"`
-	// Path is empty for the root, which is the whole host where no other path is held.
+	// Path is empty for the root path, which includes all paths that are not held separately.
 	Path    string `json:"path,omitempty"`
 	*Tenant `json:",inline"`
 	// Service and Port are the backend.
 	Service string `json:"service"`
 	Port    uint16 `json:"port"`
-	// Unaccepted is true for a Pending host that waits for a controller to accept its route.
+	// Unaccepted is true for a Pending host whose route no controller has accepted yet.
 	Unaccepted bool `json:"-"`
 	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
-	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
-	// or Reserved as it is seen.
+	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. A host
+	// without a claim is Active, Pending or Reserved.
 	State string `json:"state"`
-	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
-	// it on without asking the ledger.
+	// Claimed is false for a host that only Akash's objects declare. Another tenant's provider may reassign it without
+	// asking the ledger.
 	Claimed bool        `json:"claimed"`
 	Since   metav1.Time `json:"since"`
 	// From is the deployment group whose route still serves the host after a transfer.
 	From string `json:"from,omitempty"`
-	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
+	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
 func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }
 
-// withheldFrom tells the rows of those apart from whom the host is withheld.
+// withheldFrom distinguishes the rows of leases that wait for the same host.
 func (r HostRow) withheldFrom() string {
 	if r.State == StateWithheld {
 		return r.Lease
@@ -51,9 +51,9 @@ func (r HostRow) withheldFrom() string {
 	return ""
 }
 
-// hosts lists the hosts that are claimed, of which the rows are given as hostRows makes them, and
-// those that objects stand for without a claim, by name.
-func (f *folder) hosts(rows []HostRow, objects []state.HostObject) []HostRow {
+// hosts returns all host rows by name: the rows of claims, as hostRows makes them, and those of hosts that have objects
+// but no claim.
+func (f *bookBuilder) hosts(rows []HostRow, objects []state.HostObject) []HostRow {
 	slices.SortFunc(rows, compareHosts)
 	byHost := make([]*state.HostObject, 0, len(objects))
 	for i, o := range objects {
@@ -65,11 +65,11 @@ func (f *folder) hosts(rows []HostRow, objects []state.HostObject) []HostRow {
 	var unclaimed []HostRow
 	for len(byHost) > 0 {
 		host := byHost[0].Host
-		n := leading(byHost, func(o *state.HostObject) bool { return o.Host == host })
+		n := prefixLen(byHost, func(o *state.HostObject) bool { return o.Host == host })
 		first, found := slices.BinarySearchFunc(rows, host, func(r HostRow, host string) int { return cmp.Compare(r.Host, host) })
 		if found {
 			of := rows[first:]
-			serve(of[:leading(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
+			addObjects(of[:prefixLen(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
 		} else {
 			unclaimed = append(unclaimed, f.unclaimedHost(host, byHost[:n]))
 		}
@@ -90,21 +90,21 @@ func compareHosts(a, b HostRow) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.withheldFrom(), b.withheldFrom()))
 }
 
-// leading is how many elements at the beginning of a list are of a sort.
-func leading[T any](list []T, of func(T) bool) int {
+// prefixLen returns how many elements at the start of a list match.
+func prefixLen[T any](list []T, of func(T) bool) int {
 	if n := slices.IndexFunc(list, func(e T) bool { return !of(e) }); n >= 0 {
 		return n
 	}
 	return len(list)
 }
 
-// held is true for the row of somebody who holds the host, or held it until a time that is over.
+// held reports whether the row is of a holder, whose hold may have expired.
 func (r *HostRow) held() bool {
 	return r.State != StateWithheld && r.State != StateTerminating && r.State != StateUnreadable
 }
 
-// hostRows are the rows of a claim on a host as far as the claim tells: its tenants are not complete,
-// and what serves it and whether its time is over is yet to be said.
+// hostRows returns the rows of a claim on a host. The claim alone decides: tenants are incomplete, and neither objects
+// nor expiry are considered yet.
 func hostRows(c *state.Claim) []HostRow {
 	row := HostRow{Host: c.Thing, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
 	var never time.Time
@@ -134,8 +134,8 @@ func hostRows(c *state.Claim) []HostRow {
 	return rows
 }
 
-// serve says of a host's rows which objects serve them.
-func serve(rows []HostRow, objects []*state.HostObject) {
+// addObjects adds the objects of a host to its rows.
+func addObjects(rows []HostRow, objects []*state.HostObject) {
 	holds := func(o *state.HostObject) bool {
 		return slices.ContainsFunc(rows, func(r HostRow) bool {
 			return r.State != StateWithheld && (o.Of(r.ID().Group()) || r.servedBy(o))
@@ -156,7 +156,7 @@ func serve(rows []HostRow, objects []*state.HostObject) {
 				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 			}
 		}
-		row.show(own)
+		row.addRoutes(own)
 		if i := slices.IndexFunc(objects, func(o *state.HostObject) bool {
 			return o.Kind != kinds.ProviderHost.Singular && o.PathHash == lease.PathHash(row.Path) && row.servedBy(o)
 		}); i >= 0 && (row.State == StateReserved || row.State == StatePending) {
@@ -165,13 +165,13 @@ func serve(rows []HostRow, objects []*state.HostObject) {
 	}
 }
 
-// servedBy is true for a route that serves the row's host for its holder since a transfer.
+// servedBy reports whether the object still serves the host for its holder after a transfer.
 func (r *HostRow) servedBy(o *state.HostObject) bool {
 	return r.From != "" && o.HasLease && o.Lease.Group().String() == r.From
 }
 
-// show says of a row which routes of its holder are there for it. Of several one that serves counts.
-func (r *HostRow) show(routes []*state.HostObject) {
+// addRoutes sets the state of a row from the routes of its holder. If several exist, one that serves decides.
+func (r *HostRow) addRoutes(routes []*state.HostObject) {
 	why, live := "", false
 	for _, o := range routes {
 		not := r.notLive(o)
@@ -193,7 +193,7 @@ func (r *HostRow) show(routes []*state.HostObject) {
 	}
 }
 
-// claimState is how a part of a claim stands at a moment; seen is what the objects say of it.
+// claimState returns the state of a part of a claim. seen is the state according to the objects.
 func claimState(c *state.Claim, p state.Part, seen string, now time.Time) string {
 	switch {
 	case c.Unreadable != "":
@@ -208,8 +208,8 @@ func claimState(c *state.Claim, p state.Part, seen string, now time.Time) string
 	return seen
 }
 
-// unclaimedHost shows a host by its ProviderHost or, without one, by the oldest of its routes.
-func (f *folder) unclaimedHost(host string, objects []*state.HostObject) HostRow {
+// unclaimedHost returns the row of a host without a claim: that of its ProviderHost, else of its oldest route.
+func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) HostRow {
 	slices.SortFunc(objects, func(a, b *state.HostObject) int {
 		if (a.Kind == kinds.ProviderHost.Singular) != (b.Kind == kinds.ProviderHost.Singular) {
 			if a.Kind == kinds.ProviderHost.Singular {
@@ -239,15 +239,16 @@ func (f *folder) unclaimedHost(host string, objects []*state.HostObject) HostRow
 	return row
 }
 
-// notLive says why a route of the holder does not serve the row's host as it is claimed; empty where it
-// does, as far as was read.
+// notLive returns why a route of the holder does not serve the host as claimed, or "". It knows only what was read of
+// the route.
 func (r *HostRow) notLive(o *state.HostObject) string {
 	part := state.Part{Service: r.Service, Port: r.Port}
 	switch {
 	case !o.Whole:
 		return ""
 	case !part.LeadsTo(o.Kind, o.Service, o.Port):
-		return fmt.Sprintf("%s %s/%s routes it to %s, the claim says %s", o.Kind, o.Namespace, o.Name, backendText(o.Service, o.Port), backendText(r.Service, r.Port))
+		return fmt.Sprintf("%s %s/%s routes it to %s, the claim says %s",
+			o.Kind, o.Namespace, o.Name, backendText(o.Service, o.Port), backendText(r.Service, r.Port))
 	}
 	return o.Unaccepted
 }

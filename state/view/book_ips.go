@@ -16,24 +16,24 @@ import (
 
 // IPRow is one port of a leased address.
 type IPRow struct {
-	// Address is the zero Addr, "" in JSON, while none has been granted.
+	// Address is the zero Addr, "" in JSON, until one is granted.
 	Address netip.Addr    `json:"address"`
 	Family  config.Family `json:"family"`
 	*Tenant `json:",inline"`
-	// SharingKey is the IP endpoint of the owner.
+	// SharingKey identifies the IP endpoint of the owner.
 	SharingKey string         `json:"sharingKey"`
 	Protocol   lease.Protocol `json:"protocol"`
-	// Port is the port on the address, ContainerPort the one of the workload Service.
+	// Port is the port on the address, ContainerPort the port of the workload's Service.
 	Port          uint16 `json:"port"`
 	Service       string `json:"service"`
 	ContainerPort uint16 `json:"containerPort"`
 	Pool          string `json:"pool"`
 	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable.
 	State string `json:"state"`
-	// Claimed is false for what only Akash's objects or a Service stand for.
+	// Claimed is false for a port that only Akash's objects or a Service declare.
 	Claimed bool        `json:"claimed"`
 	Since   metav1.Time `json:"since"`
-	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
+	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -46,7 +46,7 @@ func (r IPRow) samePort(o IPRow) bool {
 	return r.Namespace == o.Namespace && r.SharingKey == o.SharingKey && r.Protocol == o.Protocol && r.Port == o.Port
 }
 
-// portKey is a port of an IP endpoint as a deployment group has it.
+// portKey identifies a deployment group's port of an IP endpoint.
 type portKey struct {
 	group      lease.Group
 	sharingKey string
@@ -54,7 +54,7 @@ type portKey struct {
 	port       uint16
 }
 
-// keyOf is the port of an object. One that names no lease has it for itself.
+// keyOf returns the key of an object's port. Objects that name no lease do not share ports.
 func keyOf(o state.Labelled, sharingKey string, protocol lease.Protocol, port uint16) portKey {
 	group := lease.Group{Owner: o.Namespace + "/" + o.Name}
 	if o.HasLease {
@@ -63,9 +63,9 @@ func keyOf(o state.Labelled, sharingKey string, protocol lease.Protocol, port ui
 	return portKey{group, strings.ToLower(sharingKey), protocol, port}
 }
 
-// ipFold is what is known of leased ports while the rows are made.
+// ipFold collects the rows of leased ports.
 type ipFold struct {
-	*folder
+	*bookBuilder
 	services map[portKey][]*state.ServiceObject
 	ports    map[portKey]*state.PortObject
 	pools    *state.PoolIndex
@@ -74,11 +74,13 @@ type ipFold struct {
 	rows  []IPRow
 }
 
-// ips lists the ports of leased addresses, by address and port; those without an address yet come
-// last.
-func (f *folder) ips(claims []*state.Claim, ports []state.PortObject, services []state.ServiceObject, pools []state.PoolObject) []IPRow {
+// ips returns the ports of leased addresses, by address and port. Ports without an address come last.
+func (f *bookBuilder) ips(
+	claims []*state.Claim, ports []state.PortObject, services []state.ServiceObject, pools []state.PoolObject,
+) []IPRow {
 	x := ipFold{
-		folder: f, pools: state.NewPoolIndex(pools), services: map[portKey][]*state.ServiceObject{}, ports: map[portKey]*state.PortObject{},
+		bookBuilder: f, pools: state.NewPoolIndex(pools),
+		services: map[portKey][]*state.ServiceObject{}, ports: map[portKey]*state.PortObject{},
 		shown: map[portKey][]netip.Addr{}, rows: []IPRow{},
 	}
 	for i, s := range services {
@@ -91,16 +93,16 @@ func (f *folder) ips(claims []*state.Claim, ports []state.PortObject, services [
 	for _, c := range claims {
 		switch c.Kind {
 		case state.Address:
-			x.claim(c)
+			x.addClaim(c)
 		case state.Endpoint:
-			x.endpoint(c)
+			x.addEndpoint(c)
 		}
 	}
 	for i := range services {
-		x.service(&services[i])
+		x.addService(&services[i])
 	}
 	for i := range ports {
-		x.port(&ports[i])
+		x.addPort(&ports[i])
 	}
 	slices.SortStableFunc(x.rows, compareIPs)
 	return x.rows
@@ -117,7 +119,7 @@ func compareIPs(a, b IPRow) int {
 		cmp.Compare(a.SharingKey, b.SharingKey), cmp.Compare(a.Namespace, b.Namespace))
 }
 
-func (x *ipFold) claim(c *state.Claim) {
+func (x *ipFold) addClaim(c *state.Claim) {
 	a := c.Addr()
 	row := IPRow{
 		Address: a, Family: config.FamilyOf(a), SharingKey: c.SharingKey, Claimed: true, Since: metav1.NewTime(c.Created),
@@ -137,7 +139,7 @@ func (x *ipFold) claim(c *state.Claim) {
 		seen := StateReserved
 		row.Message, row.Pool = c.Unreadable, pool
 		for _, s := range x.services[key] {
-			if state, message := stands(s, a); state != "" && seen != StateActive {
+			if state, message := serviceState(s, a); state != "" && seen != StateActive {
 				seen, row.Message = state, cmp.Or(c.Unreadable, message)
 				row.Pool = x.poolOf(a, s)
 			}
@@ -159,14 +161,17 @@ func (x *ipFold) claim(c *state.Claim) {
 		protocol, port := state.Part{Key: w.For}.ProtocolPort()
 		x.rows = append(x.rows, IPRow{
 			Address: a, Family: config.FamilyOf(a), Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
-			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.Withholder(w),
+			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld, Since: metav1.NewTime(c.Created),
+			Message: c.Withholder(w),
 		})
 	}
 }
 
-// endpoint shows the ports of a claimed endpoint, with the addresses that MetalLB has granted.
-func (x *ipFold) endpoint(c *state.Claim) {
-	row := IPRow{SharingKey: c.SharingKey, Pool: x.cfg.IP.Pool, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
+// addEndpoint adds the ports of a claimed endpoint, with the addresses that MetalLB has granted.
+func (x *ipFold) addEndpoint(c *state.Claim) {
+	row := IPRow{
+		SharingKey: c.SharingKey, Pool: x.cfg.IP.Pool, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable,
+	}
 	if len(c.Parts) == 0 {
 		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, state.Part{}, StateReserved, x.now)
 		x.rows = append(x.rows, row)
@@ -209,14 +214,14 @@ func (x *ipFold) endpoint(c *state.Claim) {
 		protocol, port := state.Part{Key: w.For}.ProtocolPort()
 		x.rows = append(x.rows, IPRow{
 			Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
-			Service: w.Service, ContainerPort: w.Port, Pool: x.cfg.IP.Pool, State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.Withholder(w),
+			Service: w.Service, ContainerPort: w.Port, Pool: x.cfg.IP.Pool, State: StateWithheld,
+			Since: metav1.NewTime(c.Created), Message: c.Withholder(w),
 		})
 	}
 }
 
-// poolOf is the name of the pool that serves an address: the one from which MetalLB says that it granted
-// the address to the Service (may be nil), the one that has it, else the one that the configuration
-// gives it. An address stays in its pool when ranges or modes change.
+// poolOf returns the name of the pool of an address: the one that MetalLB granted it to the Service from (s may be
+// nil), else the pool that has it, else the configured one. An address stays in its pool when ranges or modes change.
 func (x *ipFold) poolOf(a netip.Addr, s *state.ServiceObject) string {
 	asked := ""
 	if s != nil {
@@ -231,9 +236,9 @@ func (x *ipFold) poolOf(a netip.Addr, s *state.ServiceObject) string {
 	return cmp.Or(configured, asked)
 }
 
-// service shows the addresses of a Service that are not claimed for it; one that waits for an
-// address is shown without.
-func (x *ipFold) service(s *state.ServiceObject) {
+// addService adds the addresses of a Service that are not claimed for it, or a row without an address if it waits for
+// one.
+func (x *ipFold) addService(s *state.ServiceObject) {
 	key := keyOf(s.Labelled, s.SharingKey, s.Protocol, s.Port)
 	row := IPRow{
 		Tenant: x.tenantOf(s.Labelled), SharingKey: s.SharingKey, Protocol: s.Protocol, Port: s.Port,
@@ -243,7 +248,7 @@ func (x *ipFold) service(s *state.ServiceObject) {
 		row.Since = metav1.NewTime(p.Since)
 	}
 	if len(s.Granted) == 0 && !slices.ContainsFunc(x.shown[key], func(a netip.Addr) bool {
-		state, _ := stands(s, a)
+		state, _ := serviceState(s, a)
 		return state != ""
 	}) {
 		row.State = StatePending
@@ -260,8 +265,8 @@ func (x *ipFold) service(s *state.ServiceObject) {
 	}
 }
 
-// port shows a ProviderLeasedIP for which there is neither a claim nor a Service.
-func (x *ipFold) port(p *state.PortObject) {
+// addPort adds a ProviderLeasedIP that has neither a claim nor a Service.
+func (x *ipFold) addPort(p *state.PortObject) {
 	if len(x.shown[keyOf(p.Labelled, p.SharingKey, p.Protocol, p.Port)]) > 0 {
 		return
 	}
@@ -271,9 +276,9 @@ func (x *ipFold) port(p *state.PortObject) {
 	})
 }
 
-// stands says how a Service stands to an address that is claimed for its port; the state is empty
-// when it is the Service of the other family.
-func stands(s *state.ServiceObject, a netip.Addr) (state, message string) {
+// serviceState returns the state of an address that is claimed for a Service's port, and the reason. The state is "" if
+// the Service is for the other family.
+func serviceState(s *state.ServiceObject, a netip.Addr) (state, message string) {
 	other := func(b netip.Addr) bool { return b.BitLen() == a.BitLen() && b != a }
 	sameFamily := func(b netip.Addr) bool { return b.BitLen() == a.BitLen() }
 	if slices.Contains(s.Granted, a) {

@@ -12,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// ipLine is what the tests say of a row.
+// ipLine prints a row.
 type ipLine struct {
 	Address, Owner string
 	Protocol       lease.Protocol
@@ -144,8 +144,7 @@ func TestBookIPs(t *testing.T) {
 	}
 }
 
-// The pool of an address is the one that serves it: that of MetalLB's grant, else the pool that has it, else
-// the one that the configuration gives it.
+// The pool of an address is that of MetalLB's grant, else the pool that has it, else the configured one.
 func TestPoolOfAnAddress(t *testing.T) {
 	pool := func(name string, addresses ...string) state.PoolObject {
 		o := state.PoolObject{Name: name, Ours: true}

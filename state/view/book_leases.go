@@ -9,25 +9,24 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 
-// LeaseRow is one lease that holds a host or an address, or runs something.
+// LeaseRow is one lease that holds a host or an address, or runs workloads.
 type LeaseRow struct {
 	*Tenant `json:",inline"`
 	Hosts   []string `json:"hosts"`
-	// Addresses are in order; an address that is yet to be granted is not among them.
+	// Addresses are sorted. Addresses that are not granted yet are missing.
 	Addresses []string `json:"addresses"`
-	// State is that of all it holds, where that is one; else Claiming while a run is under way,
-	// Partial where a part is Active, and Pending where none is. It is empty for a lease that holds nothing
-	// and only runs.
+	// State is the state of all that the lease holds, if they agree. Otherwise it is Claiming if a run has not ended,
+	// Partial if something is Active, and Pending if nothing is. It is empty for a lease that only runs workloads.
 	State string `json:"state"`
-	// Since is when it took the first of what it holds, or has been there.
+	// Since is when the lease took its first claim, or was created.
 	Since metav1.Time `json:"since"`
-	// Workloads is how far what it runs is; nil where that was not asked for, and where it runs nothing.
+	// Workloads is the rollout state. It is nil if it was not requested or nothing runs.
 	Workloads *rollout.Rollout `json:"workloads,omitempty"`
 }
 
 func (r LeaseRow) key() string { return r.Lease }
 
-// leaseRows lists the leases of the rows, in order. What names no whole lease is in none.
+// leaseRows returns the leases of the rows, sorted. It skips rows without a complete lease.
 func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 	leases := map[string]*LeaseRow{}
 	states := map[string][]string{}
@@ -60,7 +59,7 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 	}
 	rows := make([]LeaseRow, 0, len(leases))
 	for id, row := range leases {
-		row.State = together(states[id])
+		row.State = combineStates(states[id])
 		rows = append(rows, *row)
 	}
 	sortLeases(rows)
@@ -71,7 +70,7 @@ func sortLeases(rows []LeaseRow) {
 	slices.SortFunc(rows, func(a, b LeaseRow) int { return a.ID().Compare(b.ID()) })
 }
 
-// appendNew adds to a list that is in order, and so has what it has already at its end.
+// appendNew appends to a sorted list unless it ends with the same element.
 func appendNew(list []string, s string) []string {
 	if len(list) > 0 && list[len(list)-1] == s {
 		return list
@@ -79,12 +78,12 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// ID is the lease, as far as it is known.
+// ID returns the lease, as far as it is known.
 func (t *Tenant) ID() lease.ID {
 	return lease.ID{Owner: t.Owner, DSeq: t.DSeq, GSeq: t.GSeq, OSeq: t.OSeq, Provider: t.Provider}
 }
 
-func together(states []string) string {
+func combineStates(states []string) string {
 	switch {
 	case len(states) == 1:
 		return states[0]

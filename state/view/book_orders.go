@@ -12,26 +12,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// SubjectOrders is what orders have reserved. It is shown when it is asked for: hosts and addresses are no part of it.
+// SubjectOrders are the reservations of orders. It is shown on request, because it is not about hosts and addresses.
 const SubjectOrders Subject = "orders"
 
-// StateLeased is the reservation of an order that a lease was won for. A bid's is Reserved, Pending or Expired.
+// StateLeased is the reservation of an order that was won. A bid's is Reserved, Pending or Expired.
 const StateLeased = "Leased"
 
-// OrderRow is what an order has reserved. Amounts are in base units: thousandths of a CPU, bytes, whole GPUs, addresses.
+// OrderRow is what an order has reserved. Amounts are in base units: thousandths of a CPU, bytes, whole GPUs,
+// addresses.
 type OrderRow struct {
-	// Order is owner/dseq/gseq/oseq; empty for a reservation that cannot be read.
+	// Order is owner/dseq/gseq/oseq. It is empty for a reservation that cannot be read.
 	Order string `json:"order"`
 	*Tenant
 	// State is Pending, Reserved, Leased, Expired, Terminating or Unreadable.
 	State string `json:"state"`
-	// Nodes is what it takes of each node, Storage of each class, with what it is being moved to.
+	// Hold includes what the reservation is being moved to.
 	inventory.Hold
-	// Models are those of the cards that were chosen, as VENDOR/MODEL.
+	// Models are the models of the chosen GPUs, as VENDOR/MODEL.
 	Models []string `json:"gpuModels,omitempty"`
 	// HTTP counts routed endpoints.
 	HTTP uint64 `json:"http,omitempty"`
-	// By is who reserved it, as USER@HOST.
+	// By is who made the reservation, as USER@HOST.
 	By      string      `json:"by,omitempty"`
 	Since   metav1.Time `json:"since"`
 	Expires string      `json:"expires,omitempty"`
@@ -42,7 +43,7 @@ type OrderRow struct {
 
 func (r OrderRow) key() string { return r.Claim }
 
-// NewOrderRow is a reservation as it is shown at the moment now.
+// NewOrderRow returns the row of a reservation at the given time.
 func NewOrderRow(c *reserved.Claim, now time.Time) OrderRow {
 	r := OrderRow{Order: c.Order.String(), Claim: c.ObjectName, Hold: c.Hold(), Since: metav1.NewTime(c.Created)}
 	r.Tenant = newTenant(lease.ID{Owner: c.Order.Owner, DSeq: c.Order.DSeq, GSeq: c.Order.GSeq, OSeq: c.Order.OSeq})
@@ -73,8 +74,8 @@ func NewOrderRow(c *reserved.Claim, now time.Time) OrderRow {
 	return r
 }
 
-// orders are all reservations, by order.
-func (f *folder) orders(claims []*reserved.Claim) []OrderRow {
+// orders returns the rows of all reservations, by order.
+func (f *bookBuilder) orders(claims []*reserved.Claim) []OrderRow {
 	claims = slices.Clone(claims)
 	slices.SortFunc(claims, func(a, b *reserved.Claim) int {
 		return cmp.Or(a.Order.Compare(b.Order), cmp.Compare(a.ObjectName, b.ObjectName))
@@ -86,8 +87,8 @@ func (f *folder) orders(claims []*reserved.Claim) []OrderRow {
 	return rows
 }
 
-// reserve adds to what there is what reservations hold and which addresses leases have.
-func (c *Contents) reserve() {
+// addReservations adds reservations and the addresses of leases to the capacity.
+func (c *Contents) addReservations() {
 	for _, r := range c.Reservations {
 		if r.Unreadable == "" {
 			c.Capacity.Reserve(r.Order.String(), r.Hold())

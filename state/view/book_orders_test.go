@@ -15,13 +15,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// reservation is a claim of an order of the test's owner.
+// reservation returns a claim of an order of the test's owner.
 func reservation(dseq uint64, bound, pending *reserved.Part) *reserved.Claim {
 	o := lease.Order{Owner: statetest.Shop.Owner, DSeq: dseq, GSeq: 1, OSeq: 1}
 	return &reserved.Claim{Order: o, ObjectName: reserved.Name(o), Bound: bound, Pending: pending, Created: statetest.Minute(1)}
 }
 
-// What is said of an order is what the next one meets: how long a reservation stands, and whether anything is in the way.
+// The row of an order says what matters to other orders: how long the reservation lasts and whether something is in the
+// way.
 func TestOrders(t *testing.T) {
 	ends := func(minute int) string { return statetest.Minute(minute).Format(time.RFC3339) }
 	hold := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 1}}, Addresses: 1}
@@ -82,7 +83,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// Reservations in files count for what is left; one that cannot be read and one that is going count nothing.
+// Reservations in files count against what is left, except unreadable ones and ones that are being deleted.
 func TestReservationsInFiles(t *testing.T) {
 	c := reservation(3, &reserved.Part{Asked: "a", Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 3000}}, Addresses: 2}}, nil)
 	ac := c.Configuration("akash-net")

@@ -12,16 +12,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// PoolRow is one configured range of addresses, or an IPAddressPool of the administrator. Counts
-// of addresses end at the largest int64: a /64 has more.
+// PoolRow is one configured range of addresses, or an administrator's IPAddressPool. Counts are limited to the largest
+// int64; a /64 has more addresses.
 type PoolRow struct {
-	// Name is the IPAddressPool's; that of a range in dedicated mode only names the range.
+	// Name is the name of the IPAddressPool. For a range in dedicated mode it only names the range.
 	Name   string   `json:"name"`
 	Ranges []string `json:"ranges"`
 	// Mode is range or dedicated for a configured range, pool for an IPAddressPool.
 	Mode string `json:"mode"`
-	// Addresses is how many can be leased, without the excluded ones; Used are those that are
-	// claimed or granted.
+	// Addresses counts the addresses that can be leased, without the excluded ones. Used counts the claimed or granted
+	// ones.
 	Addresses int64 `json:"addresses"`
 	Used      int64 `json:"used"`
 	Free      int64 `json:"free"`
@@ -29,9 +29,8 @@ type PoolRow struct {
 
 func (r PoolRow) key() string { return r.Name }
 
-// pools lists the configured ranges in their order, then the IPAddressPools that are not theirs
-// by name.
-func (f *folder) pools(claims []*state.Claim, services []state.ServiceObject, objects []state.PoolObject) []PoolRow {
+// pools returns the configured ranges in their order, then the other IPAddressPools by name.
+func (f *bookBuilder) pools(claims []*state.Claim, services []state.ServiceObject, objects []state.PoolObject) []PoolRow {
 	used := UsedAddresses(claims, services)
 	rows := []PoolRow{}
 	if f.cfg.IP.Mode != config.ModePool {
@@ -56,7 +55,7 @@ func (f *folder) pools(claims []*state.Claim, services []state.ServiceObject, ob
 		row.count(o.Ranges, used, o.Assigned)
 		if o.Counted {
 			row.Addresses = state.Saturated(o.Assigned, o.Available)
-			row.Free = max(0, o.Available-(row.Used-o.Assigned)) // a Service may say more than the count does yet
+			row.Free = max(0, o.Available-(row.Used-o.Assigned)) // Services may be newer than MetalLB's count
 		}
 		rows = append(rows, row)
 	}
@@ -64,12 +63,12 @@ func (f *folder) pools(claims []*state.Claim, services []state.ServiceObject, ob
 	return rows
 }
 
-// Addresses are those that leases can get, of the configured ranges or of the configured pool: none of other pools. An IP
-// endpoint takes one of each configured family, so those of the family of which the fewest are free count; one that is claimed,
-// and that MetalLB has granted no address yet, has one in use. It is nil where leases get none.
+// Addresses counts the addresses that leases can get, from the configured ranges or the configured pool. An IP endpoint
+// needs one address of each configured family, so the family with the fewest free addresses counts. A claimed endpoint
+// without an address yet counts as one address in use. The result is nil if leases get no addresses.
 func Addresses(cfg *config.ProviderConfig, in Contents) *inventory.Addresses {
 	families := cfg.IP.Families
-	if cfg.IP.Mode == config.ModePool { // MetalLB grants one of the cluster's own family
+	if cfg.IP.Mode == config.ModePool { // MetalLB grants one address, of the cluster's own family
 		families = poolFamilies(in.Pools, cfg.IP.Pool)
 	}
 	var fewest *inventory.Addresses
@@ -85,7 +84,8 @@ func Addresses(cfg *config.ProviderConfig, in Contents) *inventory.Addresses {
 	return fewest
 }
 
-// poolFamilies is the family of which a pool grants addresses to Services that name none: IPv4, unless it has IPv6 alone.
+// poolFamilies returns the family that a pool grants to Services that name none: IPv4, or IPv6 if the pool has only
+// that.
 func poolFamilies(pools []state.PoolObject, name string) []config.Family {
 	for _, p := range pools {
 		if p.Name == name && len(p.Of(config.IPv4).Ranges) == 0 {
@@ -95,14 +95,15 @@ func poolFamilies(pools []state.PoolObject, name string) []config.Family {
 	return []config.Family{config.IPv4}
 }
 
-// addressesOf are those of one family.
+// addressesOf counts the addresses of one family.
 func addressesOf(cfg config.ProviderConfig, in Contents, family config.Family) (sum *inventory.Addresses) {
-	cfg.IP.Ranges.Include = slices.DeleteFunc(slices.Clone(cfg.IP.Ranges.Include), func(r config.Range) bool { return config.FamilyOf(r.First) != family })
+	otherFamily := func(r config.Range) bool { return config.FamilyOf(r.First) != family }
+	cfg.IP.Ranges.Include = slices.DeleteFunc(slices.Clone(cfg.IP.Ranges.Include), otherFamily)
 	pools := make([]state.PoolObject, len(in.Pools))
 	for i, p := range in.Pools {
 		pools[i] = p.Of(family)
 	}
-	f := folder{cfg: &cfg}
+	f := bookBuilder{cfg: &cfg}
 	for _, r := range f.pools(in.Claims, in.Services, pools) {
 		if r.Mode == config.ModePool && (cfg.IP.Mode != config.ModePool || r.Name != cfg.IP.Pool) {
 			continue
@@ -110,7 +111,8 @@ func addressesOf(cfg config.ProviderConfig, in Contents, family config.Family) (
 		if sum == nil {
 			sum = &inventory.Addresses{}
 		}
-		sum.Total, sum.InUse = inventory.Sum(sum.Total, uint64(max(r.Addresses, 0))), inventory.Sum(sum.InUse, uint64(max(r.Used, 0)))
+		sum.Total = inventory.Sum(sum.Total, uint64(max(r.Addresses, 0)))
+		sum.InUse = inventory.Sum(sum.InUse, uint64(max(r.Used, 0)))
 	}
 	if sum != nil && cfg.IP.Mode == config.ModePool {
 		sum.InUse = inventory.Sum(sum.InUse, ungranted(in.Claims, in.Services))
@@ -118,7 +120,7 @@ func addressesOf(cfg config.ProviderConfig, in Contents, family config.Family) (
 	return sum
 }
 
-// ungranted counts the IP endpoints that are claimed and have no address yet.
+// ungranted counts the claimed IP endpoints without an address.
 func ungranted(claims []*state.Claim, services []state.ServiceObject) (n uint64) {
 	granted := map[string]bool{}
 	for _, s := range services {
@@ -134,8 +136,8 @@ func ungranted(claims []*state.Claim, services []state.ServiceObject) (n uint64)
 	return n
 }
 
-// serves is true for a pool that lies within the configured ranges: it is one of theirs.
-func (f *folder) serves(o state.PoolObject) bool {
+// serves reports whether a pool lies within the configured ranges.
+func (f *bookBuilder) serves(o state.PoolObject) bool {
 	for _, r := range o.Ranges {
 		first, inFirst := f.cfg.IP.Ranges.Find(r.First)
 		if !inFirst || !first.Contains(r.Last) {
@@ -145,7 +147,7 @@ func (f *folder) serves(o state.PoolObject) bool {
 	return len(o.Ranges) > 0
 }
 
-// UsedAddresses are the addresses that are claimed or granted, each once.
+// UsedAddresses returns the addresses that are claimed or granted, each once, sorted.
 func UsedAddresses(claims []*state.Claim, services []state.ServiceObject) []netip.Addr {
 	var used []netip.Addr
 	for _, c := range claims {
@@ -160,8 +162,8 @@ func UsedAddresses(claims []*state.Claim, services []state.ServiceObject) []neti
 	return slices.Compact(used)
 }
 
-// count counts addresses of ranges that do not overlap. MetalLB may have assigned more than are
-// known here: a Service that is no lease's may use an address too.
+// count counts the addresses of ranges that do not overlap. MetalLB's count may be higher than used, because Services
+// without a lease may use addresses too.
 func (r *PoolRow) count(ranges []config.Range, used []netip.Addr, assigned int64) {
 	total := new(big.Int)
 	for _, piece := range ranges {

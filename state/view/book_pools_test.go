@@ -70,8 +70,9 @@ func TestBookPools(t *testing.T) {
 	}
 }
 
-// Leases get addresses of the configured ranges, or of the configured pool: those of the administrator's other pools are none of
-// theirs. Where an endpoint takes one of each family, those of the scarcer one count. An endpoint that MetalLB has yet to grant an address has one in use, as has one whose address its pool does not count yet.
+// Leases get addresses of the configured ranges or the configured pool, and none of the administrator's other pools. If
+// an endpoint takes one address of each family, the scarcer family counts. A claimed endpoint without a granted address
+// has one in use, and so has one whose address its pool does not count yet.
 func TestAddresses(t *testing.T) {
 	var in Contents
 	for _, text := range []string{

@@ -15,35 +15,34 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// SubjectDNS are the DNS records. It is shown when it is asked for: most clusters have none.
+// SubjectDNS are the DNS records. It is shown on request: most clusters have none.
 const SubjectDNS Subject = "dns"
 
-// StateFailed is a DNS record that its controller could not make.
+// StateFailed is a DNS record that its controller could not create.
 const StateFailed = "Failed"
 
-// Annotations by which Gardener's extensions are told to act (gardener:
-// docs/extensions/reconcile-trigger.md).
+// Annotations that trigger Gardener's extensions (gardener: docs/extensions/reconcile-trigger.md).
 const (
-	// GardenerOperation asks for an operation; the extension removes it when it begins.
+	// GardenerOperation requests an operation. The extension removes it when it begins.
 	GardenerOperation = "gardener.cloud/operation"
-	// GardenerTimestamp makes an event of each request.
+	// GardenerTimestamp makes each request an update of the object.
 	GardenerTimestamp = "gardener.cloud/timestamp"
 )
 
 // RecordObject is a DNSRecord or a DNSEndpoint.
 type RecordObject struct {
 	state.Labelled
-	// Host is the host that it is for; empty for an object that is not ours.
+	// Host is the host of the records. It is empty for an object of somebody else.
 	Host    string
 	Records []dns.Record
 	Zone    string
-	// Operation is the last one, such as "Reconcile Succeeded"; Message is what went wrong.
+	// Operation is the last operation, such as "Reconcile Succeeded". Message is its error.
 	Operation, Message string
 	// State is Active, Pending, Failed or Terminating.
 	State string
 }
 
-// RecordHost is the host that a DNS record of ours is for.
+// RecordHost returns the host of this program's DNS record, or "".
 func RecordHost(o metav1.Object) string { return o.GetAnnotations()[lease.AnnotationHost] }
 
 // RecordObjectOf reads a DNSRecord or a DNSEndpoint.
@@ -52,14 +51,14 @@ func RecordObjectOf(o *unstructured.Unstructured) RecordObject {
 	spec, status := state.Field(o.Object, "spec"), state.Field(o.Object, "status")
 	observed, _ := state.Field(status, "observedGeneration").(int64)
 	if o.GetKind() == "DNSEndpoint" {
-		r.endpoints(spec)
+		r.readEndpoints(spec)
 		if observed >= o.GetGeneration() {
 			r.State = StateActive
 		}
 	} else {
-		r.record(spec, status)
+		r.readRecord(spec, status)
 		if observed == o.GetGeneration() && o.GetAnnotations()[GardenerOperation] == "" {
-			r.State = r.operated(status)
+			r.State = r.operationState(status)
 		}
 	}
 	if o.GetDeletionTimestamp() != nil {
@@ -68,15 +67,15 @@ func RecordObjectOf(o *unstructured.Unstructured) RecordObject {
 	return r
 }
 
-func (r *RecordObject) endpoints(spec any) {
+func (r *RecordObject) readEndpoints(spec any) {
 	list, _ := state.Field(spec, "endpoints").([]any)
 	for _, e := range list {
 		r.Records = append(r.Records, recordOf(e, "dnsName", "recordTTL", "targets"))
 	}
 }
 
-// record reads a DNSRecord. Where no zone is asked for the one that the extension found counts.
-func (r *RecordObject) record(spec, status any) {
+// readRecord reads a DNSRecord. If its spec names no zone, the zone that the extension found counts.
+func (r *RecordObject) readRecord(spec, status any) {
 	r.Records = []dns.Record{recordOf(spec, "name", "ttl", "values")}
 	asked, _ := state.Field(spec, "zone").(string)
 	found, _ := state.Field(status, "zone").(string)
@@ -86,8 +85,8 @@ func (r *RecordObject) record(spec, status any) {
 	r.Operation = strings.TrimSpace(kind + " " + progress)
 }
 
-// operated is what the last operation says of a record that the extension has seen as it is.
-func (r *RecordObject) operated(status any) string {
+// operationState returns the state of a record whose current version the extension has seen.
+func (r *RecordObject) operationState(status any) string {
 	switch progress, _ := state.Field(status, "lastOperation", "state").(string); progress {
 	case "Succeeded":
 		return StateActive
@@ -117,15 +116,15 @@ func recordOf(spec any, name, ttl, values string) dns.Record {
 // DNSRow is one DNS record of a host.
 type DNSRow struct {
 	Host string `json:"host"`
-	// Name is the record's name: the host, or that of the TXT record beside it.
+	// Name is the name of the record: the host, or the name of the TXT record beside it.
 	Name   string   `json:"name"`
 	Type   dns.Type `json:"type"`
 	Values []string `json:"values"`
-	// TTL is in seconds, 0 where it is left to whoever serves the record.
+	// TTL is in seconds. It is 0 if the DNS server chooses it.
 	TTL     int64  `json:"ttl"`
 	Zone    string `json:"zone"`
 	*Tenant `json:",inline"`
-	// Kind and Object are the object that asks for the record.
+	// Kind and Object are the object with the record.
 	Kind          string `json:"kind"`
 	Object        string `json:"object"`
 	LastOperation string `json:"lastOperation"`
@@ -139,9 +138,9 @@ func (r DNSRow) key() string {
 	return r.Name + " " + string(r.Type) + " " + r.Kind + " " + r.Namespace + "/" + r.Object
 }
 
-// records lists the DNS records of ours by host, name and type. Where another object of ours is for
-// the same record it is said: the last one that is served wins.
-func (f *folder) records(objects []RecordObject) []DNSRow {
+// records returns this program's DNS records by host, name and type. If several objects have the same record, the
+// message says so: the last one that is served wins.
+func (f *bookBuilder) records(objects []RecordObject) []DNSRow {
 	rows := []DNSRow{}
 	for _, o := range objects {
 		if o.Host == "" {
@@ -151,12 +150,14 @@ func (f *folder) records(objects []RecordObject) []DNSRow {
 		for _, r := range o.Records {
 			rows = append(rows, DNSRow{
 				Host: o.Host, Name: r.Name, Type: r.Type, Values: r.Values, TTL: r.TTL, Zone: o.Zone, Tenant: tenant,
-				Kind: o.Kind, Object: o.Name, LastOperation: o.Operation, State: o.State, Since: metav1.NewTime(o.Since), Message: o.Message,
+				Kind: o.Kind, Object: o.Name, LastOperation: o.Operation, State: o.State, Since: metav1.NewTime(o.Since),
+				Message: o.Message,
 			})
 		}
 	}
 	slices.SortFunc(rows, func(a, b DNSRow) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(b.nameRank(), a.nameRank()), cmp.Compare(a.Type, b.Type), cmp.Compare(a.key(), b.key()))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(b.nameRank(), a.nameRank()), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.key(), b.key()))
 	})
 	for i := 1; i < len(rows); i++ {
 		if a, b := &rows[i-1], &rows[i]; a.Name == b.Name && a.Type == b.Type {
@@ -166,7 +167,7 @@ func (f *folder) records(objects []RecordObject) []DNSRow {
 	return rows
 }
 
-// nameRank puts the host's own records before those beside it.
+// nameRank sorts the host's own records before the others.
 func (r DNSRow) nameRank() int {
 	if r.Name == r.Host {
 		return 1
@@ -174,7 +175,7 @@ func (r DNSRow) nameRank() int {
 	return 0
 }
 
-// Resource is how kubectl calls the objects of the kind.
+// Resource returns the resource of the object in the form that kubectl accepts.
 func (r *RecordObject) Resource() string {
 	if FormOf(r.Kind) == config.DNSEndpoint {
 		return "dnsendpoints.externaldns.k8s.io"
@@ -182,7 +183,7 @@ func (r *RecordObject) Resource() string {
 	return "dnsrecords.extensions.gardener.cloud"
 }
 
-// FormOf is the form of which a kind of object is.
+// FormOf returns the form of DNS records (config) that the kind belongs to.
 func FormOf(kind string) string {
 	if kind == "dnsendpoint" {
 		return config.DNSEndpoint

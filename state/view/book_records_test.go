@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// How a record stands is what its controller says of the object as it is now.
+// The state of a record is what its controller reports for the current version of the object.
 func TestRecordState(t *testing.T) {
 	operation := func(state string) string {
 		return `"observedGeneration": 2, "lastOperation": {"type": "Reconcile", "state": "` + state + `", "description": "done"}`
@@ -49,7 +49,7 @@ func TestRecordState(t *testing.T) {
 	}
 }
 
-// The book lists each record with its zone; two objects for one record are told.
+// The book lists each record with its zone, and says if two objects have the same record.
 func TestBookOfRecords(t *testing.T) {
 	objects := []RecordObject{
 		RecordObjectOf(statetest.Record(t, "DNSRecord", "shop.example.com", "shop.example.com-a", statetest.Shop, 1, statetest.RecordA, `"zone": "found"`)),

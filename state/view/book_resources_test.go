@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Files say what there is to give out as a cluster does.
+// Capacity is the same from files as from a cluster.
 func TestResources(t *testing.T) {
 	var c Contents
 	for _, text := range []string{

@@ -15,35 +15,35 @@ import (
 
 // RouteRow is the verdict on one host and path of a live route, in one shard.
 type RouteRow struct {
-	// Kind is Ingress, HTTPRoute, TLSRoute or Route; namespace and name are the object's.
+	// Kind is Ingress, HTTPRoute, TLSRoute or Route. Namespace and Name are the object's.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Host is as it is written; for a Route with a wildcard policy that is one of the hosts which it
-	// stands for.
+	// Host is the host as written in the object. For a Route with a wildcard policy it is one of the hosts that the
+	// Route covers.
 	Host     string `json:"host"`
 	Path     string `json:"path"`
 	Wildcard bool   `json:"wildcard,omitempty"`
-	// Redirect is true for what only sends clients elsewhere.
+	// Redirect is true for a route that only redirects clients.
 	Redirect bool `json:"redirect,omitempty"`
 	Admitted bool `json:"admitted"`
-	// Reason and Message say why a route is not admitted, as OpenShift's router does.
+	// Reason and Message say why a route is not admitted, in the terms of OpenShift's router.
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// Shard is empty where no shards are configured, or none selects the route.
+	// Shard is empty if no shards are configured or none selects the route.
 	Shard string `json:"shard,omitempty"`
-	// Owner and Lease are those of the lease that the route belongs to.
+	// Owner and Lease are those of the route's lease.
 	Owner string      `json:"owner,omitempty"`
 	Lease string      `json:"lease,omitempty"`
 	Since metav1.Time `json:"since"`
-	// labels are the object's.
+	// labels are the labels of the object.
 	labels map[string]string
 }
 
-// Pattern is the host, or the wildcard, with the path.
+// Pattern returns the host or the wildcard, with the path.
 func (r RouteRow) Pattern() string {
 	host := r.Host
-	if r.Wildcard && r.Kind == admission.KindRoute {
+	if r.Wildcard {
 		_, domain, _ := strings.Cut(host, ".")
 		host = "*." + domain
 	}
@@ -54,7 +54,7 @@ func (r RouteRow) key() string {
 	return strings.Join([]string{r.Shard, r.Kind, r.Namespace, r.Name, r.Host, r.Path, strconv.FormatBool(r.Redirect)}, " ")
 }
 
-// release is what a watch shows of a row that is gone.
+// release turns the row into that of a route that is gone.
 func (r *RouteRow) release() {
 	r.Admitted, r.Reason, r.Message = false, StateReleased, ""
 }
@@ -64,8 +64,7 @@ func (b *Book) SelectShard(name string) {
 	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return r.Shard != name })
 }
 
-// routeRows admits the routes: what has a claim is its holder's, and among the others the oldest
-// wins.
+// routeRows admits routes: a claimed host belongs to its holder; otherwise the oldest route wins.
 func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 	claims := admission.NewClaims()
 	for _, c := range in.Claims {
@@ -94,8 +93,10 @@ func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 	rows := make([]RouteRow, 0, len(admissions))
 	for _, a := range admissions {
 		row := RouteRow{
-			Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, Host: a.Host, Path: a.Path, Wildcard: a.Wildcard != admission.WildcardNone, Redirect: a.Redirect,
-			Admitted: a.Admitted, Reason: a.Reason, Message: a.Message, Shard: a.Shard, Since: metav1.NewTime(a.Created), labels: a.Labels,
+			Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, Host: a.Host, Path: a.Path,
+			Wildcard: a.Wildcard != admission.WildcardNone, Redirect: a.Redirect,
+			Admitted: a.Admitted, Reason: a.Reason, Message: a.Message, Shard: a.Shard,
+			Since: metav1.NewTime(a.Created), labels: a.Labels,
 		}
 		if a.HasLease {
 			row.Owner, row.Lease = a.Lease.Owner, a.Lease.String()

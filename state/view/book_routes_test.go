@@ -16,7 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// bookIngress is an Ingress for hosts, as anybody may write one.
+// bookIngress returns an Ingress for hosts without marks of this program.
 func bookIngress(namespace, name string, minutes int, labels map[string]string, hosts ...string) *unstructured.Unstructured {
 	var rules []any
 	for _, h := range hosts {
@@ -55,8 +55,8 @@ func routeLines(b *Book) []string {
 	return out
 }
 
-// The claims count that the ledger counts: not those that are going, nor a wildcard that is not bound
-// yet; one that cannot be read shuts out everybody. A route without labels is its namespace's tenant's.
+// Claims count unless they are being deleted or are unbound wildcards. An unreadable claim excludes everybody. A route
+// without labels belongs to its namespace's tenant.
 func TestRoutesOfClaims(t *testing.T) {
 	going := claimtest.HostClaim("going.example.com", statetest.Blog, "")
 	going.Deleting = true
@@ -128,7 +128,23 @@ func TestRoutesSelectAndChanges(t *testing.T) {
 	}
 }
 
-// bookSolver makes an Ingress that of a solver of cert-manager.
+// A route that a wildcard rule refuses names the older route of the same tenant as kind namespace/name.
+func TestRouteMessageNamesOlderRoute(t *testing.T) {
+	cfg := config.Default()
+	cfg.Hosts.Wildcards = true
+	for host, want := range map[string]string{
+		"www.example.com": "ingress a/first has host www.example.com",
+		"*.example.com":   "wildcard ingress a/first has host *.example.com, blocking *.example.com",
+	} {
+		older, younger := bookIngress("a", "first", 1, nil, host), bookIngress("a", "second", 2, nil, host)
+		routes := NewBook(cfg, contentsOf(nil, older, younger), SubjectRoutes).Routes
+		if len(routes) != 2 || routes[1].Message != want {
+			t.Errorf("%s: %+v, want the second refused with %q", host, routes, want)
+		}
+	}
+}
+
+// bookSolver turns an Ingress into one of cert-manager's solvers.
 func bookSolver(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "acme.cert-manager.io/v1", Kind: "Challenge"}})
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
@@ -137,4 +153,24 @@ func bookSolver(o *unstructured.Unstructured) *unstructured.Unstructured {
 	}
 	_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
 	return o
+}
+
+func TestPatternOfRoute(t *testing.T) {
+	for name, tt := range map[string]struct {
+		row  RouteRow
+		want string
+	}{
+		"a host and a path":                 {RouteRow{Kind: "Ingress", Host: "www.example.com", Path: "/api"}, "www.example.com/api"},
+		"a wildcard of an Ingress":          {RouteRow{Kind: "Ingress", Host: "*.example.com", Path: "/", Wildcard: true}, "*.example.com/"},
+		"a Route with a wildcard policy":    {RouteRow{Kind: "Route", Host: "www.example.com", Wildcard: true}, "*.example.com"},
+		"a Route without a wildcard policy": {RouteRow{Kind: "Route", Host: "www.example.com"}, "www.example.com"},
+	} {
+		if got := tt.row.Pattern(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	b := &Book{Routes: []RouteRow{{Name: "a", Shard: "red"}, {Name: "b", Shard: "blue"}, {Name: "c"}}}
+	if b.SelectShard("blue"); len(b.Routes) != 1 || b.Routes[0].Name != "b" {
+		t.Errorf("shard blue has %+v", b.Routes)
+	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// hostLine is what the tests say of a row.
+// hostLine prints a row.
 type hostLine struct {
 	Host, Owner, Service, Target, State string
 	Claimed                             bool
@@ -147,7 +147,7 @@ func TestBookHosts(t *testing.T) {
 	}
 }
 
-// A claimed host is shown as it is served also behind hosts that nobody has claimed, however many there are.
+// A claimed host has the right state even after many hosts without claims.
 func TestClaimedHostsAmongUnclaimedOnes(t *testing.T) {
 	for n := range 20 {
 		var in Contents
@@ -163,7 +163,7 @@ func TestClaimedHostsAmongUnclaimedOnes(t *testing.T) {
 	}
 }
 
-// added are contents to which claims have been added that are not kept whole.
+// added returns contents with claims that are not kept whole.
 func added(in Contents, claims []*state.Claim) Contents {
 	for _, c := range claims {
 		in.AddClaim(c, false)
@@ -199,7 +199,7 @@ func TestBookLeases(t *testing.T) {
 	}
 }
 
-// A hold whose time is over is shown as that, and when the next one will be.
+// An expired hold has its own state, and NextEnd returns the next expiry.
 func TestBookShowsEndedHolds(t *testing.T) {
 	cfg := statetest.Config(t, config.ModeRange, "203.0.113.0/28")
 	until := func(c *state.Claim, minute int) *state.Claim {

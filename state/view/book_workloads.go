@@ -12,44 +12,45 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 
-// SubjectWorkloads has no rows of its own: with it the leases tell how far what they run is.
+// SubjectWorkloads has no rows of its own. It adds the rollout state of workloads to the leases.
 const SubjectWorkloads Subject = "workloads"
 
-// Workloads are what the leases of a cluster run, by their namespaces.
+// Workloads are the workloads of leases, by namespace.
 type Workloads struct {
-	leases map[string]*ran
+	leases map[string]*leaseWorkloads
 }
 
-// ran is what one lease runs.
-type ran struct {
+// leaseWorkloads are the workloads of one lease.
+type leaseWorkloads struct {
 	rollout.Lease
 	id    lease.ID
 	since metav1.Time
-	// unreadable is why an object of it could not be read, empty where all could.
+	// unreadable is why one of its objects could not be read.
 	unreadable string
 }
 
-func (w *Workloads) in(namespace string) *ran {
+func (w *Workloads) in(namespace string) *leaseWorkloads {
 	if w.leases == nil {
-		w.leases = map[string]*ran{}
+		w.leases = map[string]*leaseWorkloads{}
 	}
 	r := w.leases[namespace]
 	if r == nil {
-		r = &ran{}
+		r = &leaseWorkloads{}
 		w.leases[namespace] = r
 	}
 	return r
 }
 
-// AddNamespace adds the metadata of a namespace. Which lease it is by its labels counts where it has the lease's name.
+// AddNamespace adds the metadata of a namespace. Its labels count only if it has the name of the lease's namespace.
 func (w *Workloads) AddNamespace(o metav1.Object) {
-	if r := w.named(o); r != nil {
+	if r := w.ofLease(o); r != nil {
 		r.AddNamespace(o.GetDeletionTimestamp() != nil)
 	}
 }
 
-// named is what runs for the lease whose labels an object has that bears the name of its namespace; nil for any other.
-func (w *Workloads) named(o metav1.Object) *ran {
+// ofLease returns the workloads of the lease that the labels of an object name, if the object has the name of the
+// lease's namespace. Otherwise it returns nil.
+func (w *Workloads) ofLease(o metav1.Object) *leaseWorkloads {
 	id, ok := lease.IDFromLabels(o.GetLabels())
 	if !ok || o.GetName() != id.Namespace() {
 		return nil
@@ -62,15 +63,15 @@ func (w *Workloads) named(o metav1.Object) *ran {
 	return r
 }
 
-// Add adds an object of what leases run; others are passed over.
+// Add adds an object of a workload. It ignores other objects.
 func (w *Workloads) Add(o *unstructured.Unstructured) {
-	var r *ran
+	var r *leaseWorkloads
 	switch o.GroupVersionKind().Group + "/" + o.GetKind() {
 	case "/Namespace":
 		w.AddNamespace(o)
 		return
 	case "akash.network/Manifest":
-		r = w.named(o)
+		r = w.ofLease(o)
 	case "apps/Deployment", "apps/StatefulSet", "/Pod", "/Event":
 		r = w.in(o.GetNamespace())
 	}
@@ -82,24 +83,24 @@ func (w *Workloads) Add(o *unstructured.Unstructured) {
 	}
 }
 
-// Unsettled are the namespaces, in order, of the leases that are not rolled out: their pods tell why.
-func (w *Workloads) Unsettled() []string { return w.those((*rollout.Lease).Unsettled) }
+// Unsettled returns the namespaces, sorted, of the leases that are not rolled out. Their pods tell why.
+func (w *Workloads) Unsettled() []string { return w.namespaces((*rollout.Lease).Unsettled) }
 
-// LackPods are the namespaces, in order, of the leases that lack pods, and of which only events tell why.
-func (w *Workloads) LackPods() []string { return w.those((*rollout.Lease).LacksPods) }
+// LackPods returns the namespaces, sorted, of the leases that lack pods. Only events tell why.
+func (w *Workloads) LackPods() []string { return w.namespaces((*rollout.Lease).LacksPods) }
 
-func (w *Workloads) those(are func(*rollout.Lease) bool) []string {
+func (w *Workloads) namespaces(matches func(*rollout.Lease) bool) []string {
 	var out []string
 	for _, namespace := range slices.Sorted(maps.Keys(w.leases)) {
-		if r := w.leases[namespace]; r.id.DSeq != 0 && are(&r.Lease) {
+		if r := w.leases[namespace]; r.id.DSeq != 0 && matches(&r.Lease) {
 			out = append(out, namespace)
 		}
 	}
 	return out
 }
 
-// rollout is how far what a lease runs is; nil where it runs nothing.
-func (r *ran) rollout() *rollout.Rollout {
+// rollout returns the rollout state of the lease, or nil if it runs nothing.
+func (r *leaseWorkloads) rollout() *rollout.Rollout {
 	out, runs := r.Of()
 	if r.unreadable != "" {
 		out.State, out.Reason, runs = rollout.Error, fmt.Sprintf("it cannot be told: %s", r.unreadable), true
@@ -110,15 +111,15 @@ func (r *ran) rollout() *rollout.Rollout {
 	return &out
 }
 
-// withWorkloads adds to the rows how far what the leases run is, and rows for those that hold no names.
-func (f *folder) withWorkloads(rows []LeaseRow, w *Workloads) []LeaseRow {
+// withWorkloads adds rollout states to the rows, and rows for leases that only run workloads.
+func (f *bookBuilder) withWorkloads(rows []LeaseRow, w *Workloads) []LeaseRow {
 	at := make(map[string]int, len(rows))
 	for i := range rows {
 		at[rows[i].Namespace] = i
 	}
 	for namespace, r := range w.leases {
 		if r.id.DSeq == 0 {
-			continue // whose it is, nothing says
+			continue // no object names its lease
 		}
 		runs := r.rollout()
 		i, has := at[namespace]
@@ -127,7 +128,9 @@ func (f *folder) withWorkloads(rows []LeaseRow, w *Workloads) []LeaseRow {
 		case has:
 			rows[i].Workloads = runs
 		default:
-			rows = append(rows, LeaseRow{Tenant: f.tenant(r.id), Hosts: []string{}, Addresses: []string{}, Since: r.since, Workloads: runs})
+			rows = append(rows, LeaseRow{
+				Tenant: f.tenant(r.id), Hosts: []string{}, Addresses: []string{}, Since: r.since, Workloads: runs,
+			})
 		}
 	}
 	sortLeases(rows)

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// ranObjects are objects of a lease: its namespace, its Manifest with one service, and objects of its namespace.
+// ranObjects are a lease's namespace, its Manifest with one service, and objects of its namespace.
 func ranObjects(t *testing.T, word string, of ...string) []*unstructured.Unstructured {
 	t.Helper()
 	id := claimtest.WordLease(t, word)
@@ -84,7 +84,7 @@ func workloadsBook(t *testing.T, claims string, objects ...[]*unstructured.Unstr
 	return in, NewBook(config.Default(), in, SubjectLeases, SubjectWorkloads)
 }
 
-// A lease has one row, whether it holds names, runs something, or both.
+// A lease has one row, whether it holds names, runs workloads, or both.
 func TestLeasesWithWorkloads(t *testing.T) {
 	in, b := workloadsBook(t, "host a.example.com A: / A/1 web:80\nhost b.example.com A: / A/5 web:80",
 		ranObjects(t, "A/1", "namespace", "manifest 1", rolled),
@@ -93,7 +93,7 @@ func TestLeasesWithWorkloads(t *testing.T) {
 		ranObjects(t, "A/4", "manifest 2"),
 		ranObjects(t, "A/5", "namespace"),
 		ranObjects(t, "A/6", "namespace"),                     // holds nothing and runs nothing
-		ranObjects(t, "A/7", rolled, "Secret s"+` "data":{}`), // whose it is, nothing says
+		ranObjects(t, "A/7", rolled, "Secret s"+` "data":{}`), // no object names its lease
 		ranObjects(t, "A/8", "namespace", `Deployment web "spec":"x"`),
 	)
 	want := `1 "Reserved" hosts [a.example.com] complete 1/1 
@@ -124,7 +124,7 @@ func TestLeasesWithWorkloads(t *testing.T) {
 	}
 }
 
-// A namespace is a lease's where it has the lease's name; labels alone can be put on any.
+// A namespace belongs to a lease only if it has the lease's namespace name: anyone can set labels.
 func TestForgedNamespacesRunNothing(t *testing.T) {
 	forged := ranObjects(t, "A/1", "namespace", "manifest 1", rolled)
 	for _, o := range forged {
@@ -139,7 +139,7 @@ func TestForgedNamespacesRunNothing(t *testing.T) {
 	}
 }
 
-// A watch shows a lease again when what it runs changes, and once more when it is gone.
+// A watch shows a lease again when its workloads change, and once more when it is gone.
 func TestChangesOfWorkloads(t *testing.T) {
 	_, before := workloadsBook(t, "", ranObjects(t, "A/1", "namespace", starting), ranObjects(t, "A/2", "namespace", rolled), ranObjects(t, "A/3", "namespace", rolled))
 	_, now := workloadsBook(t, "", ranObjects(t, "A/1", "namespace", rolled), ranObjects(t, "A/2", "namespace", rolled))

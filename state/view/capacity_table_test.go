@@ -20,11 +20,10 @@ import (
 func capacityRows(c observed.Capacity, levels config.CommitLevels) []ResourceRow {
 	cfg := config.Default()
 	cfg.CommitLevels = levels
-	return (&folder{cfg: cfg}).resources(c, nil)
+	return (&bookBuilder{cfg: cfg}).resources(c, nil)
 }
 
-// What a cluster has left is what its nodes have left, each by itself: one that has given out more than it has takes nothing
-// from the others.
+// A cluster has left what each of its nodes has left: overcommitment of one node takes nothing from the others.
 func TestTheClusterHasWhatItsNodesHave(t *testing.T) {
 	over := observed.Node{Name: "a", Allocatable: inventory.Amounts{CPU: 4000}, InUse: inventory.Amounts{CPU: 9000}}
 	free := observed.Node{Name: "b", Allocatable: inventory.Amounts{CPU: 4000}, Reserved: inventory.Amounts{CPU: 1000}}
@@ -36,7 +35,7 @@ func TestTheClusterHasWhatItsNodesHave(t *testing.T) {
 	}
 }
 
-// Whatever a cluster has: the rows say of it what an inventory of it answers, and no row is more than there is.
+// The rows agree with an inventory of the same cluster, and no row exceeds what exists.
 func TestResourcesAreTheInventorys(t *testing.T) {
 	amount := rapid.OneOf(rapid.Uint64Range(0, 9), rapid.SampledFrom([]uint64{math.MaxInt64, math.MaxUint64}))
 	amounts := rapid.Custom(func(t *rapid.T) inventory.Amounts {
@@ -73,7 +72,7 @@ func TestResourcesAreTheInventorys(t *testing.T) {
 	})
 }
 
-// How much may be leased out in all is what there is times the level, and ends at the largest number.
+// The committed amount is the allocatable amount times the level, at most 2^64-1.
 func TestCommitted(t *testing.T) {
 	for _, c := range []struct {
 		all   uint64
@@ -83,17 +82,17 @@ func TestCommitted(t *testing.T) {
 		{10, 0, 10}, {10, 1, 10}, {10, 0.5, 10}, {10, -3, 10}, {10, math.NaN(), 10}, {10, 1.5, 15}, {3, 1.5, 4}, {0, 1e300, 0}, {1, 1e300, math.MaxUint64},
 		{math.MaxUint64, 1, math.MaxUint64}, {math.MaxUint64, 1.0001, math.MaxUint64}, {math.MaxInt64, 2, math.MaxUint64}, {10, math.Inf(1), math.MaxUint64},
 	} {
-		if got := (ResourceRow{Allocatable: c.all}).counted(c.level); got.Committed != c.want || got.Available != c.all {
+		if got := (ResourceRow{Allocatable: c.all}).withTotals(c.level); got.Committed != c.want || got.Available != c.all {
 			t.Errorf("%d at the level %v: %+v, want %d", c.all, c.level, got, c.want)
 		}
 	}
-	unlimited := ResourceRow{Unlimited: true, InUse: 7, Reserved: math.MaxUint64}.counted(2)
+	unlimited := ResourceRow{Unlimited: true, InUse: 7, Reserved: math.MaxUint64}.withTotals(2)
 	if unlimited.Allocatable != math.MaxUint64 || unlimited.Available != math.MaxUint64 || unlimited.Committed != math.MaxUint64 || unlimited.InUse != 7 {
 		t.Errorf("%+v", unlimited)
 	}
 }
 
-// What a reservation's row says, by what the claim is: each with what it holds, also where it is going or cannot be read.
+// The row of a reservation by the state of its claim, with what it holds even if it is being deleted or unreadable.
 func TestOrderRows(t *testing.T) {
 	at := func(minute int) string { return statetest.Minute(minute).Format(time.RFC3339) }
 	live, over := &reserved.Part{Asked: "a", Expires: at(20)}, &reserved.Part{Asked: "a", Expires: at(1)}

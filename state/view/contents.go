@@ -14,19 +14,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// Contents is what the cluster, or a folder, holds of the things that the book is about. A list that
-// no asked subject needs may be missing.
+// Contents is what a cluster or a folder holds of the things in the book. Lists that no requested subject needs may be
+// missing.
 type Contents struct {
-	// Now is the API server's clock, or that of the machine for what was read from files; without it no hold
-	// is taken for ended.
+	// Now is by the API server's clock, or the machine's clock if the objects were read from files. If it is zero, no
+	// hold counts as expired.
 	Now    time.Time
 	Claims []*state.Claim
-	// Runs are the announcements of commands, by their nonces.
+	// Runs are the announcements of commands, by nonce.
 	Runs map[string]*state.Announcement
-	// fromFiles is true where claims were added as whole objects.
+	// fromFiles is true if claims were added as whole objects.
 	fromFiles bool
-	// hostRows are what AddClaim keeps of claims on hosts, in pieces that never grow: to make one list larger a
-	// second one is needed beside it. A book takes them over.
+	// hostRows are the rows of claims on hosts that AddClaim has kept, in chunks of a fixed capacity: growing one list
+	// would need twice the memory. NewBook takes them.
 	hostRows [][]HostRow
 	// Hosts are ProviderHosts and the routes of leases.
 	Hosts []state.HostObject
@@ -40,18 +40,18 @@ type Contents struct {
 	Records []RecordObject
 	// Routes are the hosts and paths of all live routes, whoever wrote them.
 	Routes []admission.Route
-	// Reservations are those of orders.
+	// Reservations are the reservations of orders.
 	Reservations []*reserved.Claim
-	// Capacity is what there is to give out.
+	// Capacity is the capacity of the cluster.
 	Capacity observed.Fold
-	// Workloads are what leases run.
+	// Workloads are the workloads of leases.
 	Workloads Workloads
-	// Namespaces are the labels of namespaces.
+	// Namespaces are the labels of namespaces, by name.
 	Namespaces map[string]map[string]string
 }
 
-// Add adds a whole object, if the book is about it. A claim counts in the ledger's namespace, and
-// where its namespace is not written.
+// Add adds a whole object if it concerns the book. A claim must be in the ledger's namespace or, in a file, have no
+// namespace.
 func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 	switch group := o.GroupVersionKind().Group; group + "/" + o.GetKind() {
 	case "coordination.k8s.io/Lease":
@@ -60,7 +60,8 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		}
 	case "/Namespace":
 		c.AddNamespace(o)
-	case "akash.network/ProviderHost", "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
+	case "akash.network/ProviderHost", "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute",
+		"gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
 		c.Hosts = append(c.Hosts, state.HostObjectsOf(o)...)
 	case "akash.network/ProviderLeasedIP":
 		c.Ports = append(c.Ports, state.PortObjectOf(o))
@@ -71,7 +72,7 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 	case "metallb.io/IPAddressPool":
 		c.Pools = append(c.Pools, state.PoolObjectOf(o))
 	case "extensions.gardener.cloud/DNSRecord", "externaldns.k8s.io/DNSEndpoint":
-		if o.GetLabels()[lease.LabelOwner] != "" { // as they are selected in a cluster
+		if o.GetLabels()[lease.LabelOwner] != "" { // the selection in a cluster
 			c.Records = append(c.Records, RecordObjectOf(o))
 		}
 	}
@@ -80,11 +81,10 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 	c.Routes = append(c.Routes, RoutesOf(o)...)
 }
 
-// AddClaim adds a claim. Where whole is false no more is kept of one on a host than its rows, which
-// are all that a book shows of it: a ledger may have a hundred thousand. To admit routes needs the
-// claims whole.
+// AddClaim adds a claim. If whole is false, it keeps only the rows of a claim on a host, which is all that a book
+// shows: a ledger may have a hundred thousand claims. Admission of routes needs whole claims.
 //
-// The announcements of commands are to be there before the claims.
+// Add the announcements of commands before the claims.
 func (c *Contents) AddClaim(claim *state.Claim, whole bool) {
 	claim.Meet(c.Runs, c.Now)
 	if whole || claim.Kind.HasPorts() {
@@ -94,19 +94,19 @@ func (c *Contents) AddClaim(claim *state.Claim, whole bool) {
 	}
 }
 
-// rowsOfPiece is how many rows a piece of hostRows has at least.
-const rowsOfPiece = 500
+// chunkSize is the least capacity of a chunk of hostRows.
+const chunkSize = 500
 
 func (c *Contents) addRows(rows []HostRow) {
 	last := len(c.hostRows) - 1
 	if last < 0 || len(c.hostRows[last])+len(rows) > cap(c.hostRows[last]) {
-		c.hostRows = append(c.hostRows, make([]HostRow, 0, max(rowsOfPiece, len(rows))))
+		c.hostRows = append(c.hostRows, make([]HostRow, 0, max(chunkSize, len(rows))))
 		last++
 	}
 	c.hostRows[last] = append(c.hostRows[last], rows...)
 }
 
-// takeHostRows are the rows of all claims on hosts. They are there once: the pieces are forgotten.
+// takeHostRows returns the rows of all claims on hosts and clears the chunks.
 func (c *Contents) takeHostRows() []HostRow {
 	for _, claim := range c.Claims {
 		if !claim.Kind.HasPorts() {
@@ -114,21 +114,21 @@ func (c *Contents) takeHostRows() []HostRow {
 		}
 	}
 	n := 0
-	for _, piece := range c.hostRows {
-		n += len(piece)
+	for _, chunk := range c.hostRows {
+		n += len(chunk)
 	}
-	rows := make([]HostRow, 0, n) // a list that is asked for is there, if empty
-	for _, piece := range c.hostRows {
-		rows = append(rows, piece...)
+	rows := make([]HostRow, 0, n) // a requested list must not be nil, even if it is empty
+	for _, chunk := range c.hostRows {
+		rows = append(rows, chunk...)
 	}
 	c.hostRows = nil
 	return rows
 }
 
-// DropClaims forgets the claims that were added.
+// DropClaims removes the claims that were added.
 func (c *Contents) DropClaims() { c.Claims, c.hostRows = nil, nil }
 
-// ClaimedHosts are the names of the hosts that are claimed; some come several times.
+// ClaimedHosts yields the names of claimed hosts. A name may be repeated.
 func (c *Contents) ClaimedHosts() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, claim := range c.Claims {
@@ -175,7 +175,7 @@ func (c *Contents) AddRuns(runs ...*state.Announcement) {
 	}
 }
 
-// AddNamespace adds what a namespace's metadata says.
+// AddNamespace adds the metadata of a namespace.
 func (c *Contents) AddNamespace(o metav1.Object) {
 	if c.Namespaces == nil {
 		c.Namespaces = map[string]map[string]string{}
@@ -183,8 +183,8 @@ func (c *Contents) AddNamespace(o metav1.Object) {
 	c.Namespaces[o.GetName()] = o.GetLabels()
 }
 
-// RoutesOf are the hosts and paths of an Ingress, an HTTPRoute or a Route. cert-manager's solvers do
-// not compete for a host.
+// RoutesOf returns the hosts and paths of an Ingress, an HTTPRoute, a TLSRoute or a Route. It leaves out cert-manager's
+// solvers, which do not compete for hosts.
 func RoutesOf(o *unstructured.Unstructured) []admission.Route {
 	if state.IsSolver(o) {
 		return nil

@@ -29,7 +29,7 @@ func objectOf(t testing.TB, text string) *unstructured.Unstructured {
 	return o
 }
 
-// Of what a cluster or a folder holds the book takes what it is about, and each object once.
+// The book uses each object that concerns it exactly once, from a cluster or a folder.
 func TestContents(t *testing.T) {
 	const ofLease = `labels: {akash.network/lease.id.owner: ` + statetest.Alice + `}`
 	for text, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// A claim of a file says what the one of a cluster says: that it is going, and what keeps it.
+// A claim from a file has the deletion timestamp and finalizers of one from a cluster.
 func TestClaimsOfFiles(t *testing.T) {
 	var c Contents
 	c.Add(objectOf(t, `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a.example.com, uid: u, resourceVersion: "7", creationTimestamp: "2026-11-18T09:00:00Z",
@@ -75,7 +75,7 @@ func TestClaimsOfFiles(t *testing.T) {
 	}
 }
 
-// The hosts that are claimed are known of claims that are kept whole and of those that are not.
+// ClaimedHosts yields hosts of claims that are kept whole and of those that are not.
 func TestClaimedHosts(t *testing.T) {
 	var c Contents
 	c.AddClaim(claimtest.HostClaim("a.example.com", statetest.Shop, ""), true)

@@ -1,3 +1,3 @@
-// Package view shows what the ledger and the objects on it say: the book, with a row for each host, address, lease,
-// pool, route and DNS record.
+// Package view computes the book that people read from the ledger and its objects, with one row for each host, address,
+// lease, pool, route and DNS record.
 package view

@@ -65,7 +65,7 @@ func TestRecordTable(t *testing.T) {
 	})
 }
 
-// The next end of a hold is the nearest after now, with the margin of clocks.
+// NextEnd returns the nearest expiry after now, plus the margin for clocks.
 func TestNextEndInWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"claim host a.example.com A: / A/1":                                                      "none",

@@ -88,7 +88,7 @@ func wordBook(t *testing.T, text string, subjects ...Subject) *Book {
 	return NewBook(cfg, in, subjects...)
 }
 
-// said are the words of a line that say more: minute=3 and so on.
+// said returns the optional words of a line: minute=3 and so on.
 func said(words []string) (minute int, values map[string]string) {
 	values = map[string]string{}
 	for _, word := range words {
@@ -230,7 +230,7 @@ func sayBook(b *Book) string {
 	return out.String()
 }
 
-// Objects are told by their group and kind; a Lease counts in the ledger alone, a Service where MetalLB is to serve it.
+// Group and kind identify objects. A Lease counts only in the ledger, a Service only if it is for MetalLB.
 func TestContentsOfObjects(t *testing.T) {
 	id := claimtest.WordLease(t, "A/1")
 	count := func(apiVersion, kind, namespace string, labels map[string]string) string {
@@ -281,7 +281,7 @@ func TestContentsOfObjects(t *testing.T) {
 	}
 }
 
-// A tenant of whom only the owner is known is selected by the owner alone.
+// A tenant with only a known owner is selected by the owner alone.
 func TestLabelsOfTenants(t *testing.T) {
 	id := claimtest.WordLease(t, "A/2/1")
 	whole := newTenant(id).complete()

@@ -9,10 +9,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Tenant is the lease that a row belongs to. Only Owner may be known: the labels of foreign
-// objects are not always whole.
+// Tenant is the lease of a row. Sometimes only Owner is known: the labels of other clients' objects may be incomplete.
 type Tenant struct {
-	// Lease is owner/dseq/gseq/oseq/provider, empty where it is not known.
+	// Lease is owner/dseq/gseq/oseq/provider, or empty if it is unknown.
 	Lease     string `json:"lease"`
 	Owner     string `json:"owner"`
 	DSeq      uint64 `json:"dseq"`
@@ -22,8 +21,8 @@ type Tenant struct {
 	Namespace string `json:"namespace"`
 }
 
-// Labels are the labels by which the tenant's rows are selected: those that Akash writes on the
-// objects and the namespace of a lease.
+// Labels returns the labels that select the tenant's rows: those that Akash sets on the objects and the namespace of a
+// lease.
 func (t *Tenant) Labels() map[string]string {
 	labels := map[string]string{lease.LabelManaged: "true"}
 	if t.Owner != "" {
@@ -39,14 +38,14 @@ func (t *Tenant) Labels() map[string]string {
 	return labels
 }
 
-// folder computes one book. The rows of a lease share their tenant.
-type folder struct {
+// bookBuilder computes one book. The rows of a lease share their tenant.
+type bookBuilder struct {
 	cfg     *config.ProviderConfig
 	now     time.Time
 	tenants map[lease.ID]*Tenant
 }
 
-func (f *folder) tenant(id lease.ID) *Tenant {
+func (f *bookBuilder) tenant(id lease.ID) *Tenant {
 	t := f.tenants[id]
 	if t == nil {
 		t = newTenant(id).complete()
@@ -55,12 +54,12 @@ func (f *folder) tenant(id lease.ID) *Tenant {
 	return t
 }
 
-// newTenant is a tenant without the texts that complete makes.
+// newTenant returns a tenant without the texts that complete sets.
 func newTenant(id lease.ID) *Tenant {
 	return &Tenant{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq, Provider: id.Provider}
 }
 
-// complete makes the texts of a tenant of whom the lease is known.
+// complete sets the texts of a tenant whose lease is known.
 func (t *Tenant) complete() *Tenant {
 	if t.Lease == "" && t.Provider != "" {
 		t.Lease, t.Namespace = t.ID().String(), t.ID().Namespace()
@@ -68,8 +67,8 @@ func (t *Tenant) complete() *Tenant {
 	return t
 }
 
-// tenantOf is the tenant that an object's labels name, as far as they do.
-func (f *folder) tenantOf(o state.Labelled) *Tenant {
+// tenantOf returns the tenant that an object's labels name, as far as they do.
+func (f *bookBuilder) tenantOf(o state.Labelled) *Tenant {
 	if o.HasLease {
 		return f.tenant(o.Lease)
 	}

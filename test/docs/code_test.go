@@ -78,9 +78,9 @@ var key = regexp.MustCompile("json:\"([a-zA-Z]+)")
 
 func TestKeysOfEventsAreDocumented(t *testing.T) {
 	text := read(t, "docs/commands.md")
-	_, after, ok := strings.Cut(read(t, "plugin/console/events.go"), "type line struct {")
+	_, after, ok := strings.Cut(read(t, "plugin/console/events.go"), "type jsonEvent struct {")
 	if !ok {
-		t.Fatal("plugin/console/events.go has no type line")
+		t.Fatal("plugin/console/events.go has no type jsonEvent")
 	}
 	fields, _, _ := strings.Cut(after, "\n}")
 	for _, m := range key.FindAllStringSubmatch(fields, -1) {

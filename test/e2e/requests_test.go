@@ -58,6 +58,29 @@ func TestSecondApplyWritesNothing(t *testing.T) {
 	}
 }
 
+// The first apply of one host makes nine requests after its reads: the announcement is made, compared with the others, and
+// deleted; the claim is written once and compared with the wildcard above; then come the definition and the objects.
+func TestRequestsOfAFirstApply(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	id, host := leaseOf(newTenant(), 1), newHost("first")
+	r.do(t, "apply", "-f", define(t, id, web(host)))
+	var after []string
+	for _, q := range r.sent() {
+		if q.announces() || len(after) > 0 {
+			after = append(after, q.String())
+		}
+	}
+	_, domain, _ := strings.Cut(host, ".")
+	want := []string{
+		"PATCH announcement", "LIST leases", "PATCH leases/" + host, "GET leases/wc--any." + domain, "PATCH leases/" + kept.Name(id.Group()),
+		"POST namespaces", "PATCH providerhosts/" + host, "PATCH ingresses/" + host, "DELETE announcement",
+	}
+	if diff := cmp.Diff(want, after); diff != "" {
+		t.Errorf("requests after the reads (-want +got):\n%s", diff)
+	}
+}
+
 // What a lease no longer defines goes: routes first, claims last. --prune=false keeps it.
 func TestPrune(t *testing.T) {
 	t.Parallel()

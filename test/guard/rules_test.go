@@ -329,9 +329,10 @@ func runBreaches() []breach {
 		return breach{policy: runs, name: name, says: says, write: write}
 	}
 	return []breach{
-		b("a claim with a run's name", "kind must be run", create(aliceClaim, another, same)),
-		b("a run that becomes a claim", "kind must be run", update(aliceRun, set("host", "metadata", "labels", state.LabelKind))),
-		b("no labels", "kind must be run", update(aliceRun, unset("metadata", "labels"))),
+		b("a claim with a run's name", "must be run", create(aliceClaim, another, same)),
+		b("a run that becomes a claim", "must be run", update(aliceRun, set("host", "metadata", "labels", state.LabelKind))),
+		b("no labels", "must be run", update(aliceRun, unset("metadata", "labels"))),
+		b("a run that the LIST of others does not select", "net.akash.network/owner must be run", update(aliceRun, set("akash1x", "metadata", "labels", state.LabelOwner))),
 		b("another version", "ledger must be v1", update(aliceRun, annotate(state.AnnotationLedger, "v2"))),
 		b("no annotations", "ledger must be v1", update(aliceRun, unset("metadata", "annotations"))),
 		b("a run with a part", "has no parts", update(aliceRun, annotate(rootPath, part(aliceLease, "")))),

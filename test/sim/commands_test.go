@@ -29,6 +29,8 @@ type invocation struct {
 	began, ended int
 	// wrote is the moment of its last write to a claim before it counted as dead.
 	wrote int
+	// committed is the moment at which its announcement was deleted, if it has sent nothing since but reads of that.
+	committed int
 	err   error
 	// had are the things of the lease when it began, withheld those that it was not given.
 	had, hadForGood []string

@@ -94,6 +94,11 @@ func (w *world) notice(q *request) {
 		q.of.announced = q.http.URL.Path
 	}
 	own := w.server.objects[q.of.announced]
+	if q.http.Method == http.MethodDelete && own == nil && q.of.now != nil && q.http.URL.Path == q.of.announced {
+		for _, d := range q.of.now.all() {
+			d.committed = len(w.trace)
+		}
+	}
 	if q.of.now == nil || own == nil || own.object.GetAnnotations()[state.AnnotationPhase] == string(state.Fenced) || !strings.Contains(q.http.URL.Path, "/leases/") {
 		return
 	}
@@ -136,13 +141,21 @@ func (w *world) judgeDelete(c *invocation, o *unstructured.Unstructured, claims 
 // meets is true for a command that had not ended when the other began.
 func (c *invocation) meets(other *invocation) bool { return c.ended == 0 || c.ended >= other.began }
 
+// over is when a command had its last word: its announcement was deleted, whenever it has got the answer.
+func (c *invocation) over() int {
+	if c.committed > 0 {
+		return c.committed
+	}
+	return c.ended
+}
+
 // follows is true for a command that may have had its turn after the other: it ended later, or was killed. One that
 // counted as dead had its turn until then.
 func (c *invocation) follows(other *invocation) bool {
 	if _, lost := errors.AsType[*turn.LostError](c.err); lost {
-		return c.wrote > other.ended
+		return c.wrote > other.over()
 	}
-	return c.ended == 0 || c.ended > other.ended
+	return c.ended == 0 || c.ended > other.over()
 }
 
 // judgeEnd: what serves rests on a claim of its lease, and of what was just applied everything serves.
@@ -191,6 +204,17 @@ func (c *invocation) touches(other *invocation, thing string) bool {
 	return false
 }
 
+// gives is true for a command that may have given another's lease a thing.
+func (c *invocation) gives(other *invocation, thing string) bool {
+	switch c.verb {
+	case "apply", "reserve":
+		return c.id.Group() == other.id.Group() && c.wants(thing)
+	case "transfer":
+		return c.id.Owner == other.id.Owner && slices.Contains(c.hosts, thing)
+	}
+	return c.verb == "repair"
+}
+
 func (c *invocation) wants(thing string) bool {
 	return slices.Contains(c.hosts, thing) || c.endpoint && thing == "address"
 }
@@ -233,6 +257,11 @@ func (w *world) judgeCommand(c *invocation, until int) {
 		for _, thing := range c.wanted() {
 			if !slices.Contains(has, thing) && !excused(thing) {
 				w.wrong("%s has succeeded, and the lease does not hold %s", c, thing)
+			}
+		}
+		for _, thing := range has {
+			if c.verb == "apply" && !c.wants(thing) && !slices.ContainsFunc(w.commands, func(d *invocation) bool { return d != c && d.began <= until && d.follows(c) && d.gives(c, thing) }) {
+				w.wrong("%s has succeeded, and the lease still holds %s", c, thing)
 			}
 		}
 		return

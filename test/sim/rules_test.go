@@ -6,7 +6,10 @@ import (
 	"path"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // rule is a rule of the protocol that is left out; empty is none. It is left out on the way to the server, so
@@ -22,6 +25,8 @@ const (
 	noFence rule = "the fence"
 	// noTurn: a command sees no other's announcement.
 	noTurn rule = "the turn"
+	// noLook: a command sees the claims, when its turn comes, as it read them before.
+	noLook rule = "the look at the claims"
 	// noYield: a wildcard sees no host below it.
 	noYield rule = "the wildcard's yielding"
 	// noSecondRead: a host sees no wildcard above it.
@@ -39,11 +44,17 @@ func (broken rule) instead(w *world, q *request) (answer, bool) {
 		q.rewrite(unpin)
 	case broken == noTurn && q.http.Method == http.MethodPatch && strings.Contains(q.http.URL.Path, "/leases/run--"):
 		w.announced[path.Base(q.http.URL.Path)] = q.of
-	case (broken == noTurn || broken == noFence) && strings.Contains(q.http.URL.RawQuery, "kind%3Drun"):
+	case broken == noLook && strings.Contains(q.http.URL.RawQuery, "kind%21%3Dresources") && !q.listsAnnounced():
+		q.of.read = w.server.Objects("leases")
+	case (broken == noTurn || broken == noFence || broken == noLook) && q.listsAnnounced():
 		seen := func(a *state.Announcement) bool {
-			return broken == noTurn && w.announced[a.Name()] == q.of || broken == noFence && !a.Over(w.server.Now())
+			return broken == noLook || broken == noTurn && w.announced[a.Name()] == q.of || broken == noFence && !a.Over(w.server.Now())
 		}
-		return answer{response: w.server.reply(q.http, http.StatusOK, w.announcements(seen))}, true //nolint:bodyclose // the client closes it
+		claims := w.server.Objects("leases")
+		if broken == noLook {
+			claims = q.of.read
+		}
+		return answer{response: w.server.reply(q.http, http.StatusOK, w.announcements(seen, claims))}, true //nolint:bodyclose // the client closes it
 	case broken == noYield && strings.Contains(q.http.URL.RawQuery, "%28host"):
 		text := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[]}`
 		return answer{response: w.server.reply(q.http, http.StatusOK, []byte(text))}, true //nolint:bodyclose // the client closes it
@@ -57,9 +68,19 @@ func (broken rule) instead(w *world, q *request) (answer, bool) {
 	return answer{}, false
 }
 
-// announcements is a LIST of those that are seen.
-func (w *world) announcements(seen func(*state.Announcement) bool) []byte {
+// listsAnnounced is true for the LIST of announcements, and of the claims of the owners that it is for.
+func (q *request) listsAnnounced() bool {
+	return q.http.Method == http.MethodGet && strings.Contains(q.http.URL.RawQuery, "owner+in+%28") && strings.Contains(q.http.URL.RawQuery, state.OwnerRun)
+}
+
+// announcements is a LIST of those that are seen, and of claims.
+func (w *world) announcements(seen func(*state.Announcement) bool, claims []*unstructured.Unstructured) []byte {
 	items := []any{}
+	for _, o := range claims {
+		if !state.IsAnnouncement(o.GetName()) && !kept.IsName(o.GetName()) {
+			items = append(items, o.Object)
+		}
+	}
 	for _, o := range w.server.Objects("leases") {
 		if a, err := state.ReadAnnouncement(o); err == nil && seen(a) {
 			items = append(items, o.Object)

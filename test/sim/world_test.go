@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -60,6 +61,8 @@ type process struct {
 	now    *invocation
 	// announced is the path of its announcement.
 	announced string
+	// read are the objects of the ledger as it last listed the claims, where the look at them is left out.
+	read []*unstructured.Unstructured
 }
 
 // request is one that waits for its turn. Without an HTTP request it is the begin of a command.
@@ -212,6 +215,11 @@ func (w *world) serve(q *request) {
 	if q.http == nil {
 		q.answer <- answer{}
 		return
+	}
+	if q.of.now != nil && q.http.URL.Path != q.of.announced {
+		for _, c := range q.of.now.all() {
+			c.committed = 0
+		}
 	}
 	got, how := w.faulty(q)
 	code := "no answer"

@@ -72,7 +72,7 @@ func drawWorkload(t *rapid.T, name string) lease.Workload {
 		Name: name, Image: rapid.SampledFrom([]string{"nginx", "ghcr.io/team/app:3", "nginx@sha256:abc"}).Draw(t, "image"),
 		Command: rapid.SliceOfN(text, 0, 3).Draw(t, "command"), Args: rapid.SliceOfN(text, 0, 3).Draw(t, "args"),
 		Env:   rapid.SliceOfN(rapid.SampledFrom([]string{"A=b", "A=c", "B", "C==", "AKASH_OWNER=me", "D.e-f=ü\n"}), 0, 4).Draw(t, "env"),
-		Count: rapid.Uint32Range(1, resources.MaxCount).Draw(t, "count"),
+		Count: rapid.Uint32Range(1, 12).Draw(t, "count"), // of four services no more than a group may take
 		Resources: resources.Resources{
 			CPU:    rapid.Uint64Range(resources.MinCPU, resources.MaxCPU).Draw(t, "cpu"),
 			Memory: rapid.Uint64Range(resources.MinMemory, resources.MaxMemory).Draw(t, "memory"),

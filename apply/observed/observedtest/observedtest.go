@@ -167,18 +167,8 @@ func Owned(o *unstructured.Unstructured) observed.Owned {
 
 // Snapshot is what a run has read where these claims and objects are in the cluster.
 func Snapshot(claims []*state.Claim, objects ...*unstructured.Unstructured) *observed.Snapshot {
-	s := &observed.Snapshot{
-		Claims: map[string]*state.Claim{}, Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{}, HostUses: map[string][]state.Use{},
-		AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{}, Shared: map[lease.Group][]observed.Owned{},
-		Written: map[lease.Group][]observed.Owned{}, Theirs: map[lease.Group][]observed.Owned{}, Serving: map[string][]observed.Owned{},
-		Records: map[string][]observed.Owned{}, Held: map[lease.Group][]*state.Claim{}, Live: map[string]map[string]*unstructured.Unstructured{},
-	}
-	for _, c := range claims {
-		s.Claims[c.Name()] = c
-		for _, g := range c.Writers() {
-			s.Held[g] = append(s.Held[g], c)
-		}
-	}
+	s := observed.NewSnapshot()
+	s.AddClaims(claims)
 	lists := map[string][]*unstructured.Unstructured{}
 	for _, o := range objects {
 		plural := kinds.Of(o.GetKind()).Plural

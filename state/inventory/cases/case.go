@@ -6,7 +6,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Case is a question: a cluster, what is reserved of it, and the groups that are asked for, one after the other.
+// Case is a cluster, what is reserved of it, and groups to reserve one after the other.
 type Case struct {
 	Name    string               `json:"name"`
 	Commit  inventory.Levels     `json:"commit"`
@@ -17,7 +17,7 @@ type Case struct {
 	Requests     []inventory.Group       `json:"requests"`
 }
 
-// Answer says of each request of a case whether it fits, and what is left after all.
+// Answer is whether each request of a case fits, and what is left after all of them.
 type Answer struct {
 	Name     string   `json:"name"`
 	Existing []Result `json:"existing,omitempty"`
@@ -29,9 +29,9 @@ type Answer struct {
 type Result struct {
 	Fits   bool             `json:"fits"`
 	Reason inventory.Reason `json:"reason,omitempty"`
-	// Message says in words why the request does not fit.
+	// Message says why the request does not fit.
 	Message string `json:"message,omitempty"`
-	// Lack is what the cluster has too little of, Nodes what nodes had.
+	// Lack is what the whole cluster lacks, Nodes what individual nodes lack.
 	Lack            *inventory.Lack                       `json:"lack,omitempty"`
 	Nodes           []inventory.NodeLack                  `json:"nodes,omitempty"`
 	Placement       map[uint32][]string                   `json:"placement,omitempty"`
@@ -39,8 +39,8 @@ type Result struct {
 	Allocated       []inventory.Granted                   `json:"allocated,omitempty"`
 }
 
-// notCounted is the reason that Akash's provider gives for active reservations: their pods are in the cluster's
-// amounts already.
+// notCounted is the reason that Akash's provider gives for active reservations, whose pods are in the cluster's amounts
+// already.
 const notCounted inventory.Reason = "active-not-counted"
 
 // After is what is left after the last request.
@@ -62,7 +62,7 @@ type LeasedIP struct {
 	Capacity    string `json:"capacity"`
 }
 
-// Answer asks an inventory of the case's cluster.
+// Answer answers the requests with an inventory of the case's cluster.
 func (c Case) Answer() Answer {
 	inv := inventory.New(c.Cluster, c.IP, c.Commit)
 	a := Answer{Name: c.Name, Results: []Result{}}
@@ -81,7 +81,7 @@ func (c Case) Answer() Answer {
 	return a
 }
 
-// Refused is how many requests do not fit.
+// Refused counts the requests that do not fit.
 func (a Answer) Refused() int {
 	n := 0
 	for _, r := range a.Results {
@@ -92,7 +92,7 @@ func (a Answer) Refused() int {
 	return n
 }
 
-// NewResult is what an inventory said to one request.
+// NewResult converts what an inventory returned for a request.
 func NewResult(g inventory.Grant, refusal *inventory.Refusal) Result {
 	if refusal == nil {
 		return Result{Fits: true, Placement: g.Placement(), SchedulerParams: g.SchedulerParams(), Allocated: g.Resources}
@@ -104,7 +104,7 @@ func NewResult(g inventory.Grant, refusal *inventory.Refusal) Result {
 	return r
 }
 
-// NewAfter is what is left of an inventory.
+// NewAfter converts what is left of an inventory.
 func NewAfter(r inventory.Room) After {
 	text := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	return After{

@@ -1,3 +1,3 @@
-// Package cases reads questions whether groups fit a cluster, a JSON object a line, and writes the answers.
+// Package cases reads cases, which ask whether groups fit a cluster, as one JSON object per line, and answers them.
 // docs/commands.md has the format.
 package cases

@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 )
 
-// What a case may be at most is read, and answered; one more is refused.
+// A case at the limits is read and answered; beyond them it is refused.
 func TestLimits(t *testing.T) {
 	group := func(fields string) string { return `{"name":"g","resources":[{"id":1,` + fields + `}]}` }
 	replicas := func(n int) string { return group(fmt.Sprintf(`"count":%d`, n)) }
@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A line of the largest size is read, and one byte more is not; the end of the line counts.
+// A line of the largest size is read, one byte more is not. The line end counts.
 func TestTheLargestLine(t *testing.T) {
 	text := line("") + "\n"
 	for size, want := range map[int]int{len(text): 2, len(text) - 1: 0} {
@@ -63,8 +63,7 @@ func TestTheLargestLine(t *testing.T) {
 	}
 }
 
-// What is asked of one case after the other does not depend on those before it, nor on how lines end; and a result says
-// either where the group is or why not.
+// The answer to a case does not depend on earlier cases or on line ends, and has either a placement or a reason.
 func TestCasesAreApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lines []string
@@ -113,7 +112,7 @@ func answers(t *rapid.T, text string) (out string) {
 	return out
 }
 
-// In words: cases and requests without a name, nodes with several replicas, refusals.
+// The text of cases and requests without a name, of nodes with several replicas, and of refusals.
 func TestResultsInWords(t *testing.T) {
 	for want, r := range map[string]cases.Result{
 		"fits":                    {Fits: true},

@@ -14,15 +14,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Limits of a case. They are far above what providers have; they bound what an answer can grow to.
+// Limits of a case. They are far above what providers need and bound the size of an answer.
 const (
 	maxReplicas   = 100_000
 	maxName       = 253
 	maxAttributes = 1000
 )
 
-// Read yields the cases of an input, a JSON object a line; empty lines are passed over. A line may have size bytes.
-// After an error, which is lease.Problems where the input is wrong, nothing is yielded.
+// Read yields the cases of an input with one JSON object per line. It skips empty lines. A line has at most size bytes.
+// Read stops after the first error, which is a lease.Problems if the input is invalid.
 func Read(r io.Reader, file string, size int64) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
 		in := bufio.NewReaderSize(r, 1<<16)
@@ -52,7 +52,7 @@ func Read(r io.Reader, file string, size int64) iter.Seq2[Case, error] {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads to the end of a line, or of the input: then the error is io.EOF.
+// readLine reads to the end of the line. At the end of the input it returns the rest and io.EOF.
 func readLine(in *bufio.Reader, size int64) ([]byte, error) {
 	var line []byte
 	for {
@@ -73,7 +73,7 @@ func problem(at lease.Place, format string, args ...any) error {
 	return ps
 }
 
-// parse reads one case strictly.
+// parse parses a case strictly.
 func parse(line []byte, at lease.Place) (Case, error) {
 	var c Case
 	strict, err := strictjson.UnmarshalStrict(line, &c)
@@ -92,7 +92,7 @@ func parse(line []byte, at lease.Place) (Case, error) {
 	return c, nil
 }
 
-// check is what is wrong with a case that could be read.
+// check returns what is wrong with a case, or "".
 func (c Case) check() string {
 	switch {
 	case c.Cluster.Nodes == nil:
@@ -127,7 +127,8 @@ func (c Case) check() string {
 	replicas := uint64(0)
 	for i, r := range c.Reservations {
 		if r.State != inventory.Pending && r.State != inventory.Active {
-			return fmt.Sprintf("reservations[%d].state: %q is no state; %s and %s are known", i, lease.Clip(string(r.State)), inventory.Pending, inventory.Active)
+			return fmt.Sprintf("reservations[%d].state: %q is no state; %s and %s are known",
+				i, lease.Clip(string(r.State)), inventory.Pending, inventory.Active)
 		}
 		if wrong := checkGroup(r.Group, &replicas); wrong != "" {
 			return fmt.Sprintf("reservations[%d].group%s", i, wrong)
@@ -151,14 +152,15 @@ func checkAmount(a inventory.Amount) string {
 	return ""
 }
 
-// checkGroup judges a group; replicas counts those of the case.
+// checkGroup returns what is wrong with a group, or "". It adds the group's replicas to those of the case.
 func checkGroup(g inventory.Group, replicas *uint64) string {
 	for i, r := range g.Resources {
 		if *replicas += uint64(r.Count); *replicas > maxReplicas {
 			return fmt.Sprintf(".resources[%d].count: the case has more than %d replicas", i, maxReplicas)
 		}
 		if len(r.GPU.Attributes) > maxAttributes {
-			return fmt.Sprintf(".resources[%d].gpu.attributes: there are %d; at most %d are read", i, len(r.GPU.Attributes), maxAttributes)
+			return fmt.Sprintf(".resources[%d].gpu.attributes: there are %d; at most %d are read",
+				i, len(r.GPU.Attributes), maxAttributes)
 		}
 		for k, e := range r.Endpoints {
 			switch e.Kind {

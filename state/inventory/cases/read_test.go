@@ -15,12 +15,12 @@ import (
 
 const node = `{"name":"n1","cpu":{"allocatable":4000,"allocated":0},"memory":{"allocatable":8,"allocated":0},"ephemeral_storage":{"allocatable":8,"allocated":0},"gpu":{"allocatable":0,"allocated":0}}`
 
-// line is a case with one node and these requests.
+// line returns a case with one node and these requests.
 func line(requests string) string {
 	return `{"name":"c","cluster":{"nodes":[` + node + `],"storage":[]},"ip":null,"requests":[` + requests + `]}`
 }
 
-// read is the names of all cases, and the error that ended them.
+// read returns the names of all cases and the error after them.
 func read(text string, size int64) (names []string, err error) {
 	for c, e := range cases.Read(strings.NewReader(text), "f.jsonl", size) {
 		if e != nil {
@@ -78,7 +78,7 @@ func TestReadBoundsLines(t *testing.T) {
 	if len(names) != 1 || err == nil || err.Error() != "f.jsonl:2:1: the line is longer than 1000 bytes, the largest that is read" {
 		t.Errorf("got %q, %v", names, err)
 	}
-	// A line without end is not held.
+	// The reader does not buffer an endless line.
 	if _, err := read("", 1<<20); err != nil {
 		t.Error(err)
 	}
@@ -106,7 +106,7 @@ func TestReadTellsOfFaults(t *testing.T) {
 	}
 }
 
-// A case is yielded before the next is read.
+// A case is yielded before the next one is read.
 func TestReadIsLazy(t *testing.T) {
 	r, w := io.Pipe()
 	go func() { _, _ = w.Write([]byte(line("") + "\n")) }()
@@ -155,7 +155,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Whatever is read, the reader answers with cases or problems, and the inventory answers the cases.
+// For any input the reader returns cases or problems, and the inventory answers the cases.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(line(`{"name":"g","resources":[{"id":1,"count":2,"cpu":18446744073709551615,"gpu":{"units":3,"attributes":["vendor/nvidia/model/*/ram/1e9"]}}]}`)))
 	f.Add([]byte(`{"commit":{"cpu":1e308,"gpu":-1},"cluster":{"nodes":[` + node + `],"storage":[{"class":"a","allocatable":-1,"allocated":1}]},"requests":[{"name":"","resources":[{"id":1,"count":9,"storage":[{"name":"v","size":9,"attributes":{"class":"a","persistent":"true"}}]}]}]}`))

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Lines are the answer for people, a line for each request.
+// Lines describes the results to people, one line per request.
 func (a Answer) Lines(c Case) []string {
 	lines := make([]string, len(a.Results))
 	for i, r := range a.Results {
@@ -18,7 +18,7 @@ func (a Answer) Lines(c Case) []string {
 	return lines
 }
 
-// String is the result for people.
+// String describes the result to people.
 func (r Result) String() string {
 	if !r.Fits {
 		return "does not fit: " + r.Message
@@ -37,10 +37,10 @@ func (r Result) String() string {
 	return "fits: " + strings.Join(where, ", ")
 }
 
-// maxNodesTold is how many nodes of a resource are named.
-const maxNodesTold = 10
+// maxNodesNamed limits the nodes of a resource that a line names.
+const maxNodesNamed = 10
 
-// nodes are nodes in the order of placing, each with how many replicas it has.
+// nodes lists nodes in the order of placement, each with its number of replicas.
 func nodes(placed []string) string {
 	var order []string
 	count := map[string]int{}
@@ -49,15 +49,15 @@ func nodes(placed []string) string {
 			order = append(order, n)
 		}
 	}
-	var told []string
-	for _, n := range order[:min(len(order), maxNodesTold)] {
+	var texts []string
+	for _, n := range order[:min(len(order), maxNodesNamed)] {
 		if count[n] > 1 {
 			n = fmt.Sprintf("%s ×%d", n, count[n])
 		}
-		told = append(told, n)
+		texts = append(texts, n)
 	}
-	if more := len(order) - len(told); more > 0 {
-		told = append(told, fmt.Sprintf("%d more", more))
+	if more := len(order) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(told, " ")
+	return strings.Join(texts, " ")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// requesting is a pod on n1 with a container for each of some requests.
+// requesting returns a pod on n1 with one container for each request.
 func requesting(resourceName corev1.ResourceName, requests ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n1"}}
 	for _, r := range requests {
@@ -24,8 +24,7 @@ func requesting(resourceName corev1.ResourceName, requests ...string) *corev1.Po
 	return p
 }
 
-// What pods request is never less than each of their containers does, however large: a sum beyond 2^63 must not wrap and
-// leave the node empty.
+// Pods request at least as much as each of their containers: a sum beyond 2^63 must not wrap and leave the node empty.
 func TestRequestsDoNotWrap(t *testing.T) {
 	for _, c := range []struct {
 		resource corev1.ResourceName
@@ -62,7 +61,7 @@ func TestRequestsDoNotWrap(t *testing.T) {
 	}
 }
 
-// Of a node, no more is left than it has less the largest request, whatever pods ask.
+// A node has at most its amount minus the largest request left.
 func TestAPodTakesWhatItAsks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.OneOf(rapid.Int64Range(0, 9), rapid.Int64())

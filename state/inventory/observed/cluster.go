@@ -7,8 +7,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Cluster is the capacity as package inventory places groups in it: nodes that take leases, by name, of which what is
-// in use and reserved has been given out.
+// Cluster returns the capacity in the form in which package inventory places groups: the nodes that accept leases, by
+// name, with what is in use and reserved allocated.
 func (c Capacity) Cluster() inventory.Cluster {
 	out := inventory.Cluster{Nodes: []inventory.Node{}, Storage: []inventory.Storage{}}
 	for _, n := range c.Nodes {
@@ -43,10 +43,11 @@ func amount(all, given uint64) inventory.Amount {
 	return inventory.Amount{Allocatable: int64(min(all, math.MaxInt64)), Allocated: int64(min(given, math.MaxInt64))}
 }
 
-// anyClass is the class of volumes for which the cluster is to choose.
+// anyClass is the class of volumes for which the cluster chooses a class.
 const anyClass = "default"
 
-// Asked is a group with the class that the cluster chooses for volumes of class default, where no class is named so.
+// Asked returns the group with the cluster's default class for volumes of class default. It changes nothing if a class
+// has that name.
 func (c Capacity) Asked(g inventory.Group) inventory.Group {
 	_, named := slices.BinarySearchFunc(c.Storage, anyClass, byClass)
 	if c.DefaultClass == "" || named {

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// storageClass is a class that was made in a minute of an hour; def marks it as the default, akash as Akash's.
+// storageClass returns a class created in a minute of an hour. def marks it as the default, akash as Akash's.
 func storageClass(name string, minute int, marks ...string) *storagev1.StorageClass {
 	o := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, Annotations: map[string]string{},
 		CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))}, Provisioner: "driver"}
@@ -30,8 +30,8 @@ func storageClass(name string, minute int, marks ...string) *storagev1.StorageCl
 	return o
 }
 
-// Of several classes that are marked as the default Kubernetes gives volumes the newest, of those of one moment the first by
-// name; and which classes are Akash's does not matter to it.
+// Of several default classes Kubernetes chooses the newest or, if they are equally old, the first by name, whether or
+// not they are Akash's.
 func TestTheDefaultClassIsKubernetes(t *testing.T) {
 	for name, c := range map[string]struct {
 		classes []*storagev1.StorageClass
@@ -60,7 +60,7 @@ func TestTheDefaultClassIsKubernetes(t *testing.T) {
 	}
 }
 
-// In whatever order classes are read, the default is the same, and one of those that are marked.
+// In whatever order classes are read, the default class is the same and is marked as a default.
 func TestTheDefaultClassIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var classes []*storagev1.StorageClass

@@ -1,4 +1,4 @@
-// Package observed folds what a cluster holds (nodes, pods, storage, reservations) into what there is to give out, as
-// package inventory needs it. It is pure: package apply/capacity brings it the objects, of which it keeps no more than
-// sums. docs/cluster-service.md has the rules.
+// Package observed computes the capacity of a cluster for package inventory from its nodes, pods, storage and
+// reservations. It is pure: package apply/capacity reads the objects, of which this package keeps only sums.
+// docs/cluster-service.md has the rules.
 package observed

@@ -9,49 +9,43 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Fold collects what there is in a cluster. The order in which objects are added does not matter. The zero value is
-// ready.
+// Fold collects the objects of a cluster, in any order. The zero value is ready for use.
 type Fold struct {
 	nodes   map[string]*node
 	classes map[string]class
-	// reports are what drivers say is free, and volumes the sizes of all volumes, by class.
+	// reports are what drivers report as free, and volumes the sizes of all volumes, both by class.
 	reports map[string]*report
 	volumes map[string]uint64
-	// orders are whose namespaces are leases', by namespace.
+	// orders are the orders of the leases that own namespaces, by namespace.
 	orders map[string]string
-	// used is what pods request, by namespace and node; stored what volumes have, by namespace and class.
+	// used is what pods request, by namespace and node. stored is the size of volumes, by namespace and class.
 	used   map[key]inventory.Amounts
 	stored map[key]uint64
-	// nodePorts are the node ports that there are; 0 where nobody says so. ports are those of NodePort Services, by
-	// namespace, and otherPorts those of all other Services.
+	// nodePorts are the first and the last node port, or 0 if they are unknown. ports are the node ports of NodePort
+	// Services by namespace, otherPorts those of all other Services.
 	nodePorts  [2]int32
 	ports      map[string][]int32
 	otherPorts []int32
-	// reserved is what reservations hold, and leased which addresses or endpoints leases have claimed, by order.
+	// reserved is what reservations hold, by order. leased are the sharing keys of the IP endpoints that leases have
+	// claimed, by order.
 	reserved map[string]inventory.Hold
 	leased   map[string]map[string]bool
 }
 
-// key is a namespace, and a node or a class.
+// key is a namespace and the name of a node or a class.
 type key struct{ namespace, of string }
 
-// Namespace says that a namespace belongs to the lease of an order, OWNER/DSEQ/GSEQ/OSEQ.
+// Namespace adds a namespace that belongs to the lease of an order, OWNER/DSEQ/GSEQ/OSEQ.
 func (f *Fold) Namespace(name, order string) {
-	if f.orders == nil {
-		f.orders = map[string]string{}
-	}
-	f.orders[name] = order
+	set(&f.orders, name, order)
 }
 
 // Reserve adds what the reservation of an order holds.
 func (f *Fold) Reserve(order string, h inventory.Hold) {
-	if f.reserved == nil {
-		f.reserved = map[string]inventory.Hold{}
-	}
-	f.reserved[order] = h
+	set(&f.reserved, order, h)
 }
 
-// Lease adds that the lease of an order has claimed an IP endpoint, by its sharing key: its address is in use.
+// Lease adds the sharing key of an IP endpoint that the lease of an order has claimed. Its address is in use.
 func (f *Fold) Lease(order, sharingKey string) {
 	if f.leased == nil {
 		f.leased = map[string]map[string]bool{}
@@ -59,7 +53,7 @@ func (f *Fold) Lease(order, sharingKey string) {
 	inner(f.leased, order)[sharingKey] = true
 }
 
-// Kind is a kind of object that a Fold is given.
+// Kind is a kind of object that a Fold collects.
 type Kind int
 
 // The kinds of objects.
@@ -74,7 +68,7 @@ const (
 	Reservations
 )
 
-// Forget takes back all objects of a kind, so that they can be given anew.
+// Forget removes all objects of a kind, so that they can be added again.
 func (f *Fold) Forget(k Kind) {
 	switch k {
 	case Nodes:
@@ -96,50 +90,50 @@ func (f *Fold) Forget(k Kind) {
 	}
 }
 
-// Capacity is what there is in a cluster, and what of it is in use and reserved.
+// Capacity is what a cluster has, and how much of it is in use and reserved.
 type Capacity struct {
-	// Nodes are sorted by name. Those that take no leases are among them.
+	// Nodes are sorted by name. They include nodes that accept no leases.
 	Nodes []Node
 	// Storage is sorted by class.
 	Storage []Storage
-	// DefaultClass is the class of volumes that name none, as Kubernetes chooses it; empty where there is none.
+	// DefaultClass is the class that Kubernetes chooses for volumes without one. It is empty if there is none.
 	DefaultClass string
-	// NodePorts are those that Services can get; nil where nobody says how many there are.
+	// NodePorts are the ports for Services. It is nil if their number is unknown.
 	NodePorts *Counted
-	// Reserved is how many addresses reservations hold.
+	// Reserved counts the addresses that reservations hold.
 	Reserved uint64
-	// Notes say what could not be told, for people.
+	// Notes tell people what is unknown.
 	Notes []string
 }
 
 // Node is what a node has.
 type Node struct {
 	Name string
-	// Closed says why the node takes no leases; empty where it does.
+	// Closed says why the node accepts no leases. It is empty if it does.
 	Closed string
 	// Allocatable is what pods may request, InUse what they request, and Reserved what reservations hold beyond what
-	// their leases' pods request.
+	// the pods of their leases request.
 	Allocatable, InUse, Reserved inventory.Amounts
 	Cards                        []inventory.Card
 	Classes                      []string
 }
 
-// Counted is what there is of something that is given out one by one.
+// Counted is a resource that is counted in units, such as node ports.
 type Counted struct {
 	Total, InUse, Reserved uint64
 }
 
-// Storage is what there is of a class.
+// Storage is what the cluster has of a class.
 type Storage struct {
 	Class string
-	// Unlimited is true where nobody says how much there is.
+	// Unlimited is true if the amount is unknown.
 	Unlimited                    bool
 	Allocatable, InUse, Reserved uint64
 }
 
-// Capacity computes what there is.
+// Capacity computes the capacity.
 func (f *Fold) Capacity() Capacity {
-	c := f.there()
+	c := f.total()
 	usage := f.Usage()
 	f.addInUse(&c, "")
 	for _, order := range slices.Sorted(maps.Keys(f.reserved)) {
@@ -148,16 +142,16 @@ func (f *Fold) Capacity() Capacity {
 	return c
 }
 
-// CapacityFor computes what there is for the reservation of an order, apart from all reservations: what its own lease's
-// pods and volumes have counts as free.
+// CapacityFor computes the capacity for the reservation of an order, without any reservations. What the pods and
+// volumes of its own lease use counts as free.
 func (f *Fold) CapacityFor(order string) Capacity {
-	c := f.there()
+	c := f.total()
 	f.addInUse(&c, order)
 	return c
 }
 
-// there is what there is to give out.
-func (f *Fold) there() Capacity {
+// total returns the capacity with nothing in use or reserved.
+func (f *Fold) total() Capacity {
 	var c Capacity
 	labelled := f.labelled()
 	for _, name := range slices.Sorted(maps.Keys(f.nodes)) {
@@ -167,7 +161,8 @@ func (f *Fold) there() Capacity {
 			out.Closed = "it lacks the label akash.network=true, which other nodes have"
 		}
 		if n.allocatable.GPU > 0 && len(n.cards) == 0 && out.Closed == "" {
-			c.Notes = append(c.Notes, fmt.Sprintf("node %s has GPUs (%d), and no label says of what model; no wish for a GPU fits there", name, n.allocatable.GPU))
+			c.Notes = append(c.Notes, fmt.Sprintf(
+				"node %s has GPUs (%d), and no label says of what model; no wish for a GPU fits there", name, n.allocatable.GPU))
 		}
 		c.Nodes = append(c.Nodes, out)
 	}
@@ -178,18 +173,22 @@ func (f *Fold) there() Capacity {
 	return c
 }
 
-// labelled is true where Akash's inventory operator has labelled nodes: then workloads, which ask for that label, come to
-// no others.
+// labelled reports whether Akash's inventory operator has labelled nodes. Workloads then select that label and run on
+// no other nodes.
 func (f *Fold) labelled() bool {
+	return f.anyNode(func(n *node) bool { return n.labelled })
+}
+
+func (f *Fold) anyNode(matches func(*node) bool) bool {
 	for _, n := range f.nodes {
-		if n.labelled {
+		if matches(n) {
 			return true
 		}
 	}
 	return false
 }
 
-// addInUse adds what pods and volumes use, without those of an order's lease.
+// addInUse adds what pods and volumes use, except those of an order's lease.
 func (f *Fold) addInUse(c *Capacity, without string) {
 	others := func(namespace string) bool { order, ok := f.orders[namespace]; return !ok || order != without }
 	for k, a := range f.used {
@@ -225,6 +224,14 @@ func (c *Capacity) reserve(rest inventory.Hold) {
 		c.NodePorts.Reserved = inventory.Sum(c.NodePorts.Reserved, rest.NodePorts)
 	}
 	c.Reserved = inventory.Sum(c.Reserved, rest.Addresses)
+}
+
+// set adds an entry to a map, which may be nil.
+func set[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
 }
 
 func byClass(s Storage, class string) int { return cmp.Compare(s.Class, class) }

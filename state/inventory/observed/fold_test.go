@@ -53,7 +53,7 @@ type world struct {
 	out   strings.Builder
 }
 
-// settings are words of the form key=value; a word without a value is true.
+// settings parses words of the form key=value. A word without a value is true.
 type settings map[string][]string
 
 func parse(words []string) settings {
@@ -205,7 +205,7 @@ func (w *world) print() string {
 	return w.out.String()
 }
 
-// of prints what there is.
+// of prints an amount and its use.
 func (w *world) of(c observed.Capacity) {
 	for _, n := range c.Nodes {
 		fmt.Fprintf(&w.out, "%s: %s", n.Name, amounts(n.Allocatable))
@@ -244,7 +244,7 @@ func (w *world) of(c observed.Capacity) {
 	}
 }
 
-// cluster prints what is left for the inventory.
+// cluster prints what is left for package inventory.
 func (w *world) cluster() {
 	room := inventory.New(w.fold.Capacity().Cluster(), nil, inventory.Levels{}).Room()
 	for _, n := range room.Nodes {
@@ -255,7 +255,7 @@ func (w *world) cluster() {
 	}
 }
 
-// What is forgotten and given anew counts once.
+// Objects that are forgotten and added again count once.
 func TestForget(t *testing.T) {
 	given := []struct {
 		kind observed.Kind
@@ -305,8 +305,8 @@ func TestAskedForTheDefaultClass(t *testing.T) {
 	}
 }
 
-// Node ports: those of a lease's NodePort Services take the place of what its order has reserved, and are free to the order
-// itself; those of LoadBalancer Services, and of others, are in use. Where nobody says how many there are they are not told.
+// The node ports of a lease's NodePort Services replace what its order has reserved, and are free for the order itself.
+// Those of LoadBalancer and other Services are in use. Without a known range there are no node ports.
 func TestNodePorts(t *testing.T) {
 	service := func(namespace, kind string, ports ...int32) *corev1.Service {
 		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: corev1.ServiceSpec{Type: corev1.ServiceType(kind)}}
@@ -348,7 +348,7 @@ func TestNodePorts(t *testing.T) {
 	check("again", f.Capacity(), observed.Counted{Total: 20, InUse: 6, Reserved: 5}, 9)
 }
 
-// What leases have claimed can be read anew without the pods: the usage before stays what it was.
+// WithLeases replaces the endpoints that leases have claimed and leaves the earlier usage unchanged.
 func TestWithLeases(t *testing.T) {
 	var f observed.Fold
 	f.Lease("akash1a/1/1/1", "old")

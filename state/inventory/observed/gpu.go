@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,11 +13,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// maxCards is how many cards of a node are told apart; a label may say any number.
+// maxCards limits the GPUs of a node: a label may contain any number.
 const maxCards = 1024
 
-// cardsOf are the GPUs of a node by its labels: those of Akash's inventory operator, whose names workloads ask for; else
-// those of NVIDIA's feature discovery and of AMD's node labeller.
+// cardsOf returns the GPUs of a node according to its labels: those of Akash's inventory operator, whose names
+// workloads use, else those of NVIDIA's feature discovery and AMD's node labeller.
 func cardsOf(o *corev1.Node) []inventory.Card {
 	all := map[string]int{"nvidia": count(o, resourceNVIDIA), "amd": count(o, resourceAMD)}
 	if cards := akashCards(o.Labels, all); len(cards) > 0 {
@@ -25,13 +26,13 @@ func cardsOf(o *corev1.Node) []inventory.Card {
 	return append(nvidiaCards(o.Labels, all["nvidia"]), amdCards(o.Labels, all["amd"])...)
 }
 
-// count is how many cards of a vendor a node has to give.
+// count returns how many GPUs of a vendor the node can allocate.
 func count(o *corev1.Node, name corev1.ResourceName) int {
 	return int(min(whole(o.Status.Allocatable[name]), maxCards))
 }
 
-// akashCards reads akash.network/capabilities.gpu.vendor.<v>.model.<m>, whose value is how many there are, or true; and
-// the same with .ram.<size> and .interface.<i> behind it. all is how many GPUs the node has of each vendor.
+// akashCards reads the labels akash.network/capabilities.gpu.vendor.<v>.model.<m>, whose value is a number or true,
+// optionally with .ram.<size> or .interface.<i> appended. all are the node's GPUs by vendor.
 func akashCards(labels map[string]string, all map[string]int) []inventory.Card {
 	found := map[string]*models{} // by vendor and model
 	for k, v := range labels {
@@ -48,16 +49,16 @@ func akashCards(labels map[string]string, all map[string]int) []inventory.Card {
 		if found[id] == nil {
 			found[id] = &models{vendor: parts[0], name: parts[2]}
 		}
-		found[id].note(parts[3:], n)
+		found[id].add(parts[3:], n)
 	}
 	var cards []inventory.Card
-	for _, id := range sortedKeys(found) {
+	for _, id := range slices.Sorted(maps.Keys(found)) {
 		cards = append(cards, found[id].cards()...)
 	}
 	return cards[:min(len(cards), maxCards)]
 }
 
-// number is the value of a label that counts cards; true stands for all that the node has of the vendor.
+// number parses a label that counts GPUs. The value true means all of the vendor's.
 func number(v string, all int) int {
 	if v == "true" {
 		return all
@@ -69,15 +70,15 @@ func number(v string, all int) int {
 	return min(max(n, 0), maxCards)
 }
 
-// models are the cards of a node of one model.
+// models are the GPUs of one model on a node.
 type models struct {
 	vendor, name    string
 	n               int
 	ram, interfaces []string
 }
 
-// note reads what stands behind the model: nothing, ram.<size>, interface.<i>.
-func (m *models) note(parts []string, n int) {
+// add adds a label, given what follows the model in its key: nothing, ram.<size> or interface.<i>.
+func (m *models) add(parts []string, n int) {
 	switch {
 	case len(parts) == 0:
 		m.n = n
@@ -105,16 +106,7 @@ func at(s []string, i int) string {
 	return ""
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// nvidiaCards reads the labels of NVIDIA's GPU feature discovery, which knows one product a node.
+// nvidiaCards reads the labels of NVIDIA's GPU feature discovery, which reports one product per node.
 func nvidiaCards(labels map[string]string, n int) []inventory.Card {
 	product := labels["nvidia.com/gpu.product"]
 	if product == "" || n == 0 {
@@ -126,7 +118,7 @@ func nvidiaCards(labels map[string]string, n int) []inventory.Card {
 	}
 	card.Vendor = "nvidia"
 	if mib, err := strconv.ParseUint(labels["nvidia.com/gpu.memory"], 10, 32); err == nil && card.MemorySize == "" && mib > 0 {
-		card.MemorySize = customary(float64(mib) / 1024)
+		card.MemorySize = roundUpToSize(float64(mib) / 1024)
 	}
 	return slices.Repeat([]inventory.Card{card}, n)
 }
@@ -145,7 +137,7 @@ func amdCards(labels map[string]string, n int) []inventory.Card {
 		card.Vendor = "amd"
 		if vram := labels[prefix+"vram"]; len(vram) <= 8 {
 			if q, err := resource.ParseQuantity(strings.TrimSuffix(vram, "i") + "i"); err == nil && q.Value() > 0 {
-				card.MemorySize = customary(float64(q.Value()) / (1 << 30))
+				card.MemorySize = roundUpToSize(float64(q.Value()) / (1 << 30))
 			}
 		}
 		return slices.Repeat([]inventory.Card{card}, n)
@@ -153,18 +145,20 @@ func amdCards(labels map[string]string, n int) []inventory.Card {
 	return nil
 }
 
-// noise are words of product names that are no part of a model's name as Akash writes it.
-var noise = []string{"nvidia", "geforce", "tesla", "quadro", "amd", "radeon", "instinct", "gpu", "graphics", "generation", "shared", "pcie", "nvl", "oam", "hbm2", "hbm2e", "hbm3", "hbm3e"}
+// noise are words in product names that Akash's names for models leave out.
+var noise = []string{"nvidia", "geforce", "tesla", "quadro", "amd", "radeon", "instinct", "gpu", "graphics", "generation",
+	"shared", "pcie", "nvl", "oam", "hbm2", "hbm2e", "hbm3", "hbm3e"}
 
-// onBoard are models that exist on SXM boards only, and whose product name does not say so.
-var onBoard = []string{"h200", "b200", "b300"}
+// sxmOnly are models that exist only as SXM boards, which their product names do not mention.
+var sxmOnly = []string{"h200", "b200", "b300"}
 
-// productCard is a product such as NVIDIA-A100-SXM4-80GB or AMD_Instinct_MI300X_OAM as Akash's inventory names it: the
-// model a100, 80Gi, SXM4. AMD Radeon Graphics says nothing of a model.
+// productCard converts a product such as NVIDIA-A100-SXM4-80GB or AMD_Instinct_MI300X_OAM to the names of Akash's
+// inventory: model a100, 80Gi, SXM4. The name is empty if the product names no model, like AMD Radeon Graphics.
 func productCard(product string) inventory.Card {
 	var c inventory.Card
-	fast := false
-	for _, word := range strings.FieldsFunc(strings.ToLower(product), func(r rune) bool { return r == '-' || r == '_' || r == ' ' }) {
+	isSXM5 := false
+	isSeparator := func(r rune) bool { return r == '-' || r == '_' || r == ' ' }
+	for _, word := range strings.FieldsFunc(strings.ToLower(product), isSeparator) {
 		size, isSize := strings.CutSuffix(word, "gb")
 		_, err := strconv.ParseUint(size, 10, 16)
 		switch {
@@ -175,20 +169,21 @@ func productCard(product string) inventory.Card {
 		case word == "pcie", word == "nvl":
 			c.Interface = "PCIe"
 		case word == "mig" || strings.HasPrefix(word, "mig."):
-			return finish(c, fast)
+			return withInterface(c, isSXM5)
 		case slices.Contains(noise, word):
-			fast = fast || word == "hbm3" // NVIDIA names the memory of its SXM5 boards
+			isSXM5 = isSXM5 || word == "hbm3" // only NVIDIA's SXM5 boards name their memory
 		default:
 			c.Name += word
 		}
 	}
-	return finish(c, fast)
+	return withInterface(c, isSXM5)
 }
 
-func finish(c inventory.Card, fast bool) inventory.Card {
+// withInterface sets the interface of a GPU whose product name has none.
+func withInterface(c inventory.Card, isSXM5 bool) inventory.Card {
 	switch {
 	case c.Interface != "":
-	case fast, slices.Contains(onBoard, c.Name):
+	case isSXM5, slices.Contains(sxmOnly, c.Name):
 		c.Interface = "SXM5"
 	default:
 		c.Interface = "PCIe"
@@ -196,11 +191,11 @@ func finish(c inventory.Card, fast bool) inventory.Card {
 	return c
 }
 
-// sizes are those in which cards are sold, in Gi. Drivers report less: error correction takes a sixteenth.
+// sizes are the memory sizes of products in Gi. Drivers report less: error correction takes one sixteenth.
 var sizes = []float64{1, 2, 3, 4, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 80, 94, 96, 128, 141, 180, 192, 256, 288}
 
-// customary is the size in which a card is sold, of which so many Gi are reported.
-func customary(gi float64) string {
+// roundUpToSize returns the memory size of the product that reports the given Gi.
+func roundUpToSize(gi float64) string {
 	for _, s := range sizes {
 		if gi <= s {
 			return strconv.Itoa(int(s)) + "Gi"

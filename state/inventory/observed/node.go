@@ -17,34 +17,31 @@ const (
 	resourceAMD    = corev1.ResourceName("amd.com/gpu")
 )
 
-// node is what is kept of a node.
+// node is what the fold keeps of a node.
 type node struct {
 	allocatable inventory.Amounts
 	closed      string
-	// labelled is true for a node that Akash's inventory operator gives to leases.
+	// labelled is true if Akash's inventory operator offers the node to leases.
 	labelled bool
 	cards    []inventory.Card
-	// classes are the storage classes that its labels name; says is true where they say anything of classes.
-	classes []string
-	says    bool
-	labels  map[string]string
+	// classes are the storage classes that the labels name. hasClasses is true if any label is about storage classes.
+	classes    []string
+	hasClasses bool
+	labels     map[string]string
 }
 
 // Node adds a node.
 func (f *Fold) Node(o *corev1.Node) {
-	if f.nodes == nil {
-		f.nodes = map[string]*node{}
-	}
 	n := &node{
 		allocatable: amountsOf(o.Status.Allocatable), closed: closed(o), labelled: o.Labels[lease.LabelManaged] == "true",
 		labels: o.Labels,
 	}
-	n.classes, n.says = classLabels(o.Labels)
+	n.classes, n.hasClasses = classLabels(o.Labels)
 	n.cards = cardsOf(o)
-	f.nodes[o.Name] = n
+	set(&f.nodes, o.Name, n)
 }
 
-// closed says why a node takes no pods of leases, which tolerate no taint.
+// closed returns why a node accepts no pods of leases, which tolerate no taints.
 func closed(o *corev1.Node) string {
 	switch {
 	case o.DeletionTimestamp != nil:
@@ -67,16 +64,16 @@ func closed(o *corev1.Node) string {
 	return ""
 }
 
-// amountsOf are the amounts of a resource list.
+// amountsOf converts a resource list.
 func amountsOf(r corev1.ResourceList) inventory.Amounts {
-	nvidia, amd := r[resourceNVIDIA], r[resourceAMD]
 	return inventory.Amounts{
 		CPU: milli(r[corev1.ResourceCPU]), Memory: whole(r[corev1.ResourceMemory]),
-		EphemeralStorage: whole(r[corev1.ResourceEphemeralStorage]), GPU: inventory.Sum(whole(nvidia), whole(amd)),
+		EphemeralStorage: whole(r[corev1.ResourceEphemeralStorage]),
+		GPU:              inventory.Sum(whole(r[resourceNVIDIA]), whole(r[resourceAMD])),
 	}
 }
 
-// whole is a quantity, from nothing to 2^63-1: the sum of a pod's containers may be more, and its value wraps then.
+// whole returns the value of a quantity, limited to 0 to 2^63-1. Quantity.Value would overflow for a larger sum.
 func whole(q resource.Quantity) uint64 {
 	if q.CmpInt64(math.MaxInt64) > 0 {
 		return math.MaxInt64
@@ -84,7 +81,7 @@ func whole(q resource.Quantity) uint64 {
 	return uint64(max(q.Value(), 0))
 }
 
-// milli is a quantity in thousandths.
+// milli returns a quantity in thousandths, limited like whole.
 func milli(q resource.Quantity) uint64 {
 	if q.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64
@@ -92,25 +89,25 @@ func milli(q resource.Quantity) uint64 {
 	return uint64(max(q.MilliValue(), 0))
 }
 
-// The labels by which Akash's inventory operator says what a node can do.
+// The labels in which Akash's inventory operator describes a node.
 const (
 	labelStorageClass = "akash.network/capabilities.storage.class."
 	labelGPU          = "akash.network/capabilities.gpu.vendor."
-	// labelStorageClasses is how older versions named classes, with dots between them.
+	// labelStorageClasses is the label of older versions, with the classes separated by dots.
 	labelStorageClasses = "akash.network/storageclasses"
 )
 
-// classLabels are the storage classes that labels name, and whether any label says which there are.
-func classLabels(labels map[string]string) (classes []string, says bool) {
+// classLabels returns the storage classes that labels name, and whether any label is about storage classes.
+func classLabels(labels map[string]string) (classes []string, found bool) {
 	for k, v := range labels {
 		class, ok := strings.CutPrefix(k, labelStorageClass)
-		if says = says || ok; ok && v != "0" && v != "false" {
+		if found = found || ok; ok && v != "0" && v != "false" {
 			classes = append(classes, class)
 		}
 	}
 	if v := labels[labelStorageClasses]; v != "" {
-		says = true
+		found = true
 		classes = append(classes, strings.FieldsFunc(v, func(r rune) bool { return r == '.' || r == ',' })...)
 	}
-	return classes, says
+	return classes, found
 }

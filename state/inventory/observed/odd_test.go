@@ -12,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// What objects leave out, in whole or in part, is nothing: no field must be there.
+// Missing fields count as 0: no field is required.
 func TestObjectsWithoutFields(t *testing.T) {
 	var f observed.Fold
 	f.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
@@ -38,7 +38,7 @@ func TestObjectsWithoutFields(t *testing.T) {
 	}
 }
 
-// Of a pod's volumes those in memory count, up to their limit; others, and those without one, request nothing.
+// A pod's volumes in memory count up to their size limit. Other volumes, and those without a limit, request nothing.
 func TestVolumesInMemory(t *testing.T) {
 	gi, minus := resource.MustParse("1Gi"), resource.MustParse("-1Gi")
 	for name, c := range map[string]struct {
@@ -63,8 +63,7 @@ func TestVolumesInMemory(t *testing.T) {
 	}
 }
 
-// A node that is being deleted takes no leases, whatever else it says of itself; nor one whose conditions contradict each other
-// by none that says ready.
+// A node that is being deleted accepts no leases, and neither does one without a true Ready condition.
 func TestClosedNodes(t *testing.T) {
 	now := metav1.Now()
 	condition := func(kind, status string) corev1.NodeCondition {
@@ -85,7 +84,7 @@ func TestClosedNodes(t *testing.T) {
 	}
 }
 
-// Labels may say any number: of a node no more cards are told apart than there may be.
+// Labels may contain any number; maxCards limits the GPUs of a node.
 func TestCardsAreBounded(t *testing.T) {
 	labels := map[string]string{}
 	for _, model := range []string{"a100", "t4", "h100"} {

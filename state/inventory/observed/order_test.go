@@ -12,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// lines are objects in the words of the rules, one of each name.
+// lines are objects of the rules, one with each name.
 var lines = []string{
 	"node n1 cpu=8 memory=8Gi disk=9Gi nvidia=2 label=akash.network=true label=nvidia.com/gpu.product=Tesla-T4",
 	"node n2 cpu=8 memory=8Gi label=akash.network=true label=zone=a taint=a:NoSchedule", "node n3 cpu=9223372036854775807 memory=9Ei label=zone=b",
@@ -33,7 +33,7 @@ func folded(t *testing.T, of []string) *observed.Fold {
 	return &w.fold
 }
 
-// Lists are read side by side, page by page: the order in which objects come changes nothing.
+// Lists are read concurrently and in pages: the order of objects does not matter.
 func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom(lines), 0, len(lines), rapid.ID).Draw(r, "objects")
@@ -49,8 +49,8 @@ func TestTheOrderOfObjectsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Whatever there is: nothing is left that there is not, what is reserved never makes more of anything, and to an order
-// there is at least as much as to all others.
+// Nothing is left that does not exist, reservations never increase anything, and an order has at least as much as all
+// others.
 func TestWhatIsLeft(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom(lines), 0, len(lines), rapid.ID).Draw(r, "objects")
@@ -80,7 +80,7 @@ func TestWhatIsLeft(t *testing.T) {
 	})
 }
 
-// What reservations hold of addresses adds up without wrapping, and what leases have is taken off.
+// Reserved addresses add up without wrapping, minus the addresses that leases have.
 func TestReservedAddresses(t *testing.T) {
 	for want, of := range map[uint64]string{
 		0: "", math.MaxUint64: "akash1d/1/1/1 akash1e/1/1/1", 1: "akash1e/1/1/1 akash1f/1/1/1",
@@ -95,7 +95,7 @@ func TestReservedAddresses(t *testing.T) {
 	}
 }
 
-// An empty cluster has nothing, and says nothing.
+// An empty cluster has nothing and no notes.
 func TestNothing(t *testing.T) {
 	var f observed.Fold
 	if diff := cmp.Diff(observed.Capacity{}, f.Capacity()); diff != "" {

@@ -7,9 +7,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Pod adds what a pod requests of its node, as the scheduler counts it: containers and sidecars, init containers where they need
-// more, overhead; and volumes in memory, which Akash's provider counts too. A pod that has no node yet, or has ended,
-// requests nothing of any.
+// Pod adds what a pod requests of its node, as the scheduler counts it: containers, sidecars, init containers that need
+// more, and overhead. Like Akash's provider, it also counts volumes in memory. A pod that has no node yet or has ended
+// requests nothing.
 func (f *Fold) Pod(o *corev1.Pod) {
 	if o.Spec.NodeName == "" || o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed {
 		return
@@ -20,9 +20,6 @@ func (f *Fold) Pod(o *corev1.Pod) {
 			a.Memory = inventory.Sum(a.Memory, whole(*e.SizeLimit))
 		}
 	}
-	if f.used == nil {
-		f.used = map[key]inventory.Amounts{}
-	}
 	k := key{o.Namespace, o.Spec.NodeName}
-	f.used[k] = f.used[k].Plus(a)
+	set(&f.used, k, f.used[k].Plus(a))
 }

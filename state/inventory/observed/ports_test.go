@@ -15,7 +15,7 @@ func portService(namespace string, kind corev1.ServiceType, ports ...corev1.Serv
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: corev1.ServiceSpec{Type: kind, Ports: ports}}
 }
 
-// Kubernetes gives a port that has two protocols one node port. It is one of those that there are, not two.
+// Kubernetes gives a port with two protocols one node port. It counts once.
 func TestOneNodePortForTwoProtocols(t *testing.T) {
 	tcp, udp := corev1.ServicePort{Port: 53, Protocol: "TCP", NodePort: 30053}, corev1.ServicePort{Port: 53, Protocol: "UDP", NodePort: 30053}
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestOneNodePortForTwoProtocols(t *testing.T) {
 	}
 }
 
-// However Services are listed and ports repeated, no more node ports are in use than there are.
+// However Services are listed and ports repeated, no more node ports are in use than exist.
 func TestNoMoreNodePortsAreInUseThanThereAre(t *testing.T) {
 	var f observed.Fold
 	f.NodePorts(30000, 30002)
@@ -61,7 +61,7 @@ func TestNoMoreNodePortsAreInUseThanThereAre(t *testing.T) {
 	}
 }
 
-// The range has both its ends; a range of one port has one, and none is a range that nobody has said.
+// The range includes both ends. A range of one port has one port; without a range there are none.
 func TestRangeOfNodePorts(t *testing.T) {
 	for r, want := range map[[2]uint16]uint64{{30000, 32767}: 2768, {1, 1}: 1, {1, 65535}: 65535, {65535, 65535}: 1} {
 		var f observed.Fold

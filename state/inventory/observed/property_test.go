@@ -13,8 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// However the pods of a lease have come to nodes, the lease counts once: by the larger of what was reserved and what its
-// pods request.
+// Wherever the pods of a lease run, the lease counts once, with the larger of what was reserved and what its pods
+// request.
 func TestALeaseCountsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f observed.Fold

@@ -6,12 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// NodePorts says which node ports there are: the API server's --service-node-port-range, both ends in it. Others that
-// Services have, from a time with another range, count nothing.
+// NodePorts sets the range of node ports, both ends included: the API server's --service-node-port-range. Ports outside
+// it, which Services may have from an earlier range, do not count.
 func (f *Fold) NodePorts(first, last uint16) { f.nodePorts = [2]int32{int32(first), int32(last)} }
 
-// Service adds the node ports that a Service has. Those of a NodePort Service are what its lease asked for; a LoadBalancer
-// Service gets some too, for which no lease asks.
+// Service adds the node ports of a Service. A lease asks only for those of NodePort Services; LoadBalancer Services
+// have node ports that no lease asked for.
 func (f *Fold) Service(o *corev1.Service) {
 	var ports []int32
 	for _, p := range o.Spec.Ports {
@@ -21,13 +21,10 @@ func (f *Fold) Service(o *corev1.Service) {
 		f.otherPorts = append(append(f.otherPorts, ports...), o.Spec.HealthCheckNodePort)
 		return
 	}
-	if f.ports == nil {
-		f.ports = map[string][]int32{}
-	}
-	f.ports[o.Namespace] = append(f.ports[o.Namespace], ports...)
+	set(&f.ports, o.Namespace, append(f.ports[o.Namespace], ports...))
 }
 
-// inRange counts the ports that are among the node ports, each once: two protocols of one port share it. None is port 0.
+// inRange counts the ports that are node ports, each once: TCP and UDP share a port. Port 0 means no port.
 func (f *Fold) inRange(ports []int32) (n uint64) {
 	for _, p := range slices.Compact(slices.Sorted(slices.Values(ports))) {
 		if p > 0 && p >= f.nodePorts[0] && p <= f.nodePorts[1] {

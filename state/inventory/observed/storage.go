@@ -15,37 +15,34 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// class is what is kept of a StorageClass.
+// class is what the fold keeps of a StorageClass.
 type class struct {
-	// labelled classes are marked as Akash's; static ones have only the volumes that somebody made.
+	// labelled classes have Akash's label. static classes have only volumes that an administrator created.
 	labelled, isDefault, static bool
 	made                        time.Time
 }
 
-// report is what a driver says of a class: what is free in all, and the nodes for which it says so.
+// report is what a driver reports about a class: what is free in total, and the nodes that it reports for.
 type report struct {
 	free   uint64
 	places []labels.Selector
 }
 
-// noProvisioner is the provisioner of classes whose volumes are made by hand.
+// noProvisioner is the provisioner of classes whose volumes an administrator creates.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// StorageClass adds a class.
+// StorageClass adds a StorageClass.
 func (f *Fold) StorageClass(o *storagev1.StorageClass) {
-	if f.classes == nil {
-		f.classes = map[string]class{}
-	}
-	f.classes[o.Name] = class{
+	set(&f.classes, o.Name, class{
 		labelled: o.Labels[lease.LabelManaged] == "true", static: o.Provisioner == noProvisioner,
 		isDefault: o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
 			o.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true",
 		made: o.CreationTimestamp.Time,
-	}
+	})
 }
 
-// defaultClass is the class that Kubernetes gives volumes that name none: of several that are marked the newest, of one moment
-// the first by name.
+// defaultClass returns the class that Kubernetes chooses for volumes without one: the newest of those marked as default
+// or, if they are equally old, the first by name.
 func (f *Fold) defaultClass() string {
 	found := ""
 	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
@@ -56,7 +53,7 @@ func (f *Fold) defaultClass() string {
 	return found
 }
 
-// CSICapacity adds what a driver says is free of a class, in one part of the cluster.
+// CSICapacity adds what a driver reports as free of a class in one part of the cluster.
 func (f *Fold) CSICapacity(o *storagev1.CSIStorageCapacity) {
 	if o.Capacity == nil || o.NodeTopology == nil {
 		return
@@ -65,42 +62,33 @@ func (f *Fold) CSICapacity(o *storagev1.CSIStorageCapacity) {
 	if err != nil {
 		return
 	}
-	if f.reports == nil {
-		f.reports = map[string]*report{}
-	}
 	r := f.reports[o.StorageClassName]
 	if r == nil {
 		r = &report{}
-		f.reports[o.StorageClassName] = r
+		set(&f.reports, o.StorageClassName, r)
 	}
 	r.free = inventory.Sum(r.free, whole(*o.Capacity))
 	r.places = append(r.places, place)
 }
 
-// Volume adds a persistent volume. One that nobody has claimed is room of its class; the others are in use.
+// Volume adds a persistent volume. An unclaimed volume is free room of its class; any other is in use.
 func (f *Fold) Volume(o *corev1.PersistentVolume) {
 	if o.Spec.StorageClassName == "" || o.Status.Phase == corev1.VolumeFailed {
 		return
 	}
-	size := whole(o.Spec.Capacity[corev1.ResourceStorage])
-	if f.volumes == nil {
-		f.volumes = map[string]uint64{}
-	}
-	f.volumes[o.Spec.StorageClassName] = inventory.Sum(f.volumes[o.Spec.StorageClassName], size)
+	class, size := o.Spec.StorageClassName, whole(o.Spec.Capacity[corev1.ResourceStorage])
+	set(&f.volumes, class, inventory.Sum(f.volumes[class], size))
 	if o.Status.Phase == corev1.VolumeAvailable {
 		return
 	}
-	if f.stored == nil {
-		f.stored = map[key]uint64{}
-	}
-	k := key{of: o.Spec.StorageClassName}
+	k := key{of: class}
 	if o.Spec.ClaimRef != nil {
 		k.namespace = o.Spec.ClaimRef.Namespace
 	}
-	f.stored[k] = inventory.Sum(f.stored[k], size)
+	set(&f.stored, k, inventory.Sum(f.stored[k], size))
 }
 
-// storage adds the classes that leases can have: those that are marked as Akash's, or all where none is.
+// storage adds the classes that leases can use: those with Akash's label, or all if none has it.
 func (f *Fold) storage(c *Capacity) {
 	c.DefaultClass = f.defaultClass()
 	marked := false
@@ -120,13 +108,14 @@ func (f *Fold) storage(c *Capacity) {
 			s.Allocatable = f.volumes[name]
 		default:
 			s.Unlimited = true
-			c.Notes = append(c.Notes, fmt.Sprintf("storage class %s: its driver reports no capacity, so it counts as without limit", name))
+			c.Notes = append(c.Notes, fmt.Sprintf(
+				"storage class %s: its driver reports no capacity, so it counts as without limit", name))
 		}
 		c.Storage = append(c.Storage, s)
 	}
 }
 
-// inUse is the size of all volumes of a class that somebody has.
+// inUse returns the size of all claimed volumes of a class.
 func (f *Fold) inUse(class string) uint64 {
 	sum := uint64(0)
 	for k, size := range f.stored {
@@ -137,10 +126,10 @@ func (f *Fold) inUse(class string) uint64 {
 	return sum
 }
 
-// classesOf are the classes whose volumes a node mounts: those that its labels name, where any node has such labels;
-// else those whose driver reports for the node, or for no node in particular.
+// classesOf returns the classes whose volumes a node can mount: those that its labels name, if any node has such
+// labels. Otherwise it returns the classes whose driver reports for the node, or reports nothing.
 func (f *Fold) classesOf(n *node) []string {
-	if f.classLabels() {
+	if f.anyNode(func(n *node) bool { return n.hasClasses }) {
 		return slices.Sorted(slices.Values(n.classes))
 	}
 	var out []string
@@ -151,13 +140,4 @@ func (f *Fold) classesOf(n *node) []string {
 		}
 	}
 	return out
-}
-
-func (f *Fold) classLabels() bool {
-	for _, n := range f.nodes {
-		if n.says {
-			return true
-		}
-	}
-	return false
 }

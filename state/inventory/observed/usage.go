@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Usage is what leases use, by their orders.
+// Usage is what leases use, by order.
 type Usage struct {
 	used   map[string]map[string]inventory.Amounts
 	stored map[string]map[string]uint64
@@ -15,9 +15,12 @@ type Usage struct {
 	leased map[string]map[string]bool
 }
 
-// Usage is what leases use.
+// Usage computes what leases use.
 func (f *Fold) Usage() Usage {
-	u := Usage{used: map[string]map[string]inventory.Amounts{}, stored: map[string]map[string]uint64{}, ports: map[string]uint64{}, leased: f.leased}
+	u := Usage{
+		used: map[string]map[string]inventory.Amounts{}, stored: map[string]map[string]uint64{},
+		ports: map[string]uint64{}, leased: f.leased,
+	}
 	for k, a := range f.used {
 		if order, ok := f.orders[k.namespace]; ok {
 			inner(u.used, order)[k.of] = u.used[order][k.of].Plus(a)
@@ -36,8 +39,8 @@ func (f *Fold) Usage() Usage {
 	return u
 }
 
-// WithLeases is the usage with other IP endpoints that leases have claimed: pairs of an order and a sharing key, as Fold.Lease
-// takes them.
+// WithLeases returns the usage with other IP endpoints that leases have claimed, as pairs of an order and a sharing key
+// (see Fold.Lease).
 func (u Usage) WithLeases(leases map[[2]string]bool) Usage {
 	u.leased = map[string]map[string]bool{}
 	for l := range leases {
@@ -46,10 +49,10 @@ func (u Usage) WithLeases(leases map[[2]string]bool) Usage {
 	return u
 }
 
-// Addresses is how many addresses the lease of an order has: one for each IP endpoint.
+// Addresses returns how many addresses the lease of an order has: one per IP endpoint.
 func (u Usage) Addresses(order string) uint64 { return uint64(len(u.leased[order])) }
 
-// Beyond is what the reservation of an order holds beyond what its lease uses.
+// Beyond returns what the reservation of an order holds beyond what its lease uses.
 func (u Usage) Beyond(order string, h inventory.Hold) inventory.Hold {
 	rest := h.Minus(inventory.Hold{Storage: u.stored[order], Addresses: u.Addresses(order), NodePorts: u.ports[order]})
 	rest.Nodes = beyond(h.Nodes, u.used[order])
@@ -63,18 +66,11 @@ func inner[V any](m map[string]map[string]V, key string) map[string]V {
 	return m[key]
 }
 
-// beyond is what a reservation holds beyond what its lease's pods request: together the larger of the two. Pods may
-// have come to other nodes than those that were reserved: what they request there is taken off the others, from the
-// last.
+// beyond returns what a reservation holds beyond what the pods of its lease request. Together the two are the larger of
+// both. Pods may run on other nodes than the reserved ones: what they request there is subtracted from the reserved
+// nodes, starting with the last.
 func beyond(reserved, used map[string]inventory.Amounts) map[string]inventory.Amounts {
-	var all, running inventory.Amounts
-	for _, a := range reserved {
-		all = all.Plus(a)
-	}
-	for _, a := range used {
-		running = running.Plus(a)
-	}
-	left := all.Minus(running)
+	left := inventory.Hold{Nodes: reserved}.Total().Minus(inventory.Hold{Nodes: used}.Total())
 	out := map[string]inventory.Amounts{}
 	for _, name := range slices.Sorted(maps.Keys(reserved)) {
 		rest := reserved[name].Minus(used[name]).Least(left)

@@ -1,7 +1,7 @@
-// Package capacity decides what a run does next to reserve resources, from what it wants and what it has read. Capacity is a
-// sum, so no name can lock it: a run announces what it takes of which node, looks at all reservations, and binds if all
-// fit. It sends nothing and has no clock: test/model walks through all interleavings of it, docs/cluster-service.md
-// explains it.
+// Package capacity decides what a run does next to reserve resources, given what it wants and what it has read.
+// Capacity is a sum, so no object name can lock it: a run announces what it takes of which node, lists all
+// reservations, and binds if all of them fit. The package sends nothing and has no clock: test/model explores all
+// interleavings of it, and docs/cluster-service.md explains it.
 package capacity
 
 import (
@@ -12,59 +12,61 @@ import (
 
 // Claim is a reservation as it was listed.
 type Claim struct {
-	// Name is that of the claim's object. Of two pending ones that do not fit together the one that sorts later yields.
+	// Name is the name of the claim's object. If two pending claims do not fit together, the one that sorts later
+	// yields.
 	Name string
-	// Bound is true once its run has seen that all fits. Until then the claim is pending: it takes room, and may yield.
+	// Bound is true once its run has seen that everything fits. Until then the claim is pending: it takes room and may
+	// yield.
 	Bound bool
-	// Over is true where its time is over, by the API server's clock: that of a hold, or of a run that pends. It takes
-	// room until somebody has removed it.
+	// Over is true if the claim has expired by the API server's clock, as a hold or because its run has stayed pending.
+	// It takes room until somebody removes it.
 	Over bool
-	// Hold is what it takes.
+	// Hold is what the claim takes.
 	Hold inventory.Hold
 }
 
 // Step is what a run does next.
 type Step int
 
-// What a run may do next. After every step but Rest and Refuse it lists all reservations and decides again. Every write but the first is
-// pinned to the claim as it was listed; where it fails the run lists again.
+// The steps of a run. After every step except Rest and Refuse the run lists all reservations and decides again. Every
+// write except the first is pinned to the claim as it was listed; if it fails, the run lists again.
 const (
-	// Announce writes the own claim, pending, with what it takes: a new one, or the one that was listed with another
+	// Announce writes the run's own claim as pending, with what it takes: a new claim, or the listed one with another
 	// placement.
 	Announce Step = iota
-	// Bind makes the own claim bound.
+	// Bind marks the run's own claim as bound.
 	Bind
-	// Evict removes claims whose time is over.
+	// Evict removes expired claims.
 	Evict
-	// Wait does nothing for a moment: others are under way, and yield or go on.
+	// Wait does nothing for a moment: other runs will yield or finish.
 	Wait
-	// Withdraw removes the own claim. The next look says whether the run waits or is refused.
+	// Withdraw deletes the run's own claim. The next decision is to wait or to refuse.
 	Withdraw
-	// Refuse ends the run: what it wants does not fit beside what is bound. It has no claim then.
+	// Refuse ends the run without a claim: what it wants does not fit beside the bound claims.
 	Refuse
 	// Rest ends the run: its claim is bound.
 	Rest
 )
 
-// Room is what there is to give out, apart from reservations.
+// Room is what can be reserved, before any reservation.
 type Room struct {
 	Cluster   inventory.Cluster
 	Addresses *inventory.Addresses
 	Levels    inventory.Levels
 }
 
-// Place places a group beside what others hold.
+// Place places a group beside other holds.
 func (r Room) Place(g inventory.Group, beside []inventory.Hold) (inventory.Grant, *inventory.Refusal) {
 	return inventory.New(r.Cluster.Less(beside...), r.free(beside), r.Levels).Reserve(g)
 }
 
-// Fits is true where what is held fits beside what others hold, on the nodes that it names.
+// Fits reports whether the hold fits beside other holds, on the nodes that it names.
 func (r Room) Fits(h inventory.Hold, beside []inventory.Hold) bool {
 	free := r.free(beside)
 	return r.Cluster.Less(beside...).Has(h) && (h.Addresses == 0 || free != nil && h.Addresses <= free.Free(0))
 }
 
-// free are the addresses without those that are held.
+// free returns the addresses with the addresses of other holds in use.
 func (r Room) free(beside []inventory.Hold) *inventory.Addresses {
 	if r.Addresses == nil {
 		return nil
@@ -76,31 +78,31 @@ func (r Room) free(beside []inventory.Hold) *inventory.Addresses {
 	return &free
 }
 
-// Reserving is what a run wants, and what it has listed.
+// Reserving is the input of Decide: what a run wants and what it has listed.
 type Reserving struct {
-	// Name is that of the claim that the run is to hold, and Want what it is to take.
+	// Name is the name of the claim that the run wants to hold, Want the group to reserve.
 	Name string
 	Want inventory.Group
 	Room Room
-	// Own is the run's claim; nil where there is none. One that was listed pending was announced before the list.
+	// Own is the run's claim, or nil. If it is pending, it was announced before the list.
 	Own *Claim
 	// Others are all other reservations.
 	Others []Claim
 }
 
-// Next is what a run does next.
+// Next is the result of Decide.
 type Next struct {
 	Step Step
-	// Grant is what is announced, and Hold what of it the claim notes.
+	// Grant is what is announced, and Hold the part of it that the claim stores.
 	Grant inventory.Grant
 	Hold  inventory.Hold
-	// Evict are the names of the claims that are removed.
+	// Evict are the names of the claims to remove.
 	Evict []string
 	// Refusal says why nothing is reserved.
 	Refusal *inventory.Refusal
 }
 
-// Decide decides what a run does next. docs/cluster-service.md has the rules as a table.
+// Decide returns what a run does next. docs/cluster-service.md has the rules as a table.
 func Decide(r Reserving) Next {
 	switch {
 	case r.Own == nil:
@@ -112,13 +114,13 @@ func Decide(r Reserving) Next {
 	case r.Room.Fits(r.Own.Hold, holds(live(r.Others))):
 		return r.evict()
 	case r.Room.Fits(r.Own.Hold, holds(r.before())):
-		return Next{Step: Wait} // those that are in the way sort later: they yield
+		return Next{Step: Wait} // those in the way sort later: they yield
 	}
 	return r.move()
 }
 
-// begin decides for a run without a claim. It announces nothing that could not be bound as things are: to announce while
-// somebody who sorts first waits would make him wait for ever.
+// begin decides for a run without a claim. It announces only what could be bound now: an announcement would make a run
+// that sorts earlier wait for it forever.
 func (r Reserving) begin() Next {
 	if grant, refusal := r.Room.Place(r.Want, holds(r.Others)); refusal == nil {
 		return r.announce(grant)
@@ -132,7 +134,8 @@ func (r Reserving) begin() Next {
 	return Next{Step: Wait}
 }
 
-// move decides for a run whose placement cannot stay: it goes round the others if it can, else it yields.
+// move decides for a run whose placement no longer fits: it announces another placement if there is one, else it
+// yields.
 func (r Reserving) move() Next {
 	if grant, refusal := r.Room.Place(r.Want, holds(live(r.Others))); refusal == nil {
 		return r.announce(grant)
@@ -154,7 +157,7 @@ func (r Reserving) evict() Next {
 	return next
 }
 
-// before are the claims that do not yield to the run's: those that are bound, and pending ones that sort first.
+// before returns the claims that do not yield to the run: bound ones, and pending ones that sort earlier.
 func (r Reserving) before() []Claim {
 	return slices.DeleteFunc(live(r.Others), func(c Claim) bool { return !c.Bound && c.Name > r.Name })
 }

@@ -6,23 +6,25 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// Leased are the addresses that can be leased, as they were listed after a lease had claimed some: its claims are in use.
+// Leased are the addresses that can be leased, listed after a lease claimed some. The claims of the lease count as in
+// use.
 type Leased struct {
 	inventory.Addresses
-	// Yielding are those in use that runs under way have claimed which yield to this one, or have looked before it.
+	// Yielding is how many addresses in use were claimed by runs that have not ended and that yield to this run or
+	// looked before it.
 	Yielding uint64
 }
 
-// Yields is true for a run under way, by its mark, that yields to another where both have claimed what is left: of two runs of
-// one command the later one does, of two commands that of which the mark sorts later.
+// Yields reports whether the run with the mark yields to the run with the mark to when both have claimed what is left.
+// Of two runs of one command the later one yields; of two commands the one whose mark sorts later.
 func Yields(mark, to string) bool {
 	return cmp.Or(cmp.Compare(len(mark), len(to)), cmp.Compare(mark, to)) > 0
 }
 
-// Beside decides whether addresses that a lease has claimed leave those that orders have reserved. Of an order that binds
-// and a lease that claims, the one that looks last sees the other. Rest: nothing is in the way. Evict: only what is over is,
-// and evict are its names. Wait: what is pending is, as orders yield to claims; or claims are that may be given back.
-// Refuse: what is bound is.
+// Beside decides whether the addresses that a lease has claimed leave enough for those that orders have reserved. When
+// an order binds while a lease claims, the one that looks last sees the other. It returns Rest if nothing is in the
+// way; Evict, with the names, if only expired claims are; Wait if pending orders are, which yield to claims, or claims
+// that may be given back; and Refuse if bound orders are.
 func Beside(leased Leased, orders []Claim) (next Step, evict []string) {
 	var bound, pending, over uint64
 	for _, c := range orders {

@@ -8,8 +8,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// A lease that has claimed addresses yields to what is bound, waits for what is pending and for claims that may be given back,
-// and removes what is over; what takes no address is not in its way.
+// A lease that has claimed addresses yields to bound orders, waits for pending orders and for claims that may be given
+// back, and removes expired ones. Orders without addresses do not matter to it.
 func TestBeside(t *testing.T) {
 	takes := func(name string, n uint64) Claim { return Claim{Name: name, Hold: inventory.Hold{Addresses: n}} }
 	bound := func(c Claim) Claim { c.Bound = true; return c }
@@ -48,7 +48,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// Of two leases that have claimed what is left one yields, and no lease yields to itself.
+// Of two leases that have claimed what is left, exactly one yields. No lease yields to itself.
 func TestYields(t *testing.T) {
 	for _, marks := range [][2]string{{"a", "b"}, {"a", "a-1"}, {"a-1", "a-2"}, {"a-2", "a-10"}, {"b", "a-1"}} {
 		if Yields(marks[0], marks[1]) || !Yields(marks[1], marks[0]) || Yields(marks[0], marks[0]) {

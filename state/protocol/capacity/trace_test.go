@@ -54,7 +54,7 @@ type claim struct {
 	version int
 }
 
-// run is a run between two requests: next is what it has decided on, for the versions that it has listed.
+// run is a run between two requests. next is its decision, for the versions that it has listed.
 type run struct {
 	want   inventory.Group
 	next   *capacity.Next
@@ -140,7 +140,7 @@ func on(h inventory.Hold) (text string) {
 	return text
 }
 
-// step lists and decides, or carries out what was decided on.
+// step lists and decides, or carries out the decision.
 func (w *world) step(name string) {
 	r := w.runs[name]
 	if r.next == nil {

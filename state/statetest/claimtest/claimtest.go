@@ -1,4 +1,4 @@
-// Package claimtest makes claims for tests of the packages that are above state.
+// Package claimtest makes claims for tests of the packages above state.
 package claimtest
 
 import (
@@ -9,26 +9,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// Service is a Service as Akash's provider writes it, with what MetalLB adds.
+// Service returns the ServiceObject of statetest.Service.
 func Service(id lease.ID, name, endpoint, protocol string, port int64, asked string, granted ...string) state.ServiceObject {
 	return state.ServiceObjectOf(statetest.Service(id, name, endpoint, protocol, port, asked, granted...))
 }
 
-// HostClaim is the claim of a lease on a host, with the mark of a run where it is not empty.
+// HostClaim returns a lease's claim on a host, with the mark of a run unless it is empty.
 func HostClaim(host string, id lease.ID, run string) *state.Claim {
 	part := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(id).Parts[0]
 	part.Run = run
 	return &state.Claim{Kind: state.Host, Thing: host, Owner: id.Owner, Created: statetest.Minute(1), Parts: []state.Part{part}}
 }
 
-// AddressClaim is the claim of a lease on an address, for an endpoint.
+// AddressClaim returns a lease's claim on an address for an endpoint.
 func AddressClaim(address, endpoint string, id lease.ID, ports ...state.PortWant) *state.Claim {
 	key := lease.SharingKey(id.Owner, endpoint)
 	hold := state.EndpointWant{SharingKey: key, Ports: ports}.Hold(id, netip.MustParseAddr(address))
-	return &state.Claim{Kind: state.Address, Thing: address, Owner: id.Owner, SharingKey: key, Created: statetest.Minute(1), Parts: hold.Parts}
+	return &state.Claim{
+		Kind: state.Address, Thing: address, Owner: id.Owner, SharingKey: key, Created: statetest.Minute(1), Parts: hold.Parts,
+	}
 }
 
-// HTTPS is a port that a lease wants.
+// HTTPS returns the port 443 of a lease's service web.
 func HTTPS() state.PortWant {
 	return state.PortWant{Protocol: lease.TCP, ExternalPort: 443, Service: "web", Port: 8443}
 }

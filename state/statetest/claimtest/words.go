@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// WordLease is a lease in words: A/2 is the second deployment of owner A, A/2/3 its group 3, A/2/3/4 of order 4.
+// WordLease parses a lease: A/2 is the second deployment of owner A, A/2/3 its group 3, A/2/3/4 order 4 of the group.
 func WordLease(t testing.TB, text string) lease.ID {
 	t.Helper()
 	words := strings.Split(text, "/")
@@ -38,7 +38,7 @@ func WordLease(t testing.TB, text string) lease.ID {
 
 func wordOwner(letter string) string { return "akash1" + strings.ToLower(letter) }
 
-// Short writes the leases of owners A and B, and their namespaces, in words.
+// Short replaces the leases of owners A and B, and their namespaces, by the short form of WordLease.
 func Short(text string) string { return short.Replace(text) }
 
 var short = func() *strings.Replacer {
@@ -64,7 +64,7 @@ var short = func() *strings.Replacer {
 	return strings.NewReplacer(append(append(leases, groups...), owners...)...)
 }()
 
-// WordKey is the key of a part in words: a path, 443/tcp, or any.
+// WordKey parses the key of a part: a path, 443/tcp, or any.
 func WordKey(text string) string {
 	port, protocol, isPort := strings.Cut(text, "/")
 	switch n, err := strconv.ParseUint(port, 10, 16); {
@@ -76,7 +76,8 @@ func WordKey(text string) string {
 	return state.RouteKey(text)
 }
 
-// WordPart is a part in words: KEY LEASE [SERVICE:PORT] [run=N] [minute=N, at which it expires] [from=LEASE] [bound] [applied].
+// WordPart parses a part: KEY LEASE [SERVICE:PORT] [run=N] [minute=N] [from=LEASE] [bound] [applied]. It expires at the
+// minute.
 func WordPart(t testing.TB, text string) state.Part {
 	t.Helper()
 	words := strings.Fields(text)
@@ -117,8 +118,8 @@ func wordMinute(t testing.TB, text string) time.Time {
 	return statetest.Minute(n)
 }
 
-// WordClaim is a claim in words: KIND THING OWNER [FLAG...]: PART, PART; waits PART. An address names its endpoint,
-// 203.0.113.7@public. The flags are going, unreadable, uid=U and minute=N, when it was made.
+// WordClaim parses a claim: KIND THING OWNER [FLAG...]: PART, PART; waits PART. An address names its endpoint, as in
+// 203.0.113.7@public. The flags are going, unreadable, uid=U and minute=N, the minute of its creation.
 func WordClaim(t testing.TB, text string) *state.Claim {
 	t.Helper()
 	head, rest, _ := strings.Cut(text+" ", ": ")

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// MissingKindError reports a resource that the cluster does not serve. Get does not return it: it returns nil for an
+// object that does not exist.
+type MissingKindError struct{ Resource schema.GroupVersionResource }
+
+func (e *MissingKindError) Error() string {
+	s := fmt.Sprintf("this cluster does not serve %s", e.Resource.GroupResource())
+	switch e.Resource.Group {
+	case "akash.network":
+		return s + "; install the resource definitions with: kubectl akash-net install"
+	case "metallb.io":
+		return s + "; MetalLB has to be installed before addresses can be leased (https://metallb.io)"
+	case "extensions.gardener.cloud":
+		return s + "; it comes with Gardener, for whose extensions dns.form gardener is (https://gardener.cloud)"
+	case "externaldns.k8s.io":
+		return s + "; install external-dns' resource definition, and let it look for it (--source=crd)"
+	case "gateway.networking.k8s.io":
+		return s + "; install the Gateway API's resource definitions, or render another target (--target ingress)"
+	case "gateway.nginx.org":
+		return s + "; they come with NGINX Gateway Fabric; install it, or configure another gateway.implementation"
+	case "route.openshift.io":
+		return s + "; OpenShift brings them; render another target (--target ingress or httproute)"
+	}
+	return s
+}
+
+// Explain adds the next step to an error of the API server, or to the lack of an answer.
+func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionResource) error {
+	switch {
+	case err == nil, IsAway(err), IsShut(err), errors.Is(err, context.Canceled):
+		return err
+	case IsMissingKind(err):
+		return &MissingKindError{Resource: resource}
+	case IsPolicy(err):
+		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
+	case apierrors.IsForbidden(err) && resource == Namespaces && verb == "delete":
+		return forbiddenNamespaces(err, verb, resource)
+	case apierrors.IsForbidden(err) && resource.Resource == "services/status":
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for wrong grants as well:\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants --user=YOU", verb, resource.GroupResource(), err)
+	case apierrors.IsForbidden(err) && ofWorkloads(verb, resource):
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for what leases run as well (install --workloads brings it):\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-workloads --user=YOU", verb, resource.GroupResource(), err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+
+			"  kubectl -n akash-net create rolebinding NAME --role=akash-net-operator --user=YOU", verb, resource.GroupResource(), err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the cluster at %s does not know these credentials (%w); check --kubeconfig, --context and --user", c.host, err)
+	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && !isAnswer(err):
+		return fmt.Errorf("no answer from the cluster at %s: %w; check --kubeconfig and --context", c.host, err)
+	}
+	return fmt.Errorf("%s %s: %w", verb, resource.GroupResource(), err)
+}
+
+// ofWorkloads reports whether only those who may apply workloads have the right to do this.
+func ofWorkloads(verb string, resource schema.GroupVersionResource) bool {
+	switch resource.Resource {
+	case "networkpolicies", "serviceaccounts", "roles", "rolebindings", "secrets", "statefulsets":
+		return true
+	case "deployments", "manifests": // the operator's role allows reading them
+		return verb != "get" && verb != "list"
+	}
+	return false
+}
+
+// IsMissingKind reports whether err is a MissingKindError, or the 404 for a path that the API server does not serve,
+// which names no object.
+func IsMissingKind(err error) bool {
+	if _, explained := errors.AsType[*MissingKindError](err); explained {
+		return true
+	}
+	status, ok := statusOf(err)
+	return ok && status.Code == 404 && (status.Details == nil || status.Details.Name == "")
+}
+
+// forbiddenNamespaces explains a missing right to delete a namespace or to list what is in it.
+func forbiddenNamespaces(err error, verb string, resource schema.GroupVersionResource) error {
+	return fmt.Errorf("not allowed to %s %s: %w\nNo role of this program deletes namespaces, and who deletes one has to see all that is in it; "+
+		"let an administrator run the same command, or one with the rights to delete namespaces and to list every kind", verb, resource.GroupResource(), err)
+}
+
+// NeedsRole turns an RBAC refusal into a RoleError, for rights that are in neither the operator's nor the viewer's
+// role. It returns other errors unchanged.
+func NeedsRole(err error, role string) error {
+	status, ok := statusOf(err)
+	if !ok || !apierrors.IsForbidden(err) || IsPolicy(err) {
+		return err
+	}
+	return &RoleError{Message: status.Message, Role: role, err: err}
+}
+
+// RoleError reports that the user lacks a role.
+type RoleError struct {
+	// Message is the API server's message.
+	Message string
+	// Role is the ClusterRole that grants the right.
+	Role string
+	err  error
+}
+
+func (e *RoleError) Error() string {
+	return fmt.Sprintf("not allowed: %s\nAsk an administrator to bind you the role %s as well:\n"+
+		"  kubectl create clusterrolebinding NAME --clusterrole=%[2]s --user=YOU", e.Message, e.Role)
+}
+
+func (e *RoleError) Unwrap() error { return e.err }

@@ -1,0 +1,125 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+)
+
+// A run may make the changes that the plan has for its lease, and write what leases share; without a plan any.
+func TestChangesOf(t *testing.T) {
+	one := lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	two := one
+	two.DSeq = 2
+	pool := plan.Change{Action: plan.Create, Kind: kinds.IPAddressPool.Singular, Name: "pool"}
+	gone := plan.Change{Action: plan.Delete, Kind: kinds.IPAddressPool.Singular, Name: "gone"}
+	route := func(name string) plan.Change {
+		return plan.Change{Action: plan.Create, Kind: kinds.Ingress.Singular, Name: name}
+	}
+	only := &plan.Plan{Leases: []plan.Lease{
+		{Lease: one.String(), Changes: []plan.Change{route("one")}},
+		{Lease: two.String(), Changes: []plan.Change{route("two"), pool, gone}},
+	}}
+	for name, tt := range map[string]struct {
+		only *plan.Plan
+		id   lease.ID
+		want []string
+	}{
+		"a lease of the plan":         {only, two, []string{"two", "pool", "gone"}},
+		"another, and what it shares": {only, one, []string{"one", "pool"}},
+		"a lease that is not in it":   {&plan.Plan{}, one, []string{}},
+		"no plan":                     {nil, one, nil},
+	} {
+		var got []string
+		changes := Options{Only: tt.only}.ChangesOf(tt.id)
+		if changes != nil {
+			got = []string{}
+		}
+		for _, c := range changes {
+			got = append(got, c.Name)
+		}
+		if !slices.Equal(got, tt.want) || (got == nil) != (tt.want == nil) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Nothing is undone once the API server is away or another command works in the place of this one.
+func TestCannotUndo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no error":             {nil, false},
+		"a refusal":            {apierrors.NewForbidden(cluster.Leases.GroupResource(), "a", nil), false},
+		"an away API server":   {fmt.Errorf("list: %w", &cluster.AwayError{Err: errors.New("down")}), true},
+		"a refusal by a gate":  {fmt.Errorf("patch: %w", &cluster.ShutError{Err: errors.New("lost")}), true},
+		"the end of a context": {context.Canceled, false},
+	} {
+		if got := CannotUndo(tt.err); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What is waited for is looked at at least once. Without a timeout it is looked at once, and a dry run takes it for come.
+func TestWaitEvery(t *testing.T) {
+	failed := errors.New("failed")
+	for name, tt := range map[string]struct {
+		dryRun  string
+		timeout time.Duration
+		done    []bool
+		err     error
+		want    error
+	}{
+		"it is there":                {"", time.Minute, []bool{true}, nil, nil},
+		"it comes":                   {"", time.Minute, []bool{false, false, true}, nil, nil},
+		"it fails":                   {"", time.Minute, []bool{false}, failed, failed},
+		"the time is over":           {"", time.Millisecond, slices.Repeat([]bool{false}, 100), nil, report.ErrTimedOut},
+		"nobody waits, it is there":  {"", 0, []bool{true}, nil, nil},
+		"nobody waits, it is not":    {"", 0, []bool{false}, nil, report.ErrTimedOut},
+		"a dry run":                  {DryRunClient, time.Minute, []bool{false}, nil, nil},
+		"a dry run that cannot look": {DryRunClient, time.Minute, []bool{false}, failed, failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := cluster.OfObjects(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			looks := 0
+			err = (&Command{Cluster: c.DryRun(tt.dryRun)}).WaitEvery(t.Context(), time.Microsecond, tt.timeout, func(context.Context) (bool, error) {
+				looks = min(looks+1, len(tt.done))
+				return tt.done[looks-1], tt.err
+			})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%v after %d looks", err, looks)
+			}
+			if tt.want == nil && looks != len(tt.done) {
+				t.Errorf("%d looks", looks)
+			}
+		})
+	}
+}
+
+// Progress begins at none and counts each work.
+func TestCounter(t *testing.T) {
+	var got []int
+	c := &Command{Options: Options{Progress: func(_ string, done, all int) { got = append(got, done, all) }}}
+	count := c.Counter("leases", 2)
+	count()
+	count()
+	if want := []int{0, 2, 1, 2, 2, 2}; !slices.Equal(got, want) {
+		t.Errorf("progress %v", got)
+	}
+}

@@ -1,0 +1,120 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+func object(kind, name string, labels map[string]string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind}}
+	o.SetName(name)
+	o.SetLabels(labels)
+	return o
+}
+
+// Akash's own resource definitions stay as they are, and a configuration that is there unless another is given.
+func TestLeaveAlone(t *testing.T) {
+	ours := map[string]string{managedBy: managedByUs}
+	for name, tt := range map[string]struct {
+		live     *unstructured.Unstructured
+		document string
+		want     string
+	}{
+		"Akash's resource definition":             {object("CustomResourceDefinition", "a", nil), "", "it is there already, from Akash's provider"},
+		"our resource definition":                 {object("CustomResourceDefinition", "a", ours), "", ""},
+		"the configuration":                       {object("ConfigMap", "a", ours), "", "it is there already; install --config FILE replaces it"},
+		"the configuration, and another is given": {object("ConfigMap", "a", ours), "ip: {}", ""},
+		"a role": {object("ClusterRole", "a", nil), "", ""},
+	} {
+		if got := leaveAlone(tt.live, tt.live, tt.document); got != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What was not installed stays. Resource definitions of which objects exist stay, too.
+func TestKeep(t *testing.T) {
+	ours := map[string]string{managedBy: managedByUs}
+	crd := object("CustomResourceDefinition", "providerhosts.akash.network", ours)
+	crd.Object["spec"] = map[string]any{"names": map[string]any{"plural": "providerhosts"}}
+	host := object("ProviderHost", "a", nil)
+	host.SetAPIVersion("akash.network/v2beta2")
+	for name, tt := range map[string]struct {
+		live    *unstructured.Unstructured
+		objects []*unstructured.Unstructured
+		want    string
+	}{
+		"somebody else's role":                  {object("Role", "a", nil), nil, "it is not from install"},
+		"our role":                              {object("Role", "a", ours), nil, ""},
+		"a resource definition without objects": {crd, nil, ""},
+		"a resource definition with an object":  {crd, []*unstructured.Unstructured{host}, "1 objects of the kind exist and would go with it"},
+	} {
+		c, err := cluster.OfObjects(tt.objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (&Installer{Cluster: c}).keep(t.Context(), tt.live, tt.live); got != tt.want || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// An error names the claims, and says what to do about them.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	id := lease.ID{Owner: "akash1a", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	claim := &state.Claim{Kind: state.Address, Thing: "203.0.113.7", Owner: id.Owner, Parts: []state.Part{{Key: "k", Lease: id}}}
+	for name, tt := range map[string]struct {
+		err       error
+		has, lack []string
+	}{
+		"one claim":         {&ClaimsExistError{Claims: 1}, []string{"1 claim exists", "state leases"}, []string{"reservation"}},
+		"several claims":    {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"2 claims exist", "state leases"}, nil},
+		"one reservation":   {&ClaimsExistError{Reservations: 1}, []string{"1 reservation of an order exists", "state orders"}, []string{"claim"}},
+		"some reservations": {&ClaimsExistError{Reservations: 3}, []string{"3 reservations of orders exist", "--force"}, nil},
+		"a command at work": {&AtWorkError{Run: "run 1"}, []string{"run 1: nothing was removed", "Wait"}, []string{"--force"}},
+		"a crashed command": {&AtWorkError{Run: "run 1", Crashed: true}, []string{"repair", "--force"}, []string{"Wait"}},
+		"stranded addresses": {&StrandedError{Claims: []*state.Claim{claim}},
+			[]string{"203.0.113.7, used by lease " + id.String(), "keep the addresses in ip.ranges"}, []string{"ip.mode"}},
+		"another mode": {&StrandedError{Claims: []*state.Claim{claim}, Pool: true}, []string{"203.0.113.7", "ip.mode", "keep the mode"}, nil},
+	} {
+		for _, has := range tt.has {
+			if !strings.Contains(tt.err.Error(), has) {
+				t.Errorf("%s has no %q: %v", name, has, tt.err)
+			}
+		}
+		for _, lack := range tt.lack {
+			if strings.Contains(tt.err.Error(), lack) {
+				t.Errorf("%s has %q: %v", name, lack, tt.err)
+			}
+		}
+	}
+}
+
+// Only a refusal by RBAC asks for an administrator; of several errors none is left out.
+func TestRefused(t *testing.T) {
+	forbidden := apierrors.NewForbidden(cluster.Leases.GroupResource(), "a", errors.New("no role"))
+	policy := apierrors.NewForbidden(cluster.Leases.GroupResource(), "a", errors.New("ValidatingAdmissionPolicy 'p' denied request"))
+	for name, tt := range map[string]struct {
+		err     error
+		explain bool
+	}{
+		"RBAC":               {fmt.Errorf("patch: %w", forbidden), true},
+		"a policy":           {policy, false},
+		"another error":      {errors.New("other"), false},
+		"two errors at once": {errors.Join(forbidden, errors.New("other")), false},
+	} {
+		got := Refused(tt.err)
+		if explained := strings.Contains(got.Error(), "cluster administrator"); explained != tt.explain || !explained && !errors.Is(got, tt.err) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+)
+
+const (
+	owner = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	shop  = "shop.example.com"
+)
+
+// leaseOf is a lease of the owner.
+func leaseOf(dseq uint64) lease.ID {
+	return lease.ID{Owner: owner, DSeq: dseq, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
+}
+
+// part is the part of a lease for a path.
+func part(dseq uint64, path string) state.Part {
+	return state.Part{Key: state.RouteKey(path), Lease: leaseOf(dseq), Path: path}
+}
+
+// note is a note that a path is withheld from a lease.
+func note(dseq uint64, path string) state.Part {
+	return part(dseq, path).Wait("hash", nil)
+}
+
+// empty is the ledger of a cluster in memory.
+func empty(t *testing.T) Ledger {
+	t.Helper()
+	c, err := cluster.OfObjects(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(c.DryRun(cluster.DryRunClient), "akash-net")
+}
+
+// put makes a lease hold parts of the claim on the shop's host.
+func put(t *testing.T, l Ledger, claim *state.Claim, dseq uint64, parts ...state.Part) *state.Claim {
+	t.Helper()
+	if claim == nil {
+		claim = &state.Claim{Kind: state.Host, Thing: shop, Owner: owner}
+	}
+	now, err := l.Put(t.Context(), claim, leaseOf(dseq).Group(), parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// keys are the keys of the claim's parts and notes; nil is for no claim.
+func keys(c *state.Claim) (out []string) {
+	if c == nil {
+		return nil
+	}
+	for _, p := range slices.Concat(c.Parts, c.Waits) {
+		out = append(out, p.Key)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func keysOf(parts ...state.Part) []string { return keys(&state.Claim{Parts: parts}) }
+
+// A claim is created only if there is none, and every later write is pinned to what was read.
+func TestPutIsPinned(t *testing.T) {
+	l := empty(t)
+	first := put(t, l, nil, 1, part(1, "/"))
+	if _, err := l.Put(t.Context(), &state.Claim{Kind: state.Host, Thing: shop, Owner: owner}, leaseOf(2).Group(), []state.Part{part(2, "/a")}); !errors.Is(err, ErrAgain) {
+		t.Errorf("a claim that exists was created: %v", err)
+	}
+	second := put(t, l, first, 1, part(1, "/"), part(1, "/a"))
+	if _, err := l.Put(t.Context(), first, leaseOf(1).Group(), []state.Part{part(1, "/b")}); !errors.Is(err, ErrAgain) {
+		t.Errorf("a claim that has changed was written: %v", err)
+	}
+	if got, want := keys(second), keysOf(part(1, "/"), part(1, "/a")); !slices.Equal(got, want) {
+		t.Errorf("it has %q, want %q", got, want)
+	}
+}
+
+// Whoever gives up the last part deletes the claim, notes or not; a group that others remain beside only withdraws.
+func TestLeave(t *testing.T) {
+	root := func(p state.Part) bool { return p.Path == "/" }
+	tests := []struct {
+		name string
+		// own are the entries of lease 1, others those of lease 2.
+		own, others []state.Part
+		drop        func(state.Part) bool
+		want        []state.Part
+		left        bool
+	}{
+		{"one of two parts", []state.Part{part(1, "/"), part(1, "/a")}, nil, root, []state.Part{part(1, "/a")}, true},
+		{"the last part of all", []state.Part{part(1, "/")}, nil, root, nil, true},
+		{"the last part of the group", []state.Part{part(1, "/")}, []state.Part{part(2, "/b")}, root, []state.Part{part(2, "/b")}, true},
+		{"a note alone", []state.Part{note(1, "/")}, []state.Part{part(2, "/")}, root, []state.Part{part(2, "/")}, false},
+		{"the last part, and a note stays", []state.Part{part(1, "/"), note(1, "/a")}, nil, root, nil, true},
+		{"nothing of the kind", []state.Part{part(1, "/a")}, nil, root, []state.Part{part(1, "/a")}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := empty(t)
+			var claim *state.Claim
+			if tt.others != nil {
+				claim = put(t, l, nil, 2, tt.others...)
+			}
+			claim = put(t, l, claim, 1, tt.own...)
+			now, left, err := l.Leave(t.Context(), claim, leaseOf(1).Group(), tt.drop)
+			if err != nil || left != tt.left || !slices.Equal(keys(now), keysOf(tt.want...)) {
+				t.Errorf("it leaves %q, gave up %t, %v; want %q, %t", keys(now), left, err, keysOf(tt.want...), tt.left)
+			}
+			stored, err := l.Get(t.Context(), claim.Name())
+			if err != nil || !slices.Equal(keys(stored), keysOf(tt.want...)) {
+				t.Errorf("stored are %q, %v", keys(stored), err)
+			}
+		})
+	}
+}
+
+// A claim that has changed since it was read is given up by nobody.
+func TestLeaveOfWhatHasChanged(t *testing.T) {
+	l := empty(t)
+	first := put(t, l, nil, 1, part(1, "/"))
+	put(t, l, first, 1, part(1, "/"), part(1, "/a"))
+	now, left, err := l.Leave(t.Context(), first, leaseOf(1).Group(), func(state.Part) bool { return true })
+	if !errors.Is(err, ErrAgain) || left {
+		t.Errorf("%v, gave up %t, %v", now, left, err)
+	}
+}
+
+// restored is a ledger of the same objects after a restore from a backup: nobody manages their fields.
+func restored(t *testing.T, l Ledger) Ledger {
+	t.Helper()
+	list, err := l.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for i := range list.Items {
+		o := list.Items[i].DeepCopy()
+		o.SetManagedFields(nil)
+		objects = append(objects, o)
+	}
+	c, err := cluster.OfObjects(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(c.DryRun(cluster.DryRunClient), l.Namespace)
+}
+
+// A reservation that is no longer pending loses the annotation that says so, and a claim the part that is given up, also
+// after a restore from a backup, when their managers own neither.
+func TestWritesRemoveWhatNobodyManages(t *testing.T) {
+	l := empty(t)
+	order := leaseOf(1).Order()
+	whole := &reserved.Part{Asked: "a", Run: "r", By: "me"}
+	if _, err := l.PutReservation(t.Context(), &reserved.Claim{Order: order, Bound: whole, Pending: whole}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, l, nil, 1, part(1, "/"), part(1, "/a"))
+
+	l = restored(t, l)
+	claim, err := l.Reservation(t.Context(), order)
+	if err != nil || claim == nil || claim.Pending == nil {
+		t.Fatalf("%+v, %v", claim, err)
+	}
+	without := *claim
+	without.Pending = nil
+	if claim, err = l.PutReservation(t.Context(), &without); err != nil || claim.Bound == nil || claim.Pending != nil {
+		t.Errorf("%+v, %v", claim, err)
+	}
+	host, err := l.Get(t.Context(), state.HostName(shop))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := put(t, l, host, 1, part(1, "/a")); !slices.Equal(keys(now), keysOf(part(1, "/a"))) {
+		t.Errorf("the claim has %q", keys(now))
+	}
+}
+
+// A conflict counts as one with others only if no deployment group is among them.
+func TestOwnedByOthers(t *testing.T) {
+	conflict := func(managers ...string) error {
+		var causes []metav1.StatusCause
+		for _, m := range managers {
+			causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "` + m + `"`})
+		}
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Details: &metav1.StatusDetails{Causes: causes}}}
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no error":                       {nil, false},
+		"a stale version":                {conflict(), false},
+		"kubectl":                        {conflict("kubectl-edit"), true},
+		"a deployment group":             {conflict(leaseOf(2).Group().FieldManager()), false},
+		"kubectl and a deployment group": {conflict("kubectl-edit", leaseOf(2).Group().FieldManager()), false},
+		"the program's own objects":      {conflict(lease.FieldManager), true},
+	} {
+		if got := ownedByOthers(tt.err); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What fails with ErrAgain is tried again until it succeeds or fails otherwise; the last error is returned.
+func TestUntil(t *testing.T) {
+	l := empty(t)
+	l.cluster.Retries.Steps, l.cluster.Retries.Duration = 3, time.Microsecond
+	other := errors.New("other")
+	for name, tt := range map[string]struct {
+		errs  []error
+		want  error
+		tries int
+	}{
+		"at once":         {[]error{nil}, nil, 1},
+		"the second time": {[]error{ErrAgain, nil}, nil, 2},
+		"another error":   {[]error{ErrAgain, other, nil}, other, 2},
+		"never":           {[]error{ErrAgain, ErrAgain, ErrAgain}, ErrAgain, 3},
+	} {
+		tries := 0
+		err := l.Until(t.Context(), func(context.Context) error {
+			tries++
+			return tt.errs[tries-1]
+		})
+		if !errors.Is(err, tt.want) || tries != tt.tries {
+			t.Errorf("%s: %v after %d tries", name, err, tries)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// runs records what a command knows about the runs whose marks it has read on claims.
+type runs struct {
+	mu sync.Mutex
+	// own has the nonces of the command itself, gone those of commands that have ended.
+	own  map[string]bool
+	gone map[string]bool
+	// ended has the marks of the command's own runs that have ended without an error.
+	ended map[string]bool
+	// met has the deployment groups whose claims carried marks of other commands when they were read.
+	met map[lease.Group]bool
+}
+
+func newRuns() *runs {
+	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}, met: map[lease.Group]bool{}}
+}
+
+// Met reports whether claims of one of the deployment groups were read while another command worked on them or after it
+// had crashed: what it has done since was not read. Met then forgets the groups.
+func (l Ledger) Met(groups []lease.Group) bool {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	met := false
+	for _, g := range groups {
+		met = met || l.runs.met[g]
+		delete(l.runs.met, g)
+	}
+	return met
+}
+
+// Own records a nonce of the command itself.
+func (l Ledger) Own(nonce string) {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	l.runs.own[nonce] = true
+}
+
+// Ended records that a run of the command itself has ended and gives nothing back any more, so that the command's other
+// runs need not wait for it.
+func (l Ledger) Ended(mark string) {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	l.runs.ended[mark] = true
+}
+
+// unknown returns the nonces on claims of commands that may or may not have ended.
+func (r *runs) unknown(claims []*state.Claim) map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string]bool{}
+	for _, c := range claims {
+		for _, nonce := range c.Nonces() {
+			if !r.own[nonce] && !r.gone[nonce] {
+				out[nonce] = true
+			}
+		}
+	}
+	return out
+}
+
+// hasEnded reports whether the run of a mark has ended.
+func (r *runs) hasEnded(mark string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone[state.NonceOf(mark)] || r.ended[mark]
+}
+
+// settle removes the marks of ended runs from claims. A command has ended if its announcement, read after the claims,
+// is gone. present has the nonces of all announcements; if it is nil, settle reads them.
+func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present map[string]bool) error {
+	unknown := l.runs.unknown(claims)
+	if len(unknown) > 0 && present == nil {
+		present = map[string]bool{}
+		if len(unknown) == 1 {
+			for nonce := range unknown {
+				meta, err := l.get(ctx, state.AnnouncementName(nonce))
+				if err != nil {
+					return err
+				}
+				present[nonce] = meta != nil
+			}
+		} else if err := l.addAnnounced(ctx, present); err != nil {
+			return err
+		}
+	}
+	l.runs.mu.Lock()
+	for nonce := range unknown {
+		if !present[nonce] {
+			l.runs.gone[nonce] = true
+		}
+	}
+	l.runs.mu.Unlock()
+	for _, c := range claims {
+		c.Settle(l.runs.hasEnded)
+		l.runs.meet(c)
+	}
+	return nil
+}
+
+// meet records the deployment groups in whose name a claim carries marks of other commands that have not ended.
+func (r *runs) meet(c *state.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range c.Parts {
+		if p.Run != "" && !r.own[state.NonceOf(p.Run)] {
+			r.met[p.Lease.Group()] = true
+		}
+	}
+}
+
+// addAnnounced adds the nonces of all announcements to present.
+func (l Ledger) addAnnounced(ctx context.Context, present map[string]bool) error {
+	opts := metav1.ListOptions{LabelSelector: announcedOnly}
+	return cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+		if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
+			present[nonce] = true
+		}
+	}, func() { clear(present) })
+}

@@ -1,0 +1,151 @@
+package migrate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+const shop = "shop.example.com"
+
+// planned is the migration to HTTPRoutes of a cluster with these claims and objects.
+func planned(t *testing.T, claims []*state.Claim, objects ...*unstructured.Unstructured) *Migration {
+	t.Helper()
+	c, err := cluster.OfObjects(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Target = config.TargetHTTPRoute
+	cmd := command.New(c, command.Options{Config: cfg, Concurrency: 4})
+	m, err := Plan(t.Context(), cmd, func(lease.ID) bool { return true }, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := ot.Snapshot(claims, objects...)
+	for _, l := range m.leases {
+		l.Snapshot = snapshot
+	}
+	return m
+}
+
+// Routes of the other kinds that this program or Akash's provider wrote are to move; redirects go with theirs, and what
+// somebody else wrote stays.
+func TestPlan(t *testing.T) {
+	foreign := ot.Ingress(ot.Shop, "foreign.example.com", "/")
+	labels := foreign.GetLabels()
+	delete(labels, lease.LabelManaged)
+	foreign.SetLabels(labels)
+	m := planned(t, nil,
+		ot.Ours(ot.Ingress(ot.Shop, shop, "/")), ot.ByAkash(ot.Ingress(ot.Blog, "blog.example.com", "/")), foreign,
+		ot.Ours(ot.Redirect(ot.Shop, shop)), ot.Ours(ot.HTTPRoute(ot.Next, "next.example.com", "/")),
+	)
+	if got := m.Leases(); len(got) != 3 || m.Routes() != 2 {
+		t.Errorf("%d routes of leases %v", m.Routes(), got)
+	}
+	if got := m.Staying(); len(got) != 2 {
+		t.Errorf("before it ran %q do not stay", got)
+	}
+}
+
+// A host is held by its lease, or nobody has claimed it and nobody else serves it. A part that another deployment of the
+// owner holds leaves the route where it is.
+func TestCheckMovable(t *testing.T) {
+	route := ot.Ours(ot.Ingress(ot.Shop, shop, "/"))
+	for name, tt := range map[string]struct {
+		claims  []*state.Claim
+		objects []*unstructured.Unstructured
+		held    string
+		why     string
+	}{
+		"its lease holds it":        {[]*state.Claim{ot.Host(ot.Shop, shop)}, nil, "", ""},
+		"nobody has claimed it":     {nil, nil, "", ""},
+		"another owner holds it":    {[]*state.Claim{ot.Host(ot.Blog, shop)}, nil, "held by lease " + ot.Blog.String(), ""},
+		"another owner serves it":   {nil, []*unstructured.Unstructured{ot.HTTPRoute(ot.Blog, shop, "/a")}, "held by httproute", ""},
+		"another deployment has it": {[]*state.Claim{ot.Host(ot.Next, shop)}, nil, "", "the lease does not hold " + shop},
+		"it holds another path":     {[]*state.Claim{ot.Host(ot.Shop, shop, "/a")}, nil, "", "the lease does not hold " + shop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := planned(t, tt.claims, append(tt.objects, route)...)
+			l := m.leases[slices.IndexFunc(m.leases, func(l *leaseMigration) bool { return len(l.routes) > 0 })]
+			err := l.checkMovable()
+			if (err == nil) != (tt.held == "") || err != nil && !strings.Contains(err.Error(), tt.held) {
+				t.Errorf("%v", err)
+			}
+			if why := l.routes[0].why; !strings.HasPrefix(why, tt.why) || tt.why == "" && why != "" {
+				t.Errorf("the route stays, for %q", why)
+			}
+		})
+	}
+}
+
+// DNS changes for a host only when each of its routes has a new form, whichever lease of the owner it is of.
+func TestLacking(t *testing.T) {
+	for name, tt := range map[string]struct {
+		others []*unstructured.Unstructured
+		ready  []string
+		want   bool
+	}{
+		"its only route":                 {nil, []string{"/"}, false},
+		"a route that has no new form":   {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Next, shop, "/a"))}, []string{"/"}, true},
+		"a route that has one, too":      {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Next, shop, "/a"))}, []string{"/", "/a"}, false},
+		"a route with a new form before": {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Next, shop, "/a")), ot.HTTPRoute(ot.Next, shop, "/a")}, []string{"/"}, false},
+		"a route of another owner":       {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Blog, shop, "/a"))}, []string{"/"}, false},
+		"a redirect":                     {[]*unstructured.Unstructured{ot.Ours(ot.Redirect(ot.Shop, shop))}, []string{"/"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := planned(t, nil, append(tt.others, ot.Ours(ot.Ingress(ot.Shop, shop, "/")))...)
+			for _, l := range m.leases {
+				for _, c := range l.routes {
+					c.ready = slices.Contains(tt.ready, c.use.Path) && l.Group.Owner == ot.Shop.Owner
+				}
+			}
+			if got := m.lacking(); (got[shop] != "") != tt.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// Companion objects of routes that stay are needed: those with the route's name, its redirect, and those of its Services.
+func TestNeeded(t *testing.T) {
+	stays, goes := ot.HTTPRoute(ot.Shop, shop, "/"), ot.HTTPRoute(ot.Shop, "www.example.com", "/")
+	m := &leaseMigration{}
+	for _, o := range []*unstructured.Unstructured{stays, goes} {
+		m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kinds.HTTPRoute, Live: o}})
+	}
+	got := m.needed(map[*unstructured.Unstructured]bool{goes: true})
+	for name, want := range map[string]bool{
+		kinds.HTTPRoute.Plural + "/" + lease.RedirectName(stays.GetName()): true, kinds.BackendTLSPolicy.Plural + "/web": true,
+		kinds.HTTPRoute.Plural + "/" + lease.RedirectName(goes.GetName()): false,
+		kinds.Policies[0].Plural + "/" + stays.GetName():                  true, kinds.Policies[0].Plural + "/" + goes.GetName(): false,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is needed: %t", name, got[name])
+		}
+	}
+}
+
+// The error of routes that stay a while names the latest time.
+func TestSettlingError(t *testing.T) {
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	e := &SettlingError{Lease: ot.Shop}
+	for host, after := range map[string]time.Duration{shop: time.Minute, "www.example.com": time.Hour, "a.example.com": time.Second} {
+		e.add(&crossing{old: ot.Owned(ot.Ingress(ot.Shop, host, "/")), stays: now.Add(after)}, now)
+	}
+	if e.After != time.Hour || len(e.Routes) != 3 || !strings.Contains(e.Error(), "until 13:00:00 UTC") {
+		t.Errorf("%+v: %v", e, e)
+	}
+}

@@ -1,0 +1,84 @@
+package observed
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Index records who owns the objects, and what they use.
+func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
+	var addressUses []state.Use
+	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, because their order shows in the output
+		list := lists[plural]
+		byName := make(map[string]*unstructured.Unstructured, len(list))
+		for _, o := range list {
+			byName[o.GetNamespace()+"/"+o.GetName()] = o
+			if plural == kinds.ProviderLeasedIP.Plural {
+				s.Ports[o.GetName()] = state.PortObjectOf(o)
+				continue
+			}
+			if plural == kinds.Service.Plural {
+				for _, u := range state.ServiceUses(o) {
+					addressUses = append(addressUses, u)
+					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], s.OfNamespace(u))
+				}
+				continue
+			}
+			for _, u := range state.HostUses(o) { // a DNS record has none: it gives no right to a host
+				s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
+			}
+		}
+		s.Live[plural] = byName
+	}
+	s.IndexWritten()
+	s.Addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+}
+
+// OfNamespace adds the lease of the object's namespace to a use whose own labels name none.
+func (s *Snapshot) OfNamespace(u state.Use) state.Use {
+	if id, ok := s.Tenants[u.Namespace]; ok && !u.HasLease {
+		u.Lease, u.HasLease = id, true
+	}
+	return u
+}
+
+// IndexWritten records the objects that this program wrote.
+func (s *Snapshot) IndexWritten() {
+	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
+		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
+			o := s.Live[kind.Plural][name]
+			whose := s.Ownership(o)
+			mine := Owned{Kind: kind, Live: o, Group: whose.Lease.Group()}
+			if whose.Shared && whose.HasLease {
+				s.Shared[mine.Group] = append(s.Shared[mine.Group], mine)
+			}
+			if !whose.Ours {
+				if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
+					s.Theirs[mine.Group] = append(s.Theirs[mine.Group], mine)
+				}
+				continue
+			}
+			s.Written[mine.Group] = append(s.Written[mine.Group], mine)
+			if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
+				continue
+			}
+			if host := mine.RecordOf(); host != "" {
+				s.Records[host] = append(s.Records[host], mine)
+			}
+			for _, name := range claimsUnder(mine) {
+				s.Serving[name] = append(s.Serving[name], mine)
+			}
+		}
+	}
+}
+
+// Find returns the live object with the rendered object's name, or nil.
+func (s *Snapshot) Find(o render.Object) *unstructured.Unstructured {
+	return s.Live[o.Kind.Plural][o.Namespace+"/"+o.Name]
+}

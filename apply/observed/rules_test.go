@@ -1,0 +1,143 @@
+package observed_test
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Only groups of one owner have an owner that a LIST may name.
+func TestOnlyOwner(t *testing.T) {
+	for name, tt := range map[string]struct {
+		groups []lease.Group
+		want   string
+	}{
+		"one group":            {[]lease.Group{ot.Shop.Group()}, ot.Shop.Owner},
+		"two groups of one":    {[]lease.Group{ot.Shop.Group(), ot.Next.Group()}, ot.Shop.Owner},
+		"groups of two owners": {[]lease.Group{ot.Shop.Group(), ot.Blog.Group()}, ""},
+	} {
+		if got := observed.OnlyOwner(tt.groups); got != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// An operator counts if its Deployment, by any of its names, is not scaled to zero. The user may say so without a look.
+func TestOperators(t *testing.T) {
+	deployment := func(name string, replicas int64) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": replicas}}}
+		o.SetNamespace(observed.OperatorsNamespace)
+		o.SetName(name)
+		return o
+	}
+	for name, tt := range map[string]struct {
+		mode              string
+		deployments       []*unstructured.Unstructured
+		hostname, ip, off bool
+	}{
+		"none":                           {observed.OperatorsAuto, nil, false, false, false},
+		"one of them":                    {observed.OperatorsAuto, []*unstructured.Unstructured{deployment("operator-ip", 1)}, false, true, false},
+		"an earlier name":                {observed.OperatorsAuto, []*unstructured.Unstructured{deployment("akash-hostname-operator", 1)}, true, false, false},
+		"scaled to zero":                 {observed.OperatorsAuto, []*unstructured.Unstructured{deployment("operator-hostname", 0)}, false, false, false},
+		"on without a look":              {observed.OperatorsOn, nil, true, true, false},
+		"off, and they run":              {observed.OperatorsOff, []*unstructured.Unstructured{deployment("operator-hostname", 1)}, true, false, true},
+		"off, and they do not":           {observed.OperatorsOff, []*unstructured.Unstructured{deployment("operator-hostname", 0)}, false, false, false},
+		"not asked for, though they run": {"", []*unstructured.Unstructured{deployment("operator-hostname", 1)}, false, false, false},
+	} {
+		c, err := cluster.OfObjects(tt.deployments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := command.New(c, command.Options{Config: config.Default(), Operators: tt.mode, Concurrency: 4})
+		s, err := observed.ReadWithOperators(t.Context(), cmd, observed.Reading{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Operators; got.Hostname != tt.hostname || got.IP != tt.ip || got.Off != tt.off {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// A snapshot knows the leases of namespaces, what each group wrote, and whether the ledger is closing; another look at one
+// group sees no other's objects.
+func TestReadAndLook(t *testing.T) {
+	namespace := func(name string, labels, annotations map[string]string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+		o.SetName(name)
+		o.SetLabels(labels)
+		o.SetAnnotations(annotations)
+		return o
+	}
+	c, err := cluster.OfObjects([]*unstructured.Unstructured{
+		namespace(ot.Shop.Namespace(), ot.Shop.Labels(), nil),
+		namespace("akash-net", nil, map[string]string{lease.AnnotationClosing: "n"}),
+		ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/")), ot.Ours(ot.Ingress(ot.Blog, "blog.example.com", "/")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command.New(c, command.Options{Config: config.Default(), Concurrency: 4})
+	s, err := observed.Read(t.Context(), c, ledger.New(c, "akash-net"), observed.Reading{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Closing || s.Tenants[ot.Shop.Namespace()] != ot.Shop || !s.Namespaces["akash-net"] {
+		t.Errorf("closing %t, tenants %v, namespaces %v", s.Closing, s.Tenants, s.Namespaces)
+	}
+	if len(s.Written[ot.Shop.Group()]) != 1 || len(s.Written[ot.Blog.Group()]) != 1 || len(s.HostUses["blog.example.com"]) != 1 {
+		t.Errorf("written are %v", s.Written)
+	}
+	again, err := observed.Look(t.Context(), cmd, s, ot.Shop.Group())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.Written[ot.Shop.Group()]) != 1 || len(again.Written[ot.Blog.Group()]) != 0 || again.Tenants[ot.Shop.Namespace()] != ot.Shop {
+		t.Errorf("another look has %v, tenants %v", again.Written, again.Tenants)
+	}
+}
+
+// A claim that is replaced or gone is found by nothing that it had before.
+func TestKnows(t *testing.T) {
+	host := ot.Host(ot.Shop, "shop.example.com")
+	s := ot.Snapshot([]*state.Claim{host, ot.Address(ot.Shop, "203.0.113.7", 80)})
+	if len(s.ByClaim().Endpoints[ot.Key(ot.Shop)]) != 1 || len(s.List()) != 2 {
+		t.Fatalf("claims %v", s.List())
+	}
+	s.Knows(host.Name(), ot.Host(ot.Next, "shop.example.com"))
+	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 1 || !slices.Contains(got[0].Groups(), ot.Next.Group()) {
+		t.Errorf("its holders are %v", got)
+	}
+	s.Knows(host.Name(), nil)
+	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 0 || len(s.List()) != 1 || s.Claims[host.Name()] != nil {
+		t.Errorf("a claim that is gone is found: %v", got)
+	}
+}
+
+// A route's host has the reports on all routes of it.
+func TestReports(t *testing.T) {
+	accepted := ot.HTTPRoute(ot.Shop, "shop.example.com", "/")
+	accepted.Object["status"] = map[string]any{"parents": []any{map[string]any{
+		"parentRef": map[string]any{"name": "shared", "namespace": "gateways"}, "controllerName": "example.net/controller",
+		"conditions": []any{map[string]any{"type": "Accepted", "status": "True"}},
+	}}}
+	s := ot.Snapshot(nil, accepted, ot.HTTPRoute(ot.Shop, "www.example.com", "/"))
+	got := s.Reports(state.Routers{})
+	if len(got["shop.example.com"]) != 1 || len(got["www.example.com"]) != 0 {
+		t.Errorf("reports %v", got)
+	}
+	if !s.Reported(kinds.HTTPRoute, "parents") || s.Reported(kinds.TLSRoute, "parents") {
+		t.Error("the kinds that are reported on are wrong")
+	}
+}

@@ -1,0 +1,99 @@
+package operators
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+const shop = "shop.example.com"
+
+// operated is the work of the operators for ot.Shop, both of which run, in a cluster with these objects.
+func operated(objects ...*unstructured.Unstructured) *Operated {
+	c := claims.New(&command.Command{}, nil, state.Request{Lease: ot.Shop})
+	c.Snapshot = ot.Snapshot(nil, objects...)
+	c.Snapshot.Operators.Hostname, c.Snapshot.Operators.IP = true, true
+	return &Operated{Claims: c}
+}
+
+// What an operator has made agrees where it serves the same host or port from the same backend, whatever its kind.
+func TestAgrees(t *testing.T) {
+	deleting := ot.Ingress(ot.Shop, shop, "/")
+	deleting.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-11-01T12:00:00Z" //nolint:forcetypeassert // a panic fails the test
+	route, port := ot.Ingress(ot.Shop, shop, "/"), ot.Service(ot.Shop, 80, "")
+	for name, tt := range map[string]struct {
+		want, live *unstructured.Unstructured
+		agrees     bool
+	}{
+		"nothing is there":           {route, nil, false},
+		"the route":                  {route, ot.Ingress(ot.Shop, shop, "/"), true},
+		"the route of another kind":  {route, ot.HTTPRoute(ot.Shop, shop, "/"), true},
+		"a route of another host":    {route, ot.Ingress(ot.Shop, "www.example.com", "/"), false},
+		"a route of another lease":   {route, ot.Ingress(ot.Next, shop, "/"), false},
+		"a route that is deleted":    {route, deleting, false},
+		"the Service":                {port, ot.Service(ot.Shop, 80, ""), true},
+		"a Service of another port":  {port, ot.Service(ot.Shop, 81, ""), false},
+		"a Service of another owner": {port, ot.Service(ot.Blog, 80, ""), false},
+	} {
+		kind := kinds.Of(tt.want.GetKind())
+		if got := operated().agrees(cluster.Applicable(kind, tt.want), tt.live); got != tt.agrees {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// Only what Akash's label marks is left to the operators.
+func TestLeaveTheirs(t *testing.T) {
+	extra := ot.Ingress(ot.Shop, shop, "/a")
+	labels := extra.GetLabels()
+	delete(labels, lease.LabelManaged)
+	extra.SetLabels(labels)
+	var objects []render.Object
+	for _, o := range []*unstructured.Unstructured{ot.Ingress(ot.Shop, shop, "/"), extra, ot.Service(ot.Shop, 80, ""), ot.ProviderHost(ot.Shop, shop)} {
+		objects = append(objects, cluster.Applicable(kinds.Of(o.GetKind()), o))
+	}
+	var kept []string
+	for _, o := range operated().LeaveTheirs(objects) {
+		kept = append(kept, o.String())
+	}
+	want := []string{objects[1].String(), objects[3].String()}
+	if !slices.Equal(kept, want) {
+		t.Errorf("the rest is %q, want %q", kept, want)
+	}
+}
+
+// A wait names the operator, and how to look at it.
+func TestWaitingFor(t *testing.T) {
+	route, port := ot.Ingress(ot.Shop, shop, "/"), ot.Service(ot.Shop, 80, "")
+	for name, tt := range map[string]struct{ got, want string }{
+		"a route":           {waitingFor(cluster.Applicable(kinds.Ingress, route)), "Akash's hostname operator to route " + route.GetName() + " to web:"},
+		"a Service":         {waitingFor(cluster.Applicable(kinds.Service, port)), "Akash's IP operator to write service " + port.GetName()},
+		"a removed route":   {waitingForRemoval(ot.Owned(route)), "was down when the ProviderHost was deleted"},
+		"a removed Service": {waitingForRemoval(ot.Owned(port)), "was down when the ProviderLeasedIP was deleted"},
+	} {
+		if !strings.Contains(tt.got, tt.want) {
+			t.Errorf("%s: %s", name, tt.got)
+		}
+	}
+}
+
+// A part that is kept takes the place of the same part before the run, as a reservation.
+func TestKeepPart(t *testing.T) {
+	r := operated()
+	r.Before["c"] = []state.Part{{Key: "a", Run: "old"}, {Key: "b"}}
+	r.keepPart("c", state.Part{Key: "a", Run: "r", Applied: true, Service: "web"})
+	if got := r.Before["c"]; len(got) != 2 || got[0].Key != "b" || got[1] != (state.Part{Key: "a", Service: "web"}) {
+		t.Errorf("before are %+v", got)
+	}
+}

@@ -1,0 +1,310 @@
+package change
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+const group = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/7/1"
+
+// check compares an error with a part of its text; "" is no error.
+func check(t *testing.T, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+func things(t *testing.T, texts ...string) (out []thing.Thing) {
+	t.Helper()
+	for _, text := range texts {
+		parsed, err := thing.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, parsed)
+	}
+	return out
+}
+
+func TestParseRelease(t *testing.T) {
+	const other = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8/1"
+	for _, c := range []struct {
+		name           string
+		args           []string
+		groups, things int
+		want           string
+	}{
+		{"one lease", []string{group}, 1, 0, ""},
+		{"several leases", []string{group, "lease/" + other}, 2, 0, ""},
+		{"things of a lease", []string{group, "a.example.com", "203.0.113.7", "endpoint/public"}, 1, 3, ""},
+		{"a thing without a lease", []string{"a.example.com"}, 0, 0, "a.example.com: name the lease (OWNER/DSEQ/GSEQ) first"},
+		{"a lease after a thing", []string{group, "a.example.com", other}, 0, 0, other + ": name the lease first"},
+		{"things of several leases", []string{group, other, "a.example.com"}, 0, 0, "things of one lease are released at a time"},
+		{"an order", []string{"order/" + group + "/1"}, 0, 0, "is not what this command takes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			groups, named, err := parseRelease(c.args)
+			check(t, err, c.want)
+			if len(groups) != c.groups || len(named) != c.things {
+				t.Errorf("%d leases and %d things, want %d and %d", len(groups), len(named), c.groups, c.things)
+			}
+		})
+	}
+}
+
+func TestClaimNames(t *testing.T) {
+	for _, c := range []struct{ name, arg, want, fails string }{
+		{"a host", "host/A.example.com", "a.example.com", ""},
+		{"an address", "address/2001:DB8::1", "2001:db8::1", ""},
+		{"an endpoint keeps its kind", "endpoint/public", "endpoint/public", ""},
+		{"a single word may be a host or an endpoint", "public", "public", ""},
+		{"a path is refused", "a.example.com/v1", "", "release works on hosts with all their paths; name host/a.example.com"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			names, err := claimNames(things(t, c.arg), "release")
+			check(t, err, c.fails)
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("name is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Events are "ACTION KIND NAME".
+func TestMissingWatcher(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		events                []string
+		thing                 string
+		notReleased, notFound bool
+	}{
+		{"nothing happened", nil, "a.example.com", true, false},
+		{"the host was released", []string{"released host a.example.com"}, "a.example.com", false, false},
+		{"another host was released", []string{"released host b.example.com"}, "a.example.com", true, false},
+		{"the lease failed", []string{string(report.Failed) + " lease a.example.com"}, "a.example.com", true, false},
+		{"a port was released", []string{"released endpoint 203.0.113.7"}, "endpoint/public", false, false},
+		{"a host was released, not the endpoint", []string{"released host a.example.com"}, "endpoint/public", true, false},
+		{"a transfer did not find the host", []string{string(report.Left) + " " + apply.KindThing + " a.example.com"}, "a.example.com", true, true},
+		{"a transfer did not find the endpoint", []string{string(report.Left) + " " + apply.KindThing + " endpoint/public"}, "endpoint/public", true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			reported := 0
+			m := newMissingWatcher(func(report.Event) { reported++ })
+			for _, e := range c.events {
+				words := strings.Fields(e)
+				m.add(report.Event{Action: report.Action(words[0]), Kind: words[1], Name: words[2]})
+			}
+			x := things(t, c.thing)[0]
+			if m.notReleased(x) != c.notReleased || m.notFound(x) != c.notFound {
+				t.Errorf("not released %t, not found %t", m.notReleased(x), m.notFound(x))
+			}
+			if reported != len(c.events) {
+				t.Errorf("%d of %d events were passed on", reported, len(c.events))
+			}
+		})
+	}
+}
+
+func TestCheckNotEmpty(t *testing.T) {
+	empty := &lease.Definition{}
+	workloads := &lease.Definition{Workloads: &lease.Workloads{Services: make([]lease.Workload, 1)}}
+	for _, c := range []struct {
+		name    string
+		defs    []*lease.Definition
+		allowed bool
+		want    string
+	}{
+		{"no definition", nil, false, "the input holds no lease definition"},
+		{"an empty definition", []*lease.Definition{workloads, empty}, false, "--allow-empty takes it all the same"},
+		{"only workloads", []*lease.Definition{workloads}, false, ""},
+		{"an empty definition with --allow-empty", []*lease.Definition{empty}, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) { check(t, checkNotEmpty(c.defs, c.allowed), c.want) })
+	}
+}
+
+func TestCheckScheduler(t *testing.T) {
+	params := &command.Workloads{Scheduler: map[uint32]*lease.SchedulerParams{}}
+	two := []*lease.Definition{{}, {}}
+	check(t, checkScheduler(params, two), "--scheduler-params is for one lease, and this is another")
+	check(t, checkScheduler(params, two[:1]), "")
+	check(t, checkScheduler(&command.Workloads{}, two), "")
+	check(t, checkScheduler(nil, two), "")
+}
+
+func TestCheckDryRun(t *testing.T) {
+	for value, want := range map[string]string{"none": "", "": "", "client": "client", "server": "server"} {
+		got := value
+		if err := checkDryRun(&got); err != nil || got != want {
+			t.Errorf("%q is %q, error %v", value, got, err)
+		}
+	}
+	wrong := "true"
+	check(t, checkDryRun(&wrong), `--dry-run must be "none", "server", or "client", not "true"`)
+}
+
+func TestCheckOutput(t *testing.T) {
+	check(t, checkOutput("events"), "")
+	check(t, checkOutput("json"), `--output must be 'events' or 'name', not "json"`)
+	check(t, checkOutput("json", "json", "yaml"), "")
+	check(t, checkOutput("wide", "json", "yaml"), `--output must be 'events', 'name', 'json' or 'yaml', not "wide"`)
+}
+
+func TestCrashedAfterHasAMinimum(t *testing.T) {
+	check(t, (&crashedFlags{after: minCrashedAfter}).check(), "")
+	check(t, (&crashedFlags{after: minCrashedAfter - 1}).check(), "--crashed-after must be at least 1m, not 59.999999999s")
+	check(t, (&crashedFlags{after: 0, assume: true}).check(), "")
+}
+
+func TestReadPlan(t *testing.T) {
+	head := fmt.Sprintf("apiVersion: %s\nkind: %s\n", plan.APIVersion, plan.Kind)
+	const settings, leases = "settings: {target: ingress, operators: auto}\n", "leases: [{lease: x, changes: []}]\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"a plan", head + settings + leases, ""},
+		{"another kind", "apiVersion: v1\nkind: List\n", `it is "List" of "v1"`},
+		{"an unknown field", head + settings + leases + "more: 1\n", "more"},
+		{"no leases", head + settings, "it has no leases"},
+		{"an unknown target", head + "settings: {target: service, operators: auto}\n" + leases, "--target must be"},
+		{"an unknown mode of operators", head + "settings: {target: ingress, operators: x}\n" + leases, "--operators must be"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p plan.Plan
+			err := readPlan([]byte(c.text), "plan.yaml", &p)
+			check(t, err, c.want)
+			if err != nil && !strings.HasPrefix(err.Error(), "plan.yaml:1:1: not a plan as diff -o json prints it: ") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	check(t, refusals(plan.Plan{Leases: []plan.Lease{{Lease: "a"}}}), "")
+	err := refusals(plan.Plan{Leases: []plan.Lease{{Lease: "a", Refused: "held"}, {Lease: "b"}, {Lease: "c", Refused: "taken"}}})
+	check(t, err, "lease a is refused: held; lease c is refused: taken")
+	if !console.Is[*console.RefusedError](err) {
+		t.Errorf("%T has another exit code", err)
+	}
+}
+
+func TestDiffError(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error
+		failed bool
+	}{
+		{"no differences", nil, false},
+		{"differences", &console.ReportedError{Message: "differences"}, false},
+		{"an invalid input", lease.Problems{{Message: "wrong"}}, false},
+		{"a usage error", usage.Errorf("wrong"), false},
+		{"any other error", errors.New("broken"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := diffError(c.err)
+			if console.Is[*console.DiffError](err) != c.failed || !c.failed && fmt.Sprint(err) != fmt.Sprint(c.err) {
+				t.Errorf("error is %T: %v", err, err)
+			}
+		})
+	}
+}
+
+func TestExternalDiff(t *testing.T) {
+	folder := t.TempDir()
+	program := filepath.Join(folder, "mydiff")
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder)
+	for _, c := range []struct {
+		name, value string
+		want        []string
+		fails       string
+	}{
+		{"no program", " ", nil, ""},
+		{"a program with parameters", "mydiff -N -u --color=always", []string{program, "-N", "-u", "--color=always"}, ""},
+		{"other words are dropped", "mydiff $(id) -u a/b", []string{program, "-u"}, ""},
+		{"a missing program", "otherdiff", nil, "KUBECTL_EXTERNAL_DIFF: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("KUBECTL_EXTERNAL_DIFF", c.value)
+			got, err := externalDiff()
+			check(t, err, c.fails)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFileName(t *testing.T) {
+	for want, c := range map[string]plan.Change{
+		"ingress.ns.a.example.com": {Kind: "ingress", Namespace: "ns", Name: "a.example.com"},
+		"wildcard._.example.com":   {Kind: "wildcard", Name: "*.example.com"},
+		"host.a.example.com_v1":    {Kind: "host", Name: "a.example.com/v1"},
+	} {
+		if got := fileName(c); got != want {
+			t.Errorf("%+v has the file %q, want %q", c, got, want)
+		}
+	}
+}
+
+func TestSelection(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    selection
+		args []string
+		want string
+	}{
+		{"named leases", selection{}, []string{group}, ""},
+		{"a selector", selection{selector: "a=b"}, nil, ""},
+		{"all leases", selection{all: true}, nil, ""},
+		{"nothing", selection{}, nil, "name the leases to release"},
+		{"two ways", selection{all: true, selector: "a=b"}, nil, "name the leases to release"},
+		{"an invalid selector", selection{selector: "a=b=c"}, nil, "--selector: "},
+	} {
+		t.Run(c.name, func(t *testing.T) { check(t, c.s.check(c.args, "release"), c.want) })
+	}
+	for _, c := range []struct {
+		name   string
+		s      selection
+		dryRun string
+		answer string
+		want   bool
+		asks   bool
+	}{
+		{"yes", selection{all: true}, "", " Yes\n", true, true},
+		{"y without a newline", selection{all: true}, "", "y", true, true},
+		{"no", selection{all: true}, "", "n\n", false, true},
+		{"no answer", selection{all: true}, "", "", false, true},
+		{"another word", selection{all: true}, "", "yeah\n", false, true},
+		{"-y", selection{all: true, yes: true}, "", "", true, false},
+		{"a dry run", selection{all: true}, "client", "", true, false},
+		{"named leases", selection{}, "", "", true, false},
+	} {
+		t.Run("confirmed by "+c.name, func(t *testing.T) {
+			var asked bytes.Buffer
+			con := &console.Console{IOStreams: genericiooptions.IOStreams{In: strings.NewReader(c.answer), ErrOut: &asked}}
+			if got := c.s.confirm(con, c.dryRun, "Sure?"); got != c.want || strings.HasPrefix(asked.String(), "Sure? [y/N] ") != c.asks {
+				t.Errorf("confirmed %t, asked %q", got, asked.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package printing
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+func TestCells(t *testing.T) {
+	at := metav1.NewTime(testNow.Add(-90 * time.Minute))
+	narrow, wide := &tables{now: func() time.Time { return testNow }}, &tables{wide: true}
+	const wallet = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	for _, c := range []struct{ name, got, want string }{
+		{"an owner in a narrow table", narrow.owner(wallet), "akash1h24…9w3c9h"},
+		{"an owner in a wide table", wide.owner(wallet), wallet},
+		{"no owner", narrow.owner(""), "-"},
+		{"a wallet that would not become shorter", shortWallet("akash1h249w3c9hx"), "akash1h249w3c9hx"},
+		{"a number", number(uint32(7)), "7"},
+		{"no number", number(uint64(0)), "-"},
+		{"a backend", backend("web", 80), "web:80"},
+		{"a backend without a port", backend("web", 0), "web"},
+		{"no backend", backend("", 80), "-"},
+		{"a port", portText(view.IPRow{Port: 53, Protocol: "UDP"}), "53/udp"},
+		{"no port", portText(view.IPRow{Protocol: "UDP"}), "-"},
+		{"three items", some([]string{"a", "b", "c"}), "a,b,c"},
+		{"five items", some([]string{"a", "b", "c", "d", "e"}), "a,b,c + 2 more..."},
+		{"no items", some(nil), "-"},
+		{"an age", narrow.age(at), "90m"},
+		{"no age", narrow.age(metav1.Time{}), "<unknown>"},
+		{"a time", moment(at), "2026-11-18T07:34:00Z"},
+		{"no time", moment(metav1.Time{}), "-"},
+		{"a number of addresses", addresses(256), "256"},
+		{"more addresses than can be counted", addresses(math.MaxInt64), "≥2^63"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %q, want %q", c.name, c.got, c.want)
+		}
+	}
+}
+
+func TestPoolBar(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		addresses, used, free int64
+		want                  string
+	}{
+		{"a small pool has a square for each address", 4, 1, 3, "■□□□"},
+		{"a small pool may be full", 2, 2, 0, "■■"},
+		{"more used than counted", 2, 3, 0, "■■"},
+		{"a large pool has 20 squares", 40, 10, 30, "■■■■■□□□□□□□□□□□□□□□…"},
+		{"one used address of many is shown", 4096, 1, 4095, "■□□□□□□□□□□□□□□□□□□□…"},
+		{"one free address of many is shown", 4096, 4095, 1, "■■■■■■■■■■■■■■■■■■■□…"},
+		{"one free address of very many is shown", math.MaxInt64, math.MaxInt64 - 1, 1, "■■■■■■■■■■■■■■■■■■■□…"},
+		{"a large pool may be full", 4096, 4096, 0, "■■■■■■■■■■■■■■■■■■■■…"},
+		{"an empty pool", 0, 0, 0, ""},
+	} {
+		if got := bar(view.PoolRow{Addresses: c.addresses, Used: c.used, Free: c.free}); got != c.want {
+			t.Errorf("%s: bar is %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTableBuilder(t *testing.T) {
+	table := NewTable("A").Wide("B")
+	table.Row("", "a", "b")
+	if done := table.Done(); len(done.ColumnDefinitions) != 2 || done.ColumnDefinitions[1].Priority != 1 {
+		t.Errorf("columns without messages: %+v", done.ColumnDefinitions)
+	}
+	table = NewTable("A")
+	table.Row("", "a")
+	table.Row("m", "b")
+	done := table.Done()
+	if len(done.ColumnDefinitions) != 2 || done.Rows[0].Cells[1] != "" || done.Rows[1].Cells[1] != "m" {
+		t.Errorf("table with messages: %+v", done)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	row := map[string]any{
+		"host": "a.example.com", "port": int64(80), "lease": nil, "text": "a\nb", "values": []any{"x", "y"},
+		"workloads": map[string]any{"state": "active"},
+	}
+	for _, c := range []struct{ name, columns, want, fails string }{
+		{"a field", "HOST:.host", "a.example.com", ""},
+		{"a field without a dot", "HOST:host", "a.example.com", ""},
+		{"a field in braces", "HOST:{.host}", "a.example.com", ""},
+		{"several columns", "HOST:.host,PORT:.port", "a.example.com|80", ""},
+		{"a field of a field", "STATE:.workloads.state", "active", ""},
+		{"a list", "V:.values[*]", "x,y", ""},
+		{"a missing field", "X:.x", "<none>", ""},
+		{"null", "L:.lease", "<none>", ""},
+		{"several lines", "T:.text", `a\nb`, ""},
+		{"no columns", "", "", "name the columns"},
+		{"no path", "HOST:", "", `"HOST:" is not HEADER:PATH`},
+		{"no header", ":.host", "", `":.host" is not HEADER:PATH`},
+		{"an invalid path", "HOST:.values[", "", "--output: column HOST: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			columns, err := parseColumns(c.columns)
+			if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+				t.Fatalf("error %v, want %q", err, c.fails)
+			}
+			var cells []string
+			for _, column := range columns {
+				cell, err := column.cell(row)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cells = append(cells, cell)
+			}
+			if got := strings.Join(cells, "|"); got != c.want {
+				t.Errorf("cells are %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Each change of a plan is a block: its name, and what happens to it.
+func TestPlanText(t *testing.T) {
+	after := map[string]any{"/": "web:80", "/v1": ""}
+	p := plan.New(plan.Settings{}, []plan.Lease{
+		{Lease: "a/1/1/1/p", Changes: []plan.Change{
+			{Action: plan.Claim, Kind: "host", Name: "x.example.com", Before: map[string]any{"/": "old:80", "/v0": "old:80"}, After: after},
+			{Action: plan.Claim, Kind: "order", Name: "a/1/1/1", After: map[string]any{"cpu": "1"}},
+			{Action: plan.Withhold, Kind: "host", Name: "y.example.com", Why: "held by b/1/1"},
+			{Action: plan.Leave, Kind: "host", Name: "z.example.com", Why: "given up"},
+			{Action: plan.Delete, Kind: "ingress", Namespace: "n", Name: "x.example.com", Why: "not defined"},
+			{Action: plan.Delete, Kind: "ingress", Namespace: "n", Name: "w.example.com"},
+			{Action: plan.Create, Kind: "service", Namespace: "n", Name: "s", After: map[string]any{"kind": "Service"}},
+			{Action: plan.Update, Kind: "service", Namespace: "n", Name: "t"},
+		}},
+		{Lease: "b/1/1/1/p"},
+		{Lease: "c/1/1/1/p", Refused: "held\n"},
+	})
+	want := `lease/a/1/1/1/p
+host/x.example.com
+-   / -> old:80
+-   /v0 -> old:80
++   / -> web:80
++   /v1
+order/a/1/1/1
++   cpu: 1
+host/y.example.com
+!   withheld: held by b/1/1
+host/z.example.com
+!   not held: given up
+ingress/x.example.com in namespace n
+-   deleted: not defined
+ingress/w.example.com in namespace n
+-   deleted
+service/s in namespace n
++   kind: Service
+service/t in namespace n
++   no value changes, only which manager owns the fields
+lease/c/1/1/1/p
+!   refused: held\n
+`
+	if got := string(PlanText(p, false)); got != want {
+		t.Errorf("text is\n%s\nwant\n%s", got, want)
+	}
+	if got := string(PlanText(plan.Plan{Leases: p.Leases[2:]}, true)); got != "lease/c/1/1/1/p\n\x1b[33m!   refused: held\\n\x1b[0m\n" {
+		t.Errorf("coloured text is %q", got)
+	}
+}
