@@ -12,19 +12,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Applier drives the cluster to definitions.
+// Applier runs commands on a cluster.
 type Applier struct{ *command.Command }
 
-// New makes an applier for a cluster.
+// New returns an Applier for a cluster.
 func New(c *cluster.Cluster, opts command.Options) *Applier { return &Applier{command.New(c, opts)} }
 
-// Apply takes what each lease must hold, writes its objects, prunes, and waits. Leases are
-// independent: each is all or nothing, and one that fails does not keep the others from going on.
-// The error joins those of all leases.
+// Apply claims what each lease must hold, writes its objects, prunes, and waits. Each lease is all or nothing, and the
+// failure of one does not stop the others. The error joins those of all leases.
 func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	runs, err := a.Prepare(defs)
 	if err != nil {
@@ -38,7 +38,8 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	return a.eachInTurn(ctx, runs, leaseWork{
 		read: func(ctx context.Context, runs []*run) (*observed.Snapshot, error) {
 			snapshot, err := observed.ReadWithOperators(ctx, a.Command, observed.Reading{
-				Addresses: withAddresses, Further: kinds.RecordsOf(a.Options.Config), Definitions: groupsOf(runs), Holders: !a.Options.Heal,
+				Addresses: withAddresses, Pools: a.Options.Config.IP.Mode == config.ModeDedicated,
+				Further: kinds.RecordsOf(a.Options.Config), Definitions: groupsOf(runs), Holders: !a.Options.Heal,
 			})
 			if err == nil && a.Options.Heal {
 				for _, r := range runs {
@@ -47,13 +48,14 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 			}
 			return snapshot, err
 		},
-		claim: (*run).claim,
-		do:    (*run).applyClaimed,
-		end:   (*run).awaitLive,
+		prepare: (*run).prepare,
+		claim:   (*run).Reserve,
+		do:      (*run).applyClaimed,
+		end:     (*run).awaitLive,
 	})
 }
 
-// Prepare judges all definitions before anything is read or written.
+// Prepare validates all definitions before the command reads or writes anything, and returns a run for each.
 func (a *Applier) Prepare(defs []*lease.Definition) ([]*run, error) {
 	var problems lease.Problems
 	runs := make([]*run, 0, len(defs))

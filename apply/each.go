@@ -15,30 +15,31 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// workLeases is what the progress of most commands counts.
+// workLeases names what the progress of most commands counts.
 const workLeases = "leases"
 
-// leaseWork is work on leases that do not depend on each other.
+// leaseWork has the steps of a command on independent leases.
 type leaseWork struct {
-	// read reads what the work is decided by.
+	// read reads the snapshot for all decisions.
 	read func(context.Context, []*run) (*observed.Snapshot, error)
-	// claim takes what a lease asks for. Do does the rest of the work that writes, once all leases have been claimed for;
-	// end does what comes when that is committed.
-	claim, do, end func(*run, context.Context) error
+	// prepare reads what else the work on a lease depends on, for all leases before the command's first write: otherwise
+	// some would begin again after others are done. claim takes what a lease asks for; do makes all other writes, and end
+	// waits after these are final.
+	prepare, claim, do, end func(*run, context.Context) error
 }
 
-// eachInTurn does work on leases in turns of the command, each for as many leases as one announcement names. The
-// error joins those of all leases.
+// eachInTurn works on leases in turns of the command; each turn has at most as many leases as one announcement can
+// name. The error joins those of all leases.
 func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) error {
 	snapshot, err := a.readFor(ctx, runs, work)
 	if err != nil {
 		return err
 	}
-	var errs []error // the end of a turn that changed nothing is no lease's
+	var errs []error // first the errors of turns that belong to no lease
 	count := a.Counter(workLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
-		over := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
-			if snapshot == nil { // what was read before is old
+		turnErr := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
+			if snapshot == nil { // an earlier turn made it stale
 				if snapshot, err = a.readFor(ctx, runs, work); err != nil {
 					return nil, err
 				}
@@ -47,19 +48,19 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 				snapshot = nil
 				return nil, err
 			}
-			return unfinished(part), nil
+			return groupsOf(slices.DeleteFunc(slices.Clone(part), func(r *run) bool { return !r.unfinished() })), nil
 		})
 		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed() }) {
-			errs = append(errs, over)
+			errs = append(errs, turnErr)
 		}
-		a.side(part, func(r *run) {
-			if over != nil && (!r.done || r.err == nil && r.Changed()) {
-				r.err = r.Loses(ctx, over)
+		a.parallel(part, func(r *run) {
+			if turnErr != nil && (!r.done || r.err == nil && r.Changed()) {
+				r.err = r.Loses(ctx, turnErr)
 			}
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
 			}
-			r.err = r.Failed(r.err)
+			r.err = r.Failed(r.Options.AsPlanned(r.Request.Lease, r.err))
 		})
 	}
 	for _, r := range runs {
@@ -68,7 +69,8 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 	return report.Gather(errs)
 }
 
-// workOn does work on leases by what was read. The error is turn.ErrAgain or nil; the runs keep those of their own.
+// workOn works on leases with a snapshot. It returns turn.ErrAgain if the snapshot is stale, else nil; each run keeps
+// its own error.
 func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot, work leaseWork, count func()) error {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.done })
 	if err := s.Rests(ctx, a.Command, groupsOf(runs)); err != nil {
@@ -78,14 +80,18 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
-	ordered, alone := lineUp(runs)
+	a.parallel(runs, func(r *run) { r.step(ctx, work.prepare) })
+	ordered, alone := orderRuns(runs)
 	early := a.claimEarly(ctx, alone, work)
-	if !isOld(runs) {
-		a.side(ordered, func(r *run) {
+	if !isStale(runs) {
+		a.parallel(ordered, func(r *run) {
 			defer close(r.ended)
-			for _, earlier := range r.before {
-				<-earlier.ended
+			if r.followsStale() && !r.done {
+				r.err = turn.ErrAgain
+				return
 			}
+			ctx := a.readGiven(ctx, r, work)
+			r.findRivals()
 			if !early[r] {
 				r.step(ctx, work.claim)
 			}
@@ -101,65 +107,26 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 			}
 		})
 	}
-	if !isOld(runs) {
+	if !isStale(runs) {
 		return nil
 	}
 	for _, r := range runs {
 		if !r.done {
-			r.forgetRound()
+			r.restart()
 		}
 	}
 	return turn.ErrAgain
 }
 
-// lineUp orders leases: those that ask for the same follow each other in the order of the input, and one that gives a thing up
-// comes first. They pick their addresses in that order. One without addresses of its own follows all before it, for what these
-// do not take may be left for it, and all after it that have to do with addresses follow it.
-func lineUp(runs []*run) (ordered, alone []*run) {
-	wishes := make([]state.Wish, len(runs))
-	for i, r := range runs {
-		var held []*state.Claim
-		if r.Options.Prune {
-			held = r.Snapshot.Held[r.Group]
-		}
-		wishes[i] = state.WishOf(r.Request, held)
-	}
-	serving, barrier := state.Serve(wishes), (*run)(nil)
-	for _, i := range serving.Order {
-		r := runs[i]
-		r.before, r.ended = nil, make(chan struct{})
-		for _, before := range serving.After[i] {
-			r.before = append(r.before, runs[before])
-		}
-		if barrier != nil && r.hasAddresses() {
-			r.before = append(r.before, barrier)
-		}
-		if !r.done && !r.PickAddresses() {
-			r.before, barrier = slices.Clone(ordered), r
-		}
-		r.Late = len(r.before) > 0
-		ordered = append(ordered, r)
-		if serving.Alone[i] {
-			alone = append(alone, r)
-		}
-	}
-	return ordered, alone
-}
-
-// hasAddresses is true for a lease that asks for addresses, or holds any.
-func (r *run) hasAddresses() bool {
-	return len(r.Request.Endpoints) > 0 || slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return c.Kind == state.Address })
-}
-
-// claimEarly takes what leases ask for before the work on the first of them goes on, so that one LIST of the wildcards
-// serves them all. It says which of them are claimed for: all of them, or none of few.
+// claimEarly takes the claims of several leases before any of them continues, so that all of them need one LIST of the
+// wildcards. It returns the leases whose claim step is done: all or, if there are fewer than two, none.
 func (a *Applier) claimEarly(ctx context.Context, alone []*run, work leaseWork) map[*run]bool {
 	early := map[*run]bool{}
 	if len(alone) < 2 {
 		return early
 	}
 	claimed := a.Counter("leases (claims)", len(alone))
-	a.side(alone, func(r *run) {
+	a.parallel(alone, func(r *run) {
 		r.step(ctx, work.claim)
 		claimed()
 	})
@@ -174,12 +141,12 @@ func (a *Applier) claimEarly(ctx context.Context, alone []*run, work leaseWork) 
 	return early
 }
 
-// isOld is true where what was read for the work on leases became old before its first write.
-func isOld(runs []*run) bool {
+// isStale reports whether the snapshot of any lease became stale before its first write.
+func isStale(runs []*run) bool {
 	return slices.ContainsFunc(runs, func(r *run) bool { return errors.Is(r.err, turn.ErrAgain) })
 }
 
-// readFor reads what work on leases is decided by.
+// readFor reads the snapshot for the work on leases.
 func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*observed.Snapshot, error) {
 	snapshot, err := work.read(ctx, runs)
 	if err != nil {
@@ -188,23 +155,22 @@ func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*ob
 	for _, r := range runs {
 		snapshot.Addresses.Name(r.Request)
 	}
-	a.findRivals(snapshot, runs)
 	return snapshot, nil
 }
 
-// begin prepares the work on a lease by what was read.
+// begin prepares a run for a snapshot.
 func (r *run) begin(s *observed.Snapshot, p *pools.Pools) {
 	if r.Nonce == "" {
 		r.Nonce = r.Options.Turn.Mark()
 	}
 	r.Only = r.Options.ChangesOf(r.Request.Lease)
 	r.Snapshot, r.Pools, r.err = s, p, nil
-	if r.barred != nil && !r.Options.Check { // a check tells all that is in the way
+	if r.barred != nil && !r.Options.Check { // a check reports everything that is in the way
 		r.err, r.done = r.barred, true
 	}
 }
 
-// step does a step of the work on a lease, unless nothing is to be done for it. An error ends the work.
+// step runs a step of the work on a lease, unless the run is done. An error other than turn.ErrAgain ends the run.
 func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 	if r.done {
 		return
@@ -216,18 +182,8 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
 }
 
-// unfinished are the deployment groups of which something was changed and neither ended nor undone.
-func unfinished(runs []*run) (groups []lease.Group) {
-	for _, r := range runs {
-		if r.unfinished() {
-			groups = append(groups, r.Group)
-		}
-	}
-	return groups
-}
-
-// side does something for several leases side by side.
-func (a *Applier) side(runs []*run, do func(*run)) {
+// parallel calls do for several leases in parallel.
+func (a *Applier) parallel(runs []*run, do func(*run)) {
 	group := parallel.New(a.Options.Concurrency)
 	for _, r := range runs {
 		group.Go(func() error {
@@ -238,19 +194,7 @@ func (a *Applier) side(runs []*run, do func(*run)) {
 	_ = group.Wait() // the runs keep their errors
 }
 
-// findRivals tells each run which earlier one wants the same for another owner: the first in the input
-// gets it, in a dry run as in a real one.
-func (a *Applier) findRivals(s *observed.Snapshot, runs []*run) {
-	requests := make([]state.Request, len(runs))
-	for i, r := range runs {
-		requests[i] = r.Request
-	}
-	for i, found := range state.Rivals(requests, a.Options.Config, func(name string) bool { return s.Claims[name] != nil }) {
-		runs[i].Rivals = found
-	}
-}
-
-// groupsOf are the deployment groups of runs.
+// groupsOf returns the deployment groups of runs.
 func groupsOf(runs []*run) []lease.Group {
 	groups := make([]lease.Group, len(runs))
 	for i, r := range runs {

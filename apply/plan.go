@@ -16,8 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
 
-// Plan is what an apply of the definitions would change, lease by lease in their order; nothing is written.
-// A lease that would be refused says so in the plan. The error is of what could not be found out.
+// Plan returns what an apply of the definitions would change, lease by lease in their order; it writes nothing. The
+// plan has the reason for each lease that an apply would refuse; the error has all other failures.
 func Plan(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
 	opts.Report = nil
 	p, err := Preview(ctx, c, opts, defs)
@@ -25,11 +25,11 @@ func Plan(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []
 	return p, err
 }
 
-// Preview is a Plan that tells the events of a dry run too (Options.Report), and whose error is that of the apply, also of
-// leases that would be refused.
+// Preview is Plan with the events of a dry run (Options.Report) and the error of the apply, which includes refused
+// leases.
 func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
-	opts.DryRun, opts.Wait, opts.Progress, opts.Only = command.DryRunClient, 0, nil, nil //nolint:forbidigo // it is set, not asked
+	opts.DryRun, opts.Wait, opts.Progress, opts.Only = command.DryRunClient, 0, nil, nil //nolint:forbidigo // sets the option
 	opts.Plan = func(id lease.ID, change plan.Change) {
 		forget(&change)
 		byLease[id] = append(byLease[id], change)
@@ -40,7 +40,7 @@ func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs
 	shared := map[string]bool{}
 	for _, def := range defs {
 		l := plan.Lease{Lease: def.Lease.String(), Changes: slices.DeleteFunc(byLease[def.Lease], func(c plan.Change) bool {
-			if !command.Shared(c) || refused[def.Lease] != nil { // the first lease that needs it has it in the plan
+			if !command.Shared(c) || refused[def.Lease] != nil { // only the first lease that needs a shared object has it in the plan
 				return false
 			}
 			again := shared[c.ID()]
@@ -62,14 +62,14 @@ func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs
 	}, leases), err
 }
 
-// PlanKept is Plan of definitions that the ledger keeps: what would bring their leases back to them. What a lease has given
-// up of its definition, or handed to another, is not claimed anew, and what it has reserved beside it stays.
+// PlanKept is Plan for definitions that the ledger keeps: the changes that restore the objects of their leases. It does
+// not claim again what a lease has given up or handed on, and keeps what the lease has reserved in addition.
 func PlanKept(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
 	opts.Heal = true
 	return Plan(ctx, c, opts, defs)
 }
 
-// refusals tells the leases that others are in the way of from what went wrong.
+// refusals splits an error into the reasons why leases are refused, by lease, and the rest.
 func refusals(err error) (refused map[lease.ID]error, rest error) {
 	refused = map[lease.ID]error{}
 	failed := report.Failures{err}
@@ -99,12 +99,14 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 	return refused, report.Gather(others)
 }
 
-// compareChanges orders changes as an apply makes them; those that it makes side by side, by name.
+// compareChanges orders changes as an apply makes them, and those that it makes in parallel by name.
 func compareChanges(a, b plan.Change) int {
-	return cmp.Or(cmp.Compare(orderOf(a), orderOf(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(orderOf(a), orderOf(b)),
+		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// orderOf is when an apply makes a change: what was reserved, claims, what is written by its stage, what goes, what is given up.
+// orderOf ranks a change by when an apply makes it: reservations, claims, pools and namespaces, workloads and objects
+// by their stage, DNS records, deletions, releases.
 func orderOf(c plan.Change) int {
 	first, running := len(kinds.Stages), len(kinds.Running)
 	switch c.Action {
@@ -119,17 +121,16 @@ func orderOf(c plan.Change) int {
 		return 2
 	case plan.Create, plan.Update:
 	}
-	for i, stage := range kinds.Stages {
-		if slices.ContainsFunc(stage, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
-			return i - first
-		}
+	has := func(stage []kinds.Kind) bool {
+		return slices.ContainsFunc(stage, func(k kinds.Kind) bool { return k.Singular == c.Kind })
 	}
-	for i, stage := range kinds.Running {
-		if slices.ContainsFunc(stage, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
-			return i - running - first
-		}
+	if i := slices.IndexFunc(kinds.Stages, has); i >= 0 {
+		return i - first
 	}
-	if slices.ContainsFunc(kinds.Records, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
+	if i := slices.IndexFunc(kinds.Running, has); i >= 0 {
+		return i - running - first
+	}
+	if has(kinds.Records) {
 		return 0
 	}
 	return -first - running - 1 // pools and the namespace

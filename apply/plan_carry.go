@@ -12,17 +12,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
 
-// CarryOut makes the changes of a plan and no others. Where anything that the plan rests on has moved since it
-// was made, the error is a MovedError: nothing is written where that shows before the first write; each
-// write is pinned to what the plan rests on, and one that is refused undoes the lease's.
-// The definitions are those of the plan's leases, in their order.
+// CarryOut makes the changes of a plan and no others. defs are the definitions of the plan's leases, in their order.
+// CarryOut returns a MovedError if the plan does not match the cluster any more. It checks that before the first write,
+// and pins each write to the version on which the plan is based; if the API server rejects a write, CarryOut undoes
+// those of the lease.
 func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Definition) error {
 	if err := withoutPasswords(p); err != nil {
 		return err
 	}
 	opts := a.Options
 	opts.Heal = p.Settings.Kept
-	now, err := Plan(ctx, a.Cluster, opts, defs)
+	quiet := opts
+	quiet.Report = nil
+	now, err := Preview(ctx, a.Cluster, quiet, defs)
+	refused, err := refusals(err)
 	if err != nil {
 		return keptMoved(err)
 	}
@@ -33,24 +36,26 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if len(moved) > 0 {
 		return &report.MovedError{Moved: moved, Kept: opts.Heal}
 	}
-	opts.Only = &now // the same changes, of what is there now
+	opts.Only, opts.Refused = &now, refused // the same changes with current resource versions
 	return keptMoved(New(a.Cluster, opts).Apply(ctx, defs))
 }
 
-// withoutPasswords refuses a plan that would write what a Secret holds: no plan has it.
+// withoutPasswords returns an error if the plan writes the data of a Secret: no plan has that data.
 func withoutPasswords(p plan.Plan) error {
 	for _, l := range p.Leases {
 		for _, c := range l.Changes {
-			data := func(f plan.Field) bool { return f.Path[0] == "data" }
+			data := func(f plan.Field) bool { return len(f.Path) > 0 && f.Path[0] == "data" }
 			if c.Kind == kinds.Secret.Singular && (c.Action == plan.Create || c.Action == plan.Update && slices.ContainsFunc(c.Fields, data)) {
-				return fmt.Errorf("the plan writes the password of %s, and no plan has passwords: apply the definition itself, with apply -f FILE --workloads", c.ID())
+				return fmt.Errorf("the plan writes the password of %s, and no plan has passwords: "+
+					"apply the definition itself, with apply -f FILE --workloads", c.ID())
 			}
 		}
 	}
 	return nil
 }
 
-// keptMoved says by a MovedError of which leases the ledger keeps another definition by now than the plan has.
+// keptMoved replaces ErrChanged errors by a MovedError: the ledger keeps another definition of the lease than the plan
+// has.
 func keptMoved(err error) error {
 	failed := report.Failures{err}
 	_ = errors.As(err, &failed)

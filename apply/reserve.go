@@ -9,10 +9,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Reserve takes what each request asks for, all of it or nothing, and writes no routes. With
-// pruning, a request is all that its deployment group is to hold: what else it holds is given up,
-// unless it is still served. Kinds are those of the objects that are to be made for each request, where that
-// is known: one that the cluster does not serve is an error.
+// Reserve claims everything that each request asks for, or nothing, and writes no routes. With Options.Prune it also
+// gives up what the deployment group holds in addition, unless objects still serve that. kindsOf are the kinds of
+// objects that each request will need, if known; a kind that the cluster does not serve is an error.
 func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]kinds.Kind) error {
 	runs := make([]*run, len(requests))
 	for i, req := range requests {
@@ -32,8 +31,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 			return snapshot, err
 		},
-		claim: (*run).Reserve,
-		do:    (*run).reserveOnly,
+		prepare: func(*run, context.Context) error { return nil },
+		claim:   (*run).Reserve,
+		do:      (*run).reserveOnly,
 		end: func(r *run, _ context.Context) error {
 			if !r.Options.Check {
 				r.Event(report.Done, "lease", "", r.Request.Lease.String(), "reserved")
@@ -43,7 +43,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	})
 }
 
-// reserveOnly ends the work on what was claimed: no object is written for it.
+// reserveOnly confirms and settles the claims without writing an object.
 func (r *run) reserveOnly(ctx context.Context) error {
 	if err := r.Confirm(ctx); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (r *run) reserveOnly(ctx context.Context) error {
 	return r.Settle(ctx)
 }
 
-// leaveUnserved gives up what the request does not name and nothing serves.
+// leaveUnserved gives up the parts that the request does not name and no object serves.
 func (r *run) leaveUnserved(ctx context.Context) error {
 	unserved := func(s *observed.Snapshot) func(*state.Claim, state.Part) bool {
 		return func(c *state.Claim, p state.Part) bool {

@@ -15,54 +15,54 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// run is the work on one lease.
+// run is the work of a command on one lease.
 type run struct {
 	*records.Records
-	// running is what is done with what the lease runs; nil where nothing is.
+	// running handles the workloads of the lease; nil if the command does not.
 	running *running.Running
-	// barred is why nothing is done for the lease.
+	// barred is the reason why the command must not work on the lease.
 	barred error
-	// err is what has become of the work, once it is done.
+	// err is the error that has ended the run; done is true once it has ended.
 	err  error
 	done bool
-	// before are the leases of the command that this one follows; ended is closed once the work is done for now.
+	// before are the leases for which this one waits; ended is closed when the run has ended, or must start again.
 	before []*run
 	ended  chan struct{}
-	// routesOnly runs wait for routes that replace others, and for nothing else that they bring.
+	// routesOnly is true for a run that waits only for routes that replace others.
 	routesOnly bool
-	// desired are the objects of the lease, routed is the definition without what is withheld.
+	// desired are the lease's objects, routed is the definition without withheld parts.
 	desired []render.Object
 	routed  *lease.Definition
 }
 
-// newRun begins the work on one lease; def is nil where nothing is rendered.
+// newRun returns a run for one lease; def is nil if nothing is rendered.
 func newRun(c *command.Command, def *lease.Definition, req state.Request) *run {
 	return &run{Records: records.New(c, def, req)}
 }
 
-// apply does the whole work on a lease: it claims, writes and prunes.
+// apply claims, writes and prunes.
 func (r *run) apply(ctx context.Context) error {
-	if err := r.claim(ctx); err != nil {
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	if err := r.Reserve(ctx); err != nil {
 		return err
 	}
 	return r.applyClaimed(ctx)
 }
 
-// claim takes what the definition asks for.
-func (r *run) claim(ctx context.Context) error {
+// prepare finds out, before the first write of the command, what the work on a lease rests on beside what was read for all.
+func (r *run) prepare(ctx context.Context) error {
 	if err := r.Operated.Fits(); err != nil {
 		return err
 	}
 	if err := r.KeptDefinition.Rests(ctx); err != nil {
 		return err
 	}
-	if err := r.running.Prepare(ctx); err != nil {
-		return err
-	}
-	return r.Reserve(ctx)
+	return r.running.Prepare(ctx)
 }
 
-// applyClaimed confirms what was claimed, writes the objects of it, and prunes.
+// applyClaimed confirms the claims, writes the objects that rest on them, prunes, and settles the claims.
 func (r *run) applyClaimed(ctx context.Context) error {
 	if err := r.Confirm(ctx); err != nil {
 		return err
@@ -94,11 +94,17 @@ func (r *run) applyClaimed(ctx context.Context) error {
 	if err != nil {
 		return r.Undo(ctx, err)
 	}
+	r.desired, r.routed = desired, granted
+	return r.finish(ctx, moved)
+}
+
+// finish prunes, writes the objects that must wait for that, and settles the claims.
+func (r *run) finish(ctx context.Context, moved []render.Object) error {
 	var pruned error
 	if r.Options.Prune {
-		pruned = r.Prune(ctx, slices.Concat(desired, r.KeptRecords()))
+		pruned = r.Prune(ctx, slices.Concat(r.desired, r.KeptRecords()))
 	} else {
-		pruned = r.RemoveStrays(ctx, desired)
+		pruned = r.RemoveStrays(ctx, r.desired)
 	}
 	if pruned == nil {
 		pruned = r.MovePorts(ctx, moved)
@@ -107,9 +113,8 @@ func (r *run) applyClaimed(ctx context.Context) error {
 		pruned = r.running.Prune(ctx)
 	}
 	if pruned == nil {
-		r.StandFor(desired)
+		r.StandFor(r.desired)
 	}
-	r.desired, r.routed = desired, granted
 	if _, ok := errors.AsType[*report.OvertakenError](pruned); ok {
 		return r.GiveUp(ctx, pruned)
 	}
@@ -122,20 +127,20 @@ func (r *run) applyClaimed(ctx context.Context) error {
 	return errors.Join(pruned, r.Successors.Err())
 }
 
-// awaitLive waits, once the claims are the lease's for good, until what was written serves.
+// awaitLive waits, after the claims are settled, until the written objects serve.
 func (r *run) awaitLive(ctx context.Context) error {
-	desired, granted, status := r.desired, r.routed, "applied"
+	status := "applied"
 	if r.Options.Wait > 0 && !r.Successors.Stay && !r.routesOnly {
-		if err := r.Operated.Await(ctx, desired); err != nil {
+		if err := r.Operated.Await(ctx, r.desired); err != nil {
 			return err
 		}
-		if err := r.Successors.AwaitAccepted(ctx, desired); err != nil {
+		if err := r.Successors.AwaitAccepted(ctx, r.desired); err != nil {
 			return err
 		}
-		if err := r.AwaitGrants(ctx, desired); err != nil {
+		if err := r.AwaitGrants(ctx, r.desired); err != nil {
 			return err
 		}
-		if err := r.AwaitRecords(ctx, granted); err != nil {
+		if err := r.AwaitRecords(ctx, r.routed); err != nil {
 			return err
 		}
 		if err := r.running.Await(ctx); err != nil {
@@ -152,8 +157,8 @@ func (r *run) awaitLive(ctx context.Context) error {
 	return nil
 }
 
-// forgetRound makes the work as if it had not begun: what it was decided by has become old before anything was written.
-func (r *run) forgetRound() {
+// restart resets a run whose snapshot became stale before its first write.
+func (r *run) restart() {
 	req := r.Request
 	if r.Def != nil {
 		req, _ = state.NewRequest(r.Def, r.Options.Config)
@@ -164,7 +169,7 @@ func (r *run) forgetRound() {
 	*r = run{Records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.Anew(fresh.Objects)}
 }
 
-// unfinished is true for work that has changed something and could neither be ended nor undone.
+// unfinished reports whether the run has failed and its changes are neither final nor undone.
 func (r *run) unfinished() bool {
 	took := slices.ContainsFunc(r.SortedHolds(), func(h *claims.Held) bool { return h.Took })
 	return r.err != nil && !r.Closed && (r.Changed() || took || len(r.Unclear) > 0)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What two plans have in common is not moved; what one has alone, or says differently, is, once by its ID.
+// Moved lists each change that only one of two plans has, or that differs between them, once by its ID.
 func TestMoved(t *testing.T) {
 	host := Change{Action: Claim, Kind: "host", Name: "a.example.com", After: map[string]any{"/": "web:80"}}
 	route := Change{Action: Create, Kind: "ingress", Namespace: "ns", Name: "a.example.com", After: map[string]any{"spec": "x"}}
@@ -47,7 +47,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// What is given up is the same while the same parts go, whatever parts come meanwhile.
+// Two releases of a claim are the same if they release the same parts, whatever the lease has claimed meanwhile.
 func TestGivenUp(t *testing.T) {
 	parts := func(names ...string) map[string]any {
 		out := map[string]any{}
@@ -76,7 +76,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// A plan in which nothing changes has no difference to show.
+// A plan without changes does not differ.
 func TestDiffers(t *testing.T) {
 	for _, tt := range []struct {
 		leases []Lease
@@ -93,7 +93,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// The owners of a value are named with the time of their last write: ours first, the others by name.
+// The owners of a value have the time of their last write; the own manager comes first, the others by name.
 func TestOwners(t *testing.T) {
 	live := object(t, `{kind: A, metadata: {name: a}, spec: {class: nginx}}`, nil)
 	var entries []any
@@ -118,7 +118,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// What identifies an object is no change of it; what has another type there is, and what goes is cut out.
+// An object's identity never changes; a value of another type is replaced, and a dropped field is removed.
 func TestWritesOfFields(t *testing.T) {
 	live := object(t, `{apiVersion: v1, kind: A, metadata: {name: a, namespace: n}, spec: {a: text, m: {x: 1, w: 2}, l: [{a: 1}]}}`, map[string]string{
 		ours: `{"f:spec": {"f:a": {}, "f:m": {"f:x": {}, "f:gone": {}}, "f:l": {"k:{\"a\":1}": {"f:a": {}}}}}`,
@@ -154,16 +154,34 @@ func TestWritesOfFields(t *testing.T) {
 	}
 }
 
-// The moment at which a DNSRecord is to be reconciled makes no plan stale; every other field does.
-func TestTheMomentOfARecord(t *testing.T) {
+// The time of a reconcile request of a DNSRecord makes no plan stale; every other annotation does.
+func TestRequestTimeOfARecord(t *testing.T) {
 	const at = `{kind: DNSRecord, metadata: {name: a, uid: u, annotations: {gardener.cloud/timestamp: "1", other: x}}}`
 	change := func(stamp, other string) Change {
 		return Write("dnsrecord", object(t, `{metadata: {annotations: {gardener.cloud/timestamp: "`+stamp+`", other: `+other+`}}}`, nil).Object, object(t, at, nil), ours)
 	}
 	if !change("2", "x").Same(change("3", "x")) {
-		t.Error("two moments make two plans")
+		t.Error("plans with different request times differ")
 	}
 	if change("2", "y").Same(change("2", "z")) || change("2", "y").Same(change("2", "x")) {
 		t.Error("another annotation makes the same plan")
+	}
+}
+
+// Nor does the moment at which a ProviderHost was deployed, whether it is made, or changed within the same second or later.
+func TestMomentOfAProviderHost(t *testing.T) {
+	write := func(live *unstructured.Unstructured, stamp, other string) Change {
+		want := object(t, `{kind: ProviderHost, metadata: {name: a, annotations: {akash.network/lease.updated_at: "`+stamp+`", other: `+other+`}}}`, nil)
+		return Write("providerhost", want.Object, live, ours)
+	}
+	at := object(t, `{kind: ProviderHost, metadata: {name: a, uid: u, annotations: {akash.network/lease.updated_at: "1", other: x}}}`, nil)
+	for name, live := range map[string]*unstructured.Unstructured{"made": nil, "changed": at} {
+		first := write(live, "1", "y")
+		if !first.Same(write(live, "2", "y")) || !write(live, "2", "y").Same(first) {
+			t.Errorf("%s: another moment is another change", name)
+		}
+		if first.Same(write(live, "1", "z")) {
+			t.Errorf("%s: another value is the same change", name)
+		}
 	}
 }

@@ -9,18 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// Field is a field that would change.
+// Field is a field that an update changes.
 type Field struct {
 	Path Path `json:"path"`
-	// Before is the value that is there, After the one that would be; nil where there is none.
+	// Before is the current value, After the new one; nil if the field is not set.
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
-	// Owners are the field managers that own the value that is there.
+	// Owners are the field managers that own the current value.
 	Owners []Owner `json:"owners,omitempty"`
-	// Conflict is true where another manager owns the value: the API server would refuse the write.
+	// Conflict is true if another manager owns the current value: the API server would refuse the write.
 	Conflict bool `json:"conflict,omitempty"`
 }
 
@@ -31,34 +32,51 @@ type Owner struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// moment is the annotation of a DNSRecord that says when it is to be reconciled: no two plans agree on it.
-const moment = "gardener.cloud/timestamp"
+// moments are annotations with the time of a write: that of a DNSRecord requests a reconcile, that of a ProviderHost makes
+// Akash's hostname operator look at it again. They differ in every plan.
+var moments = []string{"gardener.cloud/timestamp", lease.AnnotationUpdatedAt}
 
-// same is true for two fields that change alike. Where f is of a file (loose), what is there may have defaults
-// that the file does not show.
+// lasting returns the fields without the moments, of which one may be equal by chance.
+func lasting(fields []Field) []Field {
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
+		return len(f.Path) > 0 && slices.Contains(moments, f.Path[len(f.Path)-1])
+	})
+}
+
+// timeless returns an object without its moments.
+func timeless(object map[string]any) map[string]any {
+	o := (&unstructured.Unstructured{Object: object}).DeepCopy()
+	for _, name := range moments {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", name)
+	}
+	return o.Object
+}
+
+// same reports whether two fields change alike. If f was read from a file (loose), the other one may have defaults that
+// the file does not show.
 func (f Field) same(other Field, loose bool) bool {
 	if !slices.Equal(f.Path, other.Path) || f.Conflict != other.Conflict {
 		return false
 	}
 	before := equal(f.Before, other.Before) || loose && contains(other.Before, f.Before)
-	return f.Path[len(f.Path)-1] == moment || before && equal(f.After, other.After)
+	return before && equal(f.After, other.After)
 }
 
-// Fields are the fields of a live object that an apply under a field manager would change: those that it
-// sends with another value, and those that the manager alone owns and that it no longer sends (KEP-555).
+// Fields returns the fields of a live object that an apply under a field manager would change: those that it sends with
+// another value, and those that only the manager owns and that it no longer sends (KEP-555). They are sorted by path.
 func Fields(live *unstructured.Unstructured, want map[string]any, manager string) []Field {
 	c := comparison{live: live}
 	c.compare(nil, live.Object, want)
 	if entry, ok := managed.Applied(live, manager); ok {
 		if set, ok := entry.Set(); ok {
-			set.Leaves().Iterate(func(path fieldpath.Path) { c.dropped(path, want) })
+			set.Leaves().Iterate(func(path fieldpath.Path) { c.addDropped(path, want) })
 		}
 	}
 	var out []Field
 	for _, f := range c.fields {
-		f.own(live, manager)
+		f.findOwners(live, manager)
 		if f.After == nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return o.Manager != manager }) {
-			continue // the other owner keeps it
+			continue // the other owner keeps the field
 		}
 		f.Conflict = f.Before != nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return foreign(o.Manager, manager) })
 		out = append(out, f)
@@ -67,23 +85,23 @@ func Fields(live *unstructured.Unstructured, want map[string]any, manager string
 	return out
 }
 
-// foreign is true for a manager whose fields an apply under the other does not take over. Those of another
-// deployment of the same owner it does, once it holds the claim.
+// foreign reports whether an apply under manager conflicts with the fields of other. Deployments of one owner do not
+// conflict: the one that holds the claim takes the fields over.
 func foreign(other, manager string) bool {
 	g, known := managed.GroupOf(other)
 	own, ofGroup := managed.GroupOf(manager)
 	return other != manager && (!known || !ofGroup || g.Owner != own.Owner)
 }
 
-// comparison collects the fields in which an object differs from what is wanted.
+// comparison collects the fields of a live object that an apply would change.
 type comparison struct {
 	live   *unstructured.Unstructured
 	fields []Field
 }
 
-// compare adds the fields that are sent with another value than is there.
+// compare adds the fields below path whose wanted value differs from the live one.
 func (c *comparison) compare(path Path, have, want any) {
-	if list, ok := want.([]any); ok && !Contains(have, want) && c.items(path, have, list) {
+	if list, ok := want.([]any); ok && !Contains(have, want) && c.compareItems(path, have, list) {
 		return
 	}
 	wanted, ok := want.(map[string]any)
@@ -93,18 +111,19 @@ func (c *comparison) compare(path Path, have, want any) {
 		}
 		return
 	}
-	there, _ := have.(map[string]any)
+	existing, _ := have.(map[string]any)
 	for name, value := range wanted {
 		if at := append(slices.Clone(path), name); !at.Identifies() {
-			c.compare(at, there[name], value)
+			c.compare(at, existing[name], value)
 		}
 	}
 }
 
-// items compares a list item by item, where the API server merges it by keys, as its managed fields tell. It does nothing
-// and says so where they do not, where an item has no key of its own, and where the order changes.
-func (c *comparison) items(path Path, have any, want []any) bool {
-	keys, there := managed.Keys(c.live, path...), asList(have)
+// compareItems compares a list item by item if the managed fields show that the API server merges it by keys. It
+// returns false, and adds nothing, if they do not, if an item has no key of its own, or if the order of the items
+// changes: then the list is one field.
+func (c *comparison) compareItems(path Path, have any, want []any) bool {
+	keys, existing := managed.Keys(c.live, path...), asList(have)
 	if len(keys) == 0 {
 		return false
 	}
@@ -114,13 +133,13 @@ func (c *comparison) items(path Path, have any, want []any) bool {
 		if !ok {
 			return false
 		}
-		at := find(there, element)
+		at := find(existing, element)
 		if at >= 0 && at < last {
 			return false
 		}
 		if at >= 0 {
 			last = at
-			if element, ok = elementOf(there[at], keys); !ok {
+			if element, ok = elementOf(existing[at], keys); !ok {
 				return false
 			}
 		}
@@ -139,8 +158,8 @@ func (c *comparison) items(path Path, have any, want []any) bool {
 	return true
 }
 
-// Contains is true where every field of want stands in have with the same value. Lists have the same length;
-// what the maps in them, or have itself, say beyond that are defaults.
+// Contains reports whether have has every field of want with the same value. Lists must have the same length. Further
+// fields of have count as defaults.
 func Contains(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -169,9 +188,9 @@ func Contains(have, want any) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// dropped adds a field that was sent before and is not any more. An item of a list that is merged by keys is one field; those
-// of other lists are compared with the list.
-func (c *comparison) dropped(owned fieldpath.Path, want map[string]any) {
+// addDropped adds a field that the manager owns and that want does not have. An item of a list that is merged by keys
+// is one field; items of other lists are compared with their list.
+func (c *comparison) addDropped(owned fieldpath.Path, want map[string]any) {
 	var path Path
 	for _, element := range owned {
 		if element.FieldName == nil && element.Key == nil {
@@ -186,17 +205,17 @@ func (c *comparison) dropped(owned fieldpath.Path, want map[string]any) {
 	if _, sent := get(want, path); sent {
 		return
 	}
-	before, there := get(c.live.Object, path)
-	known := func(f Field) bool { // by itself, or as a part of what changes as a whole
+	before, exists := get(c.live.Object, path)
+	known := func(f Field) bool { // the field itself, or a field that contains it
 		return len(f.Path) <= len(path) && slices.Equal(f.Path, path[:len(f.Path)])
 	}
-	if there && !slices.ContainsFunc(c.fields, known) {
+	if exists && !slices.ContainsFunc(c.fields, known) {
 		c.fields = append(c.fields, Field{Path: path, Before: before})
 	}
 }
 
-// own finds the owners of the value that is there.
-func (f *Field) own(live *unstructured.Unstructured, manager string) {
+// findOwners sets the owners of the current value: manager first, the others by name.
+func (f *Field) findOwners(live *unstructured.Unstructured, manager string) {
 	if f.Before == nil {
 		return
 	}
@@ -210,16 +229,14 @@ func (f *Field) own(live *unstructured.Unstructured, manager string) {
 		}
 		f.Owners = append(f.Owners, o)
 	}
-	slices.SortFunc(f.Owners, func(a, b Owner) int {
-		if mine := a.Manager == manager; mine != (b.Manager == manager) {
-			if mine {
-				return -1
-			}
-			return 1
+	key := func(o Owner) string {
+		if o.Manager == manager {
+			return ""
 		}
-		return strings.Compare(a.Manager, b.Manager)
-	})
+		return o.Manager
+	}
+	slices.SortStableFunc(f.Owners, func(a, b Owner) int { return strings.Compare(key(a), key(b)) })
 }
 
-// Set makes the field what it would be.
+// Set sets the field of an object to its new value.
 func (f Field) Set(object map[string]any) { put(object, f.Path, f.After) }

@@ -2,71 +2,67 @@ package plan
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Hidden stands for a value that no plan shows: what a Secret holds, and passwords of registries, which Akash's provider
-// keeps in Manifests. Where such a value would change, its two sides say so.
+// Hidden replaces values that no plan shows: the data of a Secret, and the registry passwords that Akash's provider
+// keeps in Manifests. If such a value changes, its two sides are marked.
 const (
 	Hidden       = "***"
 	hiddenBefore = Hidden + " (before)"
 	hiddenAfter  = Hidden + " (after)"
 )
 
-// hide takes the values out of the change that nobody is to see.
+// hide replaces the secret values of a change.
 func (c *Change) hide() {
 	secret := c.Kind == "secret"
 	if !secret && c.Kind != "manifest" {
 		return
 	}
-	c.Before, c.After = runtime.DeepCopyJSON(c.Before), runtime.DeepCopyJSON(c.After) // they share lists with what was read
+	c.Before, c.After = runtime.DeepCopyJSON(c.Before), runtime.DeepCopyJSON(c.After) // the snapshot has the same lists
 	before, after := Hidden, Hidden
-	if c.Action == Update && !slices.Equal(hidden(c.Before, secret), hidden(c.After, secret)) {
+	if c.Action == Update && !reflect.DeepEqual(secretValues(c.Before, secret), secretValues(c.After, secret)) {
 		before, after = hiddenBefore, hiddenAfter
 	}
-	replace(c.Before, secret, before)
-	replace(c.After, secret, after)
+	hideIn(c.Before, secret, before)
+	hideIn(c.After, secret, after)
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		// A field is looked at where it stands in its object; a text can only be replaced in what holds it.
-		f.Before, f.After = replaced(f.Path, f.Before, secret, hiddenBefore), replaced(f.Path, f.After, secret, hiddenAfter)
+		f.Before, f.After = hideAt(f.Path, f.Before, secret, hiddenBefore), hideAt(f.Path, f.After, secret, hiddenAfter)
 	}
 }
 
-// replaced is the value of a path with what is hidden replaced.
-func replaced(path Path, v any, secret bool, by string) any {
+// hideAt returns a copy of the value at a path with its secret values replaced. It builds an object around the value,
+// because the path decides what is secret.
+func hideAt(path Path, v any, secret bool, by string) any {
 	if v == nil {
 		return nil
 	}
 	object, _ := put(nil, path, runtime.DeepCopyJSONValue(v)).(map[string]any)
-	replace(object, secret, by)
+	hideIn(object, secret, by)
 	v, _ = get(object, path)
 	return v
 }
 
-// hidden are the values of an object that nobody is to see.
-func hidden(object map[string]any, secret bool) (values []string) {
-	eachHidden(object, secret, func(holder map[string]any, key string) { values = append(values, toText(holder[key])) })
+// secretValues returns the secret values of an object in a stable order.
+func secretValues(object map[string]any, secret bool) (values []any) {
+	eachHidden(object, secret, func(holder map[string]any, key string) { values = append(values, holder[key]) })
 	return values
-}
-
-func toText(value any) string {
-	s, _ := value.(string)
-	return s
 }
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// replace replaces them in the object itself.
-func replace(object map[string]any, secret bool, by string) {
+// hideIn replaces the secret values of an object in place.
+func hideIn(object map[string]any, secret bool, by string) {
 	eachHidden(object, secret, func(holder map[string]any, key string) { holder[key] = by })
 }
 
-// eachHidden calls do for each value that nobody is to see, in an order of its own: those of a Secret, and passwords; and the
-// whole object as kubectl has last applied it.
+// eachHidden calls do for each secret value in a stable order: the data of a Secret, or the passwords of any other
+// object; then the annotation in which kubectl keeps the last applied object.
 func eachHidden(object map[string]any, secret bool, do func(holder map[string]any, key string)) {
 	if !secret {
 		eachPassword(object, do)
@@ -85,7 +81,7 @@ func eachHidden(object map[string]any, secret bool, do func(holder map[string]an
 	}
 }
 
-// eachPassword finds passwords in credentials, however deep they stand.
+// eachPassword calls do for the password of each "credentials" object, at any depth.
 func eachPassword(value any, do func(holder map[string]any, key string)) {
 	switch value := value.(type) {
 	case map[string]any:

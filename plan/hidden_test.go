@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What a Secret holds is in no part of its change, whether it is made, changed or deleted; that it changes is told.
+// No part of a change has the data of a Secret, whether it is created, updated or deleted; an update marks changed data.
 func TestSecretsAreHidden(t *testing.T) {
 	const old, now = "b2xk", "bm93"
 	secret := func(data string) *unstructured.Unstructured {
@@ -55,7 +55,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// Two plans of two new passwords are the same change: what they would write is in neither.
+// Plans that write different passwords are the same: neither has the password.
 func TestHiddenChangesAreAlike(t *testing.T) {
 	secret := func(data string) *unstructured.Unstructured {
 		return object(t, `{kind: Secret, metadata: {name: s, uid: u}, data: {a: `+data+`}}`, nil)
@@ -69,7 +69,7 @@ func TestHiddenChangesAreAlike(t *testing.T) {
 	}
 }
 
-// Passwords in a Manifest are hidden, and all else of it is shown; what was given is not touched.
+// A plan hides the passwords of a Manifest and shows everything else; it does not change the given objects.
 func TestPasswordsAreHidden(t *testing.T) {
 	manifest := func(password, image string) *unstructured.Unstructured {
 		return object(t, `{kind: Manifest, metadata: {name: m, uid: u}, spec: {group: {services: [{name: open, image: i, count: 2}, {name: web, image: `+image+`, credentials: {host: h, username: shop, password: `+password+`}}]}}}`, nil)
@@ -103,7 +103,7 @@ func TestPasswordsAreHidden(t *testing.T) {
 	}
 }
 
-// Other kinds are shown as they are, also with keys that look like it.
+// A plan shows other kinds unchanged, even if they have keys with the same names.
 func TestOthersAreShown(t *testing.T) {
 	c := Write("configmap", object(t, `{kind: ConfigMap, metadata: {name: c}, data: {password: open}, credentials: {password: open}}`, nil).Object, nil, ours)
 	if text, err := json.Marshal(c); err != nil || strings.Contains(string(text), Hidden) {

@@ -10,11 +10,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// Path is where a field stands in its object, from the top: names of fields, and items of lists that the API server merges by
-// keys, as managed fields write them: k:{"name":"web"}. Any other list is one field.
+// Path is the path of a field from the top of its object: names of fields, and items of lists that the API server
+// merges by keys, written as in managed fields: k:{"name":"web"}. Any other list is one field.
 type Path []string
 
-// String is the path as kubectl writes it: spec.containers[name="web"].image.
+// String formats the path as kubectl does: spec.containers[name="web"].image.
 func (p Path) String() string {
 	var out strings.Builder
 	for _, name := range p {
@@ -30,7 +30,7 @@ func (p Path) String() string {
 	return out.String()
 }
 
-// Split is the path of what holds the field, and the field's name in it; an item goes with its list.
+// Split returns the path of the object that has the field, and the field's name; the name of an item includes its list.
 func (p Path) Split() (above, name string) {
 	at := len(p) - 1
 	for at > 0 {
@@ -42,7 +42,7 @@ func (p Path) Split() (above, name string) {
 	return p[:at].String(), p[at:].String()
 }
 
-// Identifies is true for what names an object.
+// Identifies reports whether the field is part of the object's identity.
 func (p Path) Identifies() bool {
 	switch p.String() {
 	case "apiVersion", "kind", "metadata.name", "metadata.namespace":
@@ -51,7 +51,7 @@ func (p Path) Identifies() bool {
 	return false
 }
 
-// keyed is the item that an element of a path stands for; ok is false for the name of a field.
+// keyed parses a path element as the keys of a list item; ok is false for the name of a field.
 func keyed(name string) (element fieldpath.PathElement, ok bool) {
 	if !strings.HasPrefix(name, managed.KeyPrefix) {
 		return element, false
@@ -60,17 +60,17 @@ func keyed(name string) (element fieldpath.PathElement, ok bool) {
 	return element, err == nil && element.Key != nil
 }
 
-// toElement is an element of a path.
+// toElement formats an element of a managed field path.
 func toElement(element fieldpath.PathElement) string {
 	if element.FieldName != nil {
 		return *element.FieldName
 	}
-	text, _ := fieldpath.SerializePathElement(element) // keys are texts and numbers
+	text, _ := fieldpath.SerializePathElement(element) // it fails for no valid key
 	return text
 }
 
-// elementOf is the item of a list by its keys. Those that it lacks are left out, as their defaults are not known; ok is false
-// where it has none.
+// elementOf returns the path element of a list item. It omits keys that the item lacks, because their defaults are
+// unknown; ok is false if the item has no key.
 func elementOf(item any, keys []string) (element fieldpath.PathElement, ok bool) {
 	fields, _ := item.(map[string]any)
 	var list smdvalue.FieldList
@@ -83,8 +83,8 @@ func elementOf(item any, keys []string) (element fieldpath.PathElement, ok bool)
 	return fieldpath.PathElement{Key: &list}, len(list) > 0
 }
 
-// find is the place of the item that has the keys; of the one item that says nothing against them where none has all; -1 for
-// none.
+// find returns the index of the item that has all keys of the element. If no item has all, it returns the only item
+// that shares a key and contradicts none; -1 if there is none, or more than one.
 func find(list []any, element fieldpath.PathElement) int {
 	matches := func(whole bool) func(any) bool {
 		return func(item any) bool {
@@ -117,8 +117,8 @@ func asList(v any) []any {
 	return list
 }
 
-// get is the value of a path.
-func get(from any, path Path) (v any, there bool) {
+// get returns the value at a path.
+func get(from any, path Path) (v any, exists bool) {
 	for _, name := range path {
 		if element, ok := keyed(name); ok {
 			list := asList(from)
@@ -133,14 +133,14 @@ func get(from any, path Path) (v any, there bool) {
 		if !ok {
 			return nil, false
 		}
-		if from, there = fields[name]; !there {
+		if from, exists = fields[name]; !exists {
 			return nil, false
 		}
 	}
 	return from, true
 }
 
-// put is what holds a value, with the value of the path set; with nil the path is taken away.
+// put sets the value at a path and returns the changed container; nil removes the path, and a list that becomes empty.
 func put(in any, path Path, v any) any {
 	if len(path) == 0 {
 		return v
@@ -152,15 +152,16 @@ func put(in any, path Path, v any) any {
 	if !ok {
 		fields = map[string]any{}
 	}
-	now := put(fields[path[0]], path[1:], v)
-	if list, ok := now.([]any); v == nil && (now == nil || ok && len(list) == 0) {
+	value := put(fields[path[0]], path[1:], v)
+	if list, ok := value.([]any); v == nil && (value == nil || ok && len(list) == 0) {
 		delete(fields, path[0])
 	} else {
-		fields[path[0]] = now
+		fields[path[0]] = value
 	}
 	return fields
 }
 
+// putItem is put for an item of a list that is merged by keys.
 func putItem(list []any, element fieldpath.PathElement, below Path, v any) any {
 	at := find(list, element)
 	switch {

@@ -1,5 +1,5 @@
-// Package plan says what a command would change, as a value: which things it would claim or give up, and
-// which objects it would create, change or delete, field by field. It is pure.
+// Package plan represents what a command would change as a value: the things that it would claim or give up, and the
+// objects that it would create, update or delete, field by field. It does no I/O.
 package plan
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Action is what would be done with one object or one thing.
+// Action is what a change does to one object or one thing.
 type Action string
 
 // The actions.
 const (
-	// Claim takes a thing, or parts of it, for the lease; GiveUp ends that.
+	// Claim claims a thing, or parts of it, for the lease; GiveUp releases it.
 	Claim  Action = "claim"
 	GiveUp Action = "giveUp"
 	// Withhold leaves a thing to another deployment of the same owner, which holds it.
 	Withhold Action = "withhold"
-	// Leave leaves a thing that a kept definition names: its lease has given it up since, and does not claim it anew.
+	// Leave skips a thing of a kept definition that the lease has given up since; it is not claimed again.
 	Leave  Action = "leave"
 	Create Action = "create"
 	Update Action = "update"
@@ -35,45 +35,41 @@ const (
 // Change is one step of a plan.
 type Change struct {
 	Action Action `json:"action"`
-	// Kind and Name are the object, or the thing that is claimed; a thing has no namespace.
+	// Kind and Name identify the object, or the claimed thing; a thing has no namespace.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// UID and ResourceVersion are those of the object, or of the claim, as it was read; empty where there
-	// is none.
+	// UID and ResourceVersion are those of the object, or of the claim, as read; empty if it does not exist.
 	UID             types.UID `json:"uid,omitempty"`
 	ResourceVersion string    `json:"resourceVersion,omitempty"`
-	// Unpinned is true for an object that was read from a file which shows no UID: it is known by what the file
-	// says of it.
+	// Unpinned is true for an object that was read from a file without a UID: only the fields in the file identify it.
 	Unpinned bool `json:"unpinned,omitempty"`
-	// Planned is true for an object, or a claim, that another lease of the plan makes first.
+	// Planned is true for an object, or a claim, that another lease of the plan creates first.
 	Planned bool `json:"planned,omitempty"`
-	// Before and After are the object as it is and as it would be, without managed fields and status; of a
-	// claim they are the parts that the lease holds. One that would be created has no Before, one that would
-	// be deleted no After.
+	// Before and After are the object before and after the change, without managed fields and status; for a claim,
+	// the parts that the lease holds. A created object has no Before, a deleted one no After.
 	Before map[string]any `json:"before,omitempty"`
 	After  map[string]any `json:"after,omitempty"`
-	// Fields are the fields that an update would change. There are none where it would only change who owns
-	// them.
+	// Fields are the fields that an update changes. They are empty if it only changes field owners.
 	Fields []Field `json:"fields,omitempty"`
-	// Why says more, where that is not plain.
+	// Why explains the change, if that is not obvious.
 	Why string `json:"why,omitempty"`
 }
 
-// Lease is what would change for one lease.
+// Lease lists the changes for one lease.
 type Lease struct {
 	Lease string `json:"lease"`
-	// Definition is the LeaseDefinition that the plan was made of.
+	// Definition is the LeaseDefinition from which the plan was made.
 	Definition json.RawMessage `json:"definition,omitempty"`
 	Changes    []Change        `json:"changes"`
-	// Refused says why nothing would be changed for the lease; empty where nothing is in the way.
+	// Refused is the reason why an apply would refuse the lease; empty if it would not.
 	Refused string `json:"refused,omitempty"`
 }
 
-// Differs is true where anything would change, or where the lease would be refused.
+// Differs reports whether anything would change, or the lease would be refused.
 func (l Lease) Differs() bool { return len(l.Changes) > 0 || l.Refused != "" }
 
-// Plan is what would change, lease by lease.
+// Plan lists the changes of each lease.
 type Plan struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -81,18 +77,19 @@ type Plan struct {
 	Leases     []Lease  `json:"leases"`
 }
 
-// Settings are the flags that a plan was made with.
+// Settings are the flags with which a plan was made.
 type Settings struct {
 	Target        string `json:"target"`
 	Operators     string `json:"operators"`
 	Prune         bool   `json:"prune"`
 	AssumeServing bool   `json:"assumeServing"`
-	// Workloads is true where what the leases run is applied too; Adopt where what stands for a lease without a claim, or
-	// was deployed by Akash's provider, is taken over. Scheduler is what a reservation chose for the one lease.
+	// Workloads is true if the plan includes the workloads of the leases; Adopt if it takes over objects that exist
+	// without a claim or that Akash's provider deployed. Scheduler is the placement that a reservation chose for the
+	// one lease.
 	Workloads bool            `json:"workloads,omitempty"`
 	Adopt     bool            `json:"adopt,omitempty"`
 	Scheduler json.RawMessage `json:"scheduler,omitempty"`
-	// Kept is true for a plan of the definitions that the ledger keeps, as far as their leases hold what they name.
+	// Kept is true for a plan of the definitions that the ledger keeps; such a plan claims nothing anew.
 	Kept bool `json:"kept,omitempty"`
 }
 
@@ -102,12 +99,12 @@ const (
 	Kind       = "Plan"
 )
 
-// New is the plan of some leases.
+// New returns a plan for leases.
 func New(settings Settings, leases []Lease) Plan {
 	return Plan{APIVersion: APIVersion, Kind: Kind, Settings: settings, Leases: leases}
 }
 
-// ID names the object or the thing that a change is about, as "ingress/NAMESPACE/NAME".
+// ID returns the kind and name of the changed object or thing, as "ingress/NAMESPACE/NAME".
 func (c Change) ID() string {
 	if c.Namespace == "" {
 		return c.Kind + "/" + c.Name
@@ -115,10 +112,10 @@ func (c Change) ID() string {
 	return c.Kind + "/" + c.Namespace + "/" + c.Name
 }
 
-// Same is true for two changes that make the same of the same object. Of an object that is updated the fields count
-// that change, of one that is deleted what it asks for, and never its resource version: controllers write its
-// status and annotations of their own. What is given up of a claim is the same also where the lease has taken other parts
-// of it meanwhile. An object that is known from a file alone is the same where all that the file shows is there.
+// Same reports whether two changes have the same effect on the same object. It ignores the resource version, because
+// controllers write status and annotations: updates are compared by the changed fields, deletions by the spec, and
+// releases of a claim by the released parts, whatever else the lease has claimed meanwhile. An unpinned object matches
+// if the cluster has every field of the file.
 func (c Change) Same(other Change) bool {
 	if other.Unpinned {
 		c, other = other, c
@@ -133,32 +130,34 @@ func (c Change) Same(other Change) bool {
 		return maps.Equal(c.givenUp(), other.givenUp())
 	case Update:
 		return (!loose || contains(other.Before, c.Before)) &&
-			slices.EqualFunc(c.Fields, other.Fields, func(a, b Field) bool { return a.same(b, loose) })
+			slices.EqualFunc(lasting(c.Fields), lasting(other.Fields), func(a, b Field) bool { return a.same(b, loose) })
 	case Delete:
 		return loose && contains(other.Before, c.Before) || !loose && equal(c.Before["spec"], other.Before["spec"])
-	case Claim, Withhold, Leave, Create:
+	case Create:
+		return equal(timeless(c.After), timeless(other.After))
+	case Claim, Withhold, Leave:
 	}
 	return equal(c.Before, other.Before) && equal(c.After, other.After)
 }
 
-// exists is true where there was an object, or a claim, when the change was planned.
+// exists reports whether the object, or the claim, existed when the change was planned.
 func (c Change) exists() bool { return c.UID != "" || c.Unpinned || c.Planned }
 
-// contains is Contains of two values as data.
+// contains is Contains after a round trip of both values through JSON.
 func contains(have, want any) bool { return Contains(toData(have), toData(want)) }
 
-// equal is true for two values that are the same as data.
+// equal reports whether two values have the same JSON.
 func equal(a, b any) bool { return reflect.DeepEqual(toData(a), toData(b)) }
 
-// toData is a value as it is read from JSON.
+// toData converts a value to what its JSON decodes to.
 func toData(value any) (out any) {
 	if text, err := json.Marshal(value); err == nil {
-		_ = json.Unmarshal(text, &out) // it was marshalled just now
+		_ = json.Unmarshal(text, &out) // Marshal wrote the text
 	}
 	return out
 }
 
-// givenUp are the parts of a claim that are given up.
+// givenUp returns the parts of a claim that the change releases.
 func (c Change) givenUp() map[string]bool {
 	out := map[string]bool{}
 	for part := range c.Before {
@@ -169,30 +168,29 @@ func (c Change) givenUp() map[string]bool {
 	return out
 }
 
-// Moved are the changes of a lease that differ between two plans, by their IDs.
+// Moved returns the IDs of the changes that only one of two plans of a lease has.
 func (l Lease) Moved(now Lease) []string {
 	var moved []string
-	note := func(from, to []Change) {
+	compare := func(from, to []Change) {
 		for _, c := range from {
-			same := func(other Change) bool { return c.Same(other) }
-			if !slices.ContainsFunc(to, same) && !slices.Contains(moved, c.ID()) {
+			if !slices.ContainsFunc(to, c.Same) && !slices.Contains(moved, c.ID()) {
 				moved = append(moved, c.ID())
 			}
 		}
 	}
-	note(l.Changes, now.Changes)
-	note(now.Changes, l.Changes)
+	compare(l.Changes, now.Changes)
+	compare(now.Changes, l.Changes)
 	if l.Refused != now.Refused {
 		moved = append(moved, "lease/"+l.Lease)
 	}
 	return moved
 }
 
-// Differs is true where anything would change.
+// Differs reports whether anything would change.
 func (p Plan) Differs() bool { return slices.ContainsFunc(p.Leases, Lease.Differs) }
 
-// Write is the change that an apply of an object under a field manager makes. live is the object as it
-// was read, nil where there is none.
+// Write returns the change that a server-side apply of want under a field manager makes to the live object; live is nil
+// if there is none.
 func Write(kind string, want map[string]any, live *unstructured.Unstructured, manager string) (c Change) {
 	name := unstructured.Unstructured{Object: want}
 	c = Change{Action: Create, Kind: kind, Namespace: name.GetNamespace(), Name: name.GetName()}
@@ -211,7 +209,7 @@ func Write(kind string, want map[string]any, live *unstructured.Unstructured, ma
 	return c
 }
 
-// Remove is the change that deletes an object.
+// Remove returns the change that deletes an object.
 func Remove(kind string, live *unstructured.Unstructured, why string) Change {
 	c := Change{
 		Action: Delete, Kind: kind, Namespace: live.GetNamespace(), Name: live.GetName(),
@@ -221,7 +219,7 @@ func Remove(kind string, live *unstructured.Unstructured, why string) Change {
 	return c
 }
 
-// shown is an object without what the API server and controllers keep for themselves.
+// shown returns a copy of an object without managed fields and status.
 func shown(o map[string]any) map[string]any {
 	u := (&unstructured.Unstructured{Object: o}).DeepCopy()
 	u.SetManagedFields(nil)

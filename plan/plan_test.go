@@ -138,7 +138,7 @@ func TestWriteOfANewObject(t *testing.T) {
 	}
 }
 
-// What controllers write into an object does not make a plan stale; what the plan would change, or rests on, does.
+// Writes of controllers do not make a plan stale; a difference in what the plan changes does.
 func TestSame(t *testing.T) {
 	const live = `{kind: A, metadata: {name: a, uid: u1, resourceVersion: "1", annotations: {x: "1"}}, spec: {class: nginx}, status: {x: 1}}`
 	want := `{kind: A, metadata: {name: a}, spec: {class: traefik}}`
@@ -165,8 +165,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// An object of a file that shows no UID is the one of the cluster where all that the file shows is there; what the API
-// server and controllers add is not in the way.
+// An object from a file without a UID matches the object of the cluster if that has all fields of the file; it may have
+// more, because the API server and controllers add fields.
 func TestSameOfFiles(t *testing.T) {
 	const (
 		inFile = `{kind: A, metadata: {name: a, labels: {l: "1"}}, spec: {class: nginx, ports: [{port: 80}], left: 3, theirs: 5}}`

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTree draws what may stand in an object: maps, lists, items with names, and small values.
+// drawTree draws a value of an object: a map, a list, a list of named items, or a small scalar.
 func drawTree(t *rapid.T, depth int) any {
 	switch rapid.IntRange(0, 2+2*min(depth, 1)).Draw(t, "of") {
 	case 0:
@@ -47,7 +47,7 @@ func drawMap(t *rapid.T, depth int) map[string]any {
 	return m
 }
 
-// drawItems is a list that is merged by name: each once.
+// drawItems draws a list that is merged by name; each name occurs once.
 func drawItems(t *rapid.T) []any {
 	list := []any{}
 	for _, name := range []any{"p", "q", "r"} {
@@ -69,7 +69,7 @@ func drawObject(t *rapid.T) map[string]any {
 	return map[string]any{"kind": "A", "metadata": map[string]any{"name": "a", "uid": "u"}, "spec": spec}
 }
 
-// owned are fields of an object as managed fields write them: some of those that are there.
+// owned draws a subset of an object's fields in the form of managed fields.
 func owned(t *rapid.T, v any) map[string]any {
 	out := map[string]any{}
 	if m, ok := v.(map[string]any); ok {
@@ -109,7 +109,7 @@ func manage(t *rapid.T, o map[string]any, managers ...string) *unstructured.Unst
 	return live
 }
 
-// has is Contains, and more items in a list that is merged: others may own them.
+// has is Contains, but allows further items in a list that is merged by keys: others may own them.
 func has(have, want any) bool {
 	wanted, ok := want.(map[string]any)
 	if !ok {
@@ -140,8 +140,8 @@ func sortItems(o map[string]any) {
 	})
 }
 
-// Whatever stands in an object and whoever owns it: what is wanted is there after the change, what the plan shows as the object
-// after it says so, a second look finds nothing more to change, and neither object is touched.
+// For any object and any owners: after the change the object has the wanted fields, as the plan shows it; a second plan
+// is empty; and Write changes neither of its arguments.
 func TestWhatIsPlannedComesToBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, want := drawObject(t), drawObject(t)
@@ -174,8 +174,7 @@ func TestWhatIsPlannedComesToBe(t *testing.T) {
 	})
 }
 
-// Containing is an order: each value contains itself and nothing contains what it lacks; and what is contained in a part is
-// contained in the whole.
+// Contains is reflexive, antisymmetric and transitive, and no value contains a field that it lacks.
 func TestContainsIsAnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawTree(t, 2), drawTree(t, 2), drawTree(t, 2)
@@ -200,7 +199,7 @@ func TestContainsIsAnOrder(t *testing.T) {
 
 const marker = "hunter2"
 
-// Whatever of a Secret or a Manifest changes, wherever a password stands, by whoever it was written: no plan shows it.
+// No plan shows a password of a Secret or a Manifest, whatever changes, at any depth, whoever has written it.
 func TestNoPlanShowsAPassword(t *testing.T) {
 	applied := func(t *rapid.T, o map[string]any) {
 		if rapid.Bool().Draw(t, "applied by kubectl") {

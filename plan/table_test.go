@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Which fields of a live object an apply changes, and when two plans mean the same: testdata/plans.txt; `go test ./plan
-// -rewrite` writes it.
+// testdata/plans.txt has the fields of live objects that an apply changes, and which plans are the same;
+// `go test ./plan -rewrite` writes it.
 //
 //	fields     LIVE | WANT | MANAGER FIELDS; MANAGER FIELDS: objects and the fields that managers own, as YAML. The managers are
 //	           ours, former (of another deployment of the owner), rival (of another owner), and others by their names
@@ -97,7 +97,7 @@ func sameInWords(t *testing.T, parts []string) string {
 	return fmt.Sprint(a.Same(b))
 }
 
-// What is deleted is named as it was read, and the reason is told.
+// A deletion has the object as it was read, and the reason.
 func TestRemove(t *testing.T) {
 	live := object(t, `{kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: "7", managedFields: []}, spec: {x: 1}, status: {y: 2}}`, nil)
 	c := Remove("ingress", live, "its lease does not name it")
@@ -112,7 +112,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What identifies an object is no field of it.
+// The fields of an object's identity are not compared.
 func TestIdentifies(t *testing.T) {
 	for path, is := range map[string]bool{
 		"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true,
@@ -124,7 +124,7 @@ func TestIdentifies(t *testing.T) {
 	}
 }
 
-// A plan differs where a lease would be changed or refused.
+// A plan differs if it changes or refuses a lease.
 func TestPlansDiffer(t *testing.T) {
 	none, some, refused := Lease{Lease: "a"}, Lease{Lease: "b", Changes: []Change{{Action: Create}}}, Lease{Lease: "c", Refused: "held"}
 	for _, x := range []struct {

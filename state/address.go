@@ -165,6 +165,13 @@ func (p *Picker) Update(claims []*Claim) {
 	p.known = known
 }
 
+// Renew replaces what the picker knows with what a later one knows. Picked addresses stay picked.
+func (p *Picker) Renew(later *Picker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = later.known
+}
+
 // Uses returns all uses of the address by Services.
 func (p *Picker) Uses(a netip.Addr) []Use {
 	p.mu.Lock()

@@ -11,10 +11,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
+// addressPrefix starts the name of each claim on an address.
+const addressPrefix = "ip--"
+
 // AddressName returns the object name of the claim on an address, with dashes for dots and colons. IPv6 addresses are
 // fully expanded.
 func AddressName(a netip.Addr) string {
-	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
+	return addressPrefix + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
 // endpointPrefix starts the name of each claim on an IP endpoint.
@@ -47,7 +50,7 @@ func WildcardOver(host string) string {
 // parseAddressName returns the address in the name of a claim. It accepts only the name that AddressName makes, so an
 // IPv4 address has no second name in IPv6 form.
 func parseAddressName(name string) (netip.Addr, bool) {
-	text, ok := strings.CutPrefix(name, "ip--")
+	text, ok := strings.CutPrefix(name, addressPrefix)
 	if !ok {
 		return netip.Addr{}, false
 	}

@@ -1,26 +1,35 @@
 package state
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// Wish names the claims that one lease of a command touches.
+// Wish is what a lease of a command touches, as names of claims, and of their parts.
 type Wish struct {
-	// Asks are the claims that the lease asks for. Gives are those that it holds and no longer asks for.
+	// Asks are the claims, and parts of them, that the lease asks for, Gives those that it holds and does not ask for any more.
 	Asks, Gives []string
-	// Alone is false for a lease whose result matters to every other lease.
+	// Alone is false for a lease whose end matters to others whatever they ask for.
 	Alone bool
 }
 
-// WishOf returns the claims that the request asks for, and the held ones that it gives up. It lists an IP endpoint by
-// its own name, because its address may not be known yet.
-func WishOf(request Request, held []*Claim) Wish {
+// WishOf is what a request asks for, and gives up of what its deployment group holds, or has objects for (under: the names of
+// claims). An IP endpoint is asked for by itself, as its address may not be known yet.
+func WishOf(request Request, held []*Claim, under []string) Wish {
 	w := Wish{Alone: len(request.Endpoints) == 0}
+	asks := func(name string, parts []Part) {
+		w.Asks = append(w.Asks, name)
+		for _, p := range parts {
+			w.Asks = append(w.Asks, partName(name, p))
+		}
+	}
 	for _, hold := range request.HostHolds() {
-		w.Asks = append(w.Asks, hold.Name())
+		asks(hold.Name(), hold.Parts)
 	}
 	for _, e := range request.Endpoints {
-		w.Asks = append(w.Asks, EndpointName(e.SharingKey))
+		asks(EndpointName(e.SharingKey), e.EndpointHold(request.Lease).Parts)
 		for _, a := range e.Addresses {
-			w.Asks = append(w.Asks, AddressName(a))
+			asks(AddressName(a), nil)
 		}
 	}
 	gives := func(name string) {
@@ -30,57 +39,70 @@ func WishOf(request Request, held []*Claim) Wish {
 	}
 	for _, c := range held {
 		gives(c.Name())
+		of := c.Name()
 		if c.Kind == Address {
-			gives(EndpointName(c.SharingKey))
+			of = EndpointName(c.SharingKey)
+			gives(of)
 		}
+		for _, p := range c.PartsOf(request.Lease.Group()) {
+			if p.For == "" && slices.Contains(w.Asks, of) { // else all of it is given
+				gives(partName(of, p))
+			}
+		}
+	}
+	for _, name := range under {
+		gives(name)
 	}
 	return w
 }
 
-// Serving is the order in which a command serves its leases.
+// partName is the name of a part of a claim; none of a claim has a space.
+func partName(claim string, p Part) string { return claim + " " + p.Key }
+
+// GivesAddress is true for a lease that gives up an address.
+func (w Wish) GivesAddress() bool {
+	return slices.ContainsFunc(w.Gives, func(name string) bool { return strings.HasPrefix(name, addressPrefix) })
+}
+
+// anyAddress is asked for by a lease for which too few addresses are left, and given by one that gives any up.
+const anyAddress = addressPrefix + "any"
+
+// OfAnyAddress is the wish with what it gives up of addresses given to any lease. One that is short of addresses asks for any.
+func (w Wish) OfAnyAddress(short bool) Wish {
+	switch {
+	case short:
+		w.Asks = append(slices.Clip(w.Asks), anyAddress)
+	case w.GivesAddress():
+		w.Gives = append(slices.Clip(w.Gives), anyAddress)
+	}
+	return w
+}
+
+// Serving is the order in which the leases of a command are served.
 type Serving struct {
-	// Order lists the indexes of the leases. After lists, by lease, the leases that must be served before it.
+	// Order are the places of the leases. After has for each lease, by its place, those that are served before it. Given says
+	// of each whether one of these gives up what it asks for.
 	Order []int
 	After [][]int
-	// Alone is true, by lease, if the result for the lease changes nothing for the others: it asks for hosts only, and
-	// no other lease touches one of them. A lease that fails gives back what another lease of its owner would get, or
-	// an address that could go to any other lease.
+	Given []bool
+	// Alone says of each lease whether what becomes of it changes nothing for the others: it asks for hosts only, and no
+	// other lease touches one of them. A lease that fails gives back what another of its owner would get, and an address that
+	// any other could be given.
 	Alone []bool
 }
 
-// touch is a lease that asks for a claim or gives it up. below is true if it does so with a host that the wildcard of
-// the claim covers.
+// touch is a lease that asks for a claim or gives it up, or does so with a host below the wildcard that the claim is for.
 type touch struct {
 	lease        int
 	gives, below bool
 }
 
-// Serve orders the leases of a command. Leases that ask for the same thing keep the order of the input, after a lease
-// that gives it up. A wildcard and a host that it covers count as the same thing. In a circle of leases that wait for
-// each other, the first in the input is served first.
+// Serve orders the leases of a command. Of those that ask for the same thing the first in the input comes first, and those that
+// give it up come before them, in the order of the input: the last of these leaves nothing of it. A wildcard and a host below it
+// count as the same thing. Where leases give to each other in a circle, the first of them in the input is served first.
 func Serve(wishes []Wish) Serving {
-	s := Serving{After: make([][]int, len(wishes)), Alone: make([]bool, len(wishes))}
-	touched, due := touches(wishes), make([]map[int]bool, len(wishes))
-	for i, w := range wishes {
-		due[i], s.Alone[i] = map[int]bool{}, w.Alone
-		asks := func(name string, below bool) {
-			for _, other := range touched[name] {
-				if other.lease == i || below && other.below {
-					continue
-				}
-				s.Alone[i] = false
-				if other.gives || other.lease < i {
-					due[i][other.lease] = true
-				}
-			}
-		}
-		for _, name := range w.Asks {
-			asks(name, false)
-			if over := wildcardName(name); over != "" {
-				asks(over, true)
-			}
-		}
-	}
+	due, givers, alone := dues(wishes)
+	s := Serving{After: make([][]int, len(wishes)), Given: make([]bool, len(wishes)), Alone: alone}
 	for served := make([]bool, len(wishes)); len(s.Order) < len(wishes); {
 		next := -1
 		for i := range wishes {
@@ -91,36 +113,82 @@ func Serve(wishes []Wish) Serving {
 			}
 		}
 		served[next], s.Order = true, append(s.Order, next)
-		for other := range due[next] { // next was served first of a circle: they follow it
+		for other := range due[next] { // a circle
 			due[other][next] = true
 		}
 		for i := range wishes {
 			if due[i][next] && !served[i] {
 				delete(due[i], next)
-				s.After[i] = append(s.After[i], next)
+				s.After[i], s.Given[i] = append(s.After[i], next), s.Given[i] || givers[i][next]
 			}
 		}
 	}
 	return s
 }
 
-// wildcardName returns the name of the claim on the wildcard that covers the host of a claim. It returns "" for any
-// other claim.
-func wildcardName(name string) string {
+// dues are the leases that each lease is to follow, and those of all that give it something; alone is Serving.Alone.
+func dues(wishes []Wish) (due, givers []map[int]bool, alone []bool) {
+	touched := touches(wishes)
+	due, givers, alone = make([]map[int]bool, len(wishes)), make([]map[int]bool, len(wishes)), make([]bool, len(wishes))
+	for i, w := range wishes {
+		due[i], givers[i], alone[i] = map[int]bool{}, map[int]bool{}, w.Alone
+		asks := func(name string, below bool) {
+			for _, other := range touched[name] {
+				if other.lease == i || below && other.below {
+					continue
+				}
+				alone[i] = false
+				if other.gives {
+					givers[i][other.lease] = true
+				}
+				if other.gives || other.lease < i {
+					due[i][other.lease] = true
+				}
+			}
+		}
+		for _, name := range w.Asks {
+			asks(name, false)
+			if over := nameAbove(name); over != "" {
+				asks(over, true)
+			}
+		}
+		for _, name := range w.Gives {
+			for _, other := range touched[name] {
+				if other.gives && !other.below && other.lease < i {
+					due[i][other.lease] = true
+				}
+			}
+		}
+	}
+	for i := range wishes { // who gives to the other comes first, whatever else both ask for
+		for other := range givers[i] {
+			if !givers[other][i] {
+				delete(due[other], i)
+			}
+		}
+	}
+	return due, givers, alone
+}
+
+// nameAbove is the name of the claim on the wildcard that covers a claim's host; empty for any other claim, and for a part.
+func nameAbove(name string) string {
+	if strings.Contains(name, " ") {
+		return ""
+	}
 	if over := WildcardOver(name); over != "" && HostName(over) != name {
 		return HostName(over)
 	}
 	return ""
 }
 
-// touches returns the leases that touch each claim.
+// touches are the leases that touch each claim.
 func touches(wishes []Wish) map[string][]touch {
 	out := map[string][]touch{}
 	for i, w := range wishes {
 		add := func(names []string, gives bool) {
 			for _, name := range names {
 				out[name] = append(out[name], touch{i, gives, false})
-				if over := wildcardName(name); over != "" {
+				if over := nameAbove(name); over != "" {
 					out[over] = append(out[over], touch{i, gives, true})
 				}
 			}

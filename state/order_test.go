@@ -14,18 +14,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// wishes parses leases, each as "what it asks for | what it gives up". One with an endpoint, "ip", is not alone.
+// wishes reads leases, each as "what it asks for | what it gives up", with "/" before a part; one with an endpoint, "ip", is not alone.
 func wishes(leases ...string) (out []Wish) {
 	for _, text := range leases {
 		asks, gives, _ := strings.Cut(text, "|")
 		w := Wish{Asks: strings.Fields(asks), Gives: strings.Fields(gives)}
+		for _, names := range [][]string{w.Asks, w.Gives} {
+			for i, name := range names {
+				names[i] = strings.Replace(name, "/", " ", 1)
+			}
+		}
 		w.Alone = !slices.Contains(w.Asks, "ip")
 		out = append(out, w)
 	}
 	return out
 }
 
-// Leases that ask for the same thing are served in the order of the input, after a lease that gives it up.
+// Of leases that ask for the same the first in the input comes first, after who gives it up.
 func TestServe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		leases []string
@@ -48,6 +53,8 @@ func TestServe(t *testing.T) {
 		"below what is asked for":    {[]string{"wc--any.example.com", "| a.example.com"}, "[1 0]", "[[1] []]", "[false true]"},
 		"below no wildcard":          {[]string{"a.example.com", "b.example.com"}, "[0 1]", "[[] []]", "[true true]"},
 		"in a circle":                {[]string{"x | y", "y | x"}, "[0 1]", "[[] [0]]", "[false false]"},
+		"given by two":               {[]string{"| x", "x", "y | x"}, "[0 2 1]", "[[] [0 2] [0]]", "[true false true]"},
+		"given by who asks too":      {[]string{"x x/1", "x x/2 | x/1"}, "[1 0]", "[[1] []]", "[false false]"},
 		"a circle, and one after it": {[]string{"x | z", "y | x", "z | y", "x"}, "[0 2 1 3]", "[[] [0 2] [0] [0 1]]", "[false false false false]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +69,26 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Every lease is served once, after all that it follows. If two touch the same thing and one asks for it, one follows
-// the other.
+// A lease is given something where one that comes before it gives up what it asks for.
+func TestServeGives(t *testing.T) {
+	for name, tt := range map[string]struct {
+		leases []string
+		given  string
+	}{
+		"the same":                 {[]string{"x", "x"}, "[false false]"},
+		"a host":                   {[]string{"x", "y | x", "y"}, "[true false false]"},
+		"a wildcard above":         {[]string{"a.example.com", "| wc--any.example.com"}, "[true false]"},
+		"a part":                   {[]string{"x x/1", "x x/2 | x/1"}, "[true false]"},
+		"a part below no wildcard": {[]string{"wc--any.example.com wc--any.example.com/1", "a.example.com a.example.com/2 | a.example.com/1"}, "[false false]"},
+		"in a circle":              {[]string{"x | y", "y | x"}, "[false true]"},
+	} {
+		if given := fmt.Sprint(Serve(wishes(tt.leases...)).Given); given != tt.given {
+			t.Errorf("%s: given %s, want %s", name, given, tt.given)
+		}
+	}
+}
+
+// Every lease is served once, after all that it follows; of two that touch the same, and one asks for it, one follows the other.
 func TestServeInAnyOrder(t *testing.T) {
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"x.example.com", "y.example.com", "wc--any.example.com", "ip"}), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
@@ -106,7 +131,9 @@ func TestServeInAnyOrder(t *testing.T) {
 	})
 }
 
-// A lease gives up what it holds and does not ask for. An endpoint represents its address.
+func isPart(name string) bool { return strings.Contains(name, " ") }
+
+// A lease gives up what it holds and does not ask for; an endpoint stands for its address.
 func TestWishOf(t *testing.T) {
 	a := netip.MustParseAddr("203.0.113.7")
 	public := EndpointWant{Name: "public", SharingKey: lease.SharingKey(statetest.Shop.Owner, "public")}
@@ -126,8 +153,37 @@ func TestWishOf(t *testing.T) {
 		"its address":        {Request{Endpoints: []EndpointWant{named}}, held[1:], Wish{Asks: []string{endpoint, "ip--203-0-113-7"}}},
 		"no address":         {Request{}, held, Wish{Gives: []string{"a.example.com", "ip--203-0-113-7", endpoint}, Alone: true}},
 	} {
-		if got := WishOf(tt.request, tt.held); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		got := WishOf(tt.request, tt.held, nil)
+		got.Asks = slices.DeleteFunc(got.Asks, isPart) // parts have a test of their own
+		got.Gives = slices.DeleteFunc(got.Gives, isPart)
+		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// Of a claim that a lease asks for it may give up parts. What stands on no claim is given up too.
+func TestWishOfParts(t *testing.T) {
+	public := EndpointWant{Name: "public", SharingKey: lease.SharingKey(statetest.Shop.Owner, "public"), Ports: []PortWant{{Protocol: lease.TCP, ExternalPort: 444}}}
+	host := HostWant{Host: "a.example.com", Path: "/v2"}
+	request := Request{Lease: statetest.Shop, Hosts: []HostWant{host}, Endpoints: []EndpointWant{public}}
+	held := []*Claim{bookHostClaim(host.Host, statetest.Shop, ""), bookAddressClaim("203.0.113.7", "public", statetest.Shop, bookHTTPS())}
+	w := WishOf(request, held, []string{host.Host, "b.example.com"})
+	endpoint := EndpointName(public.SharingKey)
+	asks := []string{host.Host, host.Host + " " + RouteKey("/v2"), endpoint, endpoint + " " + PortKey(lease.TCP, 444)}
+	gives := []string{host.Host + " " + RouteKey("/"), "ip--203-0-113-7", endpoint + " " + PortKey(lease.TCP, 443), "b.example.com"}
+	if !slices.Equal(w.Asks, asks) || !slices.Equal(w.Gives, gives) {
+		t.Errorf("asks for %q and gives %q; want %q and %q", w.Asks, w.Gives, asks, gives)
+	}
+}
+
+// Who is short of addresses comes after those that give any up.
+func TestServeAnyAddress(t *testing.T) {
+	short := Wish{Asks: []string{"ep--x"}}.OfAnyAddress(true)
+	for name, other := range map[string]Wish{"an address": {Gives: []string{"ip--203-0-113-7"}}, "a host": {Gives: []string{"a.example.com"}}} {
+		s := Serve([]Wish{short, other.OfAnyAddress(false)})
+		if gives := name == "an address"; s.Given[0] != gives || len(s.After[0]) > 0 != gives {
+			t.Errorf("%s is given up: %+v", name, s)
 		}
 	}
 }

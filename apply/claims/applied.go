@@ -12,16 +12,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// A part of a claim says whether the objects of its lease were once written for it (applied). It is noted when the
-// part is taken for a definition that has routes for it, and corrected at the end; a run that changes nothing else notes
-// nothing.
+// Part.Applied records whether objects have been written for a part. A run sets it when it takes the part for a
+// definition that routes it, and corrects it when it settles the claim. A run that changes nothing else does not write
+// it.
 
-// applying is what is wanted of a claim, with the note that objects are about to stand for it.
+// applying returns a hold whose parts are marked as applied if the definition routes them.
 func (r *Claims) applying(h state.Hold) state.Hold {
 	if r.Def == nil || r.Options.Check {
 		return h
 	}
-	unrouted := !h.Kind.HasPorts() && slices.ContainsFunc(r.Def.Unrouted(), func(host lease.Host) bool { return host.Name == h.Thing })
+	unrouted := !h.Kind.HasPorts() && r.IsUnrouted(h.Thing)
 	h.Parts = slices.Clone(h.Parts)
 	for i, p := range h.Parts {
 		h.Parts[i].Applied = p.Service != "" && !unrouted
@@ -29,12 +29,14 @@ func (r *Claims) applying(h state.Hold) state.Hold {
 	return h
 }
 
-// StandFor notes for which parts of claims the run has written objects, or found them as they should be.
+// IsUnrouted reports whether the definition has a host but no route for it: the host is only claimed.
+func (r *Claims) IsUnrouted(host string) bool {
+	return r.Def != nil && slices.ContainsFunc(r.Def.Unrouted(), func(h lease.Host) bool { return h.Name == host })
+}
+
+// StandFor records the parts of claims for which the run has written the desired objects, or found them unchanged.
 func (r *Claims) StandFor(desired []render.Object) {
-	claims := make([]*state.Claim, 0, len(r.Holds))
-	for _, h := range r.Holds {
-		claims = append(claims, h.Claim)
-	}
+	claims := r.HeldClaims()
 	for _, o := range desired {
 		if slices.Contains(kinds.Records, o.Kind) || slices.Contains(kinds.Pools, o.Kind) {
 			continue
@@ -45,28 +47,20 @@ func (r *Claims) StandFor(desired []render.Object) {
 	}
 }
 
-// StandsFor notes that objects of the run stand for a part.
-func (r *Claims) StandsFor(name, key string) {
-	if r.stands == nil {
-		r.stands = map[string]map[string]bool{}
-	}
-	if r.stands[name] == nil {
-		r.stands[name] = map[string]bool{}
-	}
-	r.stands[name][key] = true
-}
+// StandsFor records that objects of the run serve a part of a claim.
+func (r *Claims) StandsFor(name, key string) { r.served[claimPart{name, key}] = true }
 
-// AppliedAs says whether a part is applied in the end. What another order of the lease has applied, and what a
-// reservation finds served by nothing, is a reservation again.
+// AppliedAs returns the value of Applied with which a part is settled. A part that another order of the lease has
+// applied, or that a reservation finds unserved, becomes a reservation again.
 func (r *Claims) AppliedAs(h *Held, was, now state.Part) bool {
-	if r.stands[h.Want.Name()][now.Key] {
+	if r.served[claimPart{h.Want.Name(), now.Key}] {
 		return was.Applied || h.Took || r.Changed()
 	}
 	return was.Applied && r.Def == nil && was.Lease == now.Lease && r.Snapshot.Serves(h.Claim, r.Group)
 }
 
-// CheckOpen refuses where an uninstall is removing the ledger. Both announce themselves and then list the announcements,
-// so one of them sees the other.
+// CheckOpen returns a ClosingError if the run has taken a claim while an uninstall removes the ledger. Each command
+// announces itself before it lists the announcements, so at least one of the two sees the other.
 func (r *Claims) CheckOpen() error {
 	if r.Options.Turn.Closing() && slices.ContainsFunc(r.SortedHolds(), func(h *Held) bool { return h.Took }) {
 		return &report.ClosingError{Namespace: r.Options.Config.LedgerNamespace}

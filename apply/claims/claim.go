@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -15,7 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// attempt tries once. Neither done nor an error means: read the claim again and decide anew.
+// attempt tries once to take a thing. If it returns neither done nor an error, the caller must read the claim and try
+// again.
 func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (done bool, err error) {
 	var uses []state.Use
 	if claim == nil {
@@ -56,7 +57,7 @@ func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) 
 	return true, nil
 }
 
-// put writes the parts, with those that the group holds already for another reason.
+// put writes the taken parts, and keeps the other parts and notes of the group.
 func (r *Claims) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 	want, claim, parts, anew := taken.Want, taken.Claim, taken.Parts, taken.Anew
 	if claim == nil {
@@ -99,8 +100,8 @@ func (r *Claims) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 	return true, nil
 }
 
-// remember notes what the group has on a claim before the run's write, for a rollback: as it was read last
-// without the run's own mark. What the lease had before that, and has given up since, is not brought back.
+// remember keeps what the group has on a claim before the run's first write, for Rollback: the entries that were read
+// last without the run's own mark. Rollback does not restore what the lease has given up since an earlier read.
 func (r *Claims) remember(name string, claim *state.Claim) {
 	entries := claim.Entries(r.Group)
 	if _, known := r.Before[name]; known && slices.ContainsFunc(entries, func(p state.Part) bool { return p.Run == r.Nonce }) {
@@ -112,8 +113,9 @@ func (r *Claims) remember(name string, claim *state.Claim) {
 	r.Before[name] = entries
 }
 
-// evict removes a hold whose time is over, pinned to what was read; then the claim is to be
-// decided anew. A hold of the same owner goes alone, the parts beside it stay.
+// evict removes expired parts from a claim, pinned to the version that was read. It deletes a claim that has only
+// expired parts; otherwise it removes those of one group, because a write changes one group. The caller must read the
+// claim again.
 func (r *Claims) evict(ctx context.Context, claim *state.Claim) error {
 	now := r.Cluster.Now()
 	if claim.Ended(now) {
@@ -135,14 +137,14 @@ func (r *Claims) evict(ctx context.Context, claim *state.Claim) error {
 	return nil
 }
 
-// Rollback gives back what this run took; what the lease held before stays. It goes on when the
-// run has been interrupted. The errors are of what could not be given back.
+// Rollback releases what this run has taken; the lease keeps what it held before. It works on an interrupted run too.
+// The error joins those of things that could not be released.
 func (r *Claims) Rollback(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := executor.UndoContext(ctx)
 	defer cancel()
 	var errs []error
 	for name, h := range r.Unclear {
-		if r.Holds[name] == nil { // the run ended before it looked whether the write took effect
+		if r.Holds[name] == nil { // the run has not read whether the write took effect
 			r.Hold(h)
 		}
 	}
@@ -151,8 +153,7 @@ func (r *Claims) Rollback(ctx context.Context) error {
 		if !h.Took {
 			continue
 		}
-		before := r.Before[name]
-		before = protocol.Before(before, r.Snapshot.Serves(h.Claim, r.Group))
+		before := protocol.Before(r.Before[name], r.Snapshot.Serves(h.Claim, r.Group))
 		left, err := r.Ledger.Restore(ctx, name, r.Group, r.Nonce, before)
 		switch {
 		case err != nil:

@@ -1,8 +1,9 @@
-// Package claims takes what a lease asks for from the ledger, and gives it back: hosts, wildcards, addresses, and the definition
-// that the ledger keeps. What is done next with a claim is decided by package state/protocol.
+// Package claims takes hosts, wildcards and addresses for a lease in the ledger, releases them, and writes the
+// definition that the ledger keeps. Package state/protocol decides the next step for each claim.
 package claims
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -14,46 +15,53 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Claims is what the work on one lease claims of the ledger: it takes what the lease asks for, and gives it back.
+// Claims takes and releases the claims of one lease.
 type Claims struct {
 	*executor.Executor
 	Def *lease.Definition
 	// Nonce is the run's mark.
 	Nonce string
-	// Holds are the claims that the run relies on, by name.
+	// Holds are the claims on which the run relies, by name.
 	Holds map[string]*Held
-	// Rivals are earlier leases of the same run, of other owners, that ask for the same, by claim.
+	// Rivals are earlier leases of the same command, of other owners, that ask for the same thing, by claim name.
 	Rivals map[string]state.Holder
-	// above are the wildcards as they were listed after the run had taken its hosts; nil where they are yet to be read.
+	// above are the wildcards as listed after the run took its hosts; nil if they must be read.
 	above *[]*state.Claim
-	// Unclear are the claims that the run has tried to take by a write whose answer was lost.
+	// Unclear are the claims, by name, that the run may have taken: the answer to its write was lost.
 	Unclear map[string]*Held
-	// Before is what the group had written on claims that the run has changed.
+	// Before are the entries of the group on claims before the run's first write, by name.
 	Before map[string][]state.Part
-	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
-	// is withheld, as is all that such runs hold.
+	// patient is true until the run has once waited in vain for another run of the owner. From then on, what such runs
+	// hold is withheld at once.
 	patient bool
-	// Late runs come after another lease of the command that asks for the same: what was read before is old.
-	Late bool
-	// picked are the addresses that this lease of the command was the first to pick.
+	// Late is true for a run that follows another lease of the command that asks for the same thing: what was read of it
+	// is stale. Given is true if that lease may give up what this one asks for: then everything is read again.
+	Late, Given bool
+	// picked are the addresses that this lease was the first of the command's leases to pick.
 	picked []netip.Addr
-	// Marking is true while the run marks claims that it has held before.
+	// Marking is true while the run marks claims that its lease held before.
 	Marking bool
-	// WithheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.
+	// WithheldHosts are withheld hosts and paths, as lease.HostPath formats them; WithheldPorts are names of
+	// ProviderLeasedIPs.
 	WithheldHosts map[string]bool
 	WithheldPorts map[string]bool
-	// Withheld are the notes of what is withheld.
-	Withheld  []Waiting
+	// Withheld are the withheld parts with the notes about them.
+	Withheld []Waiting
+	// Addresses are the leased addresses by IP endpoint.
 	Addresses render.Addresses
-	// stands are the parts, by the name of their claim and their key, for which the run has written objects.
-	stands map[string]map[string]bool
+	// served are the parts for which the run has written objects, or found them unchanged.
+	served map[claimPart]bool
 }
 
-// New begins the claims of one lease; def is nil where nothing is rendered.
+// claimPart is the name of a claim and the key of a part of it.
+type claimPart struct{ name, key string }
+
+// New returns the Claims of one lease; def is nil if nothing is rendered.
 func New(c *command.Command, def *lease.Definition, req state.Request) *Claims {
 	r := &Claims{
 		Executor: executor.New(c, req), Def: def, patient: true, Addresses: render.Addresses{},
-		Holds: map[string]*Held{}, Unclear: map[string]*Held{}, Before: map[string][]state.Part{}, WithheldHosts: map[string]bool{}, WithheldPorts: map[string]bool{},
+		Holds: map[string]*Held{}, Unclear: map[string]*Held{}, Before: map[string][]state.Part{},
+		WithheldHosts: map[string]bool{}, WithheldPorts: map[string]bool{}, served: map[claimPart]bool{},
 	}
 	if c.Options.Turn != nil {
 		r.Nonce = c.Options.Turn.Mark()
@@ -68,31 +76,35 @@ func (r *Claims) Hold(h *Held) {
 	r.Holds[h.Want.Name()] = h
 }
 
-// SortedHolds are the claims that the run relies on, in the order in which they are taken.
+// SortedHolds returns the claims on which the run relies, in the order in which things are taken.
 func (r *Claims) SortedHolds() []*Held {
-	holds := make([]*Held, 0, len(r.Holds))
-	for _, h := range r.Holds {
-		holds = append(holds, h)
-	}
-	slices.SortFunc(holds, func(a, b *Held) int { return a.Want.Compare(b.Want) })
-	return holds
+	return slices.SortedFunc(maps.Values(r.Holds), func(a, b *Held) int { return a.Want.Compare(b.Want) })
 }
 
-// Overtaken is the error of a run whose claim somebody else has by now.
+// HeldClaims returns the claims on which the run relies, in no order.
+func (r *Claims) HeldClaims() []*state.Claim {
+	claims := make([]*state.Claim, 0, len(r.Holds))
+	for _, h := range r.Holds {
+		claims = append(claims, h.Claim)
+	}
+	return claims
+}
+
+// Overtaken returns the error of a run whose claim somebody else holds by now.
 func (r *Claims) Overtaken(h *Held) error {
 	return &report.OvertakenError{Kind: h.Want.Kind, Thing: h.Want.Thing, Lease: r.Request.Lease}
 }
 
-// Held is what a run holds of one claim.
+// Held is a claim on which a run relies.
 type Held struct {
 	Want  state.Hold
 	Claim *state.Claim
-	// Took is true where a part has this run's mark, and so has to be as it was if the run fails.
+	// Took is true if a part has this run's mark: the claim must be restored if the run fails.
 	Took bool
-	// Anew is true for a host that has yet to be compared with the wildcard above it: the run has taken
-	// it, or taken it over from a run that may not have done so.
+	// Anew is true for a thing that the run has taken, or taken over from a run that may have crashed. Such a host must
+	// still be checked against the wildcard above it.
 	Anew bool
-	// Touch is true where the objects that rest on the claim are to move also if they are as they should
-	// be: the claim was taken anew, or one of them is missing.
+	// Touch is true if the run must write the objects that rest on the claim even if they are unchanged: the claim was
+	// taken anew, or one of the objects is missing.
 	Touch bool
 }

@@ -22,7 +22,7 @@ import (
 
 const shop, address = "shop.example.com", "203.0.113.1"
 
-// work is that on the claims of ot.Next.
+// work returns the Claims of ot.Next.
 func work(opts command.Options, held []*state.Claim, objects ...*unstructured.Unstructured) *Claims {
 	if opts.Config == nil {
 		opts.Config = config.Default()
@@ -45,7 +45,7 @@ func wants() state.Request {
 	}
 }
 
-// All runs take things in one order, so that of two which want the same one gets all.
+// All runs take things in the same order, so that of two runs that want the same things one gets all of them.
 func TestFixedHolds(t *testing.T) {
 	game, anyKey := lease.SharingKey(ot.Next.Owner, "game"), lease.SharingKey(ot.Next.Owner, "any")
 	endpoints := []string{"endpoint/" + game, "endpoint/" + anyKey}
@@ -79,10 +79,10 @@ func TestFixedHolds(t *testing.T) {
 	}
 }
 
-// Every part of what is kept for a while says until when.
+// Every part of a hold with an expiry has it.
 func TestExpires(t *testing.T) {
 	for name, expires := range map[string]time.Duration{"for an hour": time.Hour, "for good": 0} {
-		synctest.Test(t, func(t *testing.T) { // in which time stands still
+		synctest.Test(t, func(t *testing.T) { // with a clock that does not advance
 			c, err := cluster.Connect(&rest.Config{Host: "http://server"}, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -104,7 +104,7 @@ func TestExpires(t *testing.T) {
 	}
 }
 
-// A run deletes only what is as it knows it: what another run of the lease has taken since stays.
+// A run gives up only parts that are as it has read or written them; it keeps what another run of the lease has taken since.
 func TestKnows(t *testing.T) {
 	part := func(change func(p *state.Part)) state.Part {
 		p := ot.Host(ot.Next, shop).Parts[0]
@@ -144,7 +144,7 @@ func TestKnows(t *testing.T) {
 	}
 }
 
-// A part counts as applied once its objects are written, and as reserved again where nothing serves it.
+// A part is applied once its objects are written, and reserved again if no object serves it.
 func TestAppliedAs(t *testing.T) {
 	route := ot.Ingress(ot.Next, shop, "/")
 	later := ot.Next
@@ -196,7 +196,7 @@ func TestAppliedAs(t *testing.T) {
 	}
 }
 
-// A part is taken as applied only where the definition has a route for it.
+// A part is taken as applied only if the definition routes it.
 func TestApplying(t *testing.T) {
 	routed := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: shop}}}
 	unrouted := routed
@@ -233,7 +233,7 @@ func TestApplying(t *testing.T) {
 	}
 }
 
-// Which objects of another lease a run may delete from what it holds.
+// A run may delete objects of another lease that serve its claims if it prunes, or after a transfer.
 func TestRemoves(t *testing.T) {
 	own, handedOn := ot.Host(ot.Next, shop), ot.HandedOn(ot.Host(ot.Next, shop), ot.Shop)
 	for name, tt := range map[string]struct {

@@ -1,11 +1,10 @@
 package claims
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -13,52 +12,52 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// The ledger keeps the definition that a lease was last applied with. A run writes it once its claims are taken,
-// before it writes the first object: whoever finds that the run has crashed finishes its work by it. A release
-// removes it before it removes anything else: what is being released is not to be healed.
+// The ledger keeps the definition with which a lease was last applied. A run writes it after it has taken its claims
+// and before it writes the first object, so that repair can finish the work of a crashed run. A release deletes it
+// first, so that nothing heals a lease that is being released.
 
-// KeptDefinition is the definition that the ledger keeps for the lease, and what the run has done to it.
+// KeptDefinition writes and restores the definition that the ledger keeps for the lease.
 type KeptDefinition struct {
 	*Claims
-	// replaced is what was kept, nil for nothing; now is what the run has kept in its place, nil where it has removed that.
-	// Both are nil where the run has changed nothing.
+	// replaced is the former definition, nil if there was none; now is the one that the run has written, nil if it has
+	// deleted the former one. Both are nil if the run has changed nothing.
 	replaced, now *kept.Definition
 }
 
-// Keep keeps the definition that the run applies, unless just that is kept. A run that has claimed anything anew
-// writes it in any case: a release may have removed it since it was read.
+// Keep writes the definition that the run applies, unless the ledger keeps the same one. A run that has claimed
+// anything anew always writes it, because a release may have deleted it since it was read.
 func (r *KeptDefinition) Keep(ctx context.Context) error {
 	if r.Def == nil || r.Options.Heal {
 		return nil
 	}
-	there, err := r.there(ctx)
-	if err != nil || there.Says(r.Def) && !r.claimedAnew() {
+	old, err := r.former(ctx)
+	if err != nil || old.Says(r.Def) && !r.claimedAnew() {
 		return err
 	}
 	want, err := kept.New(r.Def, r.Nonce)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
 		r.Event(report.Left, "definition", "", r.Request.Lease.String(), tooLong.Error()+": repair will not know it")
-		r.replaced, err = r.Forget(ctx, there)
+		r.replaced, err = r.Forget(ctx, old)
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	return r.replace(ctx, there, want)
+	return r.replace(ctx, old, want)
 }
 
-// there is the definition that was kept before the run. A lease that held nothing has hardly ever one: it is read
-// only where the run has claimed nothing for it either.
-func (r *KeptDefinition) there(ctx context.Context) (*kept.Definition, error) {
+// former returns the definition that the ledger kept before the run. The snapshot does not have it for a lease that
+// held nothing; such a lease rarely has one, so it is read only if the run has claimed nothing either.
+func (r *KeptDefinition) former(ctx context.Context) (*kept.Definition, error) {
 	if r.Snapshot.HoldersOnly && len(r.Snapshot.Held[r.Group]) == 0 && !r.claimedAnew() {
 		return observed.ReadDefinition(ctx, r.Ledger, r.Group)
 	}
 	return r.Snapshot.Definitions[kept.Name(r.Group)], nil
 }
 
-// Rests makes what was read of the lease old where another command has applied another definition, or has
-// released the lease, before the run's first write: it writes or deletes the definition that is kept. A lease that held
-// nothing has none that was read; what is claimed for it is claimed anew.
+// Rests registers a check for the run's first write: the snapshot is stale if the ledger keeps another definition by
+// then, because another command has applied or released the lease. A lease that held nothing needs no check; it claims
+// everything anew.
 func (r *KeptDefinition) Rests(ctx context.Context) error {
 	if r.Options.Turn == nil || r.Snapshot.HoldersOnly && len(r.Snapshot.Held[r.Group]) == 0 {
 		return nil
@@ -70,7 +69,7 @@ func (r *KeptDefinition) Rests(ctx context.Context) error {
 	})
 }
 
-// claimedAnew is true for a run that has claimed anything of which its lease held nothing.
+// claimedAnew reports whether the run has taken a claim on which its lease had no entry.
 func (r *KeptDefinition) claimedAnew() bool {
 	for name, h := range r.Holds {
 		if h.Took && len(r.Before[name]) == 0 {
@@ -80,24 +79,23 @@ func (r *KeptDefinition) claimedAnew() bool {
 	return false
 }
 
-// replace keeps a definition in the place of the one that was read. Where another run of the lease has written one
-// meanwhile, the later one counts.
-func (r *KeptDefinition) replace(ctx context.Context, there, want *kept.Definition) error {
+// replace writes a definition over the one that was read, or over one that another run of the lease has written since.
+func (r *KeptDefinition) replace(ctx context.Context, old, want *kept.Definition) error {
 	var now *kept.Definition
 	err := observed.UntilKept(ctx, r.Ledger, r.Group, func(ctx context.Context) (err error) {
-		if there != nil && there.Deleting {
-			return nil // somebody holds it back with a finalizer; the next apply keeps the definition
+		if old != nil && old.Deleting {
+			return nil // a finalizer delays the deletion; the next apply writes the definition
 		}
-		if now, err = r.Ledger.Keep(ctx, want, r.Group, there); errors.Is(err, ledger.ErrAgain) {
+		if now, err = r.Ledger.Keep(ctx, want, r.Group, old); errors.Is(err, ledger.ErrAgain) {
 			read, unread := r.Ledger.Definition(ctx, r.Group)
-			if unread == nil && read.Same(want) { // the answer was lost
+			switch {
+			case unread != nil:
+				return unread
+			case read.Same(want): // the answer was lost
 				now = read
 				return nil
 			}
-			if unread == nil {
-				there = read
-			}
-			return cmp.Or(unread, err)
+			old = read
 		}
 		return err
 	})
@@ -105,28 +103,28 @@ func (r *KeptDefinition) replace(ctx context.Context, there, want *kept.Definiti
 		return err
 	}
 	r.Wrote(nil)
-	r.replaced, r.now = there, now
+	r.replaced, r.now = old, now
 	return nil
 }
 
-// Forget removes the definition that is kept, as it was read or, where it has changed, as it is by now. It returns what
-// it has certainly removed, nil for nothing.
-func (r *KeptDefinition) Forget(ctx context.Context, there *kept.Definition) (*kept.Definition, error) {
-	if there == nil {
+// Forget deletes the kept definition, old if it is unchanged or else the current one. It returns the definition that it
+// has deleted, nil if there was none.
+func (r *KeptDefinition) Forget(ctx context.Context, old *kept.Definition) (*kept.Definition, error) {
+	if old == nil {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
 	err := observed.UntilKept(ctx, r.Ledger, r.Group, func(ctx context.Context) error {
-		if there == nil || there.Deleting {
-			there = nil
+		if old == nil || old.Deleting {
+			old = nil
 			return nil
 		}
-		err := r.Ledger.Forget(ctx, there)
+		err := r.Ledger.Forget(ctx, old)
 		if errors.Is(err, ledger.ErrAgain) {
 			now, unread := r.Ledger.Definition(ctx, r.Group)
-			if unread == nil {
-				there = now
+			if unread != nil {
+				return unread
 			}
-			return cmp.Or(unread, err)
+			old = now
 		}
 		return err
 	})
@@ -134,17 +132,17 @@ func (r *KeptDefinition) Forget(ctx context.Context, there *kept.Definition) (*k
 		return nil, err
 	}
 	r.Wrote(nil)
-	return there, nil
+	return old, nil
 }
 
-// Undo gives the ledger the definition back that it kept before the run. One that another run of the lease has
-// written since stays.
+// Undo restores the definition that the ledger kept before the run, unless another run of the lease has written one
+// since.
 func (r *KeptDefinition) Undo(ctx context.Context) error {
 	before, now := r.replaced, r.now
 	if r.replaced, r.now = nil, nil; before == nil && now == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := executor.UndoContext(ctx)
 	defer cancel()
 	return observed.UntilKept(ctx, r.Ledger, r.Group, func(ctx context.Context) (err error) {
 		if before == nil || before.Deleting {
@@ -155,13 +153,11 @@ func (r *KeptDefinition) Undo(ctx context.Context) error {
 		if !errors.Is(err, ledger.ErrAgain) {
 			return err
 		}
-		there, unread := r.Ledger.Definition(ctx, r.Group)
-		if unread == nil && !there.Same(now) {
-			return nil
+		current, unread := r.Ledger.Definition(ctx, r.Group)
+		if unread != nil || !current.Same(now) {
+			return unread
 		}
-		if unread == nil {
-			now = there
-		}
-		return cmp.Or(unread, err)
+		now = current
+		return err
 	})
 }

@@ -3,7 +3,6 @@ package claims
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// LeasedEndpoints are the IP endpoints for which addresses are picked.
+// LeasedEndpoints returns the IP endpoints for which the run picks addresses.
 func (r *Claims) LeasedEndpoints() []state.EndpointWant {
 	if r.Options.Config.IP.Mode == config.ModePool {
 		return nil
@@ -22,7 +21,8 @@ func (r *Claims) LeasedEndpoints() []state.EndpointWant {
 	return slices.DeleteFunc(slices.Clone(r.Request.Endpoints), func(e state.EndpointWant) bool { return len(e.Addresses) > 0 })
 }
 
-// leaseAddresses takes an address of each family for the endpoints that ask for none by name.
+// leaseAddresses takes an address of each family for each endpoint that names none, and adds the named ones to
+// Addresses.
 func (r *Claims) leaseAddresses(ctx context.Context) error {
 	for _, e := range r.LeasedEndpoints() {
 		for _, family := range e.Families {
@@ -41,29 +41,30 @@ func (r *Claims) leaseAddresses(ctx context.Context) error {
 	return nil
 }
 
-// PickAddresses picks the addresses that the lease is going to take, unless something else is in its way. own is false where
-// too few are left, or where an earlier lease of the command has picked one for the same endpoint: what the lease gets then
-// depends on what becomes of others. The leases of a command pick in the order of the input, and take side by side.
-func (r *Claims) PickAddresses() (own bool) {
+// PickAddresses picks the addresses that the lease will take, unless the lease will be refused anyway. enough is false if too
+// few are left. own is false then too, and if an earlier lease of the command has picked one for the same endpoint, or may
+// give up what is in the way: then the result depends on other leases. The leases of a command pick in the order of the
+// input, and take their addresses in parallel.
+func (r *Claims) PickAddresses() (own, enough bool) {
 	endpoints := r.LeasedEndpoints()
 	if len(endpoints) == 0 {
-		return true
+		return true, true
 	}
-	if err := r.Precheck(); err != nil && !r.AllTransient(err) {
-		return true
+	if err := r.Precheck(); err != nil && !AllTransient(err) {
+		return !r.Given, true
 	}
-	own = true
+	own, enough = true, true
 	for _, e := range endpoints {
 		for _, family := range e.Families {
 			picked := len(r.picked)
 			_, ok := r.pick(e, family, nil)
-			own = own && ok && len(r.picked) > picked
+			own, enough = own && ok && len(r.picked) > picked, enough && ok
 		}
 	}
-	return own
+	return own, enough
 }
 
-// pick picks an address of a family for an endpoint, other than those that were lost to somebody else.
+// pick returns an address of a family for an endpoint that is not in lost; ok is false if none is left.
 func (r *Claims) pick(e state.EndpointWant, family config.Family, lost map[netip.Addr]bool) (netip.Addr, bool) {
 	a, anew, ok := r.Snapshot.Addresses.Next(r.Group.Owner, e.SharingKey, family, r.Options.Config.IP.Ranges, lost)
 	if anew {
@@ -72,7 +73,7 @@ func (r *Claims) pick(e state.EndpointWant, family config.Family, lost map[netip
 	return a, ok
 }
 
-// DropAddresses leaves the addresses that the lease picked to the other leases of the command.
+// DropAddresses returns the addresses that the lease has picked to the other leases of the command.
 func (r *Claims) DropAddresses() {
 	for _, a := range r.picked {
 		r.Snapshot.Addresses.Drop(a)
@@ -80,9 +81,9 @@ func (r *Claims) DropAddresses() {
 	r.picked = nil
 }
 
-// LeaseAddress takes an address of a family for an endpoint. An address that was lost to somebody else is
-// passed over. That none is left is only said when one fresh list says so: while addresses were tried
-// one by one, others may have been given back.
+// LeaseAddress takes an address of a family for an endpoint, and skips addresses that somebody else has taken
+// meanwhile. It returns an ExhaustedError only if a new LIST shows that none is left: others may have released
+// addresses while it tried one after the other.
 func (r *Claims) LeaseAddress(ctx context.Context, e state.EndpointWant, family config.Family) error {
 	lost, read, tries := map[netip.Addr]bool{}, false, 0
 	ranges := r.Options.Config.IP.Ranges
@@ -119,10 +120,11 @@ func (r *Claims) LeaseAddress(ctx context.Context, e state.EndpointWant, family 
 	}
 }
 
-// LeaveReserved looks, where addresses were claimed anew, whether those are left that orders have reserved.
+// LeaveReserved returns an error if the run has claimed new addresses and too few are left for the orders that have
+// reserved some.
 func (r *Claims) LeaveReserved(ctx context.Context) error {
 	anew := func(h *Held) bool { return h.Anew && (h.Want.Kind == state.Address || h.Want.Kind == state.Endpoint) }
-	if !slices.ContainsFunc(slices.Collect(maps.Values(r.Holds)), anew) {
+	if !slices.ContainsFunc(r.SortedHolds(), anew) {
 		return nil
 	}
 	return reservation.LeaveAddresses(ctx, r.Cluster, r.Options.Config, reservation.Leasing{

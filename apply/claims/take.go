@@ -17,8 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Precheck decides everything by what was read, so that a run that cannot succeed writes nothing
-// and names all holders at once.
+// Precheck decides on all things by the snapshot, so that a run that cannot succeed writes nothing and its error names
+// all holders.
 func (r *Claims) Precheck() error {
 	var held []report.HeldThing
 	for _, h := range r.FixedHolds() {
@@ -27,7 +27,7 @@ func (r *Claims) Precheck() error {
 	return report.ErrorOfHeld(r.Request.Lease, held)
 }
 
-// InTheWay are those who hold a thing, or what excludes it, by what was read.
+// InTheWay returns who holds a thing, or a wildcard or host that excludes it, according to the snapshot.
 func (r *Claims) InTheWay(h state.Hold) (held []report.HeldThing) {
 	if by, found := r.Rivals[h.Name()]; found {
 		return []report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}}
@@ -53,13 +53,13 @@ func (r *Claims) InTheWay(h state.Hold) (held []report.HeldThing) {
 	return held
 }
 
-// AllTransient is true when runs under way hold everything that is held: they may give it back.
-func (r *Claims) AllTransient(err error) bool {
+// AllTransient reports whether unfinished runs hold everything that an error names: they may release it.
+func AllTransient(err error) bool {
 	refused, ok := errors.AsType[*report.HeldError](err)
 	return ok && !slices.ContainsFunc(refused.Held, func(h report.HeldThing) bool { return !h.By.Running })
 }
 
-// FixedHolds are the things that the lease wants by name, in the order in which they are taken.
+// FixedHolds returns the things that the lease names, in the order in which they are taken.
 func (r *Claims) FixedHolds() []state.Hold {
 	var holds []state.Hold
 	for _, e := range r.Request.Endpoints {
@@ -77,7 +77,7 @@ func (r *Claims) FixedHolds() []state.Hold {
 	return holds
 }
 
-// expire makes holds of what is only to be kept for a while.
+// expire sets the expiry of the parts if the command has one.
 func (r *Claims) expire(holds []state.Hold) {
 	if r.Options.Expires == 0 {
 		return
@@ -90,10 +90,11 @@ func (r *Claims) expire(holds []state.Hold) {
 	}
 }
 
+// uses returns the objects that use a thing without a claim.
 func (r *Claims) uses(h state.Hold) []state.Use {
 	switch h.Kind {
 	case state.Endpoint:
-		return nil // a port that is used has a ProviderLeasedIP
+		return nil // decide checks the ProviderLeasedIPs of the ports
 	case state.Address:
 		a, _ := netip.ParseAddr(h.Thing)
 		return r.Snapshot.Addresses.Foreign(a, h.SharingKey)
@@ -101,8 +102,8 @@ func (r *Claims) uses(h state.Hold) []state.Use {
 	return state.UsesOf(h.Thing, r.Snapshot.HostUses, r.Group.Owner, func(name string) bool { return r.Snapshot.Claims[name] != nil })
 }
 
-// TakeAll takes all that the lease asks for, one thing after the other in the one order in which things are taken, and binds
-// its wildcards. What was taken has yet to be compared with the wildcards above it.
+// TakeAll takes everything that the lease asks for, one thing after the other in the common order, and binds its
+// wildcards. The caller must check the hosts against the wildcards above them (CheckWildcards).
 func (r *Claims) TakeAll(ctx context.Context) error {
 	if err := r.leaseAddresses(ctx); err != nil {
 		return err
@@ -118,14 +119,14 @@ func (r *Claims) TakeAll(ctx context.Context) error {
 	return r.bindAll(ctx)
 }
 
-// Take takes one thing. Where another run holds it that has not ended, it asks again for a while.
+// Take takes one thing. While an unfinished run holds it, Take tries again until the run's patience ends.
 func (r *Claims) Take(ctx context.Context, h state.Hold) error {
 	var last error
 	fresh := r.Late
 	err := wait.ExponentialBackoffWithContext(ctx, r.Patience, func(ctx context.Context) (bool, error) {
 		last = r.TakeOnce(ctx, h, fresh)
 		fresh = true
-		if last != nil && !r.AllTransient(last) {
+		if last != nil && !AllTransient(last) {
 			return false, last
 		}
 		return last == nil, nil
@@ -140,7 +141,8 @@ func (r *Claims) Take(ctx context.Context, h state.Hold) error {
 	return last
 }
 
-// heldBySibling is true when a run under way of another deployment of the owner holds it.
+// heldBySibling reports whether an error says that an unfinished run of another deployment of the owner holds the
+// thing.
 func (r *Claims) heldBySibling(err error) bool {
 	refused, ok := errors.AsType[*report.HeldError](err)
 	if !ok {
@@ -150,8 +152,8 @@ func (r *Claims) heldBySibling(err error) bool {
 	return by.Running && by.Owner == r.Group.Owner && by.Reason == ""
 }
 
-// TakeOnce decides on one thing and takes the parts that are free, reading and deciding again as
-// long as it loses races. It reads first when fresh, and otherwise trusts the snapshot once.
+// TakeOnce decides on one thing and takes its free parts; it reads the claim and decides again after a conflict. If
+// fresh is true it reads the claim first; otherwise the first decision uses the snapshot.
 func (r *Claims) TakeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 	name := h.Name()
 	claim := r.Snapshot.Claims[name]

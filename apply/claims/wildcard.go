@@ -17,29 +17,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// A wildcard and a host below it are two objects, and of two owners only one may win. One side has
-// to yield: the wildcard is made pending, then the hosts below it are listed, and it withdraws if
-// another owner has one; a host is made, then the wildcard above it is read, and it withdraws if
-// that is bound, or waits while it is pending. (Were both to withdraw at sight, both could lose.) A
-// wildcard looks again before it withdraws while the host's run is under way, but not for as long as
-// the host waits.
+// A wildcard and a host below it are two claims, but only one owner may have both names. The protocol decides who
+// yields: a run creates the wildcard as pending, lists the hosts below it, and withdraws if another owner has one. A
+// run that takes a host creates its claim, reads the wildcard above it, and withdraws if the wildcard is bound; it
+// waits while the wildcard is pending. (If both withdrew at once, both could lose.) While the run of the host is
+// unfinished, the wildcard lists the hosts again before it withdraws, but for less time than the host waits.
 
-// pendingFor is how long a wildcard may be pending. After that anybody may remove it: whoever made
-// it has crashed.
+// pendingFor limits how long a wildcard may be pending. After that anybody may delete it, because its run has crashed.
 const pendingFor = time.Minute
 
-// PendingUntil is until when a wildcard that is taken now may be pending, as RFC 3339.
+// PendingUntil returns when a wildcard that is taken now stops being pending, as RFC 3339.
 func (r *Claims) PendingUntil() string {
 	return r.Cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339)
 }
 
-// CheckWildcards completes the claims on hosts and wildcards that this run has taken.
+// CheckWildcards binds the wildcards that the run has taken, and checks its new hosts against the wildcards above them.
 func (r *Claims) CheckWildcards(ctx context.Context) error {
 	if err := r.bindAll(ctx); err != nil {
 		return err
 	}
 	hosts := r.hostsAnew()
-	if err := r.below(ctx, hosts); err != nil {
+	if err := r.checkAbove(ctx, hosts); err != nil {
 		return err
 	}
 	for _, h := range hosts {
@@ -48,7 +46,7 @@ func (r *Claims) CheckWildcards(ctx context.Context) error {
 	return nil
 }
 
-// bindAll binds the wildcards that are pending.
+// bindAll binds the run's pending wildcards.
 func (r *Claims) bindAll(ctx context.Context) error {
 	for _, h := range r.SortedHolds() {
 		if h.Want.Kind == state.Wildcard && !protocol.IsBound(h.Claim, r.Group) {
@@ -60,7 +58,7 @@ func (r *Claims) bindAll(ctx context.Context) error {
 	return nil
 }
 
-// hostsAnew are the hosts that have yet to be compared with the wildcards above them.
+// hostsAnew returns the hosts that must still be checked against the wildcards above them.
 func (r *Claims) hostsAnew() (hosts []*Held) {
 	for _, h := range r.SortedHolds() {
 		if h.Want.Kind == state.Host && h.Anew {
@@ -70,7 +68,8 @@ func (r *Claims) hostsAnew() (hosts []*Held) {
 	return hosts
 }
 
-// LookAbove lists the wildcards once for all leases that have taken hosts, after the last of these was written.
+// LookAbove lists the wildcards once for all leases that have taken hosts. It must be called after the last host was
+// written.
 func LookAbove(ctx context.Context, of ledger.Ledger, all []*Claims) {
 	var looking []*Claims
 	for _, r := range all {
@@ -83,33 +82,32 @@ func LookAbove(ctx context.Context, of ledger.Ledger, all []*Claims) {
 	}
 	listed, err := of.List(ctx, state.Wildcard)
 	if err != nil {
-		return // each lease looks for itself, and meets what is wrong
+		return // each lease lists them itself and gets the error
 	}
 	for _, r := range looking {
 		r.above = &listed
 	}
 }
 
-// looks is how often a wildcard looks again while runs under way have hosts below it: they may fail, and
-// give them back. Such a run may itself wait for this wildcard, or have a wildcard pending over a host
-// of this run. So a wildcard looks for less time than a host waits (patience), and of two owners the
-// one that comes first in order withdraws first: then not both lose.
-func (r *Claims) looks(below *report.HeldError) int {
-	first := !slices.ContainsFunc(below.Held, func(h report.HeldThing) bool { return h.By.Owner < r.Group.Owner })
-	if first {
-		return r.Patience.Steps / 2
+// bindTries returns how often a wildcard of an owner is tried again while unfinished runs have hosts below it: they may
+// fail and release them. Such a run may wait for this wildcard, or have a pending wildcard above a host of this run. So
+// a wildcard is tried for less time than a host waits (patience steps), and the smaller of two owners withdraws first:
+// then not both lose.
+func bindTries(patience int, owner string, below []report.HeldThing) int {
+	if slices.ContainsFunc(below, func(h report.HeldThing) bool { return h.By.Owner < owner }) {
+		return patience * 3 / 4
 	}
-	return r.Patience.Steps * 3 / 4
+	return patience / 2
 }
 
-// bind makes a pending wildcard bound, or says which hosts of other owners stand below it. While those
-// are held by runs under way it looks again for a while.
+// bind binds a pending wildcard. It returns a HeldError with the hosts of other owners below it; while only unfinished
+// runs hold those, it tries again first.
 func (r *Claims) bind(ctx context.Context, h *Held) error {
 	pause := r.Patience
 	for tries := 0; ; tries++ {
 		err := r.bindOnce(ctx, h)
 		below, ok := errors.AsType[*report.HeldError](err)
-		if !ok || !r.AllTransient(err) || tries >= r.looks(below) {
+		if !ok || !AllTransient(err) || tries >= bindTries(r.Patience.Steps, r.Group.Owner, below.Held) {
 			return err
 		}
 		select {
@@ -120,6 +118,7 @@ func (r *Claims) bind(ctx context.Context, h *Held) error {
 	}
 }
 
+// bindOnce binds a wildcard unless hosts of other owners are below it; it removes expired ones.
 func (r *Claims) bindOnce(ctx context.Context, h *Held) error {
 	var why error
 	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
@@ -130,15 +129,15 @@ func (r *Claims) bindOnce(ctx context.Context, h *Held) error {
 		if refused := r.hostsBelow(h.Want, claims); refused != nil {
 			return false, refused
 		}
-		stand, ended := protocol.Below(r.Group, r.Cluster.Now(), h.Want.Thing, claims)
-		next, parts := protocol.Bind(h.Want, h.Claim, r.Group, stand, ended)
+		hosts, ended := protocol.Below(r.Group, r.Cluster.Now(), h.Want.Thing, claims)
+		next, parts := protocol.Bind(h.Want, h.Claim, r.Group, hosts, ended)
 		if next == protocol.Evict {
 			for _, c := range ended {
 				if why = r.evict(ctx, c); why != nil {
 					return ledger.Retry(why)
 				}
 			}
-			return false, nil // another look: the holder may have renewed its hold meanwhile
+			return false, nil // list again: a holder may have renewed its hold meanwhile
 		}
 		var claim *state.Claim
 		if claim, why = r.Ledger.Put(ctx, h.Claim, r.Group, parts); why == nil {
@@ -164,15 +163,15 @@ func (r *Claims) bindOnce(ctx context.Context, h *Held) error {
 	return err
 }
 
-// hostsBelow says which hosts of other owners stand one label below a wildcard, by the claims and
-// by what was seen to be served without one; nil where there are none.
+// hostsBelow returns a HeldError with the hosts of other owners one label below a wildcard, claimed or served without a
+// claim; nil if there are none.
 func (r *Claims) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	refused := &report.HeldError{Lease: r.Request.Lease}
 	add := func(host string, by state.Holder) {
 		refused.Held = append(refused.Held, report.HeldThing{Kind: state.Host, Thing: host, By: by, At: want.At})
 	}
-	stand, _ := protocol.Below(r.Group, r.Cluster.Now(), want.Thing, claims)
-	for _, c := range stand {
+	hosts, _ := protocol.Below(r.Group, r.Cluster.Now(), want.Thing, claims)
+	for _, c := range hosts {
 		add(c.Thing, c.HeldBy())
 	}
 	for host, uses := range r.Snapshot.HostUses {
@@ -190,8 +189,8 @@ func (r *Claims) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	return refused
 }
 
-// wildcardAbove says that a host stands below another owner's bound wildcard, as far as the
-// snapshot tells; nil where it does not.
+// wildcardAbove returns the bound wildcard of another owner above a host according to the snapshot, nil if there is
+// none.
 func (r *Claims) wildcardAbove(want state.Hold) *report.HeldThing {
 	over := state.WildcardOver(want.Thing)
 	if over == "" {
@@ -204,9 +203,9 @@ func (r *Claims) wildcardAbove(want state.Hold) *report.HeldThing {
 	return &report.HeldThing{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: want.At}
 }
 
-// below says that hosts stand below the bound wildcard of another owner, and waits where one is
-// pending. One wildcard is read by its name, more of them with one LIST.
-func (r *Claims) below(ctx context.Context, hosts []*Held) error {
+// checkAbove returns a HeldError if a host is below the bound wildcard of another owner, and waits while such a
+// wildcard is pending.
+func (r *Claims) checkAbove(ctx context.Context, hosts []*Held) error {
 	over := map[string][]*Held{}
 	for _, h := range hosts {
 		if w := state.WildcardOver(h.Want.Thing); w != "" {
@@ -228,7 +227,9 @@ func (r *Claims) below(ctx context.Context, hosts []*Held) error {
 			if len(hosts) == 0 {
 				continue
 			}
-			refused := &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: hosts[0].Want.At}}}
+			refused := &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{
+				{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: hosts[0].Want.At},
+			}}
 			switch protocol.Above(r.Group, r.Cluster.Now(), c) {
 			case protocol.Yield:
 				return false, refused
@@ -249,7 +250,8 @@ func (r *Claims) below(ctx context.Context, hosts []*Held) error {
 	return err
 }
 
-// wildcards are those above hosts: as they were listed for all leases, at the first look, or as they are now.
+// wildcards returns the wildcards above hosts: the first call those that LookAbove has listed, if it has; later ones
+// read one wildcard by name, or several with one LIST.
 func (r *Claims) wildcards(ctx context.Context, over map[string][]*Held) ([]*state.Claim, error) {
 	if listed := r.above; listed != nil {
 		r.above = nil

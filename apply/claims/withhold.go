@@ -9,8 +9,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// withhold records, and reports once, that another deployment of the owner, or an object of it, has a
-// part. The error is a MovedError where the plan that is carried out expects to claim it.
+// withhold records, and reports once, that another deployment of the owner has a part. It returns a MovedError if the
+// run carries out a plan that claims the part.
 func (r *Claims) withhold(h state.Hold, p state.Part, by state.Holder) error {
 	r.note(h, p)
 	var name string
@@ -43,13 +43,13 @@ func (r *Claims) withhold(h state.Hold, p state.Part, by state.Holder) error {
 	return nil
 }
 
-// Waiting is a part that is withheld and the note that says so.
+// Waiting is a withheld part and the note about it.
 type Waiting struct {
 	Want state.Hold
 	Note state.Part
 }
 
-// note remembers what is withheld; settle writes it down.
+// note records a note about a withheld part; Settle writes it.
 func (r *Claims) note(h state.Hold, p state.Part) {
 	definition, options := "", (*lease.HTTPOptions)(nil)
 	if r.Def != nil {
@@ -57,7 +57,7 @@ func (r *Claims) note(h state.Hold, p state.Part) {
 		if e := r.Def.Routed(h.Thing, p.Path); e != nil {
 			options = e.Options()
 			if e.Routing != nil {
-				definition = "" // a note says less than its routes need: they follow with an apply
+				definition = "" // a note has no routing rules: an apply must write these routes
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -65,6 +66,8 @@ type Options struct {
 	Concurrency int
 	// Only is the plan to which changes are limited; nil sets no limit.
 	Only *plan.Plan
+	// Refused says why the plan changes nothing for some of its leases.
+	Refused map[lease.ID]error
 	// Heal applies stored definitions, limited to what their leases still hold.
 	Heal bool
 	// CrashedAfter is how long a command may go without renewing its announcement before it counts as crashed, if that
@@ -147,6 +150,15 @@ func (o Options) ChangesOf(id lease.ID) []plan.Change {
 		}
 	}
 	return changes
+}
+
+// AsPlanned returns the error of the work on a lease. If the plan refuses the lease, and the work was kept from a change, that
+// is the plan's reason.
+func (o Options) AsPlanned(id lease.ID, err error) error {
+	if _, kept := errors.AsType[*report.MovedError](err); kept && o.Refused[id] != nil {
+		return o.Refused[id]
+	}
+	return err
 }
 
 // Shared reports whether a change writes an object that several leases of a command may need. The first of them writes

@@ -8,8 +8,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// AppliedOnly is what this program sends to leave a route as it is, pinned to what was read. Of one that
-// Akash's provider wrote that is no more than annotations.
+// AppliedOnly returns the fields of a live route that this program applies, pinned to the live version; to apply them
+// changes nothing. Without a field of the spec that the program owns, as on a route of Akash's provider, the spec is
+// left out.
 func AppliedOnly(live *unstructured.Unstructured) *unstructured.Unstructured {
 	o := Applied(live)
 	if own, _ := managed.Applied(live, lease.FieldManager); !own.Owns("spec") {
@@ -20,8 +21,9 @@ func AppliedOnly(live *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// LeaveGiven takes what the API server has given to a Service out of what is applied: it stays the server's.
-// Without our managed fields what is given is not told from what is ours but for its addresses and node ports.
+// LeaveGiven removes the fields of a Service that the API server has assigned, so that an apply does not own them. It
+// keeps the fields that the program owns according to the managed fields; if there are none, it removes only the
+// cluster IPs and the node ports.
 func LeaveGiven(service, live *unstructured.Unstructured) error {
 	own, err := cluster.Owned(live, lease.FieldManager)
 	if err != nil {
@@ -43,13 +45,13 @@ func LeaveGiven(service, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// Applied is what this program sends to apply an object again as it is: its spec, and of its labels and
-// annotations those that are its own.
+// Applied returns what this program sends to apply a live object unchanged: its spec, and the labels and annotations
+// that the program owns.
 func Applied(live *unstructured.Unstructured) *unstructured.Unstructured {
 	return AppliedBy(live, lease.FieldManager)
 }
 
-// AppliedBy is the same for another field manager.
+// AppliedBy is Applied for another field manager.
 func AppliedBy(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetGroupVersionKind(live.GroupVersionKind())
@@ -62,7 +64,7 @@ func AppliedBy(live *unstructured.Unstructured, manager string) *unstructured.Un
 	return o
 }
 
-// only are the entries whose names are among the owned fields.
+// only returns the entries whose names are in owned.
 func only(all map[string]string, owned map[string]bool) map[string]string {
 	kept := map[string]string{}
 	for name, value := range all {

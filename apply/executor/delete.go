@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -10,29 +11,64 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Remove deletes one object that has not changed hands since it was read.
+// Remove deletes an object unless it belongs to another tenant by now.
 func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.Action) error {
 	return x.RemoveWhile(ctx, o, action, "", observed.OfTenant(o.Live))
 }
 
-// RemoveWhile deletes one object while it may go, with a reason to tell. What the run has removed already
-// is left alone.
-func (x *Executor) RemoveWhile(ctx context.Context, o observed.Owned, action report.Action, why string, goes observed.MayGo) error {
+// RemoveWhile deletes an object if mayGo allows it; why is the message of the event. If Akash's provider or operators
+// still need the object, it only withdraws this program's fields. It does nothing for an object that the run has
+// removed before.
+func (x *Executor) RemoveWhile(ctx context.Context, o observed.Owned, action report.Action, why string, mayGo observed.MayGo) error {
 	if x.removed[o.Live.GetUID()] {
 		return nil
 	}
 	if x.Snapshot.Stays(o) {
-		if may, err := goes(ctx, o.Live); err != nil || !may {
+		if may, err := mayGo(ctx, o.Live); err != nil || !may {
 			return err
 		}
 		x.removed[o.Live.GetUID()] = true
 		return x.withdraw(ctx, o)
 	}
-	return x.DeleteWhile(ctx, o, action, why, goes)
+	return x.DeleteWhile(ctx, o, action, why, mayGo)
+}
+
+// DeleteWhile deletes an object if mayGo allows it, pinned to the version that mayGo was asked about. If the object has
+// changed since, it is read again and mayGo is asked again. message is the message of the event.
+func (x *Executor) DeleteWhile(ctx context.Context, o observed.Owned, action report.Action, message string, mayGo observed.MayGo) error {
+	err := x.Cluster.Rewrite(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (func(context.Context) error, error) {
+		if may, err := mayGo(ctx, live); err != nil || !may {
+			return nil, err
+		}
+		if err := x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, message) }); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error {
+			err := x.Cluster.DeletePinned(ctx, o.Kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
+			if err == nil {
+				x.removed[live.GetUID()] = true
+				x.noteLeaving(o.Kind, live)
+				x.Event(action, o.Kind.Singular, live.GetNamespace(), live.GetName(), message)
+			}
+			return x.Cluster.Explain(err, "delete", o.Kind.Resource())
+		}, nil
+	})
+	if errors.Is(err, cluster.ErrMoving) {
+		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName())
+	}
+	return err
+}
+
+// noteLeaving remembers a deleted object that finalizers keep.
+func (x *Executor) noteLeaving(kind kinds.Kind, live *unstructured.Unstructured) {
+	if len(live.GetFinalizers()) > 0 {
+		x.leaving = append(x.leaving, observed.Owned{Kind: kind, Live: live, Group: x.Group})
+	}
 }
 
 // RemoveAsRead deletes a route, whoever wrote it, only if it is unchanged since it was read; message goes
@@ -46,9 +82,9 @@ func (x *Executor) RemoveAsRead(ctx context.Context, o observed.Owned, message, 
 	})
 }
 
-// withdraw takes back what this program wrote on an object that Akash's provider made, which stays. What
-// this program made and Akash's operator keeps is left as it is: most of its fields are only ours, and
-// would go with them.
+// withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
+// nothing of an object that this program created and Akash's operator keeps: the program owns most of its fields, and
+// the operator needs them.
 func (x *Executor) withdraw(ctx context.Context, o observed.Owned) error {
 	if x.Snapshot.Ownership(o.Live).Declared {
 		empty := &unstructured.Unstructured{}
@@ -65,7 +101,7 @@ func (x *Executor) withdraw(ctx context.Context, o observed.Owned) error {
 	return nil
 }
 
-// SameRoute is true where nothing but the status has changed.
+// SameRoute reports whether two versions of a route have the same spec, labels and annotations.
 func SameRoute(a, b *unstructured.Unstructured) bool {
 	return plan.Contains(a.Object["spec"], b.Object["spec"]) && plan.Contains(b.Object["spec"], a.Object["spec"]) &&
 		maps.Equal(a.GetAnnotations(), b.GetAnnotations()) && maps.Equal(a.GetLabels(), b.GetLabels())

@@ -11,47 +11,47 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Changed is true once the work has changed anything.
+// Changed reports whether the run has changed anything.
 func (x *Executor) Changed() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.changed
 }
 
-// Took is for how long the work has gone on.
+// Took returns how long the run has lasted so far.
 func (x *Executor) Took() time.Duration { return time.Since(x.start) }
 
-// HasMade is true where the work has created an object that is not taken back.
+// HasMade reports whether the run has created an object and not retracted it.
 func (x *Executor) HasMade() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.made) > 0
 }
 
-// HasRemoved is true for an object that the work has deleted, or has left as it is to stay.
+// HasRemoved reports whether the run has deleted the object, or withdrawn from one that stays.
 func (x *Executor) HasRemoved(o *unstructured.Unstructured) bool { return x.removed[o.GetUID()] }
 
-// Leaving are the objects among the deleted that finalizers keep, until they are seen to be gone.
+// Leaving returns the deleted objects that finalizers keep and that the run has not seen gone yet.
 func (x *Executor) Leaving() []observed.Owned { return x.leaving }
 
-// TakenBack are the kinds of the objects that were made and taken back.
+// TakenBack returns the kinds of the objects that the run has created and retracted.
 func (x *Executor) TakenBack() []kinds.Kind { return x.takenBack }
 
-// Pin pins the writes of an object to the version that was read.
+// Pin makes later writes of an object fail unless it still has the version that was read.
 func (x *Executor) Pin(o render.Object, read *unstructured.Unstructured) {
 	x.pins[o.String()] = PinOf(read)
 }
 
-// Lose says that another command has taken this one for dead.
+// Lose records that another command has taken this one for dead.
 func (x *Executor) Lose() { x.lost = true }
 
-// HasLost is true once another command has taken this one for dead.
+// HasLost reports whether another command has taken this one for dead.
 func (x *Executor) HasLost() bool { return x.lost }
 
-// Include counts what another part of the work has changed as changed by this one.
+// Include counts the changes of another executor as changes of this one.
 func (x *Executor) Include(other *Executor) {
 	x.changes, x.changed = append(x.changes, other.changes...), x.changed || other.changed
 }
 
-// Remember makes the work tell nothing again of what was said to be withheld before it began anew.
-func (x *Executor) Remember(before *Executor) { maps.Copy(x.told, before.told) }
+// Remember suppresses events about withheld things that the executor of an earlier attempt has reported.
+func (x *Executor) Remember(before *Executor) { maps.Copy(x.reported, before.reported) }

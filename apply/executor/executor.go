@@ -1,5 +1,5 @@
-// Package executor carries out what is written for one lease: each write is pinned to what was read, sent again where its
-// answer was lost, reported, and remembered, so that it can be taken back.
+// Package executor performs the writes for one lease: it pins each write to the version that was read, retries it if
+// the answer was lost, reports it, and remembers it so that it can be undone.
 package executor
 
 import (
@@ -25,73 +25,71 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Executor carries out what the work on one lease writes. It creates, applies and deletes objects, pinned to what was
-// read, sends again what may not have taken effect, knows what it has done, to take it back, and tells of it. It makes
-// no change that is not in the plan which is carried out. Whether anything is kept is the business of the connection:
-// that of a dry run answers as if it were.
+// Executor performs the writes for one lease. If the run carries out a plan, it refuses any change that is not in the
+// plan. It does not know of dry runs: the connection of a dry run answers writes without making them.
 type Executor struct {
 	*command.Command
 	By      decisions
 	Request state.Request
 	Group   lease.Group
-	// Only are the changes that may be made, where a plan is carried out; nil where any may.
+	// Only lists the permitted changes of a run that carries out a plan; nil permits any.
 	Only     []plan.Change
 	Snapshot *observed.Snapshot
 	start    time.Time
 
 	mu      sync.Mutex
 	changed bool
-	// changes are what has been changed, as "host/shop.example.com claimed".
+	// changes describe what the run has changed, as "host/shop.example.com claimed".
 	changes []string
-	// told are the things that were said to be withheld.
-	told map[string]bool
+	// reported are the withheld things about which the run has sent an event.
+	reported map[string]bool
 	// lost is true once another command has taken this one for dead.
 	lost bool
-	// Quiet work tells nothing of its own.
+	// Quiet suppresses events.
 	Quiet bool
-	// made are the objects that were created, altered those that were changed, removed those that were deleted.
+	// made are the created objects, altered the changed ones, removed the UIDs of the deleted ones.
 	made    []MadeObject
 	altered []alteredObject
 	removed map[types.UID]bool
-	// leaving are the objects among the deleted that finalizers keep, until they are seen to be gone.
+	// leaving are the deleted objects that finalizers keep and that the run has not seen gone yet.
 	leaving []observed.Owned
-	// unsure are objects, by what they are called, of which no answer says whether this work has made them.
+	// unsure are the objects, by kind and name, that this run or somebody else may have created: the answer was lost.
 	unsure map[string]bool
-	// takenBack are the kinds of the objects that were made and taken back.
+	// takenBack are the kinds of the objects that were created and retracted.
 	takenBack []kinds.Kind
-	// pins are the resource versions to which the writes of some objects are pinned, by the object.
+	// pins are the resource versions to which writes are pinned, by kind and name of the object.
 	pins map[string]string
-	// until is when the work has waited long enough; it is set when it first waits.
+	// until is the end of all waits; the first wait sets it.
 	until time.Time
 }
 
-// decisions are what the work on a lease decides of its writes.
+// decisions are the rules of the run for its writes.
 type decisions interface {
-	// Find is what was read under an object's name, nil for nothing.
+	// Find returns the object as it was read, nil if there was none.
 	Find(o render.Object) *unstructured.Unstructured
-	// Manager is the field manager under which an object is written.
+	// Manager returns the field manager under which an object is applied.
 	Manager(o render.Object) string
-	// Refused deals with an object of which another manager owns fields; it may take it over.
+	// Refused handles a conflict with another field manager; taken is true if it has taken the object over.
 	Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error)
-	// SendAgain deals with an object that somebody else has made since it was read.
+	// SendAgain applies an object that somebody else has created since it was read.
 	SendAgain(ctx context.Context, o render.Object) (report.Action, error)
-	// KeepForOthers leaves out the objects that serve for another lease.
+	// KeepForOthers returns the objects that do not serve another lease.
 	KeepForOthers(ctx context.Context, objects []observed.Owned) ([]observed.Owned, error)
-	// StillMine is true for an object that was made and on which nobody else relies.
+	// StillMine reports whether nobody else relies on an object that the run has created.
 	StillMine(ctx context.Context, m MadeObject, now *unstructured.Unstructured) (bool, error)
-	// Summary is how the lease stands.
+	// Summary returns the counts for the last event of the lease.
 	Summary() *report.Summary
 }
 
-// New begins the work on one lease.
+// New returns an executor for one lease.
 func New(c *command.Command, req state.Request) *Executor {
 	return &Executor{
 		Command: c, Request: req, Group: req.Lease.Group(), start: time.Now(),
-		removed: map[types.UID]bool{}, pins: map[string]string{}, unsure: map[string]bool{}, told: map[string]bool{},
+		removed: map[types.UID]bool{}, pins: map[string]string{}, unsure: map[string]bool{}, reported: map[string]bool{},
 	}
 }
 
-// Event reports one thing; events of different leases never mix within a line.
+// Event sends an event, and counts its action as a change if it is one. A withheld thing is reported once.
 func (x *Executor) Event(action report.Action, kind, namespace, name, message string) {
 	if x.Quiet {
 		return
@@ -99,15 +97,16 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 	e := report.Event{Time: time.Now(), Action: action, Lease: x.Request.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	if action == report.Withheld {
 		x.mu.Lock()
-		again := x.told[kind+"/"+name]
-		x.told[kind+"/"+name] = true
+		again := x.reported[kind+"/"+name]
+		x.reported[kind+"/"+name] = true
 		x.mu.Unlock()
 		if again {
 			return
 		}
 	}
 	switch action {
-	case report.Unchanged, report.Withheld, report.Waiting, report.Granted, report.Accepted, report.Served, report.Left, report.Lacks, report.Free, report.Held, report.Proved, report.Unproved, report.Rolling, report.Ready:
+	case report.Unchanged, report.Withheld, report.Waiting, report.Granted, report.Accepted, report.Served, report.Left, report.Lacks,
+		report.Free, report.Held, report.Proved, report.Unproved, report.Rolling, report.Ready:
 	case report.Done:
 		e.Summary = x.By.Summary()
 	default:
@@ -119,7 +118,7 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 	x.Send(e)
 }
 
-// Wrote notes that the run has changed something of which no event tells.
+// Wrote records a change that has no event, unless the write failed.
 func (x *Executor) Wrote(err error) {
 	if err == nil {
 		x.mu.Lock()
@@ -128,8 +127,8 @@ func (x *Executor) Wrote(err error) {
 	}
 }
 
-// Change is called before each change that the run makes. Making a plan records it; carrying one out refuses a
-// change that the plan does not have. Any other run does not even describe it.
+// Change must be called before each change. A run that makes a plan records the change; a run that carries out a plan
+// gets an error if the plan does not have the change. Other runs do not call describe.
 func (x *Executor) Change(describe func() plan.Change) error {
 	if x.Options.Plan == nil && x.Only == nil {
 		return nil
@@ -146,11 +145,12 @@ func (x *Executor) Change(describe func() plan.Change) error {
 	return x.moved(c)
 }
 
+// moved returns the error for a change that is not in the plan.
 func (x *Executor) moved(c plan.Change) error {
 	return &report.MovedError{Lease: x.Request.Lease, Moved: []string{c.ID()}, Kept: x.Options.Heal}
 }
 
-// ChangeClaim is change of what the lease holds of a thing. A mark or a note changes nothing of that.
+// ChangeClaim is Change for the parts that the lease holds of a claim. A write of marks or notes alone is no change.
 func (x *Executor) ChangeClaim(action plan.Action, c *state.Claim, after []state.Part) error {
 	was, is := planParts(c.PartsOf(x.Group)), planParts(after)
 	if maps.Equal(was, is) {
@@ -161,22 +161,21 @@ func (x *Executor) ChangeClaim(action plan.Action, c *state.Claim, after []state
 	})
 }
 
-// WriteOf describes the write of an object; live is what is there, nil for nothing.
+// WriteOf returns a description for Change of the apply of an object over the live one, which may be nil.
 func (x *Executor) WriteOf(o render.Object, live *unstructured.Unstructured) func() plan.Change {
 	return func() plan.Change {
 		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, x.By.Manager(o))
 	}
 }
 
-// Looks bounds how often all of a lease is looked at again because something of it has changed.
+// Looks limits how often a command reads all of a lease again because something of it has changed.
 const Looks = 10
 
-// planParts are the parts of a claim as a plan shows them: the path or the port, and where it leads; nil
-// for none.
+// planParts returns the parts of a claim as a plan shows them: the backend by path or port; nil if there are none.
 func planParts(parts []state.Part) map[string]any {
 	out := map[string]any{}
 	for _, p := range parts {
-		if p.For != "" { // a note holds nothing
+		if p.For != "" { // a note of a withheld part
 			continue
 		}
 		name, backend := p.Path, ""
@@ -196,8 +195,8 @@ func planParts(parts []state.Part) map[string]any {
 	return out
 }
 
-// Failed tells of the error that has ended the work on the lease. What it returns names the lease; it is nil
-// where there was no error.
+// Failed reports the error that has ended the run, and returns it with the lease and the changes made so far; nil for
+// nil.
 func (x *Executor) Failed(err error) error {
 	if err == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// SendObject sends one object and says what became of it.
+// SendObject applies an object over the live one, which may be nil, and returns what it has done.
 func (x *Executor) SendObject(ctx context.Context, o render.Object, live *unstructured.Unstructured) (report.Action, error) {
 	action := report.Configured
 	if live == nil {
@@ -50,17 +50,17 @@ func (x *Executor) SendObject(ctx context.Context, o render.Object, live *unstru
 	case live == nil:
 	case meta.ResourceVersion == live.GetResourceVersion():
 		return report.Unchanged, nil
-	case meta.UID != live.GetUID(): // it had gone meanwhile
+	case meta.UID != live.GetUID(): // it was deleted meanwhile
 		action = report.Created
 	}
-	if !shared(o.Kind) {
-		x.wroteObject(o, live, action, meta)
+	if o.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, o.Kind) { // others rely on these at once: they are not undone
+		x.remember(o, live, action, meta)
 	}
 	return action, nil
 }
 
-// wroteObject notes what is to be taken back where the work fails.
-func (x *Executor) wroteObject(o render.Object, live *unstructured.Unstructured, action report.Action, meta *metav1.PartialObjectMetadata) {
+// remember records a write that is undone if the run fails.
+func (x *Executor) remember(o render.Object, live *unstructured.Unstructured, action report.Action, meta *metav1.PartialObjectMetadata) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch action {
@@ -71,22 +71,17 @@ func (x *Executor) wroteObject(o render.Object, live *unstructured.Unstructured,
 	}
 }
 
-// shared is true for what others may rely on as soon as it is there: it is not taken back.
-func shared(kind kinds.Kind) bool {
-	return kind == kinds.Namespace || slices.Contains(kinds.Pools, kind)
-}
-
-// Patch applies an object. Where the answer leaves open whether it took effect the object is read, and what is
-// not there as it was sent is sent again: else what it made would stay behind unknown.
-// Made is true where the object was not there before, as far as the answers tell.
+// Patch applies an object. If the answer does not tell whether the write took effect, it reads the object, and applies
+// it again unless it is as wanted: otherwise the run would not know of an object that it has created. made is true if
+// the object did not exist before, or if a lost answer may have created it.
 func (x *Executor) Patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	again := false
 	pinned := x.pinned(o)
 	tried := x.Cluster.Retry(ctx, func(context.Context) (bool, error) {
 		meta, made, err = x.Cluster.Patch(ctx, pinned, manager)
-		if again && !made { // what is there may be what the first request has made
+		if again && !made { // the first request may have created the object
 			made = true
-			x.mayBeOthers(o)
+			x.noteUnsure(o)
 		}
 		if again = true; x.Only == nil {
 			pinned = o
@@ -99,7 +94,7 @@ func (x *Executor) Patch(ctx context.Context, o render.Object, manager string) (
 				err, done = failed, true
 			case failed == nil && cluster.Unchanged(o, now, manager):
 				done, made = true, true
-				x.mayBeOthers(o)
+				x.noteUnsure(o)
 				meta, err = metaOf(now)
 			}
 		}
@@ -108,21 +103,21 @@ func (x *Executor) Patch(ctx context.Context, o render.Object, manager string) (
 	return meta, made, cmp.Or(err, tried)
 }
 
-// mayBeOthers notes an object of which no answer says who has made it.
-func (x *Executor) mayBeOthers(o render.Object) {
+// noteUnsure remembers an object that either this run or somebody else has created.
+func (x *Executor) noteUnsure(o render.Object) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.unsure[o.String()] = true
 }
 
-// metaOf is the metadata of an object, as the answer to a write has it.
+// metaOf returns the metadata of an object in the form of an answer to a write.
 func metaOf(o *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	return meta, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, meta)
 }
 
-// Create makes an object unless somebody else has made it. Where the answer leaves open whether it took
-// effect it is sent again, and what is there then counts as made.
+// Create creates an object; made is false if it exists already. If the answer does not tell whether the write took
+// effect, it sends the request again, and counts an object that exists then as created.
 func (x *Executor) Create(ctx context.Context, o render.Object) (made bool, err error) {
 	unclear := false
 	tried := x.Cluster.Retry(ctx, func(context.Context) (bool, error) {
@@ -140,8 +135,8 @@ func (x *Executor) Create(ctx context.Context, o render.Object) (made bool, err 
 	return made, cmp.Or(err, tried)
 }
 
-// Seize applies an object by force, pinned to what was read. Where the answer leaves open whether it
-// took effect, the object is looked at.
+// Seize applies an object by force, pinned to the version that was read. If the answer does not tell whether the write
+// took effect, it reads the object.
 func (x *Executor) Seize(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
 	return x.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
 		err := x.Cluster.Seize(ctx, o, x.By.Manager(o), live)
@@ -153,8 +148,8 @@ func (x *Executor) Seize(ctx context.Context, o render.Object, live *unstructure
 	})
 }
 
-// PinOf is the resource version to which the write of an object is pinned. Where there is none, or one that goes, it is
-// one that no object has: the write then makes the object, and fails on one that is there.
+// PinOf returns the resource version to which the write of an object is pinned. If there is no live object, or it is
+// being deleted, it returns a version that no object has: the write then creates the object, and fails if one exists.
 func PinOf(live *unstructured.Unstructured) string {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return cluster.Unwritten
@@ -162,8 +157,8 @@ func PinOf(live *unstructured.Unstructured) string {
 	return live.GetResourceVersion()
 }
 
-// pinned is the object with the resource version that its write is pinned to, if it is to any. A run that
-// carries out a plan pins every object to what was read, but for records, which may be made anew.
+// pinned returns the object with the resource version to which its write is pinned, if any. A run that carries out a
+// plan pins every object to the version that was read, except DNS records, which it may delete and create.
 func (x *Executor) pinned(o render.Object) render.Object {
 	pin := x.pins[o.String()]
 	if x.Only != nil && !slices.Contains(kinds.Records, o.Kind) {
@@ -175,13 +170,19 @@ func (x *Executor) pinned(o render.Object) render.Object {
 	if pin == "" {
 		return o
 	}
-	body := cluster.Rendered(o)
-	body.SetResourceVersion(pin)
-	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
+	return pinTo(o, pin)
 }
 
-// patchMoved sends an object again of which a write was refused because somebody has written it since it was read, as
-// long as the plan holds: controllers write its status.
+// pinTo returns the object with a resource version.
+func pinTo(o render.Object, version string) render.Object {
+	body := cluster.Rendered(o)
+	body.SetResourceVersion(version)
+	o.Config = body
+	return o
+}
+
+// patchMoved applies an object again after the API server has refused a pinned write. It reads the object and checks
+// that the change is still the one of the plan: controllers write the status of objects.
 func (x *Executor) patchMoved(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	for range Looks {
 		live, err := x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
@@ -191,9 +192,7 @@ func (x *Executor) patchMoved(ctx context.Context, o render.Object) (meta *metav
 		if err := x.Change(x.WriteOf(o, live)); err != nil {
 			return nil, false, err
 		}
-		body := cluster.Rendered(o)
-		body.SetResourceVersion(PinOf(live))
-		meta, made, err = x.Patch(ctx, render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}, x.By.Manager(o))
+		meta, made, err = x.Patch(ctx, pinTo(o, PinOf(live)), x.By.Manager(o))
 		if !cluster.IsOvertaken(err) {
 			return meta, made, err
 		}

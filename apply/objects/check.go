@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Wants is true for a part that the run's request names, and for the note that it is withheld.
+// Wants reports whether the run's request names a part, or p is the note about such a part that is withheld.
 func (r *Objects) Wants(c *state.Claim, p state.Part) bool {
 	if p.For != "" {
 		return slices.ContainsFunc(r.Withheld, func(w claims.Waiting) bool { return w.Note.Key == p.Key })
@@ -20,8 +20,8 @@ func (r *Objects) Wants(c *state.Claim, p state.Part) bool {
 	return h != nil && slices.ContainsFunc(h.Want.Parts, func(q state.Part) bool { return q.Key == p.Key })
 }
 
-// Reserve takes all that the lease must hold, or nothing: where others hold something it gives
-// back what it took and says who they are. What was taken has yet to be confirmed.
+// Reserve takes everything that the lease must hold, or nothing: if others hold something, it releases what it has
+// taken and returns a HeldError with the holders. The caller must call Confirm.
 func (r *Objects) Reserve(ctx context.Context) error {
 	if r.Snapshot.Closing {
 		return &report.ClosingError{Namespace: r.Options.Config.LedgerNamespace}
@@ -32,7 +32,7 @@ func (r *Objects) Reserve(ctx context.Context) error {
 	if r.Options.Check {
 		return r.check(ctx)
 	}
-	if err := r.Precheck(); err != nil && !r.AllTransient(err) {
+	if err := r.Precheck(); err != nil && !claims.AllTransient(err) {
 		return err
 	}
 	if err := r.TakeAll(ctx); err != nil {
@@ -41,7 +41,7 @@ func (r *Objects) Reserve(ctx context.Context) error {
 	return nil
 }
 
-// FindKinds refuses, before anything is claimed, what the cluster has no kind for.
+// FindKinds returns an error for each kind of the lease's objects that the cluster does not serve.
 func (r *Objects) FindKinds() error {
 	var errs []error
 	for _, kind := range r.Kinds {
@@ -52,7 +52,7 @@ func (r *Objects) FindKinds() error {
 	return errors.Join(errs...)
 }
 
-// check tells of each thing that the lease wants whether it is free, and gathers who holds the others.
+// check reports which of the things that the lease wants are free, and returns an error with the holders of the others.
 func (r *Objects) check(ctx context.Context) error {
 	var exhausted report.Failures
 	for _, e := range r.LeasedEndpoints() {
@@ -65,7 +65,7 @@ func (r *Objects) check(ctx context.Context) error {
 	refused := &report.HeldError{Lease: r.Request.Lease}
 	for _, h := range r.FixedHolds() {
 		err := report.ErrorOfHeld(r.Request.Lease, r.InTheWay(h))
-		if err == nil || r.AllTransient(err) {
+		if err == nil || claims.AllTransient(err) {
 			err = r.Take(ctx, h)
 		}
 		if held, ok := errors.AsType[*report.HeldError](err); ok {
@@ -86,8 +86,8 @@ func (r *Objects) check(ctx context.Context) error {
 	return report.Gather(exhausted)
 }
 
-// Confirm completes what reserve has taken: it compares the hosts with the wildcards above them, and looks whether the
-// ledger is being removed. Where it may not be held all of it is given back.
+// Confirm checks what Reserve has taken: the hosts against the wildcards above them, and that no uninstall removes the
+// ledger. If a check fails it releases everything.
 func (r *Objects) Confirm(ctx context.Context) error {
 	if r.Options.Check {
 		return nil

@@ -10,12 +10,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// KeepForOthers leaves the objects of the lease that serve for another since a transfer, and tells so:
-// that lease's next apply removes them. The claims are read now: a transfer may be younger than what the
-// run has read.
+// KeepForOthers returns the objects that do not serve another lease since a transfer, and reports the others, which the
+// next apply of that lease deletes. It reads the claims, because a transfer may be newer than the snapshot.
 func (r *Objects) KeepForOthers(ctx context.Context, objects []observed.Owned) ([]observed.Owned, error) {
 	claims := map[string]*state.Claim{}
-	var going []observed.Owned
+	var rest []observed.Owned
 	for _, o := range objects {
 		var keeps *state.Part
 		for _, name := range r.Snapshot.ClaimsNear(o) {
@@ -34,20 +33,21 @@ func (r *Objects) KeepForOthers(ctx context.Context, objects []observed.Owned) (
 			}
 		}
 		if keeps == nil {
-			going = append(going, o)
+			rest = append(rest, o)
 			continue
 		}
 		if r.keptFor[o.Live.GetUID()] {
 			continue
 		}
 		r.keptFor[o.Live.GetUID()] = true
-		r.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), fmt.Sprintf("it serves for lease %s until that is applied", keeps.Lease.Group()))
+		r.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(),
+			fmt.Sprintf("it serves for lease %s until that is applied", keeps.Lease.Group()))
 	}
-	return going, nil
+	return rest, nil
 }
 
-// RemoveFormer deletes the objects of former holders that still serve what the lease is about to give up:
-// nothing is served without a claim.
+// RemoveFormer deletes the objects of former holders that still serve parts that the lease is about to give up: nothing
+// may be served without a claim.
 func (r *Objects) RemoveFormer(ctx context.Context, drop func(*state.Claim, state.Part) bool, action report.Action) error {
 	for _, c := range r.Snapshot.Held[r.Group] {
 		for _, p := range c.PartsOf(r.Group) {
@@ -60,7 +60,7 @@ func (r *Objects) RemoveFormer(ctx context.Context, drop func(*state.Claim, stat
 				return err
 			}
 			if part := now.Part(p.Key); part == nil || part.Lease.Group() != r.Group || part.From != p.From {
-				continue // it was handed on, or back
+				continue // a transfer has moved the part since
 			}
 			for _, o := range r.Snapshot.Written[former] {
 				if slices.Contains(r.Snapshot.ClaimsNear(o), c.Name()) && observed.StandsFor(o, c, p) {

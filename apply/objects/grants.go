@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -25,8 +27,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// AwaitGrants waits until each Service of the lease has, in its status, the addresses that were leased
-// for it (in pool mode: an address). Nothing else means that MetalLB has granted them.
+// AwaitGrants waits until the status of each Service of the lease has the addresses that were leased for it (in pool
+// mode: any address): only the status shows that MetalLB has granted them.
 func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) error {
 	waiting := map[string][]netip.Addr{}
 	for _, o := range desired {
@@ -47,7 +49,7 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 		return nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, max(r.Left(), min(r.Options.Wait, time.Second))) // time for one look
+	ctx, cancel := context.WithTimeout(ctx, max(r.Left(), min(r.Options.Wait, time.Second))) // enough for one LIST
 	defer cancel()
 	services := r.Cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(r.Request.Lease.Namespace())
 	source := &cache.ListWatch{
@@ -74,12 +76,13 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 		return nil
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: r.lacking(waiting, r.squatters(whole))}
+		texts := missingGrants(r.Request.Lease.Namespace(), waiting, r.squatters(whole))
+		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: texts}
 	}
 	return err
 }
 
-// granted tells of the addresses of a Service when it has all that are wanted.
+// granted reports whether a Service has all wanted addresses, and at least one, and sends an event then.
 func (r *Objects) granted(service *unstructured.Unstructured, want []netip.Addr) bool {
 	var have []netip.Addr
 	for _, u := range state.AddressUses(service) {
@@ -87,30 +90,20 @@ func (r *Objects) granted(service *unstructured.Unstructured, want []netip.Addr)
 			have = append(have, u.Address)
 		}
 	}
-	for _, a := range want {
-		if !slices.Contains(have, a) {
-			return false
-		}
-	}
-	if len(have) == 0 {
+	if len(have) == 0 || !sets.New(have...).HasAll(want...) {
 		return false
 	}
 	if r.Options.Config.IP.Mode == config.ModePool {
-		r.granting.Lock()
-		for _, a := range have {
-			r.grants = append(r.grants, a.String())
-		}
-		r.granting.Unlock()
+		r.grants = append(r.grants, addressTexts(have)...)
 	}
-	if !r.Changed() {
-		return true
+	if r.Changed() {
+		r.Event(report.Granted, kinds.Service.Singular, service.GetNamespace(), service.GetName(), strings.Join(addressTexts(have), ", "))
 	}
-	r.Event(report.Granted, kinds.Service.Singular, service.GetNamespace(), service.GetName(), addressText(have))
 	return true
 }
 
-// squatters says of the addresses of the run which Services use them that are not their holders'. It tells
-// nothing where Services cannot be read: the run has failed already.
+// squatters describes, by address of the run, the Services that use it and do not belong to its holder. It returns nil
+// if it cannot read Services: the run has failed already.
 func (r *Objects) squatters(ctx context.Context) map[netip.Addr][]string {
 	services, err := r.Cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
 	if err != nil {
@@ -133,13 +126,11 @@ func (r *Objects) squatters(ctx context.Context) map[netip.Addr][]string {
 	return out
 }
 
-func (r *Objects) lacking(waiting map[string][]netip.Addr, squatters map[netip.Addr][]string) []string {
+// missingGrants describes the Services of a namespace that wait for addresses, and who uses these. The texts are
+// sorted.
+func missingGrants(namespace string, waiting map[string][]netip.Addr, squatters map[netip.Addr][]string) []string {
 	var out []string
 	for name, want := range waiting {
-		text := addressText(want)
-		if text == "" {
-			text = "an address"
-		}
 		var others []string
 		for _, a := range want {
 			others = append(others, squatters[a]...)
@@ -149,16 +140,16 @@ func (r *Objects) lacking(waiting map[string][]netip.Addr, squatters map[netip.A
 			why = ": " + strings.Join(others, ", ")
 		}
 		out = append(out, fmt.Sprintf("service %s/%s to be granted %s by MetalLB%s (see: kubectl -n %s describe service %s)",
-			r.Request.Lease.Namespace(), name, text, why, r.Request.Lease.Namespace(), name))
+			namespace, name, cmp.Or(strings.Join(addressTexts(want), ", "), "an address"), why, namespace, name))
 	}
 	slices.Sort(out)
 	return out
 }
 
-func addressText(as []netip.Addr) string {
-	texts := make([]string, len(as))
-	for i, a := range as {
+func addressTexts(addresses []netip.Addr) []string {
+	texts := make([]string, len(addresses))
+	for i, a := range addresses {
 		texts[i] = a.String()
 	}
-	return strings.Join(texts, ", ")
+	return texts
 }

@@ -21,23 +21,25 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// A new route is written before the old one goes. An admission webhook may refuse that, because the old one has the host:
-// ingress-nginx's does, and names the old one. Only then does the old one go first, and it is put back where the new one
-// is refused all the same.
+// A run creates a new route before it deletes the old one. An admission webhook may reject that, because the old route
+// has the host: that of ingress-nginx does, and its message names the old route. Only then the run deletes the old
+// route first, and puts it back if the new one is rejected again.
 
-// noticed is how long a webhook may take to notice that a route has gone: ingress-nginx's asks what it has seen.
-const noticed = 5 * time.Second
+// webhookLag limits how long a webhook may take to notice that a route was deleted: that of ingress-nginx reads a
+// cache.
+const webhookLag = 5 * time.Second
 
-// sendRoute sends an object. What is in its way goes first.
+// sendRoute applies an object. If a webhook rejects it because of a route that it replaces, sendRoute deletes that
+// route and tries again.
 func (r *Objects) sendRoute(ctx context.Context, o render.Object, live *unstructured.Unstructured) (report.Action, error) {
 	action, err := r.SendObject(ctx, o, live)
 	if r.obstacle(o, err) == nil {
 		return action, err
 	}
-	r.yielding.Lock()
-	defer r.yielding.Unlock()
-	var gone []observed.Owned
-	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, noticed, true, func(ctx context.Context) (bool, error) {
+	r.replacing.Lock()
+	defer r.replacing.Unlock()
+	var removed []observed.Owned
+	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, webhookLag, true, func(ctx context.Context) (bool, error) {
 		old := r.obstacle(o, err)
 		switch {
 		case old == nil:
@@ -47,9 +49,9 @@ func (r *Objects) sendRoute(ctx context.Context, o render.Object, live *unstruct
 				err = fmt.Errorf("%w\n%s %s/%s stays: %w", err, old.Kind.Singular, old.Live.GetNamespace(), old.Live.GetName(), failed)
 				return false, failed
 			}
-			gone = append(gone, *old)
+			removed = append(removed, *old)
 		}
-		if !r.Cluster.Waits() { // the server judges a dry run with the old one there
+		if !r.Cluster.Waits() { // a dry run cannot delete the old route
 			action, err = report.Created, nil
 			return true, nil
 		}
@@ -57,12 +59,12 @@ func (r *Objects) sendRoute(ctx context.Context, o render.Object, live *unstruct
 		return false, nil
 	})
 	if err != nil {
-		err = errors.Join(err, r.putBack(ctx, gone))
+		err = errors.Join(err, r.putBack(ctx, removed))
 	}
 	return action, err
 }
 
-// obstacle is the route that a refusal names and that the new one replaces; nil where there is none.
+// obstacle returns the route that a rejection names and that the new one replaces; nil if there is none.
 func (r *Objects) obstacle(o render.Object, refusal error) *observed.Owned {
 	if answer := apierrors.APIStatus(nil); !errors.As(refusal, &answer) || !slices.Contains(kinds.RouteKinds, o.Kind) {
 		return nil
@@ -72,7 +74,8 @@ func (r *Objects) obstacle(o render.Object, refusal error) *observed.Owned {
 		h := r.Holds[state.HostName(use.Host)]
 		for _, was := range r.Snapshot.Serving[state.HostName(use.Host)] {
 			name := was.Live.GetNamespace() + "/" + was.Live.GetName()
-			if was.Kind != o.Kind || was.Live.GetNamespace() == o.Namespace || !slices.Contains(named, name) || r.Snapshot.Operators.Moves(was) {
+			if was.Kind != o.Kind || was.Live.GetNamespace() == o.Namespace || !slices.Contains(named, name) ||
+				r.Snapshot.Operators.Moves(was) {
 				continue
 			}
 			if r.Successors.GoesFor(was, use) && (was.Group == r.Group || h != nil && strays(was, h) && !r.awaited(was, h)) {
@@ -83,16 +86,16 @@ func (r *Objects) obstacle(o render.Object, refusal error) *observed.Owned {
 	return nil
 }
 
-// makeWay deletes a route that is in the way of a new one, if it could be made again.
+// makeWay deletes a route that a new one replaces, if the API server would let the run create it again.
 func (r *Objects) makeWay(ctx context.Context, old observed.Owned) error {
-	if err := r.mayMake(ctx, again(old)); err != nil {
+	if err := r.checkCreate(ctx, copyOf(old)); err != nil {
 		return fmt.Errorf("it could not be put back: %w", err)
 	}
-	goes := r.StrayFrom(old)
+	mayGo := r.StrayFrom(old)
 	if old.Group == r.Group {
-		goes = r.Unwanted(old)
+		mayGo = r.Unwanted(old)
 	}
-	if err := r.RemoveWhile(ctx, old, report.Pruned, "", goes); err != nil {
+	if err := r.RemoveWhile(ctx, old, report.Pruned, "", mayGo); err != nil {
 		return err
 	}
 	if !r.HasRemoved(old.Live) {
@@ -101,9 +104,9 @@ func (r *Objects) makeWay(ctx context.Context, old observed.Owned) error {
 	return nil
 }
 
-// mayMake asks the API server whether it would let the run make an object that is to be made anew, before the one that is
-// there goes. A dry run deletes nothing.
-func (r *Objects) mayMake(ctx context.Context, o render.Object) error {
+// checkCreate asks the API server, before the run deletes an object, whether it would let the run create it again. It
+// does nothing in a dry run, which deletes nothing.
+func (r *Objects) checkCreate(ctx context.Context, o render.Object) error {
 	if !r.Cluster.Waits() {
 		return nil
 	}
@@ -111,11 +114,11 @@ func (r *Objects) mayMake(ctx context.Context, o render.Object) error {
 	return r.Cluster.Explain(err, "create", o.Kind.Resource())
 }
 
-// putBack makes routes again that had gone for one that was refused.
-func (r *Objects) putBack(ctx context.Context, gone []observed.Owned) error {
+// putBack creates routes again that were deleted for one that was rejected.
+func (r *Objects) putBack(ctx context.Context, removed []observed.Owned) error {
 	var errs []error
-	for _, old := range gone {
-		o := again(old)
+	for _, old := range removed {
+		o := copyOf(old)
 		_, _, err := r.Patch(context.WithoutCancel(ctx), o, lease.FieldManager)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s could not be put back: %w", o, r.Cluster.Explain(err, "create", o.Kind.Resource())))
@@ -126,8 +129,8 @@ func (r *Objects) putBack(ctx context.Context, gone []observed.Owned) error {
 	return errors.Join(errs...)
 }
 
-// again is a route as it was, to be made where there is none.
-func again(old observed.Owned) render.Object {
+// copyOf returns a deleted route for an apply that must create it.
+func copyOf(old observed.Owned) render.Object {
 	body := &unstructured.Unstructured{Object: map[string]any{"spec": old.Live.Object["spec"]}}
 	body.SetGroupVersionKind(old.Live.GroupVersionKind())
 	body.SetNamespace(old.Live.GetNamespace())

@@ -1,9 +1,10 @@
-// Package objects writes the objects of a lease, as far as its claims entitle it to them, and deletes those that it no longer
-// defines; a claim is given up when nothing rests on it any more.
+// Package objects writes the objects of a lease that rest on its claims, deletes those that the lease no longer
+// defines, and then gives up the claims on which no object rests any more.
 package objects
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,40 +22,40 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Objects is what the work on one lease writes for what it has claimed, and what it deletes.
+// Objects writes and deletes the objects of one lease.
 type Objects struct {
 	*claims.Claims
-	// Kinds are those of the objects that are written, or that somebody else is to write.
+	// Kinds are the kinds of the lease's objects, whether this run or somebody else writes them.
 	Kinds []kinds.Kind
 	Pools *pools.Pools
-	// Operated is what Akash's operators do, definition what the ledger keeps, successors the routes that replace others.
+	// Operated waits for Akash's operators, KeptDefinition writes the ledger's definition of the lease, and Successors
+	// waits for routes that replace others.
 	Operated       *operators.Operated
 	KeptDefinition *claims.KeptDefinition
 	Successors     *routes.Successors
-	// Running is asked about objects of what the lease runs; nil where nothing of that is written.
+	// Running has the rules for the workloads of the lease; nil if the run writes none.
 	Running runningObjects
-	// inPlace is true once the lease's namespace is there.
-	inPlace bool
-	// Closed is true when nothing is left to undo.
+	// namespaceCreated is true once the run has created the lease's namespace.
+	namespaceCreated bool
+	// Closed is true if nothing is left to undo.
 	Closed bool
-	// followed is true once the run has removed what other deployments served of its things. Routeless are
-	// parts, by the name of their claim, of which a transfer knows no route: there the former holder's stay.
+	// followed is true once the run has deleted the objects of other deployments that served its things. Routeless are the
+	// keys of parts, by claim name, for which a transfer has no route: the routes of their former holder stay.
 	followed  bool
 	Routeless map[string][]string
-	// again are the objects of a lease that comes after others, as they were read then.
+	// again are the objects of a Late lease, by kind and name, as read before its first write.
 	again map[string]*unstructured.Unstructured
-	// grants are the addresses that MetalLB chose, in pool mode.
-	grants   []string
-	granting sync.Mutex
-	// yielding is held while a route goes for a new one.
-	yielding sync.Mutex
-	// keptFor are objects of the lease that stay because they serve for another.
+	// grants are the addresses that MetalLB has chosen in pool mode.
+	grants []string
+	// replacing is held while an old route is deleted for a new one.
+	replacing sync.Mutex
+	// keptFor are the objects of the lease that were reported to serve another one.
 	keptFor map[types.UID]bool
-	// kept are the things that the run was to give up and that Akash's provider declares.
+	// KeptThings are the things that the run did not give up because Akash's provider declares them.
 	KeptThings []report.KeptThing
 }
 
-// New begins the work on the objects of one lease; def is nil where nothing is rendered.
+// New returns the Objects of one lease; def is nil if nothing is rendered.
 func New(c *command.Command, def *lease.Definition, req state.Request) *Objects {
 	held := claims.New(c, def, req)
 	r := &Objects{
@@ -65,14 +66,34 @@ func New(c *command.Command, def *lease.Definition, req state.Request) *Objects 
 	return r
 }
 
-// runningObjects knows the objects of what a lease runs: they are read and written by rules of their own.
+// runningObjects has the rules for the objects of a lease's workloads.
 type runningObjects interface {
-	// Has is true for an object of what the lease runs.
+	// Has reports whether an object belongs to a workload.
 	Has(o render.Object) bool
-	// Find is such an object as it was read, nil for nothing.
+	// Find returns such an object as it was read, nil if there was none.
 	Find(o render.Object) *unstructured.Unstructured
-	// Refused deals with a conflict on such an object.
+	// Refused handles a conflict with another field manager; taken is true if it has taken the object over.
 	Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error)
-	// IsMine is true for an object that the run has made and that the lease's manager still has.
+	// IsMine reports whether the lease's field manager still owns an object that the run has created.
 	IsMine(now *unstructured.Unstructured) bool
+}
+
+// Summary returns what the lease holds, and what was withheld from it.
+func (r *Objects) Summary() *report.Summary {
+	s := &report.Summary{Withheld: len(r.WithheldHosts) + len(r.WithheldPorts), Changed: r.Changed(), Took: r.Took()}
+	for _, h := range r.Holds {
+		if !h.Want.Kind.HasPorts() {
+			s.Hosts = append(s.Hosts, h.Want.Thing)
+			if r.IsUnrouted(h.Want.Thing) {
+				s.Unrouted++
+			}
+		} else if h.Want.Kind == state.Address {
+			s.Addresses = append(s.Addresses, h.Want.Thing)
+		}
+	}
+	s.Addresses = append(s.Addresses, r.grants...)
+	slices.Sort(s.Hosts)
+	slices.Sort(s.Addresses)
+	s.Addresses = slices.Compact(s.Addresses)
+	return s
 }

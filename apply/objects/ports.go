@@ -16,12 +16,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// The IP operator keys a leased port without its service, and never removes the Service of a former
-// service name; nor does it take one over that it has made for another endpoint, which has the same name (provider:
-// operator/ip). So a ProviderLeasedIP that is to name another service goes, the operator's Service is waited for to be
-// gone, and then it is made anew.
+// Akash's IP operator identifies a leased port without its service. It never deletes the Service of a former service
+// name, and does not take over a Service of the same name that it has created for another endpoint (provider:
+// operator/ip). So to point a ProviderLeasedIP at another service, a run deletes it, waits until the operator's Service
+// is gone, and creates it again.
 
-// SplitMoved takes the ProviderLeasedIPs whose port moves to another service out of the objects.
+// SplitMoved returns the ProviderLeasedIPs whose port moves to another service, and the other objects.
 func (r *Objects) SplitMoved(desired []render.Object) (rest, moved []render.Object) {
 	if !r.Snapshot.Operators.IP {
 		return desired, nil
@@ -36,20 +36,20 @@ func (r *Objects) SplitMoved(desired []render.Object) (rest, moved []render.Obje
 	return rest, moved
 }
 
-// namesAnother is true for a ProviderLeasedIP of this lease, and of this program, that names another
-// service than the rendered one. That of another lease is handed over as it is, and one that Akash's
-// provider made is a conflict.
+// namesAnother reports whether the live ProviderLeasedIP names another service than the rendered one, and this program
+// has written it for this lease. One of another lease is handed over as it is; one of Akash's provider is a conflict.
 func (r *Objects) namesAnother(o render.Object) bool {
 	live := r.Snapshot.Find(o)
 	if live == nil {
 		return false
 	}
 	whose := r.Snapshot.Ownership(live)
-	return whose.Ours && !whose.Declared && whose.Lease.Group() == r.Group && state.PortObjectOf(live).Service != state.PortObjectOf(cluster.Rendered(o)).Service
+	return whose.Ours && !whose.Declared && whose.Lease.Group() == r.Group &&
+		state.PortObjectOf(live).Service != state.PortObjectOf(cluster.Rendered(o)).Service
 }
 
-// formerServices are the operator's Services of a port of the lease that lead to another service, or that have the
-// name of its own and are of another endpoint.
+// formerServices returns the operator's Services for the same port that point at another service of the same endpoint,
+// or at the same service of another endpoint.
 func (r *Objects) formerServices(o render.Object) (former []observed.Owned) {
 	want := state.PortObjectOf(cluster.Rendered(o))
 	for _, s := range r.Snapshot.Theirs[r.Group] {
@@ -65,13 +65,12 @@ func (r *Objects) formerServices(o render.Object) (former []observed.Owned) {
 	return former
 }
 
-// MovePorts makes ProviderLeasedIPs anew, after the Services that the IP operator has made of the former
-// ones have gone.
+// MovePorts creates ProviderLeasedIPs again after the IP operator has deleted the Services of the former ones.
 func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 	for _, o := range moved {
 		if r.namesAnother(o) {
 			live := r.Snapshot.Find(o)
-			if err := r.mayMake(ctx, o); err != nil {
+			if err := r.checkCreate(ctx, o); err != nil {
 				return err
 			}
 			if err := r.Remove(ctx, observed.Owned{Kind: o.Kind, Live: live, Group: r.Group}, report.Deleted); err != nil {
@@ -86,8 +85,8 @@ func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 			err := r.Gone(ctx, former)
 			if errors.Is(err, report.ErrTimedOut) {
 				namespace, name := former.Live.GetNamespace(), former.Live.GetName()
-				waiting = append(waiting, fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service or endpoint; the port stays claimed: the same command goes on. "+
-					"An operator that was down when the ProviderLeasedIP was deleted never removes it: kubectl -n %s delete service %s", namespace, name, namespace, name))
+				waiting = append(waiting, fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service "+
+					"or endpoint; the port stays claimed: the same command goes on. An operator that was down when the ProviderLeasedIP was deleted never removes it: kubectl -n %s delete service %s", namespace, name, namespace, name))
 			} else if err != nil {
 				return err
 			}
@@ -100,28 +99,20 @@ func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 	return r.WriteAll(ctx, moved)
 }
 
-// wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
-// writes too, so that its operator looks at it again. It stays while nothing else changes.
-func (r *Objects) wakes(o render.Object) render.Object {
+// requestDeploy returns a ProviderHost with the annotation for the time of the last deployment, as Akash's provider
+// writes it: a new time makes the hostname operator process the object again. The time stays if nothing else changes.
+func (r *Objects) requestDeploy(o render.Object) render.Object {
 	if o.Kind != kinds.ProviderHost || !r.Snapshot.Operators.Hostname {
 		return o
 	}
-	body := cluster.Rendered(o)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
 	if live := r.Snapshot.Find(o); live != nil {
-		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && observed.Owns(live, r.Group.FieldManager(), lease.AnnotationUpdatedAt) {
-			annotations[lease.AnnotationUpdatedAt] = at
-			body.SetAnnotations(annotations)
+		at := live.GetAnnotations()[lease.AnnotationUpdatedAt]
+		if at != "" && observed.Owns(live, r.Group.FieldManager(), lease.AnnotationUpdatedAt) {
+			o = annotate(o, lease.AnnotationUpdatedAt, at)
 		}
-		if cluster.Unchanged(out, live, r.Manager(o)) || r.Snapshot.Ownership(live).Shared {
-			return out
+		if cluster.Unchanged(o, live, r.Manager(o)) || r.Snapshot.Ownership(live).Shared {
+			return o
 		}
 	}
-	annotations[lease.AnnotationUpdatedAt] = r.Cluster.Now().UTC().Format(time.RFC3339)
-	body.SetAnnotations(annotations)
-	return out
+	return annotate(o, lease.AnnotationUpdatedAt, r.Cluster.Now().UTC().Format(time.RFC3339))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Prune removes what the lease no longer defines: objects first, the claims they rest on last.
+// Prune deletes the objects that the lease no longer defines, and then gives up the claims on which they rested.
 func (r *Objects) Prune(ctx context.Context, desired []render.Object) error {
 	if err := r.pruneObjects(ctx, r.Snapshot, desired); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *Objects) Prune(ctx context.Context, desired []render.Object) error {
 	}, drop)
 }
 
-// pruneObjects removes the objects of a snapshot that the lease no longer defines.
+// pruneObjects deletes the objects of a snapshot that the lease no longer defines.
 func (r *Objects) pruneObjects(ctx context.Context, s *observed.Snapshot, desired []render.Object) error {
 	unwanted, err := r.KeepForOthers(ctx, r.undefined(s, desired))
 	if err != nil {
@@ -50,7 +50,8 @@ func (r *Objects) pruneObjects(ctx context.Context, s *observed.Snapshot, desire
 	return nil
 }
 
-// undefined are the objects of the lease in a snapshot that it no longer defines, in the order in which they are deleted.
+// undefined returns the objects of the lease in a snapshot that it no longer defines, in the order in which they are
+// deleted.
 func (r *Objects) undefined(s *observed.Snapshot, desired []render.Object) []observed.Owned {
 	keep := keysOf(desired)
 	return slices.DeleteFunc(slices.Clone(s.Written[r.Group]), func(o observed.Owned) bool {
@@ -58,7 +59,7 @@ func (r *Objects) undefined(s *observed.Snapshot, desired []render.Object) []obs
 	})
 }
 
-// keysOf are the objects by kind, namespace and name; keyOf is the key of one that was read.
+// keysOf returns the kind, namespace and name of rendered objects.
 func keysOf(desired []render.Object) map[string]bool {
 	keys := map[string]bool{}
 	for _, o := range desired {
@@ -67,13 +68,13 @@ func keysOf(desired []render.Object) map[string]bool {
 	return keys
 }
 
+// keyOf returns the kind, namespace and name of a live object.
 func keyOf(o observed.Owned) string {
 	return o.Kind.Plural + "/" + o.Live.GetNamespace() + "/" + o.Live.GetName()
 }
 
-// RemoveStrays deletes the routes and Services that this program wrote for other leases and that
-// serve what the run holds: a transfer's old routes, or those of a run that stood still, was
-// overtaken, and wrote on.
+// RemoveStrays deletes the routes and Services that this program has written for other leases and that serve what the
+// run holds: the old routes of a transfer, or those of a suspended run that was overtaken and went on writing.
 func (r *Objects) RemoveStrays(ctx context.Context, desired []render.Object) error {
 	for _, o := range r.strayObjects(desired) {
 		if err := r.RemoveWhile(ctx, o, report.Pruned, "", r.StrayFrom(o)); err != nil {
@@ -84,12 +85,13 @@ func (r *Objects) RemoveStrays(ctx context.Context, desired []render.Object) err
 	return nil
 }
 
-// strayObjects are those that RemoveStrays deletes, each once, in the order of the claims that they rest on.
+// strayObjects returns the objects that RemoveStrays deletes, each once, in the order of the claims on which they rest.
 func (r *Objects) strayObjects(desired []render.Object) (out []observed.Owned) {
 	wanted, found := keysOf(desired), map[*unstructured.Unstructured]bool{}
 	for _, h := range r.SortedHolds() {
 		for _, o := range r.Snapshot.Serving[h.Want.Name()] {
-			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[keyOf(o)] || found[o.Live] || !strays(o, h) || r.Snapshot.Operators.Moves(o) || r.awaited(o, h) || r.Successors.Stays(o) {
+			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[keyOf(o)] || found[o.Live] || !strays(o, h) ||
+				r.Snapshot.Operators.Moves(o) || r.awaited(o, h) || r.Successors.Stays(o) {
 				continue
 			}
 			found[o.Live] = true
@@ -99,15 +101,15 @@ func (r *Objects) strayObjects(desired []render.Object) (out []observed.Owned) {
 	return out
 }
 
-// awaited is true for an object that serves a part of which the run knows no route yet.
+// awaited reports whether an object serves a transferred part for which the run has no route yet.
 func (r *Objects) awaited(o observed.Owned, h *claims.Held) bool {
 	return slices.ContainsFunc(h.Claim.FormerOf(o.Group), func(p state.Part) bool {
 		return slices.Contains(r.Routeless[h.Want.Name()], p.Key) && observed.StandsFor(o, h.Claim, p)
 	})
 }
 
-// strays is true for an object of another group that serves a path of a host or a port of an address
-// which the run holds, or a host of which the run holds a part and that group none.
+// strays reports whether an object of another group serves a path or a port that the run holds, or a host of which the
+// run holds a part and that group none.
 func strays(o observed.Owned, h *claims.Held) bool {
 	if o.Kind != kinds.Service {
 		return len(h.Claim.PartsOf(o.Group)) == 0 || slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {

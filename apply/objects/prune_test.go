@@ -17,7 +17,7 @@ import (
 
 const shop, blog, address = "shop.example.com", "blog.example.com", "203.0.113.1"
 
-// work is that on ot.Next, which holds its parts of the claims.
+// work returns the Objects of ot.Next, which holds its parts of the claims.
 func work(opts command.Options, held []*state.Claim, objects ...*unstructured.Unstructured) *Objects {
 	r := New(&command.Command{Options: opts}, nil, state.Request{Lease: ot.Next})
 	r.Snapshot = ot.Snapshot(held, objects...)
@@ -36,7 +36,7 @@ func rendered(objects ...*unstructured.Unstructured) (out []render.Object) {
 	return out
 }
 
-// names are objects as kind/name.
+// names returns objects as kind/name.
 func names(objects []observed.Owned) (out []string) {
 	for _, o := range objects {
 		out = append(out, o.Kind.Singular+"/"+o.Live.GetName())
@@ -44,7 +44,7 @@ func names(objects []observed.Owned) (out []string) {
 	return out
 }
 
-// A run deletes what its lease has and no longer defines: policies and routes before what Akash keeps of the host.
+// A run deletes the objects that its lease no longer defines: policies and routes before the ProviderHost of their host.
 func TestUndefinedObjects(t *testing.T) {
 	all := func() []*unstructured.Unstructured {
 		return []*unstructured.Unstructured{
@@ -78,7 +78,7 @@ func TestUndefinedObjects(t *testing.T) {
 	}
 }
 
-// What other leases serve of what a run holds is deleted: after a transfer that, where the run deletes at all the rest too.
+// A run deletes the objects of other leases that serve what it holds: always after a transfer, all others only if it prunes.
 func TestStrayObjects(t *testing.T) {
 	prune, heal, none := command.Options{Prune: true}, command.Options{Heal: true}, command.Options{}
 	own, handedOn := func() *state.Claim { return ot.Host(ot.Next, shop) }, func() *state.Claim { return ot.HandedOn(ot.Host(ot.Next, shop), ot.Shop) }
@@ -137,7 +137,7 @@ func TestStrayObjectsAreDeletedOnce(t *testing.T) {
 	}
 }
 
-// A lease gives up the parts that its request does not name, and the notes of what is no longer withheld from it.
+// A lease gives up the parts that its request does not name, and the notes about parts that are no longer withheld.
 func TestWants(t *testing.T) {
 	claim := ot.Host(ot.Next, shop, "/", "/v1")
 	r := work(command.Options{}, []*state.Claim{ot.Host(ot.Next, shop)})
@@ -167,9 +167,8 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// Only what other deployments of the owner have written may be taken over without being asked to.
-func TestOfFormer(t *testing.T) {
-	r := work(command.Options{}, nil)
+// Without --adopt a run takes over only objects that other deployments of the owner have written.
+func TestAreFormer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		managers []string
 		want     bool
@@ -182,7 +181,7 @@ func TestOfFormer(t *testing.T) {
 		"nobody: the refusal names no managers": {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.ofFormer(tt.managers); got != tt.want {
+			if got := areFormer(ot.Next.Owner, tt.managers); got != tt.want {
 				t.Errorf("it may be taken over: %t, want %t", got, tt.want)
 			}
 		})

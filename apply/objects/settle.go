@@ -17,26 +17,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// Settle ends the run's work on its claims: each is still the one that was taken, and its parts say what the
-// definition says. The run's mark stays: it means nothing once the command's announcement is gone.
+// Settle writes the final parts of the run's claims, after it has checked that each is still the claim that the run
+// took, and the notes about withheld parts. The run's mark stays; it has no meaning once the command's announcement is
+// gone.
 func (r *Objects) Settle(ctx context.Context) error {
 	err := r.SettleHolds(ctx)
 	if _, ok := errors.AsType[*report.OvertakenError](err); ok {
 		return err
 	}
 	if err = errors.Join(err, r.noteWaits(ctx)); err == nil {
-		r.close()
+		r.Closed = true
+		r.Ledger.Ended(r.Nonce) // other runs of the command need not wait for this one
 	}
 	return err
 }
 
-// close ends the run: it gives nothing back any more, and other runs of the command need not wait for it.
-func (r *Objects) close() {
-	r.Closed = true
-	r.Ledger.Ended(r.Nonce)
-}
-
-// SettleHolds settles the claims. A run that was overtaken takes back what it wrote.
+// SettleHolds settles the claims. A run that was overtaken undoes its writes.
 func (r *Objects) SettleHolds(ctx context.Context) error {
 	var errs []error
 	for _, h := range r.SortedHolds() {
@@ -52,9 +48,8 @@ func (r *Objects) SettleHolds(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// noteWaits writes on the claims of other deployments of the owner what they withhold from this
-// lease, so that people can see it and a transfer knows where it would lead. It is written where it
-// is not there yet.
+// noteWaits writes a note for each withheld part on the claim of the deployment that holds it, so that users see it,
+// and a transfer knows the service and port. It writes only notes that are missing or have changed.
 func (r *Objects) noteWaits(ctx context.Context) error {
 	for _, w := range r.Withheld {
 		claim, fresh := r.Snapshot.Claims[w.Want.Name()], !r.Late
@@ -69,13 +64,13 @@ func (r *Objects) noteWaits(ctx context.Context) error {
 			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == w.Note.Key })
 			switch {
 			case claim == nil || claim.Deleting || claim.Owner != r.Group.Owner || claim.Part(w.Note.For) == nil:
-				return true, nil // it is free now: the next apply takes it
+				return true, nil // the part is free now: the next apply takes it
 			case i >= 0 && entries[i].Same(w.Note):
 				return true, nil
 			case i >= 0:
 				entries[i] = w.Note
 			case claim.Full(r.Group):
-				return true, nil // the run has told of it; the note has no room
+				return true, nil // no room for the note; an event has reported it
 			default:
 				entries = append(entries, w.Note)
 			}
@@ -90,9 +85,10 @@ func (r *Objects) noteWaits(ctx context.Context) error {
 	return nil
 }
 
+// settleOne writes the final parts of one claim.
 func (r *Objects) settleOne(ctx context.Context, h *claims.Held) error {
 	claim := h.Claim
-	// A claim that was only relied on, by a run that has written something, is read once more.
+	// A claim that the run has not taken itself may have changed before the run's first write: read it again.
 	fresh := h.Took || !r.Changed()
 	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if !fresh {
@@ -122,8 +118,8 @@ func (r *Objects) settleOne(ctx context.Context, h *claims.Held) error {
 	return err
 }
 
-// final are the parts that the group is to hold in the end: those of the definition as it says,
-// the others as they are. Of marks only the run's own stays. ok is false when a part has gone.
+// final returns the parts that the group holds in the end: those of the request as requested, the others unchanged. It
+// removes the marks of other runs from requested parts. ok is false if the group has lost a requested part.
 func (r *Objects) final(h *claims.Held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, want := range h.Want.Parts {
 		own := claim.Part(want.Key)
@@ -140,11 +136,12 @@ func (r *Objects) final(h *claims.Held, claim *state.Claim) (parts []state.Part,
 				own.Run = r.Nonce
 			}
 			own.Applied = r.AppliedAs(h, was, own)
-			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.Routeless[h.Want.Name()], own.Key) && !r.Successors.StaysFor(claim, was) {
+			own.Bound, own.From = was.Bound, was.From
+			if r.followed && !slices.Contains(r.Routeless[h.Want.Name()], own.Key) && !r.Successors.StaysFor(claim, was) {
 				own.From = ""
 			}
 			if was.Expires == "" {
-				own.Expires = "" // what is held for good does not become a hold
+				own.Expires = "" // a part without expiry does not get one
 			}
 		}
 		parts = append(parts, own)

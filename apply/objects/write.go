@@ -19,7 +19,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Write brings the lease's objects into the cluster: the pools that its addresses need, its namespace, Akash's objects under the lease's own manager, then what serves traffic.
+// Write writes the pools of the lease's addresses, its namespace, and its objects stage by stage: Akash's objects
+// first, then those that serve traffic.
 func (r *Objects) Write(ctx context.Context, desired []render.Object) error {
 	if len(desired) == 0 {
 		return nil
@@ -47,7 +48,7 @@ func (r *Objects) Write(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// WritePool writes a pool, or its advertisement.
+// WritePool writes a pool or its advertisement.
 func (r *Objects) WritePool(ctx context.Context, o render.Object) error {
 	action, err := r.writeObject(ctx, o)
 	if err == nil {
@@ -56,16 +57,18 @@ func (r *Objects) WritePool(ctx context.Context, o render.Object) error {
 	return err
 }
 
-// NeedPool notes in the plan that the lease needs a pool, or its advertisement, which was written for another.
+// NeedPool records in the plan that the lease needs a pool or an advertisement that was written for another lease.
 func (r *Objects) NeedPool(o render.Object) error {
-	if live := r.Find(o); !cluster.Unchanged(o, live, r.Manager(o)) {
-		return r.Change(r.WriteOf(o, live))
+	live := r.Find(o)
+	o, touch := r.TouchedFrom(o, live)
+	if touch || cluster.Unchanged(o, live, r.Manager(o)) {
+		return nil
 	}
-	return nil
+	return r.Change(r.WriteOf(o, live))
 }
 
-// WriteAll writes objects side by side and tells of them in their order. Once one is refused no
-// other write begins; those under way end, so that it is known what has been made.
+// WriteAll writes objects in parallel and reports them in order. After an error it starts no further write, but lets
+// running ones finish, so that the run knows what it has created.
 func (r *Objects) WriteAll(ctx context.Context, objects []render.Object) error {
 	actions := make([]report.Action, len(objects))
 	group, groupCtx := parallel.WithContext(ctx)
@@ -88,16 +91,16 @@ func (r *Objects) WriteAll(ctx context.Context, objects []render.Object) error {
 	return err
 }
 
-// MakeNamespace makes the lease's namespace where it is missing. The provider makes it in the
-// normal course; its labels are Akash's either way. One that is there is never written: who may change
-// the labels of namespaces can pass for any tenant.
+// MakeNamespace creates the lease's namespace, with Akash's labels, if it does not exist. Usually Akash's provider
+// creates it. It never changes an existing namespace: whoever may change the labels of namespaces can act as any
+// tenant.
 func (r *Objects) MakeNamespace(ctx context.Context) error {
 	name := r.Request.Lease.Namespace()
 	alive, exists := r.Snapshot.Namespaces[name]
 	switch {
 	case exists && !alive:
 		return fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", name, r.Request.Lease)
-	case exists, r.inPlace:
+	case exists, r.namespaceCreated:
 		return nil
 	}
 	o := NamespaceOf(r.Request.Lease)
@@ -105,7 +108,7 @@ func (r *Objects) MakeNamespace(ctx context.Context) error {
 		return err
 	}
 	made, err := r.Create(ctx, o)
-	r.inPlace = err == nil
+	r.namespaceCreated = err == nil
 	if err != nil || !made {
 		return err
 	}
@@ -113,13 +116,13 @@ func (r *Objects) MakeNamespace(ctx context.Context) error {
 	return nil
 }
 
-// NamespaceOf is the namespace of a lease, with the labels that Akash's provider gives it.
+// NamespaceOf returns the namespace of a lease, with the labels that Akash's provider gives it.
 func NamespaceOf(id lease.ID) render.Object {
 	name := id.Namespace()
 	return render.Object{Kind: kinds.Namespace, Name: name, Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(id))}
 }
 
-// writeObject applies one object unless the cluster holds it already just so. One that is being deleted is waited for.
+// writeObject applies an object unless the live one is as wanted. If that is being deleted, it waits until it is gone.
 func (r *Objects) writeObject(ctx context.Context, o render.Object) (action report.Action, err error) {
 	live := r.Find(o)
 	for {
@@ -136,25 +139,25 @@ func (r *Objects) writeObject(ctx context.Context, o render.Object) (action repo
 	}
 }
 
-// writeOver applies one object over what is there, unless that is just so.
+// writeOver applies an object over the live one, which may be nil, unless that is as wanted.
 func (r *Objects) writeOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (report.Action, error) {
-	o, touch := r.TouchedFrom(r.wakes(r.KeepTaken(o, live)), live)
+	o, touch := r.TouchedFrom(r.requestDeploy(r.KeepTaken(o, live)), live)
 	if !touch && cluster.Unchanged(o, live, r.Manager(o)) {
 		return report.Unchanged, nil
 	}
-	if !touch { // else nothing changes but the run's nonce
+	if !touch { // otherwise only the run's nonce changes
 		if err := r.Change(r.WriteOf(o, live)); err != nil {
 			return "", err
 		}
 	}
 	action, err := r.sendRoute(ctx, o, live)
 	if touch && action == report.Configured {
-		action = report.Unchanged // as far as the definition goes
+		action = report.Unchanged // the nonce is no change of the definition
 	}
 	return action, err
 }
 
-// lookAgain reads the objects of a lease that comes after others which asked for the same: these may have deleted or made some.
+// lookAgain reads the objects of a Late lease again: the leases before it may have deleted or created some.
 func (r *Objects) lookAgain(ctx context.Context, desired []render.Object) (err error) {
 	if !r.Late {
 		return nil
@@ -168,8 +171,12 @@ func (r *Objects) lookAgain(ctx context.Context, desired []render.Object) (err e
 	return nil
 }
 
-// Find is the object as it was read before the run wrote anything.
+// Find returns the object as it was read before the run's first write, nil if there was none. Pools are as they were before
+// any lease of the command wrote.
 func (r *Objects) Find(o render.Object) *unstructured.Unstructured {
+	if slices.Contains(kinds.Pools, o.Kind) {
+		return r.Pools.Find(o)
+	}
 	if live, read := r.again[o.String()]; read {
 		return live
 	}
@@ -179,7 +186,7 @@ func (r *Objects) Find(o render.Object) *unstructured.Unstructured {
 	return r.Snapshot.Find(o)
 }
 
-// Manager is the field manager under which the run writes an object. What the lease runs is the lease's own.
+// Manager returns the field manager under which the run applies an object: for workloads the group's own.
 func (r *Objects) Manager(o render.Object) string {
 	if r.Running != nil && r.Running.Has(o) {
 		return r.Group.FieldManager()
@@ -187,8 +194,8 @@ func (r *Objects) Manager(o render.Object) string {
 	return observed.ManagerOf(o.Kind, r.Group)
 }
 
-// SendAgain applies an object that somebody else has made since the run has read: what has been written may
-// have changed nothing of it, and the run's mark may be due. It is not the run's to take back.
+// SendAgain applies an object again that somebody else has created since the run read: the first apply may have changed
+// nothing, and the object may need the run's nonce. The run does not undo it.
 func (r *Objects) SendAgain(ctx context.Context, o render.Object) (report.Action, error) {
 	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil || live == nil {
@@ -202,7 +209,7 @@ func (r *Objects) SendAgain(ctx context.Context, o render.Object) (report.Action
 	return report.Configured, nil
 }
 
-// Unchecked says why the server cannot judge an object in a dry run.
+// Unchecked returns the reason why the API server cannot check an object in a dry run, if there is one.
 func (r *Objects) Unchecked(o render.Object) string {
 	if r.Cluster.Unchecked(o.Namespace) {
 		return "not checked by the server: its namespace does not exist yet"

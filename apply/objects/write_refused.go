@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -17,9 +18,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
-// got there first, unless that was another deployment of the same owner and the claim is ours: then
-// the object is what a transfer has left behind, and is taken over, pinned to what was read.
+// Refused handles a conflict with another field manager. For one of Akash's claim-like objects it returns a HeldError:
+// somebody else was first. If that was another deployment of the same owner, and the run holds the claim, a transfer
+// has left the object behind: Refused takes it over, pinned to the version that it has read.
 func (r *Objects) Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	if r.Running != nil && r.Running.Has(o) {
 		return r.Running.Refused(ctx, o, err)
@@ -31,16 +32,16 @@ func (r *Objects) Refused(ctx context.Context, o render.Object, err error) (take
 	}
 	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
 	id, labelled := lease.IDFromLabels(live.GetLabels())
-	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
+	// An object that Akash's provider has moved to this lease still has fields of the former deployment.
 	former := labelled && id.Group() == r.Group && slices.Contains(kinds.ClaimLike, o.Kind)
 	if former {
-		// Others may have written since the refusal: the managers that count are those of what was read.
+		// Others may have written since the conflict: check the managers of the version that was read.
 		now := r.Cluster.Refusal(ctx, o, r.Manager(o), live)
 		if now != nil && !cluster.IsOwned(now) {
 			return false, conflict
 		}
 		conflict.Managers, conflict.Err = cluster.Owners(now), cmp.Or(now, err)
-		former = r.ofFormer(conflict.Managers)
+		former = areFormer(r.Group.Owner, conflict.Managers)
 	}
 	if former || r.adopts(o, live, id, labelled) {
 		if err := r.stillHolds(ctx, o.Kind, live); err != nil {
@@ -66,16 +67,17 @@ func (r *Objects) Refused(ctx context.Context, o render.Object, err error) (take
 	return false, &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
 }
 
-// ofFormer is true where nobody is in the way but other deployments of the owner.
-func (r *Objects) ofFormer(managers []string) bool {
+// areFormer reports whether all field managers are those of deployments of the owner.
+func areFormer(owner string, managers []string) bool {
 	return !slices.ContainsFunc(managers, func(manager string) bool {
 		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
 		g, err := lease.ParseGroup(text)
-		return !ours || err != nil || g.Owner != r.Group.Owner
+		return !ours || err != nil || g.Owner != owner
 	})
 }
 
-// adopts is true for an object of the lease's own owner that this run may take over.
+// adopts reports whether the run may take over an object: it belongs to another deployment of the owner and this
+// program has written it, or the command adopts the owner's objects.
 func (r *Objects) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
 	if labelled && id.Owner == r.Group.Owner && id.Group() != r.Group && slices.Contains(kinds.ClaimLike, o.Kind) {
 		return r.Snapshot.Ownership(live).Ours || r.Options.Adopt
@@ -84,4 +86,23 @@ func (r *Objects) adopts(o render.Object, live *unstructured.Unstructured, id le
 		id, labelled = r.Snapshot.Tenants[live.GetNamespace()], true
 	}
 	return r.Options.Adopt && labelled && id.Owner == r.Group.Owner
+}
+
+// stillHolds returns an OvertakenError if the run's group does not hold the claims of an object that the run is about
+// to take over. It reads the claims after the object, to which the write is pinned: a transfer moves the claim before
+// the object.
+func (r *Objects) stillHolds(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
+	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kind, Live: live, Group: r.Group})
+	if err != nil {
+		return err
+	}
+	for _, h := range r.SortedHolds() {
+		for _, g := range grounds {
+			lost := len(g.Claim.PartsOf(r.Group)) == 0 || kind == kinds.ProviderLeasedIP && g.Standing() == state.Stray
+			if g.Name == h.Want.Name() && lost {
+				return r.Overtaken(h)
+			}
+		}
+	}
+	return nil
 }

@@ -88,6 +88,19 @@ func claimsUnder(o Owned) []string {
 	return names
 }
 
+// Under returns the names of the claims on which the objects that this program wrote for a deployment group depend, whether
+// such claims exist or not.
+func (s *Snapshot) Under(group lease.Group) (names []string) {
+	for _, o := range s.Written[group] {
+		if o.Kind == kinds.ProviderLeasedIP {
+			names = append(names, state.EndpointName(state.PortObjectOf(o.Live).SharingKey))
+			continue
+		}
+		names = append(names, claimsUnder(o)...)
+	}
+	return names
+}
+
 // ManagerOf returns the field manager for an object of a deployment group. Akash's claim-like objects are written by
 // the claimant, so that a second claimant's write conflicts instead of overwriting.
 func ManagerOf(kind kinds.Kind, group lease.Group) string {

@@ -70,8 +70,8 @@ type Snapshot struct {
 
 // Reading selects what a snapshot contains.
 type Reading struct {
-	// Addresses also reads MetalLB's pools and all Services.
-	Addresses bool
+	// Addresses also reads MetalLB's pools and all Services; Pools reads the pools alone.
+	Addresses, Pools bool
 	// Further are kinds in addition to those that every lease may have.
 	Further []kinds.Kind
 	// ClaimsFirst reads the claims before the objects. So a claim may be given up if no object of this later reading
@@ -112,7 +112,7 @@ func (how Reading) kinds() []kinds.Kind {
 	if how.of == nil {
 		all = append(all, kinds.Others...)
 	}
-	if how.Addresses {
+	if how.Addresses || how.Pools {
 		all = append(all, kinds.Pools...)
 	}
 	return all

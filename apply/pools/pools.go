@@ -27,6 +27,8 @@ type Pools struct {
 	used func() []netip.Addr
 	mu   sync.Mutex
 	done map[string]ensured
+	// removed are the pools, and their advertisements, that were read and that leases have removed since.
+	removed sync.Map
 }
 
 // ensured is the result of writing a pool or its advertisement for one of the leases.
@@ -169,6 +171,15 @@ func (p *Pools) Remove(ctx context.Context, x *executor.Executor, a netip.Addr, 
 		if err := x.Remove(ctx, observed.Owned{Kind: kind, Live: live}, action); err != nil {
 			return err
 		}
+		p.removed.Store(kind.Plural+" "+name, true)
 	}
 	return nil
+}
+
+// Find is a pool, or its advertisement, as it was read before the leases wrote anything; nil for one that they have removed.
+func (p *Pools) Find(o render.Object) *unstructured.Unstructured {
+	if _, removed := p.removed.Load(o.Kind.Plural + " " + o.Namespace + "/" + o.Name); removed {
+		return nil
+	}
+	return p.snapshot.Find(o)
 }

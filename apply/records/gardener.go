@@ -15,13 +15,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// fixedFields are the fields of a DNSRecord that cannot be changed (gardener: the webhook for
-// DNSRecords, and for the class the resource definition).
+// fixedFields are the immutable fields of a DNSRecord's spec: Gardener's webhook for DNSRecords rejects a change of
+// them, and the resource definition one of the class.
 var fixedFields = []string{"type", "class", "name", "recordType"}
 
-// fixedFieldChanged says which field of a live DNSRecord differs that cannot be changed, or that it
-// is being deleted already. Of a DNSEndpoint everything can be changed.
-func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string {
+// whyReplaced returns the reason why a live record cannot be updated to the wanted one: it is being deleted, or an
+// immutable field of a DNSRecord differs. It is empty if the record can be updated; every field of a DNSEndpoint can.
+func whyReplaced(o render.Object, live *unstructured.Unstructured) string {
 	if live.GetDeletionTimestamp() != nil {
 		return "it is being deleted"
 	}
@@ -39,9 +39,9 @@ func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string 
 	return ""
 }
 
-// putRecord writes a record unless the cluster holds it already just so.
+// putRecord applies a record unless the live one is as wanted.
 func (r *Records) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (report.Action, error) {
-	if o = r.record(o, live); cluster.Unchanged(o, live, r.Manager(o)) {
+	if o = r.prepareRecord(o, live); cluster.Unchanged(o, live, r.Manager(o)) {
 		return report.Unchanged, nil
 	}
 	if err := r.Change(r.WriteOf(o, live)); err != nil {
@@ -50,16 +50,17 @@ func (r *Records) putRecord(ctx context.Context, o render.Object, live *unstruct
 	return r.SendObject(ctx, o, live)
 }
 
-// ChangesRecord is true for a record that the cluster does not hold just so.
+// ChangesRecord reports whether the cluster does not have the record as wanted.
 func (r *Records) ChangesRecord(o render.Object) bool {
 	live := r.Snapshot.Find(o)
-	return !cluster.Unchanged(r.record(o, live), live, r.Manager(o))
+	return !cluster.Unchanged(r.prepareRecord(o, live), live, r.Manager(o))
 }
 
-// record is a rendered record as it is written in the place of the live one, which may be nil.
-func (r *Records) record(o render.Object, live *unstructured.Unstructured) render.Object {
+// prepareRecord returns a rendered record with the annotations with which it is applied over the live one, which may be
+// nil.
+func (r *Records) prepareRecord(o render.Object, live *unstructured.Unstructured) render.Object {
 	if o.Kind == kinds.DNSRecord {
-		o = requested(o, live, r.Cluster.Now())
+		o = requestReconcile(o, live, r.Cluster.Now())
 	}
 	if live != nil {
 		o, _ = r.TouchedFrom(o, live)
@@ -67,10 +68,10 @@ func (r *Records) record(o render.Object, live *unstructured.Unstructured) rende
 	return o
 }
 
-// requested is a DNSRecord with the annotations that ask the extension to act. They are new with a
-// new spec, which the extension would not look at otherwise, and stay as they are with the same: an
-// unchanged record is not written.
-func requested(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
+// requestReconcile returns a DNSRecord with the annotations that request a reconcile from Gardener's extension. The
+// extension ignores a new spec without a new request; with an unchanged spec the annotations stay as they are, so that
+// the record is not written.
+func requestReconcile(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
 	u := cluster.Rendered(o)
 	annotations := u.GetAnnotations()
 	if live != nil && reflect.DeepEqual(live.Object["spec"], u.Object["spec"]) {
@@ -84,5 +85,6 @@ func requested(o render.Object, live *unstructured.Unstructured, now time.Time) 
 		annotations[view.GardenerTimestamp] = now.UTC().Format(time.RFC3339Nano)
 	}
 	u.SetAnnotations(annotations)
-	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: u}
+	o.Config = u
+	return o
 }

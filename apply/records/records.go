@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -24,16 +26,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// work is a run's work on the DNS records of its lease.
+// Records writes the objects and the DNS records of one lease.
+type Records struct {
+	*objects.Objects
+	DNS work
+}
+
+// work is the state of a run's work on DNS records.
 type work struct {
-	// objects are the lease's records, unknown its hosts whose record has no value yet.
+	// objects are the records that the run has handled, Unknown the hosts whose record has no value yet.
 	objects []render.Object
 	Unknown []render.UnknownHost
-	// stuck says which records were to be replaced and did not go in time.
+	// stuck describes the replaced records that were not gone in time.
 	stuck []string
 }
 
-// RecordProblems are those that a lease's DNS records have whatever the cluster says.
+// New returns the Records of one lease; def is nil if nothing is rendered.
+func New(c *command.Command, def *lease.Definition, req state.Request) *Records {
+	return &Records{Objects: objects.New(c, def, req)}
+}
+
+// RecordProblems returns the problems of a lease's DNS records that do not depend on the cluster.
 func RecordProblems(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
 	_, err := render.Records(def, cfg, nil, nil)
 	var problems lease.Problems
@@ -41,8 +54,8 @@ func RecordProblems(def *lease.Definition, cfg *config.ProviderConfig) lease.Pro
 	return problems
 }
 
-// WriteRecords writes the DNS records of the hosts that the run holds, as far as their values are
-// known, after the routes: a name is to lead to what serves it.
+// WriteRecords writes the DNS records whose values are known. It is called after the routes are written, so that a name
+// never points at a host that nothing serves.
 func (r *Records) WriteRecords(ctx context.Context, def *lease.Definition) error {
 	records, err := r.RenderRecords(ctx, def, false)
 	if err != nil {
@@ -52,15 +65,15 @@ func (r *Records) WriteRecords(ctx context.Context, def *lease.Definition) error
 	return r.PutRecords(ctx, records.Objects)
 }
 
-// TellUnknown tells of the hosts whose record the run leaves out, where it does not wait.
+// TellUnknown reports the hosts whose record the run omits because it does not wait for a value.
 func (r *Records) TellUnknown() {
 	for _, h := range r.DNS.Unknown {
 		r.Event(report.Left, "dns", "", h.Name, published.Missing(r.Options.Config, h))
 	}
 }
 
-// PutRecords writes records, host by host. What goes from a host's name goes before what comes: two
-// objects for one name would undo each other.
+// PutRecords writes records host by host. It deletes the records that it replaces first: the controllers of two objects
+// with the same DNS name would overwrite each other's records.
 func (r *Records) PutRecords(ctx context.Context, objects []render.Object) error {
 	for len(objects) > 0 {
 		host := HostOf(objects[0])
@@ -76,27 +89,28 @@ func (r *Records) PutRecords(ctx context.Context, objects []render.Object) error
 	return nil
 }
 
-// HostOf is the host of a rendered record.
+// HostOf returns the host of a rendered record.
 func HostOf(o render.Object) string { return view.RecordHost(cluster.Rendered(o)) }
 
+// putHost writes the records of one host, unless another deployment has its records.
 func (r *Records) putHost(ctx context.Context, host string, objects []render.Object) error {
 	if by := r.RecordHolder(host); by != "" {
 		r.Event(report.Left, "dns", "", host, "deployment "+by+" has its records")
 		return nil
 	}
 	r.DNS.objects = append(r.DNS.objects, objects...)
-	going, replaced := r.going(host, objects)
-	if len(going) > 0 || slices.ContainsFunc(objects, r.ChangesRecord) {
+	replacing, recreated := r.recordsToReplace(host, objects)
+	if len(replacing) > 0 || slices.ContainsFunc(objects, r.ChangesRecord) {
 		if err := r.Mark(ctx, func(name string) bool { return name == state.HostName(host) }); err != nil {
 			return err
 		}
 	}
-	for _, g := range going {
-		if err := r.RemoveWhile(ctx, g.Owned, report.Replaced, g.why, r.Replaceable(g.Owned)); err != nil {
+	for _, old := range replacing {
+		if err := r.RemoveWhile(ctx, old.Owned, report.Replaced, old.why, r.Replaceable(old.Owned)); err != nil {
 			return err
 		}
 	}
-	gone, err := r.awaitRemoved(ctx, going)
+	gone, err := r.awaitRemoved(ctx, replacing)
 	if err != nil {
 		return err
 	}
@@ -106,7 +120,7 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 			continue
 		}
 		live, message := r.Snapshot.Find(o), r.Unchecked(o)
-		if replaced[o.Name] {
+		if recreated[o.Name] {
 			live, message = nil, "in place of what was"
 		}
 		action, err := r.putRecord(ctx, o, live)
@@ -118,8 +132,8 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 	return nil
 }
 
-// RecordHolder is another deployment group that has records of the host by right: it holds a part of
-// the same claim, and its records are older than any of this one's. A name has one writer.
+// RecordHolder returns the other deployment group that may write the host's records: it holds a part of the same claim,
+// and its records are older than those of the run's group. It is empty if there is none. A DNS name has one writer.
 func (r *Records) RecordHolder(host string) string {
 	claim := r.Snapshot.Claims[state.HostName(host)]
 	if h := r.Holds[state.HostName(host)]; h != nil && h.Claim != nil {
@@ -140,56 +154,56 @@ func (r *Records) RecordHolder(host string) string {
 	return ""
 }
 
-// goingRecord is a record that has to go before others come, and why.
-type goingRecord struct {
+// replacedRecord is a record that must be gone before others are created, and the reason.
+type replacedRecord struct {
 	observed.Owned
 	why string
 }
 
-// going are the records of a host that cannot stay beside the wanted ones: those of which a field
-// changes that cannot be changed and, where any is to be made, all that are not wanted. replaced
-// names the wanted ones whose object goes.
-func (r *Records) going(host string, objects []render.Object) (going []goingRecord, replaced map[string]bool) {
-	replaced = map[string]bool{}
-	fresh := ""
-	wanted := map[string]bool{}
+// recordsToReplace returns the records of a host that must be deleted before the wanted ones are written: those that
+// cannot be updated and, if any record is to be created, all that are not wanted. recreated has the names of the wanted
+// records whose live object is deleted.
+func (r *Records) recordsToReplace(host string, objects []render.Object) (old []replacedRecord, recreated map[string]bool) {
+	recreated = map[string]bool{}
+	created := ""
+	wanted := sets.New[*unstructured.Unstructured]()
 	for _, o := range objects {
 		live := r.Snapshot.Find(o)
-		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 		if live == nil {
-			fresh = o.String()
+			created = o.String()
 			continue
 		}
-		if why := fixedFieldChanged(o, live); why != "" {
-			fresh, replaced[o.Name] = o.String(), true
+		wanted.Insert(live)
+		if why := whyReplaced(o, live); why != "" {
+			created, recreated[o.Name] = o.String(), true
 			id, _ := lease.IDFromLabels(live.GetLabels())
-			going = append(going, goingRecord{observed.Owned{Kind: o.Kind, Live: live, Group: id.Group()}, why})
+			old = append(old, replacedRecord{observed.Owned{Kind: o.Kind, Live: live, Group: id.Group()}, why})
 		}
 	}
-	if fresh == "" {
-		return going, replaced
+	if created == "" {
+		return old, recreated
 	}
 	for _, o := range r.Snapshot.Records[host] {
-		if wanted[o.Kind.Plural+"/"+o.Live.GetNamespace()+"/"+o.Live.GetName()] {
+		if wanted.Has(o.Live) {
 			continue
 		}
-		why := "by " + fresh
+		why := "by " + created
 		if o.Group != r.Group {
 			why += ", from deployment " + o.Group.String()
 		}
-		going = append(going, goingRecord{o, why})
+		old = append(old, replacedRecord{o, why})
 	}
-	return going, replaced
+	return old, recreated
 }
 
-// awaitRemoved waits until records are gone; as long as a controller holds one back it still stands
-// in DNS. It is false where one is still there in the end.
-func (r *Records) awaitRemoved(ctx context.Context, going []goingRecord) (bool, error) {
-	if len(going) == 0 {
+// awaitRemoved waits until the API server has removed replaced records; a record that a finalizer keeps is still served
+// by DNS. It returns false if one still exists at the end.
+func (r *Records) awaitRemoved(ctx context.Context, replaced []replacedRecord) (bool, error) {
+	if len(replaced) == 0 {
 		return true, nil
 	}
-	there := func(ctx context.Context) (string, error) {
-		for _, g := range going {
+	remaining := func(ctx context.Context) (string, error) {
+		for _, g := range replaced {
 			now, err := r.Cluster.Get(ctx, g.Kind, g.Live.GetNamespace(), g.Live.GetName())
 			if err != nil || now != nil && now.GetUID() == g.Live.GetUID() {
 				return fmt.Sprintf("%s %s/%s to be gone, so that another can take its place", g.Kind.Singular, g.Live.GetNamespace(), g.Live.GetName()), err
@@ -197,16 +211,16 @@ func (r *Records) awaitRemoved(ctx context.Context, going []goingRecord) (bool, 
 		}
 		return "", nil
 	}
-	waiting, err := there(ctx)
+	waiting, err := remaining(ctx)
 	if err != nil || waiting == "" {
 		return err == nil, err
 	}
 	limit := r.Options.Wait
 	if limit == 0 {
-		limit = patienceForRecords
+		limit = minRecordWait
 	}
 	err = wait.PollUntilContextTimeout(ctx, pollRecords, limit, false, func(ctx context.Context) (bool, error) {
-		now, err := there(ctx)
+		now, err := remaining(ctx)
 		if err == nil {
 			waiting = now
 		}
@@ -219,14 +233,14 @@ func (r *Records) awaitRemoved(ctx context.Context, going []goingRecord) (bool, 
 	return err == nil, err
 }
 
-// patienceForRecords is how long a record that is replaced may take to go where the run waits for
-// nothing else: without it the name would have no record.
-const patienceForRecords = 30 * time.Second
+// minRecordWait limits how long a run that waits for nothing else waits for a replaced record to be gone: if the run
+// ended at once, the name would have no record.
+const minRecordWait = 30 * time.Second
 
-// pollRecords is how often a record is looked at that is waited for.
+// pollRecords is the interval at which a replaced record is read.
 const pollRecords = 200 * time.Millisecond
 
-// timedOut is the error of a wait that took too long, or err.
+// timedOut returns a TimeoutError with what the run waited for if a wait has timed out, err otherwise.
 func (r *Records) timedOut(err error, waiting []string) error {
 	if errors.Is(err, report.ErrTimedOut) {
 		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: waiting}
@@ -234,8 +248,8 @@ func (r *Records) timedOut(err error, waiting []string) error {
 	return err
 }
 
-// KeptRecords are the records that pruning leaves: those that are wanted, and those of hosts whose
-// value is not known yet or whose records wait for others to go.
+// KeptRecords returns the records that pruning must not delete: those that are wanted, and those of hosts whose value
+// is not known yet.
 func (r *Records) KeptRecords() []render.Object {
 	kept := slices.Clone(r.DNS.objects)
 	for _, h := range r.DNS.Unknown {
@@ -246,15 +260,4 @@ func (r *Records) KeptRecords() []render.Object {
 		}
 	}
 	return kept
-}
-
-// Records is the work on one lease's objects and their DNS records.
-type Records struct {
-	*objects.Objects
-	DNS work
-}
-
-// New begins the work on one lease; def is nil where nothing is rendered.
-func New(c *command.Command, def *lease.Definition, req state.Request) *Records {
-	return &Records{Objects: objects.New(c, def, req)}
 }

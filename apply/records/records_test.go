@@ -21,7 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// recordLease is the lease of a deployment of one owner.
+// recordLease returns a lease of one owner's deployment.
 func recordLease(t *testing.T, dseq int) lease.ID {
 	t.Helper()
 	id, err := lease.ParseID(fmt.Sprintf("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/%d/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0", dseq))
@@ -49,7 +49,7 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 	return records.Objects
 }
 
-// recordRun is a run for a lease in a cluster that has these records, the first of which is oldest.
+// recordRun returns the Records of a lease in a cluster with live records, the oldest first.
 func recordRun(id lease.ID, live ...render.Object) *Records {
 	s := &observed.Snapshot{Live: map[string]map[string]*unstructured.Unstructured{}, Claims: map[string]*state.Claim{}, Records: map[string][]observed.Owned{}, Written: map[lease.Group][]observed.Owned{}, Serving: map[string][]observed.Owned{}}
 	for i, o := range live {
@@ -67,8 +67,8 @@ func recordRun(id lease.ID, live ...render.Object) *Records {
 	return r
 }
 
-// What goes before what comes, and why; nothing goes where nothing is to be made.
-func TestGoing(t *testing.T) {
+// Records are deleted before others are created, and only then.
+func TestRecordsToReplace(t *testing.T) {
 	const host = "shop.example.com"
 	id, other := recordLease(t, 1), recordLease(t, 2)
 	to := func(values ...string) func(*config.DNS) { return func(d *config.DNS) { d.Targets = values } }
@@ -95,21 +95,21 @@ func TestGoing(t *testing.T) {
 		"of another, mine stays": {append(recordsFor(t, id, host, nil), recordsFor(t, other, host, nil)...), recordsFor(t, id, host, nil), ""},
 	} {
 		r := recordRun(id, c.live...)
-		going, replaced := r.going(host, c.want)
+		old, recreated := r.recordsToReplace(host, c.want)
 		var texts []string
-		for _, g := range going {
+		for _, g := range old {
 			texts = append(texts, g.Live.GetName()+" "+g.why)
 		}
 		if diff := cmp.Diff(c.going, strings.Join(texts, ", ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if (len(replaced) > 0) != strings.Contains(c.going, "cannot be changed") {
-			t.Errorf("%s: replaced %v", name, replaced)
+		if (len(recreated) > 0) != strings.Contains(c.going, "cannot be changed") {
+			t.Errorf("%s: recreated %v", name, recreated)
 		}
 	}
 }
 
-// Of deployments that hold parts of one host the one with the oldest records keeps them.
+// If several deployments hold parts of one host, the one with the oldest records keeps them.
 func TestRecordHolder(t *testing.T) {
 	const host = "shop.example.com"
 	mine, other := recordLease(t, 1), recordLease(t, 2)
@@ -138,8 +138,8 @@ func TestRecordHolder(t *testing.T) {
 	}
 }
 
-// A request to act goes with a new spec, and stays as it is with the same.
-func TestRequested(t *testing.T) {
+// A new spec comes with a new reconcile request; an unchanged spec keeps the old one.
+func TestRequestReconcile(t *testing.T) {
 	id, now := recordLease(t, 1), time.Date(2026, 11, 21, 9, 0, 0, 1, time.UTC)
 	o := recordsFor(t, id, "shop.example.com", nil)[0]
 	read := func(o render.Object) [2]string {
@@ -147,22 +147,22 @@ func TestRequested(t *testing.T) {
 		return [2]string{a[view.GardenerOperation], a[view.GardenerTimestamp]}
 	}
 	asked := [2]string{"reconcile", "2026-11-21T09:00:00.000000001Z"}
-	if got := read(requested(o, nil, now)); got != asked {
+	if got := read(requestReconcile(o, nil, now)); got != asked {
 		t.Errorf("a new record asks %v", got)
 	}
-	live := cluster.Rendered(requested(o, nil, now))
-	if got := read(requested(o, live, now.Add(time.Hour))); got != asked {
+	live := cluster.Rendered(requestReconcile(o, nil, now))
+	if got := read(requestReconcile(o, live, now.Add(time.Hour))); got != asked {
 		t.Errorf("the same record asks %v", got)
 	}
 	done := live.DeepCopy()
 	annotations := done.GetAnnotations()
 	delete(annotations, view.GardenerOperation)
 	done.SetAnnotations(annotations)
-	if got := read(requested(o, done, now.Add(time.Hour))); got != [2]string{"", asked[1]} {
+	if got := read(requestReconcile(o, done, now.Add(time.Hour))); got != [2]string{"", asked[1]} {
 		t.Errorf("the same record, acted upon, asks %v", got)
 	}
 	changed := recordsFor(t, id, "shop.example.com", func(d *config.DNS) { d.TTL = 60 })[0]
-	if got := read(requested(changed, done, now.Add(time.Second))); got != [2]string{"reconcile", "2026-11-21T09:00:01.000000001Z"} {
+	if got := read(requestReconcile(changed, done, now.Add(time.Second))); got != [2]string{"reconcile", "2026-11-21T09:00:01.000000001Z"} {
 		t.Errorf("a changed record asks %v", got)
 	}
 }

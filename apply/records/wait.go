@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -15,11 +14,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// AwaitRecords waits for the values that were not known, writes their records, and waits until all
-// records are served.
+// AwaitRecords waits for the unknown values, writes their records, and waits until all records are published.
 func (r *Records) AwaitRecords(ctx context.Context, def *lease.Definition) error {
 	if len(r.DNS.stuck) > 0 {
-		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: r.DNS.stuck}
+		return r.timedOut(report.ErrTimedOut, r.DNS.stuck)
 	}
 	if len(r.DNS.Unknown) > 0 {
 		if err := r.awaitValues(ctx, def); err != nil {
@@ -29,8 +27,8 @@ func (r *Records) AwaitRecords(ctx context.Context, def *lease.Definition) error
 	return r.awaitServed(ctx)
 }
 
-// awaitValues waits until the cluster says where hosts are reached. What is known by then is
-// written. The claims are looked at once more after that: the run has left them unguarded.
+// awaitValues waits until the cluster publishes where the hosts are reached, and writes the records that are known by
+// then. It settles the claims again after that, because the run no longer has a mark on them.
 func (r *Records) awaitValues(ctx context.Context, def *lease.Definition) error {
 	var records render.DNS
 	waited := r.Poll(ctx, func(ctx context.Context) (bool, error) {
@@ -52,7 +50,7 @@ func (r *Records) awaitValues(ctx context.Context, def *lease.Definition) error 
 	if len(late) == 0 {
 		return waited
 	}
-	for _, h := range r.Holds { // their marks have gone
+	for _, h := range r.Holds { // the run's marks are gone
 		h.Took, h.Touch = false, false
 	}
 	if err := r.PutRecords(ctx, late); err != nil {
@@ -69,7 +67,7 @@ func (r *Records) awaitValues(ctx context.Context, def *lease.Definition) error 
 	return waited
 }
 
-// pruneLate removes the records of hosts whose value came late that are not wanted any more.
+// pruneLate deletes the records that are no longer wanted of the hosts whose values became known while the run waited.
 func (r *Records) pruneLate(ctx context.Context, late []render.Object) error {
 	for _, o := range late {
 		for _, was := range r.Snapshot.Records[HostOf(o)] {
@@ -86,8 +84,8 @@ func (r *Records) pruneLate(ctx context.Context, late []render.Object) error {
 	return nil
 }
 
-// awaitServed waits until the controller of each record has taken it up. One that says that it
-// cannot ends the wait.
+// awaitServed waits until the controller of each record has published it. A failure that a controller reports ends the
+// wait.
 func (r *Records) awaitServed(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(r.DNS.objects), func(o render.Object) bool {
 		live := r.Snapshot.Find(o)
@@ -96,27 +94,27 @@ func (r *Records) awaitServed(ctx context.Context) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	var texts []string
+	var reasons []string
 	err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
-		var left []render.Object
-		var said []string
+		var unserved []render.Object
+		reasons = nil
 		for _, o := range waiting {
-			text, err := r.recordLacks(ctx, o)
+			reason, err := r.whyUnserved(ctx, o)
 			if err != nil {
 				return false, err
 			}
-			if text != "" {
-				left, said = append(left, o), append(said, text)
+			if reason != "" {
+				unserved, reasons = append(unserved, o), append(reasons, reason)
 			}
 		}
-		waiting, texts = left, said
+		waiting = unserved
 		return len(waiting) == 0, nil
 	})
-	return r.timedOut(err, texts)
+	return r.timedOut(err, reasons)
 }
 
-// recordLacks says what a record lacks to be served; it is empty for one that is served.
-func (r *Records) recordLacks(ctx context.Context, o render.Object) (string, error) {
+// whyUnserved reads a record and returns what it waits for; it is empty if the record is published.
+func (r *Records) whyUnserved(ctx context.Context, o render.Object) (string, error) {
 	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return "", err
@@ -138,16 +136,17 @@ func (r *Records) recordLacks(ctx context.Context, o render.Object) (string, err
 	return Unserved(o.Kind, record), nil
 }
 
-// Unserved says for what a record waits.
+// Unserved describes what a record that is not published waits for.
 func Unserved(kind kinds.Kind, record view.RecordObject) string {
 	last := "its controller has not taken it up yet"
 	if record.Operation != "" {
 		last = "last operation: " + record.Operation
 	}
-	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)", kind.Singular, record.Namespace, record.Name, last, record.Namespace, kind.Plural, kind.Group, record.Name)
+	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)",
+		kind.Singular, record.Namespace, record.Name, last, record.Namespace, kind.Plural, kind.Group, record.Name)
 }
 
-// ValuesText are the values of a record as people read them.
+// ValuesText formats the types and values of a record, as "A 192.0.2.1; TXT x, y".
 func ValuesText(o view.RecordObject) string {
 	var texts []string
 	for _, r := range o.Records {

@@ -29,7 +29,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
+// Unrecorded returns, by host, what the missing DNS records of the hosts among things, and of the hosts of the leases
+// among them, wait for.
 func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, things []thing.Thing) (map[string]string, error) {
 	out := map[string]string{}
 	if !c.Options.Config.DNS.Records() {
@@ -46,9 +47,7 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 			}) {
 				continue
 			}
-			r := New(c, nil, state.Request{Lease: part.Lease})
-			r.Snapshot = s
-			wanted, err := r.wantedRecords(ctx, claim.Thing, part)
+			wanted, err := fromSnapshot(c, s, part.Lease).wantedRecords(ctx, claim.Thing, part)
 			if err != nil {
 				return nil, err
 			}
@@ -60,17 +59,22 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 	return out, nil
 }
 
-// OwnRecords are the DNS records of ours, each with what its lease is to have for the host.
+// fromSnapshot returns the Records of a lease that read a snapshot.
+func fromSnapshot(c *command.Command, s *observed.Snapshot, id lease.ID) *Records {
+	r := New(c, nil, state.Request{Lease: id})
+	r.Snapshot = s
+	return r
+}
+
+// OwnRecords returns the DNS records that this program has written, each with the values that its lease wants for the
+// host.
 func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range slices.Sorted(maps.Keys(s.Records)) {
 		for _, o := range s.Records[host] {
 			own := diagnose.OwnRecord{Ref: observed.RefOf(o.Kind, o.Live), Object: view.RecordObjectOf(o.Live)}
-			claim := s.Claims[state.HostName(host)]
-			if claim != nil && len(claim.PartsOf(o.Group)) > 0 && c.Options.Config.DNS.Records() {
-				r := New(c, nil, state.Request{Lease: claim.PartsOf(o.Group)[0].Lease})
-				r.Snapshot = s
-				wanted, err := r.wantedRecords(ctx, host, claim.PartsOf(o.Group)[0])
+			if parts := s.Claims[state.HostName(host)].PartsOf(o.Group); len(parts) > 0 && c.Options.Config.DNS.Records() {
+				wanted, err := fromSnapshot(c, s, parts[0].Lease).wantedRecords(ctx, host, parts[0])
 				if err != nil {
 					return nil, err
 				}
@@ -85,25 +89,26 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 	return out, nil
 }
 
-// wantedRecords are the records that a lease is to have for a host, of which it holds the part, as
-// far as claims, routes and configuration tell.
+// wantedRecords returns the records that a lease wants for a host of which it holds the part, as derived from claims,
+// routes and configuration.
 func (r *Records) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
 	records, err := r.RecordsFor(ctx, host, part, r.recordTarget(host), false)
 	if _, ok := errors.AsType[lease.Problems](err); ok {
-		return render.DNS{}, nil // the next apply of the lease tells of them
+		return render.DNS{}, nil // the next apply of the lease reports the problems
 	}
 	return records, err
 }
 
-// RecordsFor are the records by which a host leads to its route of a kind.
+// RecordsFor returns the records that point a host at its routes of a target.
 func (r *Records) RecordsFor(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
 	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
 	opts, cfg := r.Options, *r.Options.Config
-	cfg.Ingress.StaticHosts = false // the host is named
+	cfg.Ingress.StaticHosts = false // the definition names the host
 	opts.Config = &cfg
-	own := New(command.New(r.Cluster, opts), nil, r.Request)
-	own.Snapshot = r.Snapshot
-	e.IP, own.Addresses = r.leasedFor(part)
+	own := fromSnapshot(command.New(r.Cluster, opts), r.Snapshot, r.Request.Lease)
+	if r.Options.Config.IP.Mode != config.ModePool {
+		e.IP, own.Addresses = leasedEndpoint(r.Snapshot.Held[r.Group], r.Group, part)
+	}
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
 	for _, o := range slices.Concat(r.Snapshot.Written[r.Group], r.Snapshot.Records[host]) {
 		if o.Group == r.Group {
@@ -113,17 +118,39 @@ func (r *Records) RecordsFor(ctx context.Context, host string, part state.Part, 
 	return own.RenderRecords(ctx, def, fresh)
 }
 
-// recordTarget is the kind of route to which a host's records point: that of the configuration, unless the
-// lease has only others, or that one is about to be deleted.
+// RenderRecords renders the records with the values that the cluster publishes. If fresh is true it reads them now;
+// otherwise it takes them from the snapshot, and reads only the Gateway.
+func (r *Records) RenderRecords(ctx context.Context, def *lease.Definition, fresh bool) (render.DNS, error) {
+	records, err := render.Records(def, r.Options.Config, r.Addresses, nil)
+	if err != nil || len(records.Unknown) == 0 {
+		return records, err
+	}
+	targets, err := r.Published(fresh).Targets(ctx, records.Unknown)
+	if err != nil {
+		return records, err
+	}
+	return render.Records(def, r.Options.Config, r.Addresses, targets)
+}
+
+// Published returns a reader of the addresses and names under which the lease's hosts are reached.
+func (r *Records) Published(fresh bool) *published.Reader {
+	return &published.Reader{
+		Cluster: r.Cluster, Config: r.Options.Config, Lease: r.Request.Lease, Live: r.Snapshot.Live, Gateway: &r.Snapshot.Gateway, Fresh: fresh,
+	}
+}
+
+// recordTarget returns the target of the routes to which a host's records point: that of the configuration, unless the
+// lease has only routes of another target, or that route is about to be deleted.
 func (r *Records) recordTarget(host string) string {
 	configured := r.Options.Config.Target
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
 		for _, kind := range kinds.OfTarget(target) {
-			there := slices.ContainsFunc(r.Snapshot.HostUses[host], func(u state.Use) bool {
-				return u.Kind == kind.Singular && u.Of(r.Group) && !u.Redirect && ResidualTTL(r.Snapshot.Live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
+			exists := slices.ContainsFunc(r.Snapshot.HostUses[host], func(u state.Use) bool {
+				return u.Kind == kind.Singular && u.Of(r.Group) && !u.Redirect &&
+					ResidualTTL(r.Snapshot.Live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
 			})
-			if there && (found == "" || target == configured) {
+			if exists && (found == "" || target == configured) {
 				found = target
 			}
 		}
@@ -131,72 +158,73 @@ func (r *Records) recordTarget(host string) string {
 	return cmp.Or(found, configured)
 }
 
-// leasedFor is the IP endpoint that the service behind a host leases, and its addresses: that of the
-// host's own port or, without one, that of the service's first.
-func (r *Records) leasedFor(part state.Part) (endpoint string, addrs render.Addresses) {
+// leasedEndpoint returns the IP endpoint that the service of a part leases, and the addresses of the endpoint: the
+// endpoint of the part's own port or, if that port is not leased, of the service's lowest port. held are the claims of
+// the group.
+func leasedEndpoint(held []*state.Claim, group lease.Group, part state.Part) (endpoint string, addrs render.Addresses) {
 	type port struct {
-		key  string
-		part state.Part
+		other int // 0 for the part's own port, 1 for any other
+		key   string
+		part  state.Part
 	}
 	var ports []port
 	addresses := map[string][]netip.Addr{}
-	for _, c := range r.Snapshot.Held[r.Group] {
-		if c.Kind != state.Address || r.Options.Config.IP.Mode == config.ModePool {
+	for _, c := range held {
+		if c.Kind != state.Address {
 			continue
 		}
 		addresses[c.SharingKey] = append(addresses[c.SharingKey], c.Addr())
-		for _, p := range c.PartsOf(r.Group) {
-			if p.Service == part.Service {
-				ports = append(ports, port{c.SharingKey, p})
+		for _, p := range c.PartsOf(group) {
+			if p.Service != part.Service {
+				continue
 			}
+			other := 1
+			if _, n := p.ProtocolPort(); n == part.Port {
+				other = 0
+			}
+			ports = append(ports, port{other, c.SharingKey, p})
 		}
 	}
 	if len(ports) == 0 {
 		return "", nil
 	}
-	other := func(p port) int {
-		if _, n := p.part.ProtocolPort(); n == part.Port {
-			return 0
-		}
-		return 1
-	}
 	first := slices.MinFunc(ports, func(a, b port) int {
-		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.part.Port, b.part.Port), cmp.Compare(a.part.Key, b.part.Key))
+		return cmp.Or(cmp.Compare(a.other, b.other), cmp.Compare(a.part.Port, b.part.Port), cmp.Compare(a.part.Key, b.part.Key))
 	})
-	endpoint = strings.TrimPrefix(first.key, r.Group.Owner+"-ip-")
+	endpoint = strings.TrimPrefix(first.key, group.Owner+"-ip-")
 	return endpoint, render.Addresses{endpoint: addresses[first.key]}
 }
 
-// Rerecord makes the DNS records of a host say what they should, whoever has changed them: pinned to
-// what was read.
+// Rerecord replaces or updates the DNS records of a host so that they have the wanted values, whoever has changed them.
+// Each write is pinned to the version that was read.
 func (r *Records) Rerecord(ctx context.Context, host string, part state.Part) error {
 	r.Request.Lease, r.Group = part.Lease, part.Lease.Group()
 	wanted, err := r.wantedRecords(ctx, host, part)
 	if err != nil {
 		return err
 	}
-	going, replaced := r.going(host, wanted.Objects)
+	replacing, recreated := r.recordsToReplace(host, wanted.Objects)
 	for _, o := range r.Snapshot.Records[host] {
 		if o.Group == r.Group && !slices.ContainsFunc(wanted.Objects, func(w render.Object) bool { return r.Snapshot.Find(w) == o.Live }) {
-			going = append(going, goingRecord{o, ""})
+			replacing = append(replacing, replacedRecord{o, ""})
 		}
 	}
-	for _, g := range going {
-		if err := r.Remove(ctx, g.Owned, report.Deleted); err != nil {
+	for _, old := range replacing {
+		if err := r.Remove(ctx, old.Owned, report.Deleted); err != nil {
 			return err
 		}
 	}
-	if gone, err := r.awaitRemoved(ctx, going); err != nil || !gone {
+	if gone, err := r.awaitRemoved(ctx, replacing); err != nil || !gone {
 		return cmp.Or(err, errors.New("what is to be replaced is still being deleted"))
 	}
 	for _, o := range wanted.Objects {
 		live := r.Snapshot.Find(o)
 		switch {
-		case live == nil || replaced[o.Name]:
+		case live == nil || recreated[o.Name]:
 			_, err = r.putRecord(ctx, o, nil)
 		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
 			if o.Kind == kinds.DNSRecord {
-				o = requested(o, live, r.Cluster.Now())
+				o = requestReconcile(o, live, r.Cluster.Now())
 			}
 			err = r.Cluster.Seize(ctx, o, r.Manager(o), live)
 		}
@@ -207,8 +235,8 @@ func (r *Records) Rerecord(ctx context.Context, host string, part state.Part) er
 	return nil
 }
 
-// ResidualTTL is for how long clients may still reach a route that is to be deleted once DNS points
-// elsewhere, as its annotation says; 0 for any other route.
+// ResidualTTL returns for how long clients may still reach a route that is deleted after DNS points elsewhere, from the
+// annotation of the route; 0 for any other route.
 func ResidualTTL(live *unstructured.Unstructured) time.Duration {
 	if live == nil {
 		return 0

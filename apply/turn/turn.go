@@ -173,6 +173,16 @@ func (t *Turn) Succeeds(g lease.Group) bool {
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
 }
 
+// Replaces reports whether a mark is of a crashed command that this one succeeds.
+func (t *Turn) Replaces(mark string) bool {
+	if t == nil || mark == "" {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Nonce == state.NonceOf(mark) })
+}
+
 // Closing reports whether an uninstall was removing the ledger when the command's turn came. One that begins later sees
 // the command's announcement and refuses.
 func (t *Turn) Closing() bool {

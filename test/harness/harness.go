@@ -1,11 +1,10 @@
-// Package harness is what the tests of the whole program share: one start of a cluster, one runner of the
-// program, and what tests ask of the cluster. Each test package has a cluster of its own.
+// Package harness has the helpers of the tests of the whole program: it starts a control plane for each test package,
+// runs the program, and reads and writes objects.
 package harness
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
-// Program is the plugin's file name; kubectl looks for it when the user types akash-net.
+// Program is the plugin's file name: kubectl runs it for "kubectl akash-net".
 const Program = "kubectl-akash_net"
 
 var (
@@ -28,26 +27,27 @@ var (
 	Objects dynamic.Interface
 )
 
-// Setup is what the tests of a package need beside an API server.
+// Setup lists what the tests of a package need in addition to an API server.
 type Setup struct {
-	// Controllers starts kube-controller-manager, MetalLB MetalLB's controller. Pools installs MetalLB's kinds alone.
+	// Controllers starts kube-controller-manager, and MetalLB starts MetalLB's controller. Pools only installs MetalLB's
+	// CRDs.
 	Controllers, MetalLB, Pools bool
-	// Workloads starts kube-controller-manager with the controllers that make pods as well.
+	// Workloads starts kube-controller-manager with the controllers that create pods too.
 	Workloads bool
-	// Gateways, Routes and Records install the kinds of the Gateway API, of OpenShift's routes, and of DNS records.
+	// Gateways, Routes and Records install the CRDs of the Gateway API, of OpenShift's Routes, and of DNS records.
 	Gateways, Routes, Records bool
-	// CRDs are folders with further kinds.
+	// CRDs are folders with further CRDs.
 	CRDs []string
 	// Binary builds the program.
 	Binary bool
-	// Install runs install in the end, with Config, the text of a configuration, where there is one.
+	// Install runs the install command after all that, with the configuration in Config unless that is empty.
 	Install bool
 	Config  string
-	// Then is called when all this is there; it may be nil.
+	// Then is called last; it may be nil.
 	Then func(context.Context) error
 }
 
-// Main starts the cluster, runs the package's tests and ends the cluster. It returns the exit code.
+// Main starts the control plane, runs the package's tests and stops the control plane. It returns the exit code.
 func Main(m *testing.M, s Setup) int {
 	return testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
 		Plane = p
@@ -69,6 +69,7 @@ func Main(m *testing.M, s Setup) int {
 	})
 }
 
+// start builds the program, starts the controllers and installs the CRDs in parallel.
 func (s Setup) start(ctx context.Context) error {
 	crds, err := s.crds(ctx)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s Setup) start(ctx context.Context) error {
 	case s.Controllers:
 		group.Go(func() error { return Plane.StartControllerManager(ctx) })
 	}
-	group.Go(func() error {
+	group.Go(func() (err error) {
 		switch {
 		case s.MetalLB:
 			err = Plane.StartMetalLB(ctx)
@@ -101,30 +102,31 @@ func (s Setup) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (s Setup) crds(ctx context.Context) (crds []string, err error) {
-	for _, kinds := range []struct {
-		wanted  bool
-		folders func(context.Context) ([]string, error)
-	}{{s.Gateways, one(programs.GatewayAPICRDs)}, {s.Routes, one(programs.OpenShiftRouteCRDs)}, {s.Records, programs.DNSCRDs}} {
-		if !kinds.wanted {
-			continue
-		}
-		folders, err := kinds.folders(ctx)
-		if err != nil {
+// crds returns the folders with the CRDs of the setup.
+func (s Setup) crds(ctx context.Context) (folders []string, err error) {
+	if s.Records {
+		if folders, err = programs.DNSCRDs(ctx); err != nil {
 			return nil, err
 		}
-		crds = append(crds, folders...)
 	}
-	return append(crds, s.CRDs...), nil
+	add := func(find func(context.Context) (string, error)) error {
+		folder, err := find(ctx)
+		folders = append(folders, folder)
+		return err
+	}
+	if s.Gateways {
+		err = add(programs.GatewayAPICRDs)
+	}
+	if s.Routes && err == nil {
+		err = add(programs.OpenShiftRouteCRDs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(folders, s.CRDs...), nil
 }
 
-func one(folder func(context.Context) (string, error)) func(context.Context) ([]string, error) {
-	return func(ctx context.Context) ([]string, error) {
-		path, err := folder(ctx)
-		return []string{path}, err
-	}
-}
-
+// install runs the install command.
 func (s Setup) install(ctx context.Context) error {
 	args := []string{"install"}
 	if s.Config != "" {
@@ -140,22 +142,22 @@ func (s Setup) install(ctx context.Context) error {
 	return nil
 }
 
-// Binaries is the folder with the program, and the link by which kubectl asks it for completions.
+// Binaries returns the folder with the program and with the link that kubectl runs for completions.
 func Binaries() string { return filepath.Join(Plane.Dir, "bin") }
 
-// build compiles the program as it is now.
+// build compiles the program into Binaries.
 func build(ctx context.Context) error {
 	if err := os.Mkdir(Binaries(), 0o750); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(Binaries(), Program), "../../cmd/kubectl-akash_net").CombinedOutput() //nolint:gosec // the arguments are constants
-	if err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+	args := []string{"build", "-o", filepath.Join(Binaries(), Program), "../../cmd/kubectl-akash_net"}
+	if err := Succeed(exec.CommandContext(ctx, "go", args...)); err != nil { //nolint:gosec // the arguments are constants
+		return err
 	}
 	return os.Symlink(Program, filepath.Join(Binaries(), "kubectl_complete-akash_net"))
 }
 
-// Bare is an API server of the test's own, in which nothing is installed.
+// Bare starts a control plane for one test, without anything installed.
 func Bare(t *testing.T) *testbed.ControlPlane {
 	t.Helper()
 	bare, err := testbed.Start(context.WithoutCancel(t.Context()))

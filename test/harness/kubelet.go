@@ -15,18 +15,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kubelet is a node of which nothing is real but its answers to the API server's requests for logs.
+// Kubelet is a fake node that answers only the API server's requests for logs.
 type Kubelet struct {
 	node string
 
 	mu sync.Mutex
-	// logs are what containers have printed, by POD/CONTAINER.
+	// logs has the output of containers, by POD/CONTAINER.
 	logs map[string]*printed
-	// asked are the queries for logs, by POD/CONTAINER.
+	// asked has the queries of log requests, by POD/CONTAINER.
 	asked map[string][]url.Values
 }
 
-// printed is what a container has printed. changed is closed, and made anew, when there is more.
+// printed is the output of a container. changed is closed and replaced when the output changes.
 type printed struct {
 	text    string
 	ended   bool
@@ -34,7 +34,7 @@ type printed struct {
 	changed chan struct{}
 }
 
-// StartKubelet makes a node, whose kubelet listens until the test ends.
+// StartKubelet creates a node whose kubelet listens until the test ends.
 func StartKubelet(t *testing.T) *Kubelet {
 	t.Helper()
 	k := &Kubelet{node: fmt.Sprint("node-", Number()), logs: map[string]*printed{}, asked: map[string][]url.Values{}}
@@ -66,7 +66,7 @@ func StartKubelet(t *testing.T) *Kubelet {
 	return k
 }
 
-// Runs says that pods run on the node.
+// Runs binds pods to the node and sets their status to running and ready.
 func (k *Kubelet) Runs(t *testing.T, pods ...corev1.Pod) {
 	t.Helper()
 	for _, p := range pods {
@@ -81,26 +81,28 @@ func (k *Kubelet) Runs(t *testing.T, pods ...corev1.Pod) {
 	}
 }
 
-// Prints adds to what the one container of a pod has printed.
+// Prints adds text to the output of a pod's only container.
 func (k *Kubelet) Prints(p corev1.Pod, text string) {
 	k.change(p, func(l *printed) { l.text += text })
 }
 
-// Ends ends the container of a pod: whoever follows its log has all of it.
+// Ends ends the output of a pod's container: a client that follows the log gets EOF.
 func (k *Kubelet) Ends(p corev1.Pod) { k.change(p, func(l *printed) { l.ended = true }) }
 
-// PrintsForEver makes the container of a pod print a line that does not end.
+// PrintsForEver makes a pod's container print an endless line.
 func (k *Kubelet) PrintsForEver(p corev1.Pod) { k.change(p, func(l *printed) { l.endless = true }) }
 
-// Asked are the queries with which the log of a pod's container was asked for.
+// Asked returns the queries of the requests for the log of a pod's container.
 func (k *Kubelet) Asked(p corev1.Pod) []url.Values {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.asked[name(p)]
 }
 
+// name returns POD/CONTAINER for the pod's only container.
 func name(p corev1.Pod) string { return p.Name + "/" + p.Spec.Containers[0].Name }
 
+// change changes the output of a pod's container and wakes its followers.
 func (k *Kubelet) change(p corev1.Pod, change func(*printed)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,6 +112,7 @@ func (k *Kubelet) change(p corev1.Pod, change func(*printed)) {
 	l.changed = make(chan struct{})
 }
 
+// log returns the output of a container; the caller must hold mu.
 func (k *Kubelet) log(name string) *printed {
 	if k.logs[name] == nil {
 		k.logs[name] = &printed{changed: make(chan struct{})}
@@ -117,7 +120,7 @@ func (k *Kubelet) log(name string) *printed {
 	return k.logs[name]
 }
 
-// serve answers as a kubelet does.
+// serve answers a log request as a kubelet does.
 func (k *Kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	name, query := r.PathValue("pod")+"/"+r.PathValue("container"), r.URL.Query()
 	k.mu.Lock()
@@ -156,6 +159,7 @@ func (k *Kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// forEver writes bytes without a line break until the request ends.
 func forEver(ctx context.Context, w http.ResponseWriter) {
 	block := []byte(strings.Repeat("x", 1<<20))
 	for ctx.Err() == nil {
@@ -165,7 +169,7 @@ func forEver(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// tail are the last lines of a text, all of them where no number is given.
+// tail returns the last lines of a text, or all of it if lines is no number.
 func tail(text, lines string) string {
 	n, err := strconv.Atoi(lines)
 	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")

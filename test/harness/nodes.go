@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,16 +11,17 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// Amounts are those of a node or of a pod: 100Gi of disk, and more by name.
+// Amounts returns the resources of a node or a pod: CPU, memory, 100Gi of ephemeral storage, 110 pods, and more as
+// pairs of name and quantity.
 func Amounts(cpu, memory string, more ...string) corev1.ResourceList {
-	l := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "ephemeral-storage": resource.MustParse("100Gi"), "pods": resource.MustParse("110")}
-	for i := 0; i < len(more); i += 2 {
-		l[corev1.ResourceName(more[i])] = resource.MustParse(more[i+1])
+	l := corev1.ResourceList{}
+	for pair := range slices.Chunk(append([]string{"cpu", cpu, "memory", memory, "ephemeral-storage", "100Gi", "pods", "110"}, more...), 2) {
+		l[corev1.ResourceName(pair[0])] = resource.MustParse(pair[1])
 	}
 	return l
 }
 
-// Node makes a node that is ready, and removes it after the test.
+// Node creates a ready node and deletes it after the test.
 func Node(t *testing.T, name string, labels map[string]string, has corev1.ResourceList) {
 	t.Helper()
 	nodes := Client().CoreV1().Nodes()
@@ -42,7 +44,7 @@ func Node(t *testing.T, name string, labels map[string]string, has corev1.Resour
 		if n, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
-		n.Spec.Taints = nil // the API server taints a node that is new
+		n.Spec.Taints = nil // the API server taints a new node
 		_, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{})
 		return err
 	}))

@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 )
 
-// Find is an object, or nil where there is none.
+// Find returns an object, or nil if there is none.
 func Find(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	o, err := Objects.Resource(resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -31,7 +31,7 @@ func Find(t *testing.T, resource schema.GroupVersionResource, namespace, name st
 	return o
 }
 
-// Need is an object that has to exist.
+// Need returns an object that must exist.
 func Need(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	o := Find(t, resource, namespace, name)
@@ -41,7 +41,7 @@ func Need(t *testing.T, resource schema.GroupVersionResource, namespace, name st
 	return o
 }
 
-// List are the objects of a resource that match a selector, in their order.
+// List returns the objects of a resource that match a label selector, sorted by name.
 func List(t *testing.T, resource schema.GroupVersionResource, selector string) []unstructured.Unstructured {
 	t.Helper()
 	found, err := Objects.Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
@@ -52,7 +52,7 @@ func List(t *testing.T, resource schema.GroupVersionResource, selector string) [
 	return found.Items
 }
 
-// Create writes an object, in YAML or JSON, as a field manager does that knows no server-side apply.
+// Create creates an object from YAML or JSON, as a field manager without server-side apply does.
 func Create(t *testing.T, manager string, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := Parse(t, text)
@@ -63,7 +63,7 @@ func Create(t *testing.T, manager string, resource schema.GroupVersionResource, 
 	return made
 }
 
-// Update changes an object as a field manager does that knows no server-side apply.
+// Update updates an object as a field manager without server-side apply does.
 func Update(t *testing.T, manager string, resource schema.GroupVersionResource, o *unstructured.Unstructured) {
 	t.Helper()
 	if _, err := Objects.Resource(resource).Namespace(o.GetNamespace()).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: manager}); err != nil {
@@ -71,7 +71,7 @@ func Update(t *testing.T, manager string, resource schema.GroupVersionResource, 
 	}
 }
 
-// Edit reads an object, changes it, and writes it as Update does. Where a controller has written meanwhile it reads again.
+// Edit reads an object, changes it, and updates it. After a conflict with a controller it tries again.
 func Edit(t *testing.T, manager string, resource schema.GroupVersionResource, namespace, name string, edit func(*unstructured.Unstructured)) {
 	t.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -85,7 +85,7 @@ func Edit(t *testing.T, manager string, resource schema.GroupVersionResource, na
 	}
 }
 
-// Remove deletes an object that is there.
+// Remove deletes an object that must exist.
 func Remove(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
 	t.Helper()
 	if err := Objects.Resource(resource).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
@@ -93,7 +93,7 @@ func Remove(t *testing.T, resource schema.GroupVersionResource, namespace, name 
 	}
 }
 
-// Eventually waits for what other programs do.
+// Eventually waits until check returns true; what names the wait in the failure.
 func Eventually(t *testing.T, what string, check func(context.Context) (bool, error)) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, Deadline, true, check); err != nil {
@@ -101,7 +101,7 @@ func Eventually(t *testing.T, what string, check func(context.Context) (bool, er
 	}
 }
 
-// ServerTime is the API server's clock.
+// ServerTime returns the API server's time.
 func ServerTime(t *testing.T) time.Time {
 	t.Helper()
 	o, err := Objects.Resource(cluster.Namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
@@ -113,7 +113,7 @@ func ServerTime(t *testing.T) time.Time {
 	return o.GetCreationTimestamp().Time
 }
 
-// Parse reads an object written as YAML or JSON.
+// Parse parses an object from YAML or JSON.
 func Parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o, err := ParseObject(text)
@@ -123,7 +123,7 @@ func Parse(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// ParseObject is Parse where there is no test at hand.
+// ParseObject is Parse for callers without a test.
 func ParseObject(text string) (*unstructured.Unstructured, error) {
 	body, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

@@ -13,11 +13,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Client is the administrator's typed client.
+// Client returns the administrator's typed client.
 func Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(Plane.Config) }
 
-// Pods waits until a service has so many pods that are not being deleted, as its controller makes them. They are in
-// the order of their names.
+// Pods waits until a service has count pods that are not being deleted, and returns them sorted by name.
 func Pods(t *testing.T, namespace, service string, count int) []corev1.Pod {
 	t.Helper()
 	var found []corev1.Pod
@@ -33,39 +32,40 @@ func Pods(t *testing.T, namespace, service string, count int) []corev1.Pod {
 	return found
 }
 
-// Runs says, in place of a kubelet, that pods run and are ready.
+// Runs sets the status of pods to running and ready, in place of a kubelet.
 func Runs(t *testing.T, pods ...corev1.Pod) {
 	t.Helper()
 	for _, p := range pods {
-		container(t, &p, corev1.PodRunning, true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
+		setContainer(t, &p, true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
 	}
 }
 
-// Waits says, in place of a kubelet, that the container of a pod waits.
+// Waits sets the state of a pod's container to waiting, in place of a kubelet.
 func Waits(t *testing.T, p corev1.Pod, reason, message string) {
 	t.Helper()
-	container(t, &p, corev1.PodRunning, false, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}})
+	setContainer(t, &p, false, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}})
 }
 
-// Unschedulable says, in place of the scheduler, that no node takes a pod.
+// Unschedulable sets the condition of a pod that no node fits, in place of the scheduler.
 func Unschedulable(t *testing.T, p corev1.Pod, message string) {
 	t.Helper()
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message}}
 	setStatus(t, &p)
 }
 
-func container(t *testing.T, p *corev1.Pod, phase corev1.PodPhase, ready bool, state corev1.ContainerState) {
+// setContainer writes the status of a running pod with one container.
+func setContainer(t *testing.T, p *corev1.Pod, ready bool, state corev1.ContainerState) {
 	t.Helper()
 	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
 	if !ready {
 		condition.Status, condition.Reason = corev1.ConditionFalse, "ContainersNotReady"
 	}
-	p.Status.Phase, p.Status.Conditions = phase, []corev1.PodCondition{condition}
+	p.Status.Phase, p.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{condition}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, Image: p.Spec.Containers[0].Image, Ready: ready, State: state}}
 	setStatus(t, p)
 }
 
-// setStatus writes a pod's status over whatever version of the pod there is.
+// setStatus writes a pod's status whatever version the pod has.
 func setStatus(t *testing.T, p *corev1.Pod) {
 	t.Helper()
 	p.ResourceVersion = ""

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Proxy stands before the API server of a configuration until the test ends, and passes on what it is asked.
-// Edit changes how. It returns the proxy's address.
+// Proxy starts a reverse proxy for the API server of a configuration, which runs until the test ends; edit configures
+// it. It returns the proxy's URL.
 func Proxy(t *testing.T, config *rest.Config, edit func(*httputil.ReverseProxy)) string {
 	t.Helper()
 	transport, err := rest.TransportFor(config)
@@ -35,7 +35,7 @@ func Proxy(t *testing.T, config *rest.Config, edit func(*httputil.ReverseProxy))
 	return web.URL
 }
 
-// Kubeconfig is a file that names a server and no user.
+// Kubeconfig writes a kubeconfig with a server and no user, and returns its path.
 func Kubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	return File(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,

@@ -18,10 +18,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin"
 )
 
-// Deadline ends what hangs; nothing that works takes as long.
+// Deadline limits every wait and every run of the program; a passing test needs far less.
 const Deadline = 2 * time.Minute
 
-// Result is how the program ended and what it printed.
+// Result is the exit code and the output of a run of the program.
 type Result struct {
 	Args           []string
 	Code           int
@@ -32,7 +32,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("%s: exit code %d\n--- stdout\n%s--- stderr\n%s", strings.Join(r.Args, " "), r.Code, r.Stdout, r.Stderr)
 }
 
-// Exits ends the test unless the exit code is the one that is wanted.
+// Exits ends the test unless the exit code is as wanted.
 func (r Result) Exits(t *testing.T, code int) Result {
 	t.Helper()
 	if r.Code != code {
@@ -41,28 +41,29 @@ func (r Result) Exits(t *testing.T, code int) Result {
 	return r
 }
 
-// Prints fails the test unless each text is on standard output.
+// Prints fails the test unless standard output contains each text.
 func (r Result) Prints(t *testing.T, texts ...string) Result {
 	t.Helper()
 	return r.has(t, "standard output", r.Stdout, texts)
 }
 
-// Says fails the test unless each text is on standard error.
+// Says fails the test unless standard error contains each text.
 func (r Result) Says(t *testing.T, texts ...string) Result {
 	t.Helper()
 	return r.has(t, "standard error", r.Stderr, texts)
 }
 
-// Tells fails the test unless each text was printed, wherever.
+// Tells fails the test unless standard output or standard error contains each text.
 func (r Result) Tells(t *testing.T, texts ...string) Result {
 	t.Helper()
 	return r.has(t, "the output", r.Stdout+r.Stderr, texts)
 }
 
-func (r Result) has(t *testing.T, where, all string, texts []string) Result {
+// has fails the test unless output contains each text.
+func (r Result) has(t *testing.T, where, output string, texts []string) Result {
 	t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(all, text) {
+		if !strings.Contains(output, text) {
 			t.Errorf("%s has no %q: %s", where, text, r)
 		}
 	}
@@ -80,14 +81,14 @@ func RunAs(ctx context.Context, kubeconfig string, args ...string) Result {
 	return Result{Args: args, Code: code, Stdout: out.String(), Stderr: errOut.String()}
 }
 
-// Command is the program that was built, as a process of its own.
+// Command returns a command that runs the built program.
 func Command(ctx context.Context, kubeconfig string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(Binaries(), Program), args...) //nolint:gosec // the program that was built
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	return cmd
 }
 
-// Execute runs the program that was built to its end.
+// Execute runs the built program and waits for its end.
 func Execute(ctx context.Context, kubeconfig string, args ...string) Result {
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
@@ -97,7 +98,7 @@ func Execute(ctx context.Context, kubeconfig string, args ...string) Result {
 // Finish runs a command and waits for its end.
 func Finish(cmd *exec.Cmd) Result { return Start(cmd)() }
 
-// Start starts a command; what it returns waits for its end.
+// Start starts a command and returns a function that waits for its end.
 func Start(cmd *exec.Cmd) (end func() Result) {
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -116,8 +117,8 @@ func Start(cmd *exec.Cmd) (end func() Result) {
 	}
 }
 
-// Kubectl runs kubectl as the administrator, with a text on its standard input and more of an environment. Its
-// error holds what it printed.
+// Kubectl runs kubectl as the administrator, with text on its standard input and further environment variables. Its
+// error has the output.
 func Kubectl(ctx context.Context, stdin string, env []string, args ...string) error {
 	path, err := programs.Path("kubectl")
 	if err != nil {
@@ -129,7 +130,7 @@ func Kubectl(ctx context.Context, stdin string, env []string, args ...string) er
 	return Succeed(cmd)
 }
 
-// Succeed runs a command. Its error holds what it printed.
+// Succeed runs a command. Its error has the output.
 func Succeed(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)

@@ -15,24 +15,24 @@ const Provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 
 var number atomic.Int64
 
-// Number is a number that no other test of the package has.
+// Number returns a number that no other test of the package gets.
 func Number() int64 { return number.Add(1) }
 
-// NewOwner is an owner's address that no other test has.
+// NewOwner returns an owner's address that no other test gets.
 func NewOwner() string { return "akash1" + lease.Hash(fmt.Sprint("tenant ", Number()))[:38] }
 
-// LeaseOf is a lease of the owner; dseq tells the owner's deployments apart.
+// LeaseOf returns a lease of an owner's deployment.
 func LeaseOf(owner string, dseq uint64) lease.ID {
 	return lease.ID{Owner: owner, DSeq: dseq, GSeq: 1, OSeq: 1, Provider: Provider}
 }
 
-// NewDomain is a domain that no other test has.
+// NewDomain returns a domain that no other test gets.
 func NewDomain() string { return fmt.Sprintf("n%d.example.com", Number()) }
 
-// NewHost is a host name that no other test has.
+// NewHost returns a host name that no other test gets.
 func NewHost(word string) string { return word + "." + NewDomain() }
 
-// File writes a text to a new file. Its path has no comma, at which -f would split it.
+// File writes text to a new file and returns its path. The path has no comma, because -f would split it there.
 func File(t *testing.T, text string) string {
 	t.Helper()
 	f, err := os.CreateTemp(Plane.Dir, "file-*.yaml")
@@ -46,13 +46,13 @@ func File(t *testing.T, text string) string {
 	return f.Name()
 }
 
-// Configure writes a provider's configuration; the lines belong to its spec.
+// Configure writes a ProviderConfig with the lines of its spec, and returns its path.
 func Configure(t *testing.T, lines ...string) string {
 	t.Helper()
 	return File(t, "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata: {name: provider}\nspec:\n  "+strings.Join(lines, "\n  ")+"\n")
 }
 
-// Define writes a lease definition: services, and IP endpoints where there are any, each as YAML on one line.
+// Define writes a LeaseDefinition and returns its path; each service and each IP endpoint is YAML on one line.
 func Define(t *testing.T, id lease.ID, services, endpoints []string) string {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1

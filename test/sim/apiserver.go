@@ -46,10 +46,18 @@ type stored struct {
 	inList json.RawMessage
 }
 
-// New is an API server without any objects.
+// New is an API server without any objects. It serves no routes but Ingresses.
 func New() (*Server, error) {
-	kinds, err := served()
+	all, err := served()
+	kinds := maps.Clone(all)
+	maps.DeleteFunc(kinds, func(_ string, k *kind) bool { return k.further() })
 	return &Server{kinds: kinds, objects: map[string]*stored{}, pages: map[string][]*stored{}, version: 1}, err
+}
+
+// ServeAll makes it serve the routes of the Gateway API and of OpenShift too.
+func (s *Server) ServeAll() (err error) {
+	s.kinds, err = served()
+	return err
 }
 
 // Now is the time by the server's clock.

@@ -39,6 +39,8 @@ type invocation struct {
 	defs []*lease.Definition
 	// beside are those for other leases that the same call of the program does.
 	beside []*invocation
+	// among is true for one of several leases of a call.
+	among bool
 }
 
 func (c *invocation) String() string {
@@ -93,6 +95,7 @@ func (w *world) draw(leases []lease.ID) *invocation {
 	for _, i := range w.Perm(len(leases)) {
 		if other := w.drawFor(leases[i]); other.id != c.id && len(c.beside) < 2 && (other.verb == "apply" || other.verb == "reserve") {
 			other.verb, other.expires = c.verb, c.expires
+			c.among, other.among = true, true
 			c.beside = append(c.beside, other)
 		}
 	}

@@ -149,10 +149,16 @@ func (c *invocation) over() int {
 	return c.ended
 }
 
+// isLost is true for a command that was taken for dead. A write of it may come late; repair gives up what it has claimed.
+func (c *invocation) isLost() bool {
+	_, lost := errors.AsType[*turn.LostError](c.err)
+	return lost
+}
+
 // follows is true for a command that may have had its turn after the other: it ended later, or was killed. One that
 // counted as dead had its turn until then.
 func (c *invocation) follows(other *invocation) bool {
-	if _, lost := errors.AsType[*turn.LostError](c.err); lost {
+	if c.isLost() {
 		return c.wrote > other.over()
 	}
 	return c.ended == 0 || c.ended > other.over()
@@ -203,6 +209,10 @@ func (c *invocation) touches(other *invocation, thing string) bool {
 	}
 	return false
 }
+
+// early is true for a command whose work on its lease may have ended before the command did: it may have found nothing to
+// write.
+func (c *invocation) early() bool { return c.wrote == 0 || c.among }
 
 // gives is true for a command that may have given another's lease a thing.
 func (c *invocation) gives(other *invocation, thing string) bool {
@@ -259,8 +269,13 @@ func (w *world) judgeCommand(c *invocation, until int) {
 				w.wrong("%s has succeeded, and the lease does not hold %s", c, thing)
 			}
 		}
+		given := func(thing string) bool {
+			return slices.ContainsFunc(w.commands, func(d *invocation) bool {
+				return d != c && d.began <= until && (d.follows(c) || (c.early() || d.isLost()) && d.meets(c)) && d.gives(c, thing)
+			})
+		}
 		for _, thing := range has {
-			if c.verb == "apply" && !c.wants(thing) && !slices.ContainsFunc(w.commands, func(d *invocation) bool { return d != c && d.began <= until && d.follows(c) && d.gives(c, thing) }) {
+			if c.verb == "apply" && !c.wants(thing) && !given(thing) {
 				w.wrong("%s has succeeded, and the lease still holds %s", c, thing)
 			}
 		}

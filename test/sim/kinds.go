@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
-const akash, metalLB = "akash.network", "metallb.io"
+const akash, metalLB, gateway, openShift = "akash.network", "metallb.io", "gateway.networking.k8s.io", "route.openshift.io"
 
 // kind is a kind of object that the server serves.
 type kind struct {
@@ -39,7 +39,12 @@ func (k *kind) resource() schema.GroupResource {
 }
 
 // custom is true for a kind that the server knows from a definition.
-func (k *kind) custom() bool { return k.Group == akash || k.Group == metalLB }
+func (k *kind) custom() bool {
+	return k.Group == akash || k.Group == metalLB || k.further()
+}
+
+// further is true for a kind that the server serves only where it serves all.
+func (k *kind) further() bool { return k.Group == gateway || k.Group == openShift }
 
 // path is the path under which all objects of the kind are listed.
 func (k *kind) path() string {
@@ -68,6 +73,9 @@ var served = sync.OnceValues(func() (map[string]*kind, error) {
 		{GroupVersionKind: schema.GroupVersionKind{Group: akash, Version: "v2beta2", Kind: "Manifest"}, plural: "manifests", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "IPAddressPool"}, plural: "ipaddresspools", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "L2Advertisement"}, plural: "l2advertisements", namespaced: true, generations: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "HTTPRoute"}, plural: "httproutes", namespaced: true, generations: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "TLSRoute"}, plural: "tlsroutes", namespaced: true, generations: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: openShift, Version: "v1", Kind: "Route"}, plural: "routes", namespaced: true, generations: true},
 	} {
 		k.defaults, k.completes = orNothing(k.defaults), orNothing(k.completes)
 		same := identity{&k}
@@ -166,10 +174,13 @@ func customKinds() (managedfields.TypeConverter, error) {
 		}
 		addKind(schemas, s, akash, "v2beta2", name)
 	}
-	for _, name := range []string{"IPAddressPool", "L2Advertisement"} { // MetalLB's: their lists are replaced whole
+	for _, k := range []schema.GroupVersionKind{ // their lists are replaced whole
+		{Group: metalLB, Version: "v1beta1", Kind: "IPAddressPool"}, {Group: metalLB, Version: "v1beta1", Kind: "L2Advertisement"},
+		{Group: gateway, Version: "v1", Kind: "HTTPRoute"}, {Group: gateway, Version: "v1", Kind: "TLSRoute"}, {Group: openShift, Version: "v1", Kind: "Route"},
+	} {
 		s := (&spec.Schema{}).Typed("object", "")
 		s.Properties = map[string]spec.Schema{"spec": *(&spec.Schema{}).Typed("object", "")}
-		addKind(schemas, s, metalLB, "v1beta1", name)
+		addKind(schemas, s, k.Group, k.Version, k.Kind)
 	}
 	return managedfields.NewTypeConverter(schemas, true)
 }

@@ -15,55 +15,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
-	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// DeleteWhile deletes an object while it may go, pinned to what was read before that was asked. One that
-// has changed since is read again, and decided on anew.
-func (x *Executor) DeleteWhile(ctx context.Context, o observed.Owned, action report.Action, told string, goes observed.MayGo) error {
-	err := x.Cluster.Rewrite(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (func(context.Context) error, error) {
-		if may, err := goes(ctx, live); err != nil || !may {
-			return nil, err
-		}
-		if err := x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, told) }); err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) error {
-			err := x.Cluster.DeletePinned(ctx, o.Kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
-			if err == nil {
-				x.removed[live.GetUID()] = true
-				x.leaves(o.Kind, live)
-				x.Event(action, o.Kind.Singular, live.GetNamespace(), live.GetName(), told)
-			}
-			return x.Cluster.Explain(err, "delete", o.Kind.Resource())
-		}, nil
-	})
-	if errors.Is(err, cluster.ErrMoving) {
-		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName())
-	}
-	return err
-}
-
-// leaves notes an object that was deleted, and that finalizers keep.
-func (x *Executor) leaves(kind kinds.Kind, live *unstructured.Unstructured) {
-	if len(live.GetFinalizers()) > 0 {
-		x.leaving = append(x.leaving, observed.Owned{Kind: kind, Live: live, Group: x.Group})
-	}
-}
-
-// MadeObject is an object that a run has created.
+// MadeObject is an object that the run has created.
 type MadeObject struct {
 	Object          render.Object
 	uid             types.UID
 	resourceVersion string
 }
 
-// Retract deletes the objects that were created and are chosen, as they were written. The errors are of those
-// that could not be deleted.
+// undoTimeout limits how long a run takes to undo its writes.
+const undoTimeout = 30 * time.Second
+
+// UndoContext returns a context for undoing writes: the run's context may have been cancelled already.
+func UndoContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+}
+
+// Retract deletes the chosen objects among those that the run has created, the last one first. The error joins those of
+// objects that could not be deleted.
 func (x *Executor) Retract(ctx context.Context, chosen func(render.Object) bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := UndoContext(ctx)
 	defer cancel()
 	var errs []error
 	for _, m := range slices.Backward(x.made) {
@@ -78,8 +51,8 @@ func (x *Executor) Retract(ctx context.Context, chosen func(render.Object) bool)
 	return errors.Join(errs...)
 }
 
-// retractOne deletes an object as the run has written it. One that somebody has written since goes only
-// while nobody else relies on it, and one that serves for another lease since a transfer stays.
+// retractOne deletes an object that the run has created. If somebody has written it since, retractOne deletes it only
+// if nobody else relies on it; it keeps an object that serves another lease since a transfer.
 func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 	o := m.Object
 	made := observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: x.Group}
@@ -94,8 +67,8 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 	stays := false
 	if first != nil && first.GetUID() == m.uid {
 		err = x.Cluster.Rewrite(ctx, o.Kind, first, func(ctx context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
-			going, err := x.By.KeepForOthers(ctx, []observed.Owned{made})
-			if stays = len(going) == 0; err != nil || stays {
+			deletable, err := x.By.KeepForOthers(ctx, []observed.Owned{made})
+			if stays = len(deletable) == 0; err != nil || stays {
 				return nil, err
 			}
 			if now != made.Live || x.lost {
@@ -110,7 +83,7 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 			return func(ctx context.Context) error {
 				err := x.Cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, now.GetResourceVersion())
 				if err == nil {
-					x.leaves(o.Kind, now)
+					x.noteLeaving(o.Kind, now)
 					x.Event(report.Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
 				}
 				return err
@@ -123,19 +96,19 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 	return err
 }
 
-// alteredObject is an object that was there, and that a run has changed or become a manager of.
+// alteredObject is an existing object that the run has changed, or of which it has become a field manager.
 type alteredObject struct {
 	object render.Object
 	before *unstructured.Unstructured
-	// answer is what the API server said of the change.
+	// answer is the API server's answer to the write.
 	answer *metav1.PartialObjectMetadata
 }
 
-// RestoreAltered gives the objects that this run has changed the values that they had, and gives up the fields
-// that it did not own before. What has been applied under the same manager since stays. The errors are of
-// those that stay as the run has made them.
+// RestoreAltered restores the former values of the objects that the run has changed, and gives up the fields that it
+// did not own before. It keeps what has been applied under the same manager since. The error joins those of objects
+// that could not be restored.
 func (x *Executor) RestoreAltered(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := UndoContext(ctx)
 	defer cancel()
 	var errs []error
 	for _, a := range slices.Backward(x.altered) {

@@ -1,0 +1,148 @@
+package executor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// owned adds a managed fields entry of an apply.
+func owned(o *unstructured.Unstructured, manager, fields string) *unstructured.Unstructured {
+	o.SetManagedFields(append(o.GetManagedFields(), metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(fields),
+	}))
+	return o
+}
+
+func TestPinOf(t *testing.T) {
+	live, deleting := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	live.SetResourceVersion("7")
+	deleting.SetResourceVersion("7")
+	deleting.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+	for name, c := range map[string]struct {
+		live *unstructured.Unstructured
+		want string
+	}{
+		"no object: the write must create it":               {nil, cluster.Unwritten},
+		"an object: the write must change what was read":    {live, "7"},
+		"an object that is being deleted counts as missing": {deleting, cluster.Unwritten},
+	} {
+		if got := PinOf(c.live); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestPlanParts(t *testing.T) {
+	web := state.Part{Key: state.RouteKey("/"), Service: "web", Port: 80}
+	for name, c := range map[string]struct {
+		parts []state.Part
+		want  map[string]any
+	}{
+		"no part is nil, not an empty map": {nil, nil},
+		"a note of a withheld part is no part": {
+			[]state.Part{{Key: "wait", For: web.Key, Service: "web", Port: 80}}, nil},
+		"a host without a path is shown as /": {[]state.Part{web}, map[string]any{"/": "web:80"}},
+		"a path is shown as it is": {
+			[]state.Part{{Key: state.RouteKey("/v2"), Path: "/v2", Service: "api", Port: 8080}}, map[string]any{"/v2": "api:8080"}},
+		"a port has its protocol": {
+			[]state.Part{{Key: state.PortKey(lease.UDP, 53), Service: "dns", Port: 5353}}, map[string]any{"53/udp": "dns:5353"}},
+		"a part that is only reserved has no backend": {[]state.Part{{Key: state.RouteKey("/")}}, map[string]any{"/": ""}},
+	} {
+		if diff := cmp.Diff(c.want, planParts(c.parts)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestSameRoute(t *testing.T) {
+	const route = "{metadata: {name: a, labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a], class: c}}"
+	for name, c := range map[string]struct {
+		now  string
+		same bool
+	}{
+		"nothing has changed":           {route, true},
+		"a controller wrote the status": {"{metadata: {name: a, resourceVersion: \"9\", labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a], class: c}, status: {x: 1}}", true},
+		"a field of the spec differs":   {"{metadata: {labels: {l: a}, annotations: {n: a}}, spec: {hosts: [b], class: c}}", false},
+		"a field of the spec is new":    {"{metadata: {labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a], class: c, x: y}}", false},
+		"a field of the spec is gone":   {"{metadata: {labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a]}}", false},
+		"a label differs":               {"{metadata: {labels: {l: b}, annotations: {n: a}}, spec: {hosts: [a], class: c}}", false},
+		"an annotation is new":          {"{metadata: {labels: {l: a}, annotations: {n: a, m: b}}, spec: {hosts: [a], class: c}}", false},
+	} {
+		if got := SameRoute(parse(t, route), parse(t, c.now)); got != c.same {
+			t.Errorf("%s: got %t, want %t", name, got, c.same)
+		}
+	}
+}
+
+func TestLeaveGiven(t *testing.T) {
+	const live = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], type: LoadBalancer, " +
+		"ports: [{port: 80, protocol: TCP, nodePort: 30000}]}}"
+	for name, c := range map[string]struct{ fields, want string }{
+		"only the owned fields stay": {
+			`{"f:spec": {"f:type": {}, "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`,
+			"{type: LoadBalancer, ports: [{port: 80}]}"},
+		"without managed fields the cluster IPs and node ports are removed": {
+			"", "{type: LoadBalancer, ports: [{port: 80, protocol: TCP}]}"},
+		"managed fields without a spec count as none": {
+			`{"f:metadata": {"f:labels": {"f:l": {}}}}`, "{type: LoadBalancer, ports: [{port: 80, protocol: TCP}]}"},
+	} {
+		o := parse(t, live)
+		if c.fields != "" {
+			owned(o, lease.FieldManager, c.fields)
+		}
+		service := Applied(o)
+		if err := LeaveGiven(service, o); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(parse(t, c.want).Object, service.Object["spec"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// An object is applied again with its own labels and annotations; those of others stay theirs.
+func TestApplied(t *testing.T) {
+	const text = "{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a, theirs: b}, " +
+		"annotations: {ours: a, theirs: b}}, spec: {x: 1}, status: {y: 2}}"
+	const metadata = `{"f:metadata": {"f:labels": {"f:ours": {}}, "f:annotations": {"f:ours": {}}}`
+	for name, c := range map[string]struct {
+		fields string
+		only   bool
+		want   string
+	}{
+		"the spec, and what the manager owns of the metadata": {metadata + "}", false,
+			"{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, labels: {ours: a}, annotations: {ours: a}}, spec: {x: 1}}"},
+		"a route whose spec the manager owns is pinned": {metadata + `, "f:spec": {"f:x": {}}}`, true,
+			"{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a}, annotations: {ours: a}}, spec: {x: 1}}"},
+		"a route whose spec another manager owns is left alone": {metadata + "}", true,
+			"{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a}, annotations: {ours: a}}}"},
+	} {
+		live := owned(owned(parse(t, text), lease.FieldManager, c.fields), "other", `{"f:spec": {"f:x": {}}}`)
+		got := Applied(live)
+		if c.only {
+			got = AppliedOnly(live)
+		}
+		if diff := cmp.Diff(parse(t, c.want).Object, got.Object); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
