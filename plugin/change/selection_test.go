@@ -2,6 +2,7 @@ package change
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,5 +26,15 @@ func TestQuestionEndsItsLine(t *testing.T) {
 		if yes := all.confirm(&c, "", "Go on?"); yes != want.yes || told.String() != want.told {
 			t.Errorf("%q: %v, %q; want %v, %q", answer, yes, told.String(), want.yes, want.told)
 		}
+	}
+}
+
+// The addresses of reserve may have the prefix of an address in all its forms.
+func TestReserveAddresses(t *testing.T) {
+	f := reserveFlags{addresses: []string{"203.0.113.1", "address/203.0.113.2", "ip/203.0.113.3", "IPs/203.0.113.4"}}
+	hosts, err := f.parseArgs([]string{"hosts/shop.example.com", "addresses/203.0.113.5"})
+	want := []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4", "203.0.113.5"}
+	if err != nil || !slices.Equal(hosts, []string{"shop.example.com"}) || !slices.Equal(f.addresses, want) {
+		t.Errorf("hosts %q, addresses %q, error %v", hosts, f.addresses, err)
 	}
 }

@@ -31,7 +31,7 @@ type invocation struct {
 	wrote int
 	// committed is the moment at which its announcement was deleted, if it has sent nothing since but reads of that.
 	committed int
-	err   error
+	err       error
 	// had are the things of the lease when it began, withheld those that it was not given.
 	had, hadForGood []string
 	withheld        map[string]bool
