@@ -189,12 +189,12 @@ func completeRelease(c *session.Session) cobra.CompletionFunc {
 
 // completeLeases completes the deployment groups with claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, typed string) ([]string, error) {
 		var out []string
-		prefix := strings.TrimSuffix(toComplete, flags.TrimLease(toComplete)) // "lease/" if it was typed
+		prefix := strings.TrimSuffix(typed, flags.TrimLease(typed)) // "lease/" or nothing
 		groups, err := observed.Groups(ctx, in, cfg.LedgerNamespace)
 		for g, holding := range groups {
-			if name := prefix + g.String(); strings.HasPrefix(name, toComplete) {
+			if name := prefix + g.String(); strings.HasPrefix(name, typed) {
 				out = append(out, fmt.Sprintf("%s\t%s", name, terminal.Count(holding.Claims, "claim")))
 			}
 		}
