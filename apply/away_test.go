@@ -39,6 +39,11 @@ func TestServerGoesAway(t *testing.T) {
 		t.Errorf("it is tried to give back what cannot be: %v", err)
 	}
 	gone, s.before = false, nil
+	fresh, err := cluster.Connect(&rest.Config{Host: s.url, Timeout: time.Second}, 1) // c has just given up
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ = applier(t, fresh)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")}); err != nil {
 		t.Errorf("one more run: %v", err)
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 func newCompletion(c *session.Session) *cobra.Command {
@@ -28,10 +30,16 @@ func newCompletion(c *session.Session) *cobra.Command {
 			source <(kubectl-akash_net completion bash)`,
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		Args: func(cmd *cobra.Command, args []string) error {
-			if install {
-				return cobra.NoArgs(cmd, args)
+			const choose = "name a shell (bash, zsh, fish or powershell), or use --install"
+			switch {
+			case install && len(args) > 0:
+				return usage.Errorf("--install takes no shell")
+			case !install && len(args) != 1:
+				return usage.Errorf(choose)
+			case !install && !slices.Contains(cmd.ValidArgs, args[0]):
+				return usage.Errorf("there is no completion for %q; %s", args[0], choose)
 			}
-			return cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)(cmd, args)
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if install {

@@ -39,5 +39,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 		root.SetErr(io.Discard) // kubectl prints the program's stderr on the terminal
 	}
 	root.SetArgs(arguments)
-	return c.End(ctx, root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	c.CommandPath = cmd.CommandPath()
+	return c.End(ctx, err)
 }

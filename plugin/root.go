@@ -57,8 +57,24 @@ func newRoot(c *session.Session) *cobra.Command {
 		help(cmd, args)
 	})
 	root.AddCommand(newOptions(c))
+	root.InitDefaultHelpCmd()
+	refuseUnknownTopics(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	return root
+}
+
+// refuseUnknownTopics makes "help" return an error for an unknown command, instead of printing the help of the program.
+func refuseUnknownTopics(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+					return usage.Errorf("unknown help topic %q", strings.Join(args, " "))
+				}
+				return nil
+			}
+		}
+	}
 }
 
 // withDisplayName replaces the file name of the program with "kubectl akash-net" in the line of kubectl's usage template that

@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -69,3 +70,17 @@ func TestStateUsage(t *testing.T) {
 		})
 	}
 }
+
+// Help that cannot be written is no wrong usage.
+func TestHelpThatIsLost(t *testing.T) {
+	var errOut bytes.Buffer
+	code := Main(t.Context(), []string{"kubectl-akash_net", "--help"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: fullDisk{}, ErrOut: &errOut})
+	if code != 1 || strings.Contains(errOut.String(), "for usage") || !strings.Contains(errOut.String(), "standard output cannot be written") {
+		t.Errorf("exit code %d, %q", code, errOut.String())
+	}
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }

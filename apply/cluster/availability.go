@@ -68,6 +68,28 @@ type availability struct {
 	mu sync.Mutex
 	// since is when the outage began; zero while the server answers.
 	since time.Time
+	// lost is the error that the command gave up with, and lostAt the time; nil while the server answers.
+	lost   *AwayError
+	lostAt time.Time
+}
+
+// giveUp records that the command has waited long enough for the server, and returns err.
+func (r *availability) giveUp(err *AwayError) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost, r.lostAt = err, time.Now()
+	return err
+}
+
+// gaveUp returns the error for a request that begins right after the command gave up. Otherwise each request would wait for
+// a server that accepts requests and does not answer them. Later requests are sent, because the server may be back.
+func (r *availability) gaveUp() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil || time.Since(r.lostAt) >= r.backoff.Cap {
+		return nil
+	}
+	return r.lost
 }
 
 // wrap records that the server answered, with whatever status.
@@ -85,7 +107,7 @@ func (r *availability) wrap(next http.RoundTripper) http.RoundTripper {
 func (r *availability) recovered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.since = time.Time{}
+	r.since, r.lost = time.Time{}, nil
 }
 
 // missed returns how long the outage has lasted, for a request that got no answer since the time first.
@@ -163,6 +185,9 @@ func (c *Cluster) persist(
 	ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error,
 ) error {
 	backoff, first, alone := c.availability.backoff, time.Time{}, 0
+	if err := c.availability.gaveUp(); err != nil {
+		return err
+	}
 	for {
 		err := do()
 		switch {
@@ -188,7 +213,8 @@ func (c *Cluster) persist(
 			return err
 		}
 		if gone >= c.availability.patience {
-			return &AwayError{Host: c.host, After: gone, Err: err, Unchanged: !c.availability.wrote.Load()}
+			unchanged := !c.availability.wrote.Load()
+			return c.availability.giveUp(&AwayError{Host: c.host, After: gone, Err: err, Unchanged: unchanged})
 		}
 		select {
 		case <-ctx.Done():

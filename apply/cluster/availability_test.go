@@ -102,3 +102,47 @@ func TestApartNeedsNoPlace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// After the command has given up on a server, its other requests fail at once: with a server that accepts requests and does
+// not answer them, each would take the whole time limit. Later requests are sent again.
+func TestGivenUpOnce(t *testing.T) {
+	c, err := Connect(&rest.Config{Host: "http://127.0.0.1:1", Timeout: time.Nanosecond}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.availability.answered.Store(true)
+	c.availability.backoff = wait.Backoff{Duration: time.Microsecond, Cap: time.Hour}
+	sent := 0
+	hang := func() error {
+		sent++
+		return context.DeadlineExceeded
+	}
+	if err := c.Read(t.Context(), hang); !IsAway(err) {
+		t.Fatal(err)
+	}
+	before := sent
+	for range 100 {
+		if err := c.Read(t.Context(), hang); !IsAway(err) {
+			t.Fatal(err)
+		}
+		if err := c.Write(t.Context(), func(context.Context) error { return hang() }); !IsAway(err) {
+			t.Fatal(err)
+		}
+	}
+	if sent != before {
+		t.Errorf("%d requests after the command had given up", sent-before)
+	}
+	c.availability.lostAt = time.Now().Add(-2 * time.Hour)
+	answer := func() error {
+		sent++
+		return nil
+	}
+	for range 2 {
+		if err := c.Read(t.Context(), answer); err != nil {
+			t.Error(err)
+		}
+	}
+	if sent != before+2 {
+		t.Errorf("%d requests after the server was back, want 2", sent-before)
+	}
+}

@@ -2,6 +2,7 @@ package observed
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,12 +37,16 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 	return state.NewAddresses(claims, uses), nil
 }
 
-// HeldThings returns the claimed things and the deployment groups that claim them, each once.
-func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) ([]thing.Thing, error) {
+// HeldThings returns the claimed things and the deployment groups that claim them, each once. With a group it returns only
+// the things that this group claims, and all groups that claim them; the zero group selects all things.
+func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, of lease.Group) ([]thing.Thing, error) {
 	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
 	var things []thing.Thing
 	seen := map[lease.Group]bool{}
 	for _, claim := range claims {
+		if of != (lease.Group{}) && !slices.Contains(claim.Groups(), of) {
+			continue
+		}
 		if t, err := thing.Parse(claim.Thing); err == nil {
 			t.Endpoint = ""
 			things = append(things, t)

@@ -37,8 +37,6 @@ func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 // execute carries out a repair. The note says what else people have to do.
 func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err error) {
 	switch m := mend.(type) {
-	case state.DropAnnouncement: // the end of this command's turn deletes the announcement of the crashed one
-		return "", nil
 	case state.LeaveParts:
 		return "", r.giveUpParts(ctx, m)
 	case state.FreeAddresses:
@@ -93,6 +91,7 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.DeleteObjects:
 		return "", r.remove(ctx, m)
 	}
-	// Definitions are applied and routes moved once for all problems of a lease, by fix.
+	// Definitions are applied and routes moved once for all problems of a lease, by fix. The end of a turn deletes the
+	// announcements of crashed commands.
 	return "", fmt.Errorf("%T cannot be carried out by itself", mend)
 }

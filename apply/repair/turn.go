@@ -3,26 +3,47 @@ package repair
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// repairAll fixes the problems in turns of the command. Each turn handles the problems of as many deployment groups as
-// an announcement can name.
+// repairAll fixes the problems. Then it removes the announcements of crashed commands that it has left without marks.
 func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error {
+	if err := r.repairInTurns(ctx, problems); err != nil {
+		return err
+	}
+	unmarked, err := r.findUnmarked(ctx, problems)
+	if err != nil {
+		return err
+	}
+	if err := r.repairInTurns(ctx, unmarked); err != nil {
+		return err
+	}
+	if r.left > 0 {
+		return &Unmended{Problems: r.left}
+	}
+	return nil
+}
+
+// repairInTurns fixes the problems in turns of the command. Each turn handles the problems of as many deployment groups as
+// an announcement can name.
+func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) error {
 	count := r.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
-		part := problems[:n]
+		part, announced := splitAnnouncements(problems[:n])
 		problems = problems[n:]
 		err := r.InTurn(ctx, groups, func(context.Context) (unfinished []lease.Group, err error) {
-			if slices.ContainsFunc(part, r.willRepair) {
+			if len(announced) > 0 || slices.ContainsFunc(part, r.willRepair) {
 				if err = r.Options.Turn.Begin(ctx); errors.Is(err, turn.ErrAgain) {
 					part, err = r.findAgain(ctx, part)
 				}
@@ -35,14 +56,69 @@ func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error 
 			}
 			return unfinished, err
 		})
+		if err == nil {
+			err = r.reportAnnouncements(ctx, announced, count)
+		}
 		if err != nil {
 			return err
 		}
 	}
-	if r.left > 0 {
-		return &Unmended{Problems: r.left}
+	return nil
+}
+
+// isAnnouncement reports whether a problem is a crashed command that has left nothing but its announcement.
+func isAnnouncement(p state.Problem) bool {
+	_, ok := p.Mend.(state.DropAnnouncement)
+	return ok
+}
+
+// splitAnnouncements separates the announcements of crashed commands from the other problems.
+func splitAnnouncements(problems []state.Problem) (others, announced []state.Problem) {
+	for _, p := range problems {
+		if isAnnouncement(p) {
+			announced = append(announced, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return others, announced
+}
+
+// reportAnnouncements reports whether the announcements of crashed commands are gone after the turn that has taken over from
+// those commands: its end deletes the announcements.
+func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Problem, count func()) error {
+	for _, p := range problems {
+		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
+		if nonce, _ := state.AnnouncedNonce(p.Thing); r.Cluster.Waits() {
+			switch now, err := r.Ledger.Announcement(ctx, nonce); {
+			case err != nil:
+				return err
+			case now != nil:
+				r.left++
+				e.Action, e.Next = report.Left, "kubectl akash-net repair "+p.Name()
+				e.Message = fmt.Sprintf("it is still there after this: %s: %s", p.Plan, now)
+			}
+		}
+		r.Send(e)
+		count()
 	}
 	return nil
+}
+
+// findUnmarked returns the announcements of crashed commands whose marks a repair has removed. They name further deployment
+// groups, and the end of a turn for some of their groups keeps the others.
+func (r *repair) findUnmarked(ctx context.Context, repaired []state.Problem) ([]state.Problem, error) {
+	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun && !isAnnouncement(p) }
+	if len(r.asked.Problems) > 0 || !r.Cluster.Waits() || !slices.ContainsFunc(repaired, crashed) {
+		return nil, nil
+	}
+	found, err := r.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err = r.selected(found)
+	_, announced := splitAnnouncements(found)
+	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(repaired, p.Same) }), err
 }
 
 // findAgain reads the cluster again and returns those of the problems that still exist.

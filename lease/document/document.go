@@ -112,6 +112,7 @@ func Parse(data []byte, name string) *Document {
 // parse yields the documents of a text. Markers without content between them separate further documents.
 func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	hasTags := bytes.IndexByte(text, '!') >= 0 // once: a text may be a million markers
 	for {
 		d := &Document{file: file, before: before, visits: 10_000 + 10*len(text)}
 		node, err := decode(decoder)
@@ -124,7 +125,7 @@ func parse(text []byte, file string, before int, yield func(*Document) bool) {
 			return
 		}
 		d.root = node
-		if bytes.IndexByte(text, '!') >= 0 {
+		if hasTags {
 			d.checkTags(node, "")
 		}
 		if d.Root().IsNull() {

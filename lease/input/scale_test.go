@@ -17,7 +17,7 @@ spec:
   services:
 `
 
-// inputs of any size: paths of one host, services on endpoints, backends, and names that lead nowhere.
+// inputs of any size: paths of one host, services on endpoints, backends, markers without documents, and names that lead nowhere.
 var scaled = map[string]func(n int) string{
 	"paths": func(n int) string {
 		return scaleHead + "  - name: web\n    expose:\n" + lines(n, "    - {port: 80, global: true, hosts: [shop.example.com], path: /p%[1]d}\n")
@@ -27,6 +27,9 @@ var scaled = map[string]func(n int) string{
 	},
 	"backends": func(n int) string {
 		return scaleHead + lines(n, "  - {name: s%[1]d, expose: [{port: 80, global: true, hosts: [h%[1]d.example.com], alternateBackends: [{service: none%[1]d, weight: 1}]}]}\n")
+	},
+	"markers": func(n int) string {
+		return strings.Repeat("---\n", n) + scaleHead + "  - {name: web, expose: [{port: 80}]}\n"
 	},
 	"misnamed": func(n int) string {
 		return "version: \"2.0\"\nservices:\n" + lines(n, "  service-%[1]d: {image: x, expose: [{port: 80, to: [{global: true, ip: endpoint-%[1]d}]}]}\n") +
@@ -47,7 +50,7 @@ func lines(n int, format string) string {
 // BenchmarkScale shows that time grows with the size of the input: ns/item is the same at n and 10n.
 func BenchmarkScale(b *testing.B) {
 	id := lease.ID{Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
-	for _, name := range []string{"paths", "endpoints", "backends", "misnamed"} {
+	for _, name := range []string{"paths", "endpoints", "backends", "markers", "misnamed"} {
 		for _, n := range []int{1000, 10_000} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				text := scaled[name](n)

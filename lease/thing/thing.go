@@ -4,6 +4,7 @@ package thing
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -40,9 +41,11 @@ type Thing struct {
 	Order lease.Order
 }
 
-// prefixes maps the words before the slash to kinds.
+// prefixes maps the words before the slash, in lower case, to kinds. Like kubectl, Parse also accepts plurals and upper case.
 var prefixes = map[string]Kind{
 	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease, "order": Order,
+	"hosts": Host, "wildcards": Host, "addresses": Address, "ips": Address, "endpoints": Endpoint, "leases": Lease,
+	"orders": Order,
 }
 
 // others are words that this program prints before names that are not things.
@@ -62,11 +65,12 @@ var others = []string{
 // The error says what to type instead.
 func Parse(text string) (Thing, error) {
 	if prefix, rest, found := strings.Cut(text, "/"); found {
+		prefix = strings.ToLower(prefix)
 		if kind, known := prefixes[prefix]; known {
 			return parseKind(kind, rest)
 		}
 		if slices.Contains(others, prefix) {
-			return Thing{}, fmt.Errorf("%q is not a host, address, endpoint or lease", lease.Clip(text))
+			return Thing{}, fmt.Errorf("%q is not a host, address, endpoint or lease; %s", lease.Clip(text), instead(prefix, rest))
 		}
 	}
 	owner, _, _ := strings.Cut(text, "/")
@@ -86,11 +90,40 @@ func Parse(text string) (Thing, error) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return Thing{}, fmt.Errorf("%q is a range of addresses; name one of them, such as %s", text, prefix.Addr())
 	}
+	if host := withoutPort(text); host != "" {
+		return Thing{}, fmt.Errorf("%q says more than a name; type %s", lease.Clip(text), host)
+	}
 	t, err := parseHost(text)
 	if err == nil && t.Path == "" && !strings.Contains(t.Host, ".") && lease.CheckEndpointName(t.Host) == nil {
 		t.Endpoint = t.Host
 	}
 	return t, err
+}
+
+// TrimKind returns a name without the optional prefix of the kind.
+func TrimKind(text string, kind Kind) string {
+	if prefix, rest, found := strings.Cut(text, "/"); found && prefixes[strings.ToLower(prefix)] == kind {
+		return rest
+	}
+	return text
+}
+
+// instead returns what to type instead of a name that is not of a thing.
+func instead(prefix, name string) string {
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	switch prefix {
+	case "problem":
+		return fmt.Sprintf("\"kubectl akash-net repair %s\" fixes a problem", lease.Clip(name))
+	case "pool":
+		return "\"kubectl akash-net state pools\" shows the pools"
+	case "dns":
+		return "\"kubectl akash-net state dns\" shows the DNS records"
+	case "ingress", "httproute", "tlsroute", "route", "providerhost":
+		if lease.CheckHost(last) == nil {
+			return "type host/" + last
+		}
+	}
+	return "it is an object, which \"kubectl get\" shows"
 }
 
 func parseKind(kind Kind, name string) (Thing, error) {
@@ -144,6 +177,23 @@ func parseURL(text string) (Thing, error) {
 		return Thing{}, fmt.Errorf("%q says more than a host and a path; type %s", lease.Clip(text), t.Name())
 	}
 	return t, nil
+}
+
+// withoutPort returns the host or the address of a text with a port or in brackets, as clients write them. It returns "" for
+// any other text.
+func withoutPort(text string) string {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), ""
+	}
+	host = strings.ToLower(host)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.WithZone("").Unmap().String()
+	}
+	if port != "" && isNumber(port) && lease.CheckHost(host) == nil {
+		return host
+	}
+	return ""
 }
 
 func parseAddress(text string) (Thing, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -170,24 +171,34 @@ func (f *releaseFlags) selected(
 	return groups, nil
 }
 
-// completeRelease completes a lease, then things that leases hold.
+// completeRelease completes a lease, then leases and the things that the first one holds.
 func completeRelease(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		leases, directive := completeLeases(c)(cmd, args, toComplete)
 		if len(args) == 0 {
-			return completeLeases(c)(cmd, args, toComplete)
+			return leases, directive
 		}
-		return flags.CompleteThings(c, thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+		first, err := thing.Parse(args[0])
+		if err != nil || first.Kind != thing.Lease {
+			return nil, directive
+		}
+		held, directive := flags.CompleteThingsOf(c, first.Group, thing.Host, thing.Address)(cmd, args, toComplete)
+		return append(held, leases...), directive
 	}
 }
 
 // completeLeases completes the deployment groups with claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, _ string) ([]string, error) {
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, typed string) ([]string, error) {
 		var out []string
+		prefix := strings.TrimSuffix(typed, flags.TrimLease(typed)) // "lease/" or nothing
 		groups, err := observed.Groups(ctx, in, cfg.LedgerNamespace)
 		for g, holding := range groups {
-			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
+			if name := prefix + g.String(); strings.HasPrefix(name, typed) {
+				out = append(out, fmt.Sprintf("%s\t%s", name, terminal.Count(holding.Claims, "claim")))
+			}
 		}
+		slices.Sort(out)
 		return out, err
 	})
 }

@@ -3,7 +3,6 @@ package change
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,7 +139,7 @@ func (f *reserveFlags) parseArgs(args []string) (hosts []string, err error) {
 		return nil, err
 	}
 	for i, a := range f.addresses {
-		f.addresses[i] = strings.TrimPrefix(strings.TrimPrefix(a, "address/"), "ip/")
+		f.addresses[i] = thing.TrimKind(a, thing.Address)
 	}
 	for _, t := range things {
 		if t.Kind == thing.Address {

@@ -54,6 +54,9 @@ func (s *selection) confirm(c *console.Console, dryRun, question string) bool {
 	}
 	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
 	line, _ := bufio.NewReader(c.In).ReadString('\n') // an error means no
+	if !strings.HasSuffix(line, "\n") {
+		fmt.Fprintln(c.ErrOut) // ends the line of the question
+	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"
 }

@@ -21,6 +21,8 @@ type Console struct {
 	Text io.Writer
 	// out is standard output; it keeps its first write error.
 	out *terminal.Output
+	// CommandPath is the command as the user calls it, for the hint about its help.
+	CommandPath string
 	// running is true after the command line has been parsed. Earlier errors are usage errors.
 	running bool
 	// readOnly is true if the command writes nothing to the cluster, or only in a dry run.

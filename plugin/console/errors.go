@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,24 +41,26 @@ const (
 // End prints the error of a command and returns the exit code.
 func (c *Console) End(ctx context.Context, err error) int {
 	c.view.flush()
-	if err == nil {
-		err = c.out.Err()
-	}
-	if err == nil {
-		return exitDone
-	}
-	code := exitFailed
-	if !c.running {
+	switch {
+	case err == nil:
+		if err = c.out.Err(); err == nil {
+			return exitDone
+		}
+	case !c.running:
 		err = usage.Wrap(err)
 	}
+	code := exitFailed
 	failures := report.Failures{err}
 	perLease := errors.As(err, &failures)
 	rest, stop := splitStop(failures)
-	for _, e := range rest {
+	for _, e := range joinAlike(rest) {
 		code = max(code, c.print(c.unwrapLease(e)))
 	}
 	printed := stop.err != nil && (ctx.Err() == nil || !isInterrupt(stop.err))
 	if printed {
+		if ctx.Err() != nil {
+			stop.err = withoutInterrupt(stop.err)
+		}
 		code = max(code, c.printStop(stop))
 	}
 	if Is[*DiffError](err) {
@@ -147,7 +150,7 @@ func (c *Console) print(err error) int {
 	case Is[*ReportedError](err):
 		return exitFailed
 	case Is[*usage.Error](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSee '%s --help' for usage.\n", err, cmp.Or(c.CommandPath, "kubectl akash-net"))
 		return exitUsage
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
@@ -171,7 +174,7 @@ func (c *Console) printProblems(problems lease.Problems) {
 		counts[p.At.File]++
 	}
 	for _, f := range slices.Sorted(maps.Keys(counts)) {
-		what := f
+		what := terminal.OneLine(f, terminal.MaxCell)
 		switch f {
 		case "-":
 			what = "standard input"
@@ -195,12 +198,19 @@ func (c *Console) printLines(prefix string, problems lease.Problems) {
 	}
 }
 
-// areText joins names as the subject of a sentence, with its verb.
+// maxNamed is the maximum number of names in a sentence. The others are counted.
+const maxNamed = 10
+
+// areText joins names as the subject of a sentence, with its verb. It counts the names after the first maxNamed.
 func areText(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " is"
 	}
-	return strings.Join(names, ", ") + " are"
+	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + " are"
 }
 
 // printHeld prints the things that other leases hold, and how to get them.
@@ -220,10 +230,13 @@ func (c *Console) printHeld(e *report.HeldError) {
 	fmt.Fprintf(c.ErrOut, "Error: %s held by another lease\n\n", areText(names))
 	w := printers.GetNewTabWriter(c.ErrOut)
 	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(held[0].Kind)))
-	for _, h := range held {
+	for _, h := range held[:min(len(held), maxPrinted)] {
 		fmt.Fprintf(w, "  %s\n", strings.Join(heldCells(h), "\t"))
 	}
 	_ = w.Flush() // to stderr
+	if more := len(held) - maxPrinted; more > 0 {
+		fmt.Fprintf(c.ErrOut, "  … and %d more\n", more)
+	}
 	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
 	switch by := held[0].By; {
 	case by.Object != "":

@@ -49,7 +49,7 @@ func TestInterruptIsNoError(t *testing.T) {
 		{fmt.Errorf("Get https://cluster: %w", ctx.Err()), false, "Interrupted.\n"},
 		{&DiffError{Err: ctx.Err()}, false, "Interrupted.\n"},
 		{ctx.Err(), true, "Interrupted. Run the same command again to finish.\n"},
-		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: context canceled\nthe hold stays\nInterrupted. Run the same command again to finish.\n"},
+		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: the hold stays\nInterrupted. Run the same command again to finish.\n"},
 		{errors.New("forbidden"), false, "Error: forbidden\nInterrupted.\n"},
 		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\n1 of 2 leases were not processed; 1 are done.\n"},
 	} {

@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -58,6 +60,16 @@ func isInterrupt(err error) bool {
 		Unwrap() []error
 	}](err)
 	return errors.Is(err, context.Canceled) && (!ok || len(several.Unwrap()) == 1)
+}
+
+// withoutInterrupt returns an error without the interrupts that it joins, because the interrupt is printed separately.
+func withoutInterrupt(err error) error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	rest := slices.DeleteFunc(slices.Clone(several.Unwrap()), isInterrupt)
+	return cmp.Or(errors.Join(rest...), err)
 }
 
 // add adds the error of a lease. It prefers the loss of the API server to an interrupt.

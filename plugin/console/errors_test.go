@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,5 +47,30 @@ func TestUnfinishedRuns(t *testing.T) {
 				t.Errorf("it claims that nothing was changed:\n%s", out.String())
 			}
 		})
+	}
+}
+
+// Below a wildcard others may hold thousands of hosts: the first are named, and the others counted.
+func TestManyHeldAreCounted(t *testing.T) {
+	for n, want := range map[int][]string{
+		1:    {"Error: h0.example.com is held by another lease\n"},
+		2:    {"Error: h0.example.com, h1.example.com are held by another lease\n"},
+		1000: {", h9.example.com and 990 more are held by another lease\n", "\n  h49.example.com ", "\n  … and 950 more\n", "Nothing was changed for lease"},
+	} {
+		held := &report.HeldError{}
+		for i := range n {
+			held.Held = append(held.Held, report.HeldThing{Kind: "host", Thing: fmt.Sprintf("h%d.example.com", i)})
+		}
+		var out bytes.Buffer
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
+		c.End(t.Context(), held)
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%d held: no %q in:\n%s", n, text, out.String())
+			}
+		}
+		if lines := strings.Count(out.String(), "\n"); lines > 60 {
+			t.Errorf("%d held: %d lines", n, lines)
+		}
 	}
 }

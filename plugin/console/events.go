@@ -25,7 +25,12 @@ type Events struct {
 	Check bool
 	// view groups the events by lease on a terminal; nil prints them one by one.
 	view *leaseView
+	// named are the printed names. An object has two events if its address is granted later.
+	named map[eventKey]bool
 }
+
+// eventKey identifies the object of an event.
+type eventKey struct{ namespace, name string }
 
 // The values of --output for commands that write.
 const (
@@ -35,7 +40,7 @@ const (
 
 // NewEvents returns a printer of events on a console. output and dryRun are the values of --output and --dry-run.
 func NewEvents(c *Console, output, dryRun string) *Events {
-	e := &Events{c: c, output: output}
+	e := &Events{c: c, output: output, named: map[eventKey]bool{}}
 	switch dryRun {
 	case command.DryRunClient:
 		e.suffix = dryRunSuffix
@@ -88,7 +93,10 @@ func (e *Events) Report(event report.Event) {
 		case report.Failed, report.Done, report.Lacks, report.Proved, report.Unproved, report.Rolling, report.Ready:
 			// other events name the same object
 		default:
-			e.line(e.c.Text, "%s", eventName(event))
+			if key := (eventKey{event.Namespace, eventName(event)}); !e.named[key] {
+				e.named[key] = true
+				e.line(e.c.Text, "%s", key.name)
+			}
 		}
 	default:
 		e.text(event)

@@ -176,8 +176,9 @@ func TestDryRunOnATerminal(t *testing.T) {
 	}
 }
 
-// Output for programs, and output that is not a terminal, has a line for each event.
+// Output for programs, and output that is not a terminal, has a line for each event, or with -o name for each object.
 func TestALineForEachEvent(t *testing.T) {
+	lines := map[string]int{OutputName: 1, OutputEvents: 2, "": 2}
 	for output, onTerminal := range map[string]bool{OutputName: true, OutputEvents: true, "": false} {
 		term := newOnTerminal(9)
 		term.Terminal, term.status = onTerminal, &terminal.Status{}
@@ -185,7 +186,7 @@ func TestALineForEachEvent(t *testing.T) {
 		e.Report(happened(1, report.Created, "service/web", ""))
 		e.Progress("leases", 0, 9)
 		e.Report(happened(1, report.Granted, "service/web", "203.0.113.0"))
-		if text := term.written.String(); strings.Count(text, "\n") != 2 || strings.Contains(text, "\r") {
+		if text := term.written.String(); strings.Count(text, "\n") != lines[output] || strings.Contains(text, "\r") {
 			t.Errorf("-o %q: %q", output, text)
 		}
 	}

@@ -47,7 +47,43 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 	if err != nil {
 		return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
 	}
+	if problems := checkAliases(items); len(problems) > 0 {
+		return nil, problems
+	}
 	return items, nil
+}
+
+// checkAliases returns an error for each alias that stands for an object, its metadata or its annotations. kyaml would fail,
+// or lose the annotations.
+func checkAliases(items []*kyaml.RNode) lease.Problems {
+	var problems lease.Problems
+	for i, item := range items {
+		for field, n := range nodesAlong(item.YNode(), "metadata", "annotations") {
+			if n.Kind == kyaml.AliasNode {
+				problems.Add(lease.Place{File: "-", Line: n.Line, Column: n.Column},
+					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, field)
+				break
+			}
+		}
+	}
+	return problems
+}
+
+// nodesAlong yields a node and the nodes below it along a path of keys, each with its path.
+func nodesAlong(n *kyaml.Node, keys ...string) iter.Seq2[string, *kyaml.Node] {
+	return func(yield func(string, *kyaml.Node) bool) {
+		path := ""
+		for n != nil && yield(path, n) && len(keys) > 0 {
+			path += "." + keys[0]
+			var below *kyaml.Node
+			for i := 0; n.Kind == kyaml.MappingNode && i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == keys[0] {
+					below = n.Content[i+1]
+				}
+			}
+			n, keys = below, keys[1:]
+		}
+	}
 }
 
 // readNodes calls read and returns a panic of the YAML library as an error.
@@ -60,12 +96,17 @@ func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err e
 	return read()
 }
 
-// checkResourceList validates what kyaml does not: that objects are objects, with strings as names, labels and annotations.
+// checkResourceList validates what kyaml does not: that there is only one list, and that objects are objects, with strings as
+// names, labels and annotations.
 func checkResourceList(text []byte, size int64) error {
 	var problems lease.Problems
+	count := 0
 	for doc, err := range documents(text, size) {
 		if err != nil {
 			return err
+		}
+		if count++; count == 2 {
+			doc.Root().Errorf("a KRM function reads one ResourceList, and this is a second document")
 		}
 		checkResources(doc.Root())
 		problems = append(problems, doc.Problems.Errors()...)

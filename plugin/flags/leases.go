@@ -19,7 +19,7 @@ import (
 )
 
 // TrimLease returns the name of a lease without the optional prefix "lease/".
-func TrimLease(text string) string { return strings.TrimPrefix(text, string(thing.Lease)+"/") }
+func TrimLease(text string) string { return thing.TrimKind(text, thing.Lease) }
 
 // parseLease parses the full name of a lease in a flag, and warns about addresses with a wrong checksum.
 func parseLease(c *console.Console, flag, typed string) (*lease.ID, error) {
@@ -33,7 +33,7 @@ func parseLease(c *console.Console, flag, typed string) (*lease.ID, error) {
 
 // ParseOrder parses an order in the flag --order, with or without the prefix "order/", and warns about a wrong checksum.
 func ParseOrder(c *console.Console, typed string) (lease.Order, error) {
-	order, err := lease.ParseOrder(strings.TrimPrefix(typed, string(thing.Order)+"/"))
+	order, err := lease.ParseOrder(thing.TrimKind(typed, thing.Order))
 	if err != nil {
 		return order, usage.Errorf("--order: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -74,9 +75,14 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 
 // CompleteThings completes things of the kinds that leases hold, and the leases.
 func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFunc {
+	return CompleteThingsOf(c, lease.Group{}, kinds...)
+}
+
+// CompleteThingsOf completes things of the kinds that a deployment group holds. The zero group means all groups.
+func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
 		var out []string
-		things, err := observed.HeldThings(ctx, in, cfg.LedgerNamespace)
+		things, err := observed.HeldThings(ctx, in, cfg.LedgerNamespace, g)
 		for _, t := range things {
 			name := t.Name()
 			if strings.HasPrefix(prefix, string(t.Kind)+"/") {

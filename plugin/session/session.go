@@ -45,6 +45,7 @@ func (c *Session) AddFlags(root *cobra.Command) {
 	c.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "",
 		"File with the provider's configuration, instead of the cluster's ConfigMap")
+	c.completeConnection(root)
 }
 
 // Begin starts a command whose flags have been parsed. It refuses flags that the command would ignore.

@@ -217,6 +217,9 @@ func completeState(c *session.Session) cobra.CompletionFunc {
 			kinds = append(kinds, namedSubjects[s]...)
 		}
 		out, directive := completeSubjects(cmd, args, toComplete)
+		if strings.Contains(toComplete, "/") { // a name with its kind needs no subject
+			kinds = append(kinds, thing.Host, thing.Address, thing.Lease)
+		}
 		if len(kinds) == 0 {
 			return out, directive
 		}

@@ -27,8 +27,10 @@ func TestThroughKubectl(t *testing.T) {
 
 // kubectl asks the plugin for completions by the name of the link.
 func TestCompletionThroughKubectl(t *testing.T) {
-	id := leaseOf(newTenant(), 1)
-	admin().do(t, "apply", "-f", define(t, id, web(newHost("complete"))))
+	id, other := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
+	host, others := newHost("complete"), newHost("complete")
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	admin().do(t, "apply", "-f", define(t, other, web(others)))
 	for words, want := range map[string][]string{
 		"":                    {"apply", "convert", "install", "release", "render", "state", "version"},
 		"state ":              {"hosts", "ips", "leases", "pools", "routes"},
@@ -37,6 +39,8 @@ func TestCompletionThroughKubectl(t *testing.T) {
 		"apply --dry-run=":    {"client", "server"},
 		"release ":            {id.Group().String()},
 		"release " + id.Owner: {id.Group().String()},
+		"release lease/":      {"lease/" + id.Group().String()},
+		"state host/" + host:  {"host/" + host},
 	} {
 		args := append([]string{"__complete", "akash-net"}, strings.Split(words, " ")...)
 		out := kubectl(t, args...).Exits(t, 0)
@@ -45,6 +49,14 @@ func TestCompletionThroughKubectl(t *testing.T) {
 				t.Errorf("%q does not complete to %s: %s", words, w, out)
 			}
 		}
+	}
+	// After a lease what it holds is offered, and not what others hold.
+	out := kubectl(t, "__complete", "akash-net", "release", id.Group().String(), "host/").Exits(t, 0).Prints(t, "host/"+host)
+	if strings.Contains(out.Stdout, others) {
+		t.Errorf("offered is what another lease holds: %s", out)
+	}
+	if out := kubectl(t, "__complete", "akash-net", "release", id.Owner); strings.Contains(out.Stdout, other.Owner) {
+		t.Errorf("offered is what was not begun: %s", out)
 	}
 	if out := kubectl(t, "__complete", "akash-net", "state", "hosts", ""); strings.Contains("\n"+out.Stdout, "\nhosts") {
 		t.Errorf("hosts is offered twice: %s", out)

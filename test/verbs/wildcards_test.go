@@ -43,12 +43,12 @@ func crashed(t *testing.T, g lease.Group) (nonce string) {
 	return nonce
 }
 
-// announce announces a command for a deployment group that has said nothing for some time.
-func announce(t *testing.T, g lease.Group, nonce string, silent time.Duration) {
+// announce announces a command for deployment groups that has said nothing for some time.
+func announce(t *testing.T, g lease.Group, nonce string, silent time.Duration, more ...lease.Group) {
 	t.Helper()
 	then := harness.ServerTime(t).Add(-silent)
 	a := state.Announcement{
-		Nonce: nonce, Groups: []lease.Group{g}, By: "ann@laptop", Version: "v1", Begun: then, Renewed: then, Lasts: 15 * time.Second, Phase: state.Active,
+		Nonce: nonce, Groups: append([]lease.Group{g}, more...), By: "ann@laptop", Version: "v1", Begun: then, Renewed: then, Lasts: 15 * time.Second, Phase: state.Active,
 	}
 	body, err := json.Marshal(a.Configuration(ledger))
 	if err != nil {
