@@ -23,7 +23,7 @@ type leaseWork struct {
 	// read reads the snapshot for all decisions.
 	read func(context.Context, []*run) (*observed.Snapshot, error)
 	// prepare reads what else the work on a lease depends on, for all leases before the command's first write: otherwise
-	// some would begin again after others are done. claim takes what a lease asks for; do makes all other writes, and end
+	// some would begin again after others are done; nil if there is nothing else. claim takes what a lease asks for; do makes all other writes, and end
 	// waits after these are final.
 	prepare, claim, do, end func(*run, context.Context) error
 }
@@ -80,7 +80,9 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
-	a.parallel(runs, func(r *run) { r.step(ctx, work.prepare) })
+	if work.prepare != nil {
+		a.parallel(runs, func(r *run) { r.step(ctx, work.prepare) })
+	}
 	ordered, alone := orderRuns(runs)
 	early := a.claimEarly(ctx, alone, work)
 	if !isStale(runs) {

@@ -31,7 +31,6 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 			return snapshot, err
 		},
-		prepare: func(*run, context.Context) error { return nil },
 		claim:   (*run).Reserve,
 		do:      (*run).reserveOnly,
 		end: func(r *run, _ context.Context) error {
