@@ -22,9 +22,9 @@ const workLeases = "leases"
 type leaseWork struct {
 	// read reads the snapshot for all decisions.
 	read func(context.Context, []*run) (*observed.Snapshot, error)
-	// prepare reads what else the work on a lease depends on, for all leases before the command's first write: otherwise
-	// some would begin again after others are done; nil if there is nothing else. claim takes what a lease asks for; do makes all other writes, and end
-	// waits after these are final.
+	// prepare reads what else the work on a lease depends on, nil if there is nothing else. It runs for all leases before
+	// the command's first write: otherwise some would begin again after others are done. claim takes what a lease asks
+	// for; do makes all other writes, and end waits after these are final.
 	prepare, claim, do, end func(*run, context.Context) error
 }
 

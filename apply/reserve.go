@@ -31,8 +31,8 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 			return snapshot, err
 		},
-		claim:   (*run).Reserve,
-		do:      (*run).reserveOnly,
+		claim: (*run).Reserve,
+		do:    (*run).reserveOnly,
 		end: func(r *run, _ context.Context) error {
 			if !r.Options.Check {
 				r.Event(report.Done, "lease", "", r.Request.Lease.String(), "reserved")
