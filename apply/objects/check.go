@@ -83,6 +83,10 @@ func (r *Objects) check(ctx context.Context) error {
 	if len(exhausted) == 0 {
 		return r.LeaveReserved(ctx)
 	}
+	r.Quiet = true // what a refused lease gives back is free for the other leases of the command
+	if err := r.Rollback(ctx); err != nil {
+		exhausted = append(exhausted, err)
+	}
 	return report.Gather(exhausted)
 }
 
