@@ -263,7 +263,7 @@ func releaseAt(t *testing.T, r *recorder, text string, id lease.ID) (end func() 
 		if q.String() == "PATCH announcement" {
 			sent.Store(true)
 		}
-		if sent.Load() && q.String() == "LIST leases" && q.query.Get("labelSelector") == state.LabelKind+"="+state.KindRun {
+		if sent.Load() && q.String() == "LIST leases" && strings.Contains(q.query.Get("labelSelector"), state.LabelOwner+" in ("+state.OwnerRun) {
 			first.Do(func() { close(announced) })
 		}
 	})
