@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -181,21 +182,29 @@ func (w *Running) Find(o render.Object) *unstructured.Unstructured { return w.wo
 // Refused handles a conflict. It takes over what Akash's provider has deployed if --adopt is set.
 func (w *Running) Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	conflict := &report.ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
-	live, getErr := w.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-	if getErr != nil || live == nil {
-		return false, conflict
+	for range executor.Looks { // controllers write the status meanwhile
+		live, getErr := w.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		if getErr != nil || live == nil {
+			return false, conflict
+		}
+		conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
+		now := w.Cluster.Refusal(ctx, o, w.Manager(o), live) // ask again, because others may have written since
+		if cluster.IsOvertaken(now) {
+			continue
+		}
+		if !cluster.IsOwned(now) || !w.work.MayForce(live, now) {
+			return false, conflict
+		}
+		err := w.Seize(ctx, o, live)
+		switch {
+		case cluster.IsOvertaken(err):
+			continue
+		case cluster.IsOwned(err):
+			return false, conflict
+		}
+		return err == nil, err
 	}
-	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
-	now := w.Cluster.Refusal(ctx, o, w.Manager(o), live) // ask again, because others may have written since
-	if !cluster.IsOwned(now) || !w.work.MayForce(live, now) {
-		return false, conflict
-	}
-	if err := w.Seize(ctx, o, live); cluster.IsOvertaken(err) || cluster.IsOwned(err) {
-		return false, conflict
-	} else if err != nil {
-		return false, err
-	}
-	return true, nil
+	return false, conflict
 }
 
 // IsMine reports whether the lease's manager still has an object that the run has created.
