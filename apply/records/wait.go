@@ -97,17 +97,17 @@ func (r *Records) awaitServed(ctx context.Context) error {
 	var reasons []string
 	err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
 		var unserved []render.Object
-		reasons = nil
+		var now []string
 		for _, o := range waiting {
 			reason, err := r.whyUnserved(ctx, o)
-			if err != nil {
+			if err != nil { // the time may be over: the last reasons stay
 				return false, err
 			}
 			if reason != "" {
-				unserved, reasons = append(unserved, o), append(reasons, reason)
+				unserved, now = append(unserved, o), append(now, reason)
 			}
 		}
-		waiting = unserved
+		waiting, reasons = unserved, now
 		return len(waiting) == 0, nil
 	})
 	return r.timedOut(err, reasons)
