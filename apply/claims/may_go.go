@@ -55,7 +55,7 @@ func (r *Claims) whileOf(o observed.Owned, may func(grounds []observed.Ground) (
 // Knows reports whether a part of the run's group is as the run has read or written it, or was written late by a command that
 // this one succeeds.
 func (r *Claims) Knows(name string, p state.Part) bool {
-	if p.Run == r.Nonce || p.For != "" || r.Options.Turn.Replaces(p.Run) { // a note holds nothing
+	if p.Run == r.Nonce || p.For != "" || r.Options.Turn.SucceedsRun(p.Run) { // a note holds nothing
 		return true
 	}
 	was := r.Snapshot.Claims[name].Part(p.Key)

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -74,4 +75,13 @@ func anyOld(ctx context.Context, looks []Look, claims []*state.Claim) (bool, err
 	}
 	err := group.Wait()
 	return old.Load(), err
+}
+
+// owners returns the owners of the turn's groups, sorted.
+func (t *Turn) owners() (owners []string) {
+	for _, g := range t.groups {
+		owners = append(owners, g.Owner)
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
 }

@@ -173,8 +173,8 @@ func (t *Turn) Succeeds(g lease.Group) bool {
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
 }
 
-// Replaces reports whether a mark is of a crashed command that this one succeeds.
-func (t *Turn) Replaces(mark string) bool {
+// SucceedsRun reports whether a mark is of a crashed command that this one succeeds.
+func (t *Turn) SucceedsRun(mark string) bool {
 	if t == nil || mark == "" {
 		return false
 	}
@@ -245,15 +245,6 @@ func (t *Turn) begin(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// owners returns the owners of the turn's groups, sorted.
-func (t *Turn) owners() (owners []string) {
-	for _, g := range t.groups {
-		owners = append(owners, g.Owner)
-	}
-	slices.Sort(owners)
-	return slices.Compact(owners)
 }
 
 // locked runs do with the mutex held, and releases it even if do panics.

@@ -214,3 +214,30 @@ type ProblemFacts struct {
 	// nobody may have written for a lease before something missing is a problem.
 	CrashedAfter time.Duration
 }
+
+// declaration returns the ProviderHost of a host or the ProviderLeasedIP of a port of an endpoint, or nil.
+func (p *problems) declaration(kind, host, sharingKey, key string) *state.OwnObject {
+	if kind == kinds.ProviderHost.Singular {
+		return p.declarations[kind+" "+host]
+	}
+	return p.declarations[kind+" "+sharingKey+" "+key]
+}
+
+// declarations returns the ProviderHosts and ProviderLeasedIPs by the keys of declaration.
+func declarations(objects []state.OwnObject) map[string]*state.OwnObject {
+	found := map[string]*state.OwnObject{}
+	for i := range objects {
+		switch o := &objects[i]; o.Kind {
+		case kinds.ProviderHost.Singular:
+			found[o.Kind+" "+o.Name] = o
+		case kinds.ProviderLeasedIP.Singular:
+			found[o.Kind+" "+o.SharingKey+" "+o.Port.Key()] = o
+		}
+	}
+	return found
+}
+
+// partOf returns one part of a claim with its deployment group.
+func partOf(c *state.Claim, part *state.Part) state.ClaimParts {
+	return state.ClaimParts{Claim: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
+}

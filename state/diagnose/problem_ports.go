@@ -198,28 +198,6 @@ func (p *problems) addNotCaughtUp(base state.Problem, o *state.OwnObject, messag
 		state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}).ByName())
 }
 
-// declaration returns the ProviderHost of a host or the ProviderLeasedIP of a port of an endpoint, or nil.
-func (p *problems) declaration(kind, host, sharingKey, key string) *state.OwnObject {
-	if kind == kinds.ProviderHost.Singular {
-		return p.declarations[kind+" "+host]
-	}
-	return p.declarations[kind+" "+sharingKey+" "+key]
-}
-
-// declarations returns the ProviderHosts and ProviderLeasedIPs by the keys of declaration.
-func declarations(objects []state.OwnObject) map[string]*state.OwnObject {
-	found := map[string]*state.OwnObject{}
-	for i := range objects {
-		switch o := &objects[i]; o.Kind {
-		case kinds.ProviderHost.Singular:
-			found[o.Kind+" "+o.Name] = o
-		case kinds.ProviderLeasedIP.Singular:
-			found[o.Kind+" "+o.SharingKey+" "+o.Port.Key()] = o
-		}
-	}
-	return found
-}
-
 // addMovedByAkash adds something that Akash's provider has moved to another deployment than the claim's holder. What
 // the provider wrote stays its own: either the claim follows, or the provider moves it back. If the provider has moved
 // the declaration that this program wrote for the holder to a lease of the same owner, the provider's state is the
@@ -300,9 +278,4 @@ func reject(o *state.OwnObject, thing string) state.RejectObjects {
 // routesElsewhere describes a route whose backend is not the claimed one.
 func routesElsewhere(o *state.OwnObject, u state.Use, part *state.Part) string {
 	return fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port)
-}
-
-// partOf returns one part of a claim with its deployment group.
-func partOf(c *state.Claim, part *state.Part) state.ClaimParts {
-	return state.ClaimParts{Claim: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
 }
