@@ -75,7 +75,7 @@ func (r *repair) keepReserved(ctx context.Context, parts state.ClaimParts) error
 	if parts.Claim == nil {
 		return nil
 	}
-	return r.change(ctx, parts, func(p *state.Part) { p.Applied = false })
+	return r.change(ctx, parts, func(p *state.Part) { p.Applied, p.From = false, "" })
 }
 
 // change changes parts of a claim that is as it was read.

@@ -25,7 +25,7 @@ func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
 		switch live := r.live(ref); {
 		case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
 		case m.Unserved:
-			err = r.checkNothingServed(ctx, live)
+			err = r.checkNothingServed(ctx, live, m.Reserve.Group)
 		default:
 			err = r.checkNotEntitled(ctx, live)
 		}
@@ -71,17 +71,21 @@ func (r *repair) removeUnserved(ctx context.Context, work *leaseRepair, m state.
 	return r.checkUnserved(ctx, live, groups...)
 }
 
-// checkNothingServed returns ErrChanged if something serves what one of Akash's objects declares, or a run is under
-// way.
-func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unstructured) error {
+// checkNothingServed returns ErrChanged if something of its lease or of the holder serves what one of Akash's objects
+// declares, or a run is under way.
+func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unstructured, holder lease.Group) error {
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	if err := r.checkUnserved(ctx, live, id.Group()); err != nil {
+	groups := []lease.Group{id.Group()}
+	if holder != id.Group() {
+		groups = append(groups, holder)
+	}
+	if err := r.checkUnserved(ctx, live, groups...); err != nil {
 		return err
 	}
 	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool {
 		part := g.Claim.Part(g.Served.Key)
-		return part != nil && part.Lease.Group() == id.Group() && part.Run != ""
+		return part != nil && slices.Contains(groups, part.Lease.Group()) && part.Run != ""
 	}) {
 		err = report.ErrChanged
 	}

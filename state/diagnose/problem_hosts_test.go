@@ -222,6 +222,7 @@ var hostProblems = []aProblem{
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
 	}, besides{
 		"a route serves it":            func(f *facts) { f.routes("ingress", statetest.Shop, atHost) },
+		"the former holder serves it":  func(f *facts) { handedOnFrom(sibling)(&f.Claims[0].Parts[0]); f.routes("ingress", sibling, atHost) },
 		"the claim cannot be read":     func(f *facts) { f.Claims[0].Unreadable = "x" },
 		"it was made of late":          func(f *facts) { f.Objects[0].Since = statetest.Minute(9) },
 		"a run has it":                 func(f *facts) { marked(&f.Claims[0].Parts[0]) },
@@ -229,6 +230,24 @@ var hostProblems = []aProblem{
 		"the hold is over":             func(f *facts) { ends(1)(&f.Claims[0].Parts[0]) },
 		"the claim is another lease's": func(f *facts) { f.Claims[0].Parts[0].Lease = sibling },
 	}},
+	{state.NotServed, "a ProviderHost stands alone, and a path of the host is served", func(f *facts) {
+		f.holds(statetest.Shop, atHost).Parts = append(f.Claims[0].Parts, state.Part{Key: state.RouteKey("/v1"), Path: "/v1", Lease: statetest.Shop})
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+		f.routes("ingress", statetest.Shop, atHost, func(u *state.Use) { u.Path = "/v1" })
+	}, beside("a route serves it", func(f *facts) { f.routes("ingress", statetest.Shop, atHost) })},
+	{state.NotServed, "a ProviderHost stands alone, and its host was handed on", func(f *facts) {
+		f.holds(sibling, atHost, handedOnFrom(statetest.Shop))
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+	}, besides{
+		"a route serves it":            func(f *facts) { f.routes("ingress", statetest.Shop, atHost) },
+		"a route of the holder's does": func(f *facts) { f.routes("ingress", sibling, atHost) },
+		"it was made of late":          func(f *facts) { f.Objects[0].Since = statetest.Minute(9) },
+		"a run has it":                 func(f *facts) { marked(&f.Claims[0].Parts[0]) },
+	}},
+	{state.NotServed, "Akash's hostname operator has not routed a ProviderHost of a host that was handed on", func(f *facts) {
+		f.holds(sibling, atHost, handedOnFrom(statetest.Shop))
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost).ForOperator = true
+	}, beside("it has", func(f *facts) { byAkash(f.routes("ingress", statetest.Shop, atHost)) })},
 	{state.NotServed, "Akash's hostname operator has not routed a ProviderHost", func(f *facts) {
 		f.holds(statetest.Shop, atHost)
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost).ForOperator = true

@@ -196,6 +196,11 @@ func ends(minute int) func(*state.Part) {
 func marked(p *state.Part)     { p.Run = "n0nce" }
 func wasApplied(p *state.Part) { p.Applied = true }
 
+// handedOnFrom makes a part one that a lease has transferred and is still to serve.
+func handedOnFrom(id lease.ID) func(*state.Part) {
+	return func(p *state.Part) { p.From = id.Group().String() }
+}
+
 func backendIs(service string) func(*state.Use) { return func(u *state.Use) { u.Service = service } }
 
 // told prints a problem: its message, its plan, its command and its repair.

@@ -15,7 +15,10 @@ func (p *problems) checkPooledPort(base state.Problem, o *state.OwnObject) {
 	group, key := o.Lease.Group(), o.Port.Key()
 	base.Thing = o.SharingKey
 	c, part := p.portOf(o.SharingKey, key, o.Lease.Group())
-	if p.claims[state.EndpointName(o.SharingKey)].ServesFor(group, key, false) != nil {
+	if pooled := p.claims[state.EndpointName(o.SharingKey)]; pooled.ServesFor(group, key, false) != nil {
+		if held := pooled.Part(key); o.Kind == kinds.ProviderLeasedIP.Singular && !p.hasService(o, held.Lease.Group()) {
+			p.addNotServed(base, o, pooled, held)
+		}
 		return
 	}
 	switch {
@@ -64,14 +67,18 @@ func (p *problems) hasUnreadable(sharingKey string) bool {
 	})
 }
 
-// hasService reports whether a Service of its lease serves the port of a ProviderLeasedIP.
-func (p *problems) hasService(o *state.OwnObject) bool { return p.portService(o) != nil }
+// hasService reports whether a Service of its lease, or of one of the groups, serves the port of a ProviderLeasedIP.
+func (p *problems) hasService(o *state.OwnObject, groups ...lease.Group) bool {
+	return p.portService(o, groups...) != nil
+}
 
-// portService returns a Service of its lease that serves the port of a ProviderLeasedIP, or nil.
-func (p *problems) portService(o *state.OwnObject) *state.ServiceObject {
+// portService returns a Service of its lease, or of one of the groups, that serves the port of a ProviderLeasedIP, or
+// nil.
+func (p *problems) portService(o *state.OwnObject, groups ...lease.Group) *state.ServiceObject {
+	groups = append(groups, o.Lease.Group())
 	i := slices.IndexFunc(p.Contents.Services, func(s state.ServiceObject) bool {
 		// A Service with another sharing key serves it too; the key is another problem.
-		return s.Of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) &&
+		return slices.ContainsFunc(groups, s.Of) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) &&
 			s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
 	if i < 0 {

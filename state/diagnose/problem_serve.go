@@ -97,13 +97,22 @@ func (p *problems) addUnclaimed(base state.Problem, o *state.OwnObject, u state.
 		claimPlan, state.TakeServed{Hold: u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}))
 }
 
-// checkHostServed finds a ProviderHost whose lease holds the host but has no route for it.
+// checkHostServed finds a ProviderHost without a route, while its lease holds the host, or has transferred it and is to
+// serve it until the next apply of the new lease.
 func (p *problems) checkHostServed(base state.Problem, o *state.OwnObject) {
+	g := o.Lease.Group()
 	for _, u := range o.Uses {
 		c := p.claims[claimName(u)]
 		part := c.Part(u.PartKey(o))
-		route := func(v state.Use) bool { return v.Kind != kinds.ProviderHost.Singular && v.Of(o.Lease.Group()) }
-		if part != nil && c.Unreadable == "" && part.Lease.Group() == o.Lease.Group() && !slices.ContainsFunc(p.Uses[u.Host], route) {
+		if part == nil || c.Unreadable != "" || part.Lease.Group() != g && c.ServesFor(g, part.Key, false) == nil {
+			continue
+		}
+		former, _ := part.Former()
+		routes := func(v state.Use) bool {
+			return v.Kind != kinds.ProviderHost.Singular && !v.Redirect && state.RouteKey(v.Path) == part.Key &&
+				(v.Of(part.Lease.Group()) || v.Of(former))
+		}
+		if !slices.ContainsFunc(p.Uses[u.Host], routes) {
 			base.Thing = c.Thing
 			p.addNotServed(base, o, c, part)
 		}
@@ -118,7 +127,10 @@ func (p *problems) checkLeasedIP(base state.Problem, o *state.OwnObject) {
 	}
 	group, key, service := o.Lease.Group(), o.Port.Key(), p.hasService(o)
 	for _, c := range p.Claims {
-		if c.Kind == state.Address && c.SharingKey == o.SharingKey && c.ServesFor(group, key, false) != nil {
+		if part := c.ServesFor(group, key, false); c.Kind == state.Address && c.SharingKey == o.SharingKey && part != nil {
+			if base.Thing = c.Thing; !p.hasService(o, part.Lease.Group()) {
+				p.addNotServed(base, o, c, part)
+			}
 			return
 		}
 		if c.Unreadable == "" && o.StandsForPort(c) {
@@ -154,8 +166,13 @@ func (p *problems) isServed(c *state.Claim, g lease.Group, stands []state.Object
 // addNotServed adds a ProviderHost or ProviderLeasedIP that nothing serves. While the part has the mark of a run, the
 // mark is the problem: a run in progress has just written the object.
 func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state.Claim, part *state.Part) {
-	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !p.Namespaces[part.Lease.Namespace()] {
+	former := part.Lease.Group() != o.Lease.Group()
+	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !former && !p.Namespaces[part.Lease.Namespace()] {
 		return // a missing namespace is another problem
+	}
+	if former {
+		p.addFormerNotServed(base, o, c, part)
+		return
 	}
 	if o.ForOperator {
 		p.add(fill(base, state.NotServed,
@@ -167,6 +184,21 @@ func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state
 	base.Problem = state.NotServed
 	base.Message = fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	p.add(p.byDefinition(base, o.Lease.Group()))
+}
+
+// addFormerNotServed adds a ProviderHost or ProviderLeasedIP of the deployment that a part was transferred from. Nothing
+// serves it, so it does not bridge the time until the holder is applied.
+func (p *problems) addFormerNotServed(base state.Problem, o *state.OwnObject, c *state.Claim, part *state.Part) {
+	base.Lease, base.Namespace = part.Lease.String(), part.Lease.Namespace()
+	holder := part.Lease.Group()
+	x := fill(base, state.NotServed,
+		fmt.Sprintf("deployment %s is to serve it until lease %s is applied, and %s is there, but nothing serves it", o.Lease.Group(), holder, o),
+		fmt.Sprintf("delete %s: the claim stays, and the next apply of its lease serves it", o),
+		state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)})
+	if o.ForOperator {
+		x = x.ByName()
+	}
+	p.add(x)
 }
 
 func claimName(u state.Use) string {

@@ -257,13 +257,19 @@ func lost(changes []change, operated bool, authors func(change) []operation) (as
 
 // before is what became of a lost route's thing until it was lost, a change a line.
 func before(changes []change, l lossOf, authors func(change) []operation) string {
+	i := slices.IndexFunc(changes, func(c change) bool { return c.revision > l.revision })
+	if i < 0 {
+		i = len(changes)
+	}
+	return story(changes[:i], l.route, authors)
+}
+
+// story is what became of a route's thing, a change a line.
+func story(changes []change, r route, authors func(change) []operation) string {
 	var lines []string
 	about := map[string]bool{}
 	for _, c := range changes {
-		if c.revision > l.revision {
-			break
-		}
-		if c.claim != nil && (c.claim.thing == l.thing || l.sharingKey != "" && c.claim.sharingKey == l.sharingKey) || slices.ContainsFunc(c.routes, l.same) {
+		if c.claim != nil && (c.claim.thing == r.thing || r.sharingKey != "" && c.claim.sharingKey == r.sharingKey) || slices.ContainsFunc(c.routes, r.same) {
 			about[c.path] = true
 		}
 		if !about[c.path] {

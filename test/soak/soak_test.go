@@ -99,7 +99,7 @@ func (s *soak) end(r *report) {
 	r.end, r.shown = auditAll(t), problems(t)
 	for _, f := range r.end.found {
 		if !slices.ContainsFunc(r.shown, func(p problem) bool { return p.covers(f) }) {
-			t.Errorf("state --problems does not show: %s", f)
+			t.Errorf("state --problems does not show: %s\n%s", f, s.story(f))
 		}
 	}
 	s.repair(r)
@@ -108,7 +108,7 @@ func (s *soak) end(r *report) {
 		t.Errorf("after repair: %s", p)
 	}
 	for _, f := range auditAll(t).found {
-		t.Errorf("after repair, found by the audit: %s", f)
+		t.Errorf("after repair, found by the audit: %s\n%s", f, s.story(f))
 	}
 	if out, err := s.do(operation{verb: "release --all", args: []string{"release", "--all", "--yes"}, asks: asks{all: true}}); err != nil {
 		t.Errorf("release --all: %v\n%.2000s", err, out)
@@ -121,6 +121,11 @@ func (s *soak) end(r *report) {
 	for _, l := range r.lost {
 		t.Errorf("a live route was lost: %s\n%s", l, before(changes, l, s.writes.authors))
 	}
+}
+
+// story is what became of a thing that the audit has found something about.
+func (s *soak) story(f finding) string {
+	return story(s.journal.read(s.t), route{thing: f.thing, group: f.group, key: "/"}, s.writes.authors)
 }
 
 // do runs a command to its end.

@@ -53,6 +53,16 @@ func addressProblems() []madeProblem {
 				touched: []string{"services " + s.id.Namespace() + "/" + service, "leases " + ledger + "/" + claimOf(addressOf(t, s.id.Owner)), "providerleasedips lease/" + lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)},
 			}
 		}},
+		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
+			// The address was handed on, and the Service of its former lease was deleted by hand.
+			s.apply(t, leased("game", "public", 7001))
+			address, next := addressOf(t, s.id.Owner), s.id
+			next.DSeq++
+			mustRun(t, 0, "transfer", "--config", s.plain, "--to", next.String(), address)
+			remove(t, services, s.id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
+			name := lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)
+			return produced{thing: address, touched: []string{"providerleasedips lease/" + name, "leases " + ledger + "/" + claimOf(address)}}
+		}},
 		{state.AddressWithoutPool, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, leased("game", "public", 7001))
 			address := addressOf(t, s.id.Owner)

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,25 @@ func hostProblems() []madeProblem {
 			return produced{
 				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host, "leases " + ledger + "/" + kept.Name(s.id.Group())},
 				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), s.host) },
+			}
+		}},
+		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
+			// The host was handed on, and what its former lease was to serve it with was deleted by hand, as where its
+			// apply has died before the transfer.
+			s.apply(t, web("web", 8080, s.host, "stays."+s.host))
+			next := s.id
+			next.DSeq++
+			mustRun(t, 0, "transfer", "--config", s.plain, "--to", next.String(), s.host)
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			return produced{
+				thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host},
+				after: func(t *testing.T) {
+					if find(t, hosts, "lease", s.host) != nil {
+						t.Error("the ProviderHost is still there")
+					}
+					held(t, s.host, strconv.FormatUint(next.DSeq, 10)+" /")
+					need(t, ingresses, s.id.Namespace(), "stays."+s.host)
+				},
 			}
 		}},
 		{state.MissingRoute, byItself, func(t *testing.T, s scene) produced {
