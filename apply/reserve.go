@@ -2,10 +2,12 @@ package apply
 
 import (
 	"context"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -25,7 +27,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	}
 	return a.eachInTurn(ctx, runs, leaseWork{
 		read: func(ctx context.Context, _ []*run) (*observed.Snapshot, error) {
-			snapshot, err := observed.Read(ctx, a.Cluster, a.Ledger, observed.Reading{Addresses: true, Further: kinds.RecordsOf(a.Options.Config)})
+			snapshot, err := observed.Read(ctx, a.Cluster, a.Ledger, a.readingOf(requests, kindsOf))
 			if err == nil {
 				snapshot.Operators.IP, err = observed.IPOperatorFor(ctx, a.Command, requests)
 			}
@@ -40,6 +42,24 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			return nil
 		},
 	})
+}
+
+// readingOf returns what Reserve reads: what serves or declares something, which a reservation must not take or give up;
+// the kinds that the requests will need; and pools only if a request leases an address or an address has a pool of its
+// own, which goes with the address.
+func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) observed.Reading {
+	leased := func(r state.Request) bool { return len(r.Endpoints) > 0 }
+	how := observed.Reading{
+		Kinds:     slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
+		Further:   kinds.RecordsOf(a.Options.Config),
+		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated || slices.ContainsFunc(requests, leased),
+	}
+	for _, kind := range slices.Concat(needed...) {
+		if slices.Contains(kinds.OfLease, kind) && !slices.Contains(how.Kinds, kind) {
+			how.Kinds = append(how.Kinds, kind)
+		}
+	}
+	return how
 }
 
 // reserveOnly confirms and settles the claims without writing an object.

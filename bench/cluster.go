@@ -32,7 +32,7 @@ var (
 
 // concurrency is how many requests are under way at a time: the program's default, and the same
 // for flux and for the bare loop.
-const concurrency = 8
+const concurrency = 16
 
 // system is a control plane with the program installed: etcd and kube-apiserver, no controllers.
 type system struct {

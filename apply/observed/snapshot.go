@@ -72,8 +72,8 @@ type Snapshot struct {
 type Reading struct {
 	// Addresses also reads MetalLB's pools and all Services; Pools reads the pools alone.
 	Addresses, Pools bool
-	// Further are kinds in addition to those that every lease may have.
-	Further []kinds.Kind
+	// Kinds are the kinds of objects of leases; nil for all that a lease may have. Further are kinds in addition to those.
+	Kinds, Further []kinds.Kind
 	// ClaimsFirst reads the claims before the objects. So a claim may be given up if no object of this later reading
 	// depends on it.
 	ClaimsFirst bool
@@ -109,6 +109,9 @@ func (how Reading) selector(kind kinds.Kind) string {
 // kinds returns the kinds of objects to list.
 func (how Reading) kinds() []kinds.Kind {
 	all := slices.Concat(kinds.OfLease, how.Further)
+	if how.Kinds != nil {
+		all = slices.Concat(how.Kinds, how.Further)
+	}
 	if how.of == nil {
 		all = append(all, kinds.Others...)
 	}

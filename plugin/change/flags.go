@@ -92,7 +92,7 @@ func checkOutput(value string, more ...string) error {
 }
 
 func addConcurrency(cmd *cobra.Command, value *int) {
-	cmd.Flags().IntVar(value, "concurrency", 8, "The maximum number of concurrent requests")
+	cmd.Flags().IntVar(value, "concurrency", 16, "The maximum number of concurrent requests")
 }
 
 func checkConcurrency(value int) error {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -66,6 +67,21 @@ func TestDedicatedMode(t *testing.T) {
 	u.do(t, "release", leaseOf(owner, 1).Group().String())
 	need(t, pools, metalLB, pool)
 	u.do(t, "release", leaseOf(owner, 2).Group().String()).Prints(t, "ipaddresspool/"+pool+" deleted", "address/"+address+" released")
+	absent(t, pools, metalLB, pool)
+	absent(t, adverts, metalLB, pool)
+}
+
+// A reservation that gives up an address which nothing serves any more deletes its pool, though it asks for none.
+func TestReservationWithoutTheAddressDeletesItsPool(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	address, id, host := v4+"80", leaseOf(newTenant(), 1), newHost("reserved")
+	pool := "akash-ip-" + strings.ReplaceAll(address, ".", "-")
+	u := admin().with(configure(t, "ip: {mode: dedicated, ranges: ["+v4+"80/30]}"))
+	u.do(t, "apply", "-f", define(t, id, service("web", leased("public", "TCP", 1000)), endpoint("public"))).Prints(t, "granted "+address)
+	kubectl(t, "-n", id.Namespace(), "delete", "services", "--all").Exits(t, 0)
+	kubectl(t, "-n", "lease", "delete", "providerleasedip", lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 1000)).Exits(t, 0)
+	u.do(t, "reserve", "--lease", id.String(), host).Prints(t, "host/"+host, "ipaddresspool/"+pool+" deleted", "address/"+address+" released")
 	absent(t, pools, metalLB, pool)
 	absent(t, adverts, metalLB, pool)
 }

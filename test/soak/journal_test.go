@@ -105,9 +105,15 @@ func (j *journal) follow(resource schema.GroupVersionResource, events watch.Inte
 	}
 }
 
+// journaled is true for claims and for the objects of leases: the definition of a lease is no claim, nor is an
+// announcement.
+func journaled(resource schema.GroupVersionResource, o *unstructured.Unstructured) bool {
+	return resource != leases || !strings.HasPrefix(o.GetName(), "df--") && !strings.HasPrefix(o.GetName(), "run--")
+}
+
 func (j *journal) add(resource schema.GroupVersionResource, o *unstructured.Unstructured, gone bool) {
-	if resource == leases && (strings.HasPrefix(o.GetName(), "df--") || strings.HasPrefix(o.GetName(), "run--")) {
-		return // the definition of a lease is no claim, nor is an announcement
+	if !journaled(resource, o) {
+		return
 	}
 	c := change{at: time.Now(), path: path(resource, o), uid: string(o.GetUID()), gone: gone}
 	c.revision, _ = strconv.ParseUint(o.GetResourceVersion(), 10, 64)
@@ -141,6 +147,9 @@ func (j *journal) read(t *testing.T) []change {
 				return false, err
 			}
 			for i := range all.Items {
+				if !journaled(resource, &all.Items[i]) {
+					continue
+				}
 				live[path(resource, &all.Items[i])] = all.Items[i].GetResourceVersion()
 			}
 		}
