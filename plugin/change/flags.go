@@ -33,7 +33,8 @@ func (f *changeFlags) add(cmd *cobra.Command, outputs ...string) {
 // addWait adds --wait and --timeout.
 func (f *changeFlags) addWait(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.wait, "wait", true, "Wait "+what)
-	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "How long to wait; after that the exit code is 5")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, 
+		"How long to wait; after that the exit code is 5. Zero means not to wait, a negative time means to wait for a week")
 }
 
 // addAssumeCrashed adds --assume-crashed.
@@ -54,7 +55,10 @@ func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events
 		Config: cfg, DryRun: f.dryRun, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed,
 		Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
 	}
-	if f.wait {
+	switch {
+	case f.wait && f.timeout < 0: // as in kubectl wait
+		opts.Wait = 7 * 24 * time.Hour
+	case f.wait:
 		opts.Wait = f.timeout
 	}
 	return opts
