@@ -33,7 +33,7 @@ func (f *changeFlags) add(cmd *cobra.Command, outputs ...string) {
 // addWait adds --wait and --timeout.
 func (f *changeFlags) addWait(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.wait, "wait", true, "Wait "+what)
-	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, 
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute,
 		"How long to wait; after that the exit code is 5. Zero means not to wait, a negative time means to wait for a week")
 }
 
