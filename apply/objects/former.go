@@ -41,7 +41,7 @@ func (r *Objects) KeepForOthers(ctx context.Context, objects []observed.Owned) (
 		}
 		r.keptFor[o.Live.GetUID()] = true
 		r.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(),
-			fmt.Sprintf("it serves for lease %s until that is applied", keeps.Lease.Group()))
+			fmt.Sprintf("it is kept for lease %s until that is applied", keeps.Lease.Group()))
 	}
 	return rest, nil
 }

@@ -94,7 +94,7 @@ func TestRouteOfTheFormerLeaseStaysUntilTheNewOneServes(t *testing.T) {
 			}
 			user.run(t, append(first, "--timeout=300ms")...).Exits(t, 5).Says(t, "Gateway default/"+gateway+" has not accepted "+where, goesOn, "--assume-serving")
 			serves("Transferring " + blue.Group().String())
-			user.do(t, "apply", "--wait=false", "-f", blueFile).Prints(t, "host/"+host+" withheld", "httproute/"+host+" left (it serves for lease "+green.Group().String()+" until that is applied)")
+			user.do(t, "apply", "--wait=false", "-f", blueFile).Prints(t, "host/"+host+" withheld", "httproute/"+host+" left (it is kept for lease "+green.Group().String()+" until that is applied)")
 			user.do(t, append(next, "--wait=false")...).Prints(t, "httproute/"+host+" left (it stays: Gateway default/"+gateway+" has not accepted "+where)
 			serves("Transferring " + blue.Group().String())
 

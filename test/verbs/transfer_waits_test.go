@@ -61,9 +61,9 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	mustRun(t, 0, "state", "hosts", "ips", "-n", h.green.Namespace(), "--config", h.config, "-o", "jsonpath={.hosts[*].state} {.hosts[*].from} {.ips[*].state}").
 		Prints(t, "Transferring "+h.blue.Group().String()+" Transferring")
 
-	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile).Prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile).Prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it is kept for lease "+h.green.Group().String()+" until that is applied)")
 	h.blueServes(t)
-	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config).Prints(t, "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config).Prints(t, "ingress/"+h.host+" left (it is kept for lease "+h.green.Group().String()+" until that is applied)")
 	h.blueServes(t)
 
 	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile)
