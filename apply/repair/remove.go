@@ -14,22 +14,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// remove deletes objects that this program wrote, if the claims still justify that.
+// remove deletes objects that this program wrote, if the claims still justify that. It checks that before it changes the
+// claim, and again before each delete.
 func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
+	if m.Reserve.Claim != nil {
+		for _, ref := range m.Delete {
+			if err := r.checkRemovable(ctx, m, ref); err != nil {
+				return err
+			}
+		}
+	}
 	if err := r.keepReserved(ctx, m.Reserve); err != nil {
 		return err
 	}
 	work := r.workFor(m.Reserve.Group)
 	for _, ref := range m.Delete {
-		var err error
-		switch live := r.live(ref); {
-		case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
-		case m.Unserved:
-			err = r.checkNothingServed(ctx, live, m.Reserve.Group)
-		default:
-			err = r.checkNotEntitled(ctx, live)
-		}
-		if err != nil {
+		if err := r.checkRemovable(ctx, m, ref); err != nil {
 			return err
 		}
 		if err := r.removeAsRead(ctx, work, ref); err != nil {
@@ -37,6 +37,18 @@ func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
 		}
 	}
 	return nil
+}
+
+// checkRemovable returns ErrChanged if the claims do not justify any more that the object is deleted.
+func (r *repair) checkRemovable(ctx context.Context, m state.DeleteObjects, ref state.ObjectRef) error {
+	switch live := r.live(ref); {
+	case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
+		return nil
+	case m.Unserved:
+		return r.checkNothingServed(ctx, live, m.Reserve.Group)
+	default:
+		return r.checkNotEntitled(ctx, live)
+	}
 }
 
 // checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
@@ -107,10 +119,13 @@ func (r *repair) checkUnserved(ctx context.Context, live *unstructured.Unstructu
 	return nil
 }
 
-// serves reports whether something serves what one of Akash's objects declares.
+// serves reports whether something serves what one of Akash's objects declares. A ProviderHost declares the root of its
+// host alone.
 func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
 	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
-		return slices.ContainsFunc(s.HostUses[declared.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular })
+		return slices.ContainsFunc(s.HostUses[declared.GetName()], func(u state.Use) bool {
+			return u.Kind != kind.Singular && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey("/")
+		})
 	}
 	port := state.PortObjectOf(declared)
 	for _, o := range s.Live[kinds.Service.Plural] {

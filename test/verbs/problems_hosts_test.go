@@ -210,6 +210,18 @@ func hostProblems() []madeProblem {
 				},
 			}
 		}},
+		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
+			// The host was handed on, and of its two routes that of the root was deleted by hand: the other serves on.
+			s.apply(t, web("web", 8080, s.host), "{name: api, expose: [{port: 8080, as: 80, global: true, hosts: ["+s.host+"], path: /v1}]}")
+			next := s.id
+			next.DSeq++
+			mustRun(t, 0, "transfer", "--config", s.plain, "--to", next.String(), s.host)
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			return produced{
+				thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host},
+				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), lease.RouteName(s.host, "/v1")) },
+			}
+		}},
 		{state.MissingRoute, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host), "{name: api, expose: [{port: 8080, as: 80, global: true, hosts: ["+s.host+"], path: /v1}]}")
 			remove(t, ingresses, s.id.Namespace(), lease.RouteName(s.host, "/v1"))
