@@ -54,10 +54,10 @@ var portProblems = []aProblem{
 	{state.StrayRoute, "a Service has another owner's address", func(f *facts) { f.leases(statetest.Blog, atIP); f.asks(statetest.Shop, atIP) },
 		beside("it is its own", func(f *facts) { f.Claims = nil; f.leases(statetest.Shop, atIP) })},
 	{state.StrayRoute, "a ProviderLeasedIP of nothing", func(f *facts) { f.declares(statetest.Shop) }, besides{
-		"the claim cannot be read":                  func(f *facts) { f.leases(statetest.Shop, atIP).Unreadable = "x" },
-		"its port is claimed":                       func(f *facts) { f.leases(statetest.Shop, atIP) },
-		"a Service serves it":                       func(f *facts) { f.asks(statetest.Shop, atIP) },
-		"it stands for the lease that got the port": func(f *facts) { f.leases(sibling, atIP, handedOnFrom(statetest.Shop)) },
+		"the claim cannot be read": func(f *facts) { f.leases(statetest.Shop, atIP).Unreadable = "x" },
+		"its port is claimed":      func(f *facts) { f.leases(statetest.Shop, atIP) },
+		"a Service serves it":      func(f *facts) { f.asks(statetest.Shop, atIP) },
+		"the port was transferred": func(f *facts) { f.leases(sibling, atIP, transferredFrom(statetest.Shop)) },
 	}},
 	{state.StrayRoute, "Akash's provider has moved a port to a sibling", func(f *facts) {
 		f.leases(statetest.Shop, atIP)
@@ -68,8 +68,8 @@ var portProblems = []aProblem{
 		"it was made of late":      func(f *facts) { f.Objects[0].Since = statetest.Minute(9) },
 		"the claim cannot be read": func(f *facts) { f.Claims[0].Unreadable = "x" },
 	}},
-	{state.NotServed, "a ProviderLeasedIP stands alone, and its port was handed on", func(f *facts) {
-		f.leases(sibling, atIP, handedOnFrom(statetest.Shop))
+	{state.NotServed, "a ProviderLeasedIP stands alone, and its port was transferred", func(f *facts) {
+		f.leases(sibling, atIP, transferredFrom(statetest.Shop))
 		f.declares(statetest.Shop)
 	}, besides{
 		"a Service serves it":      func(f *facts) { f.asks(statetest.Shop, atIP, atIP) },
@@ -77,9 +77,9 @@ var portProblems = []aProblem{
 		"it was made of late":      func(f *facts) { f.Objects[0].Since = statetest.Minute(9) },
 		"a run has it":             func(f *facts) { marked(&f.Claims[0].Parts[0]) },
 	}},
-	{state.NotServed, "where MetalLB chooses, a ProviderLeasedIP stands alone, and its port was handed on", func(f *facts) {
+	{state.NotServed, "where MetalLB chooses, a ProviderLeasedIP stands alone, and its port was transferred", func(f *facts) {
 		pooled(f)
-		handedOnFrom(statetest.Shop)(&f.endpoint(sibling).Parts[0])
+		transferredFrom(statetest.Shop)(&f.endpoint(sibling).Parts[0])
 		f.declares(statetest.Shop)
 	}, beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
 	{state.NotServed, "where MetalLB chooses, a ProviderLeasedIP stands alone", func(f *facts) { pooled(f); f.endpoint(statetest.Shop); f.declares(statetest.Shop) },

@@ -222,7 +222,7 @@ var hostProblems = []aProblem{
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
 	}, besides{
 		"a route serves it":            func(f *facts) { f.routes("ingress", statetest.Shop, atHost) },
-		"the former holder serves it":  func(f *facts) { handedOnFrom(sibling)(&f.Claims[0].Parts[0]); f.routes("ingress", sibling, atHost) },
+		"the former holder serves it":  func(f *facts) { transferredFrom(sibling)(&f.Claims[0].Parts[0]); f.routes("ingress", sibling, atHost) },
 		"the claim cannot be read":     func(f *facts) { f.Claims[0].Unreadable = "x" },
 		"it was made of late":          func(f *facts) { f.Objects[0].Since = statetest.Minute(9) },
 		"a run has it":                 func(f *facts) { marked(&f.Claims[0].Parts[0]) },
@@ -235,8 +235,8 @@ var hostProblems = []aProblem{
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
 		f.routes("ingress", statetest.Shop, atHost, func(u *state.Use) { u.Path = "/v1" })
 	}, beside("a route serves it", func(f *facts) { f.routes("ingress", statetest.Shop, atHost) })},
-	{state.NotServed, "a ProviderHost stands alone, and its host was handed on", func(f *facts) {
-		f.holds(sibling, atHost, handedOnFrom(statetest.Shop))
+	{state.NotServed, "a ProviderHost stands alone, and its host was transferred", func(f *facts) {
+		f.holds(sibling, atHost, transferredFrom(statetest.Shop))
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
 	}, besides{
 		"a route serves it":            func(f *facts) { f.routes("ingress", statetest.Shop, atHost) },
@@ -244,8 +244,8 @@ var hostProblems = []aProblem{
 		"it was made of late":          func(f *facts) { f.Objects[0].Since = statetest.Minute(9) },
 		"a run has it":                 func(f *facts) { marked(&f.Claims[0].Parts[0]) },
 	}},
-	{state.NotServed, "Akash's hostname operator has not routed a ProviderHost of a host that was handed on", func(f *facts) {
-		f.holds(sibling, atHost, handedOnFrom(statetest.Shop))
+	{state.NotServed, "Akash's hostname operator has not routed a ProviderHost of a host that was transferred", func(f *facts) {
+		f.holds(sibling, atHost, transferredFrom(statetest.Shop))
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost).ForOperator = true
 	}, beside("it has", func(f *facts) { byAkash(f.routes("ingress", statetest.Shop, atHost)) })},
 	{state.NotServed, "Akash's hostname operator has not routed a ProviderHost", func(f *facts) {

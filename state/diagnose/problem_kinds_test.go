@@ -196,8 +196,8 @@ func ends(minute int) func(*state.Part) {
 func marked(p *state.Part)     { p.Run = "n0nce" }
 func wasApplied(p *state.Part) { p.Applied = true }
 
-// handedOnFrom makes a part one that a lease has transferred and is still to serve.
-func handedOnFrom(id lease.ID) func(*state.Part) {
+// transferredFrom makes a part one that a lease has transferred and is still to serve.
+func transferredFrom(id lease.ID) func(*state.Part) {
 	return func(p *state.Part) { p.From = id.Group().String() }
 }
 

@@ -186,16 +186,15 @@ func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state
 	p.add(p.byDefinition(base, o.Lease.Group()))
 }
 
-// addFormerNotServed adds a ProviderHost or ProviderLeasedIP of the deployment that a part was transferred from. Nothing
-// serves it, so it does not bridge the time until the holder is applied.
+// addFormerNotServed adds a ProviderHost or ProviderLeasedIP of the deployment that a part was transferred from. One of
+// Akash's operators may still have to serve it: the user decides then.
 func (p *problems) addFormerNotServed(base state.Problem, o *state.OwnObject, c *state.Claim, part *state.Part) {
 	base.Lease, base.Namespace = part.Lease.String(), part.Lease.Namespace()
-	holder := part.Lease.Group()
 	x := fill(base, state.NotServed,
-		fmt.Sprintf("deployment %s is to serve it until lease %s is applied, and %s is there, but nothing serves it", o.Lease.Group(), holder, o),
-		fmt.Sprintf("delete %s: the claim stays, and the next apply of its lease serves it", o),
+		fmt.Sprintf("%s of deployment %s is there until lease %s is applied, but nothing serves it", o, o.Lease.Group(), part.Lease.Group()),
+		fmt.Sprintf("delete %s: the claim stays, and the next apply of its lease makes what serves it", o),
 		state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)})
-	if o.ForOperator {
+	if o.ForOperator || c.Kind == state.Endpoint {
 		x = x.ByName()
 	}
 	p.add(x)

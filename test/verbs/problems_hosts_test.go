@@ -38,6 +38,18 @@ func (s scene) recorded(t *testing.T) string {
 	return configure(t, "dns: {form: endpoint, targets: [lb.example.net]}", "ip: {ranges: ["+s.subnet+"0/29]}")
 }
 
+// transferWithoutRoute applies the scene's lease, transfers its host to another deployment, and deletes by hand the
+// route with which the former one was to serve it.
+func (s scene) transferWithoutRoute(t *testing.T, services ...string) (next lease.ID) {
+	t.Helper()
+	s.apply(t, services...)
+	next = s.id
+	next.DSeq++
+	mustRun(t, 0, "transfer", "--config", s.plain, "--to", next.String(), s.host)
+	remove(t, ingresses, s.id.Namespace(), s.host)
+	return next
+}
+
 // hostProblems are those of hosts, routes and claims.
 func hostProblems() []madeProblem {
 	return []madeProblem{
@@ -192,13 +204,8 @@ func hostProblems() []madeProblem {
 			}
 		}},
 		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
-			// The host was handed on, and what its former lease was to serve it with was deleted by hand, as where its
-			// apply has died before the transfer.
-			s.apply(t, web("web", 8080, s.host, "stays."+s.host))
-			next := s.id
-			next.DSeq++
-			mustRun(t, 0, "transfer", "--config", s.plain, "--to", next.String(), s.host)
-			remove(t, ingresses, s.id.Namespace(), s.host)
+			// As where the apply of the former lease has died before the transfer.
+			next := s.transferWithoutRoute(t, web("web", 8080, s.host, "stays."+s.host))
 			return produced{
 				thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host},
 				after: func(t *testing.T) {
@@ -211,12 +218,8 @@ func hostProblems() []madeProblem {
 			}
 		}},
 		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
-			// The host was handed on, and of its two routes that of the root was deleted by hand: the other serves on.
-			s.apply(t, web("web", 8080, s.host), "{name: api, expose: [{port: 8080, as: 80, global: true, hosts: ["+s.host+"], path: /v1}]}")
-			next := s.id
-			next.DSeq++
-			mustRun(t, 0, "transfer", "--config", s.plain, "--to", next.String(), s.host)
-			remove(t, ingresses, s.id.Namespace(), s.host)
+			// The route of a path serves on.
+			s.transferWithoutRoute(t, web("web", 8080, s.host), "{name: api, expose: [{port: 8080, as: 80, global: true, hosts: ["+s.host+"], path: /v1}]}")
 			return produced{
 				thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host},
 				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), lease.RouteName(s.host, "/v1")) },
