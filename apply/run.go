@@ -71,9 +71,6 @@ func (r *run) applyClaimed(ctx context.Context) error {
 	desired, err := render.Lease(granted, r.Options.Config, r.Addresses)
 	rest, moved := r.SplitMoved(desired)
 	if err == nil {
-		err = r.MarkWritten(ctx, desired)
-	}
-	if err == nil {
 		err = r.KeptDefinition.Keep(ctx)
 	}
 	if err == nil {

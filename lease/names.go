@@ -33,8 +33,8 @@ const (
 	// AnnotationClosing is set on the ledger's namespace while an uninstall removes it. Its value is the nonce of that
 	// uninstall, so that only the same uninstall removes the annotation again.
 	AnnotationClosing = Domain + "/closing"
-	// AnnotationTaken holds the nonce of the run that last took or marked the claim for an object that already existed
-	// as required.
+	// AnnotationTaken holds the nonce of the run that last found an object as wanted after it had taken the object's
+	// claim, or in the place of a crashed command.
 	AnnotationTaken = Domain + "/taken"
 	// AnnotationHost holds the host of a DNS record.
 	AnnotationHost = Domain + "/host"

@@ -24,7 +24,7 @@ func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) 
 	}
 	known := r.Holds[h.Name()]
 	taken := protocol.Take(protocol.Taking{
-		Want: r.applying(h), Claim: claim, Nonce: r.Nonce, Patient: r.patient, Relied: r.Marking,
+		Want: r.applying(h), Claim: claim, Nonce: r.Nonce, Patient: r.patient, Relied: r.Marking || r.Options.Turn.Succeeds(r.Group),
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return r.decide(h, p, c, uses) },
 		Pending: r.PendingUntil(),
 		Took:    known != nil && known.Took, Anew: known != nil && known.Anew,
@@ -88,7 +88,7 @@ func (r *Claims) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 		return false, ledger.ErrAgain
 	}
 	r.Hold(&Held{Want: want, Claim: now, Took: true, Anew: anew})
-	if r.Marking && !anew {
+	if !anew { // only the mark is new
 		r.Wrote(nil)
 		return true, nil
 	}

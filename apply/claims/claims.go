@@ -39,7 +39,7 @@ type Claims struct {
 	Late, Given bool
 	// picked are the addresses that this lease was the first of the command's leases to pick.
 	picked []netip.Addr
-	// Marking is true while the run marks claims that its lease held before.
+	// Marking is true while a run whose turn is over marks claims that its lease held before.
 	Marking bool
 	// WithheldHosts are withheld hosts and paths, as lease.HostPath formats them; WithheldPorts are names of
 	// ProviderLeasedIPs.
@@ -105,6 +105,6 @@ type Held struct {
 	// still be checked against the wildcard above it.
 	Anew bool
 	// Touch is true if the run must write the objects that rest on the claim even if they are unchanged: the claim was
-	// taken anew, or one of the objects is missing.
+	// taken anew.
 	Touch bool
 }

@@ -89,6 +89,27 @@ func (r *Records) PutRecords(ctx context.Context, objects []render.Object) error
 	return nil
 }
 
+// mark writes the run's mark on the claim of a host, before a run whose turn is over changes the host's records. If the
+// claim has changed since it was read, mark decides on it again.
+func (r *Records) mark(ctx context.Context, host string) error {
+	h := r.Holds[state.HostName(host)]
+	if r.Options.Turn != nil || h == nil || h.Took {
+		return nil
+	}
+	r.Marking = true
+	defer func() { r.Marking = false }()
+	if err := r.TakeOnce(ctx, h.Want, false); err != nil {
+		return err
+	}
+	if !r.Holds[state.HostName(host)].Took {
+		return r.Overtaken(h) // another deployment of the owner has taken it
+	}
+	if err := r.CheckWildcards(ctx); err != nil { // a claim may have been lost and taken anew
+		return err
+	}
+	return r.CheckOpen()
+}
+
 // HostOf returns the host of a rendered record.
 func HostOf(o render.Object) string { return view.RecordHost(cluster.Rendered(o)) }
 
@@ -101,7 +122,7 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 	r.DNS.objects = append(r.DNS.objects, objects...)
 	replacing, recreated := r.recordsToReplace(host, objects)
 	if len(replacing) > 0 || slices.ContainsFunc(objects, r.ChangesRecord) {
-		if err := r.Mark(ctx, func(name string) bool { return name == state.HostName(host) }); err != nil {
+		if err := r.mark(ctx, host); err != nil {
 			return err
 		}
 	}

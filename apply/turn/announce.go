@@ -69,7 +69,7 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 		if err != nil {
 			return false, err
 		}
-		t.locked(func() { t.own, t.renewed, t.conflicts = now, sent, conflicts })
+		t.locked(func() { t.own, t.renewed, t.renewedAt, t.conflicts = now, sent, sent.Round(0), conflicts })
 		return true, nil
 	})
 }

@@ -72,8 +72,9 @@ type Turn struct {
 	round int
 	// marks counts the command's runs.
 	marks int
-	// renewed is when the last successful renewal was sent, by the monotonic clock.
-	renewed time.Time
+	// renewed is when the last successful renewal was sent, by the monotonic clock; renewedAt is the same by the wall
+	// clock, which also counts the time for which the machine was suspended.
+	renewed, renewedAt time.Time
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
@@ -148,26 +149,33 @@ func (t *Turn) enter(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	var since time.Duration
-	conflicted := false
+	var doubtful bool
 	t.locked(func() {
-		old, lost, since = t.round > round, t.lost, time.Since(t.renewed)
-		conflicted = t.cluster.Conflicts() > t.conflicts
+		old, lost = t.round > round, t.lost
+		doubtful = t.stoodStill() || t.cluster.Conflicts() > t.conflicts
 	})
 	switch {
 	case lost != nil:
 		return lost
 	case old:
 		return ErrAgain
-	case since >= Lasts, conflicted: // the process stood still, or others write for its groups
+	case doubtful: // others may have taken the command for crashed, or write for its groups
 		return t.renew(ctx)
 	}
 	return nil
 }
 
+// stoodStill reports whether the announcement has not been renewed while it was valid. The caller holds mu.
+func (t *Turn) stoodStill() bool {
+	return time.Since(t.renewed) >= Lasts || time.Since(t.renewedAt) >= Lasts
+}
+
 // Succeeds reports whether the command succeeds one that crashed while it worked for the group: late writes of that one
 // must fail.
 func (t *Turn) Succeeds(g lease.Group) bool {
+	if t == nil {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })

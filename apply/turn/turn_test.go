@@ -42,6 +42,26 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// A command that stood still asks before its next write whether it was taken for crashed, also if the machine was
+// suspended: the monotonic clock stands still then.
+func TestStoodStill(t *testing.T) {
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		monotonic, wall time.Duration
+		want            bool
+	}{
+		"it was renewed just now":        {0, 0, false},
+		"the process was stopped":        {Lasts, Lasts, true},
+		"the machine was suspended":      {0, time.Hour, true},
+		"the wall clock was turned back": {Lasts, -time.Hour, true},
+	} {
+		turn := &Turn{renewed: now.Add(-tt.monotonic), renewedAt: now.Add(-tt.wall).Round(0)}
+		if got := turn.stoodStill(); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // What a command writes late that another one succeeds is the successor's to give up; the marks of others are not.
 func TestSucceedsRun(t *testing.T) {
 	turn := &Turn{fenced: []*state.Announcement{{Nonce: "cu6kyv2iv5w2v"}}}

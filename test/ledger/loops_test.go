@@ -138,6 +138,49 @@ func TestApplyWithinReleaseAll(t *testing.T) {
 	}
 }
 
+// A release stands still before one of its writes, an apply takes it for crashed, and the write comes after all: what the
+// apply has found or made stays whole, also what it had no reason to write. An apply that finds everything as wanted
+// came before the release.
+func TestApplyWithinRelease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "before", config.TargetIngress)
+	defer w.reset(t)
+	def := definition(w.lease("a", 1), "public", w.host())
+	for at, writes := 0, 1; at < writes; at++ {
+		w.reset(t)
+		if err := w.client(t, w.cfg).apply(t.Context(), def); err != nil {
+			t.Fatal(err)
+		}
+		n, through := beforeRequest(at, true, func() {
+			if err := w.client(t, w.cfg).hasty().apply(t.Context(), def); err != nil {
+				t.Error(err)
+			}
+		})
+		late := w.client(t, w.cfg, through)
+		late.opts.Concurrency = 1
+		err := late.release(t.Context(), w.lease("a", 1))
+		writes = *n
+		v := w.view(t)
+		if err == nil {
+			if left := v.text(t); len(left) > 0 {
+				t.Errorf("before write %d: the release leaves %q", at, left)
+			}
+			continue
+		}
+		wantLost(t, err)
+		if len(v.claims) != 2 {
+			t.Errorf("before write %d: %d claims are left", at, len(v.claims))
+		}
+		for _, claim := range v.claims {
+			for _, p := range claim.Parts {
+				if missing := v.serves(claim, p); len(missing) > 0 {
+					t.Errorf("before write %d: %s has lost its %v", at, claim.Thing, missing)
+				}
+			}
+		}
+	}
+}
+
 // newTwenty is a world with the definitions of twenty leases.
 func newTwenty(t *testing.T, name string) (*world, []*lease.Definition) {
 	t.Helper()
