@@ -92,6 +92,9 @@ func (e *emptyFolder) Unwrap() error { return e.Problems }
 // Read reads one file. The end of the context also ends the wait for the writer of a FIFO.
 func Read(ctx context.Context, name string, read func(io.Reader, string) error) error {
 	f, err := parallel.Abandonable(ctx, func() (*os.File, error) { return os.Open(name) })
+	if refused, ok := errors.AsType[*fs.PathError](err); ok {
+		return lease.Problems{{Message: fmt.Sprintf("the path %q cannot be read: %v", name, refused.Err)}}
+	}
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,10 @@ func folder(t *testing.T, names ...string) string {
 // for all files together.
 func TestEach(t *testing.T) {
 	in := folder(t, "b.yaml", "a.json", "c.yml", "note.txt", "below/d.yaml")
+	dangling := folder(t, "a.yaml")
+	if err := os.Symlink("/nowhere", dangling+"/b.yaml"); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		flags Flags
 		limit int64
@@ -46,6 +50,7 @@ func TestEach(t *testing.T) {
 		"as much as may be":  {Flags{Files: []string{in}}, 17, []string{"a.json", "b.yaml", "c.yml"}, ""},
 		"a byte too much":    {Flags{Files: []string{in}}, 16, []string{"a.json", "b.yaml"}, "c.yml: the input is larger than 16"},
 		"nothing there":      {Flags{Files: []string{in + "/a.json", in + "/none"}}, 0, []string{"a.json"}, `none" does not exist`},
+		"a dangling link":    {Flags{Files: []string{dangling}}, 0, []string{"a.yaml"}, `b.yaml" cannot be read: no such file`},
 		"nothing to be read": {Flags{Files: []string{folder(t, "note.txt", "below/a.yaml")}}, 0, nil, "has no .json, .yaml, .yml files"},
 	} {
 		t.Run(name, func(t *testing.T) {

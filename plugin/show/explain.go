@@ -3,6 +3,7 @@ package show
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,20 +92,29 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	if err != nil {
 		return err
 	}
-	if err := printExplanations(&c.Console, explanations, output); err != nil {
-		return err
-	}
 	var what []string
-	for _, x := range explanations {
-		if x.Missing && !ignoreMissing {
-			what = append(what, x.Summary)
+	shown := explanations
+	if !ignoreMissing {
+		for _, x := range explanations {
+			if x.Missing {
+				what = append(what, x.Summary)
+			}
 		}
+		if output == "" {
+			shown = slices.DeleteFunc(slices.Clone(explanations), isOnlyError)
+		}
+	}
+	if err := printExplanations(&c.Console, shown, output); err != nil {
+		return err
 	}
 	if len(what) > 0 {
 		return &flags.MissingError{What: what}
 	}
 	return nil
 }
+
+// isOnlyError reports whether an explanation says no more than the error about something that does not exist.
+func isOnlyError(x diagnose.Explanation) bool { return x.Missing && len(x.Facts)+len(x.Next) == 0 }
 
 func printExplanations(c *console.Console, explanations []diagnose.Explanation, output string) error {
 	switch output {
