@@ -63,6 +63,19 @@ func addressProblems() []madeProblem {
 			name := lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)
 			return produced{thing: address, touched: []string{"providerleasedips lease/" + name, "leases " + ledger + "/" + claimOf(address)}}
 		}},
+		{state.NotServed, byName, func(t *testing.T, s scene) produced {
+			// The same where MetalLB chooses the address: Akash's IP operator may still serve the port.
+			makePool(t, "chosen", s.other+"0/30", "")
+			config, next, key := configure(t, "ip: {mode: pool, pool: chosen}"), s.id, lease.SharingKey(s.id.Owner, "public")
+			mustRun(t, 0, "apply", "--config", config, "-f", define(t, s.id, leased("game", "public", 7001)))
+			next.DSeq++
+			mustRun(t, 0, "transfer", "--config", config, "--to", next.String(), "endpoint/"+key)
+			remove(t, services, s.id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
+			return produced{
+				thing: key, config: config,
+				touched: []string{"providerleasedips lease/" + lease.LeasedIPName(key, lease.TCP, 7001), "leases " + ledger + "/" + state.EndpointName(key)},
+			}
+		}},
 		{state.AddressWithoutPool, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, leased("game", "public", 7001))
 			address := addressOf(t, s.id.Owner)
