@@ -46,16 +46,19 @@ func (r *Objects) restsOn(o render.Object) []string {
 // crashed command, or has taken the claim on which the object rests.
 func (r *Objects) TouchedFrom(o render.Object, live *unstructured.Unstructured) (out render.Object, touch bool) {
 	o = r.KeepTaken(o, live)
-	if live == nil || !cluster.Unchanged(o, live, r.Manager(o)) {
+	if live == nil || !r.mustTouch(o) || !cluster.Unchanged(o, live, r.Manager(o)) {
 		return o, false
 	}
-	if !r.Options.Turn.Succeeds(r.Group) {
-		due := func(name string) bool { h := r.Holds[name]; return h != nil && h.Took && h.Touch }
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(r.Holds)), due) || !slices.ContainsFunc(r.restsOn(o), due) {
-			return o, false
-		}
-	}
 	return annotate(o, lease.AnnotationTaken, r.Nonce), true
+}
+
+// mustTouch reports whether the run must write an object even if it is as wanted.
+func (r *Objects) mustTouch(o render.Object) bool {
+	if r.Options.Turn.Succeeds(r.Group) {
+		return true
+	}
+	due := func(name string) bool { h := r.Holds[name]; return h != nil && h.Took && h.Touch }
+	return slices.ContainsFunc(slices.Collect(maps.Keys(r.Holds)), due) && slices.ContainsFunc(r.restsOn(o), due)
 }
 
 // KeepTaken returns the object with the nonce of an earlier run that the live object has, so that an apply keeps it.
