@@ -159,8 +159,17 @@ func (r *Claims) Rollback(ctx context.Context) error {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.Want.Kind, h.Want.Thing, err))
 		case left:
-			r.Event(report.Released, string(h.Want.Kind), "", h.Want.Thing, "")
+			r.Event(report.Released, string(h.Want.Kind), "", h.Want.Thing, Partly(before))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Partly returns the message about a thing of which a lease has given up some parts and keeps others, or "" if it keeps
+// none.
+func Partly(keeps []state.Part) string {
+	if !slices.ContainsFunc(keeps, func(p state.Part) bool { return p.For == "" }) {
+		return ""
+	}
+	return "in part: the lease keeps the rest of it"
 }

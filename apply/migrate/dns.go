@@ -162,7 +162,10 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 				continue
 			}
 			records, err := m.RecordsFor(ctx, h.host, h.part, m.Options.Config.Target, true)
-			if err != nil {
+			switch {
+			case ctx.Err() != nil: // the deadline has ended the last read
+				return false, err
+			case err != nil:
 				h.stay()
 				errs = append(errs, fmt.Errorf("host %s: %w", h.host, err))
 			}

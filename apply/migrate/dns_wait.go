@@ -42,7 +42,11 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 			if h.ended || !h.follows || !h.since.IsZero() {
 				continue
 			}
-			if err := m.checkRecords(ctx, h); err != nil {
+			err := m.checkRecords(ctx, h)
+			switch {
+			case ctx.Err() != nil: // the deadline has ended the last read
+				return false, err
+			case err != nil:
 				h.stay()
 				errs = append(errs, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,32 +96,34 @@ func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached ma
 // would delete the records.
 func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
 	look := m.Published(true)
-	var waiting map[string]string
+	unknown := func(h *hostMove) render.UnknownHost {
+		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.Options.Config.Target}
+	}
+	lacks := func(h *hostMove) bool {
+		return slices.ContainsFunc(h.routes, func(c *crossing) bool { return reached[c].Empty() })
+	}
 	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
-		waiting = map[string]string{}
 		for _, h := range hosts {
-			unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.Options.Config.Target}
 			for _, c := range h.routes {
 				target := m.annotatedTarget(cluster.Rendered(c.main()))
 				if target.Empty() {
 					var err error
-					if target, err = look.Target(ctx, unknown); err != nil {
-						return false, err
+					if target, err = look.Target(ctx, unknown(h)); err != nil {
+						return false, err // the last read may fail because of the deadline
 					}
 				}
-				if reached[c] = target; target.Empty() {
-					waiting[h.host] = published.Missing(m.Options.Config, unknown)
-				}
+				reached[c] = target
 			}
 		}
-		return len(waiting) == 0, nil
+		return !slices.ContainsFunc(hosts, lacks), nil
 	})
 	if !errors.Is(err, report.ErrTimedOut) {
 		return stayAll(hosts, err)
 	}
 	timeout := &report.TimeoutError{After: m.Options.Wait}
 	for _, h := range hosts {
-		if text := waiting[h.host]; text != "" {
+		if lacks(h) {
+			text := published.Missing(m.Options.Config, unknown(h))
 			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
 			m.Event(report.Left, "dns", "", h.host, text)
 			h.stay()

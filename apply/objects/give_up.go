@@ -58,8 +58,8 @@ func (r *Objects) Undo(ctx context.Context, why error) error {
 }
 
 // StillMine reports whether nobody else relies on an object that the run has created: it belongs to the lease and to
-// the run's definition, and all parts that the lease holds of the claims on which it rests have the run's mark. For a
-// run that was taken for dead, the lease must hold no such part at all.
+// the run's definition, and all parts that the lease holds and the object serves have the run's mark. For a run that was
+// taken for dead, the lease must hold no such part at all.
 func (r *Objects) StillMine(ctx context.Context, m executor.MadeObject, now *unstructured.Unstructured) (bool, error) {
 	if r.Running != nil && r.Running.Has(m.Object) {
 		return r.Running.IsMine(now), nil
@@ -69,11 +69,12 @@ func (r *Objects) StillMine(ctx context.Context, m executor.MadeObject, now *uns
 	if !labelled || id.Group() != r.Group || now.GetAnnotations()[lease.AnnotationDefinition] != definition {
 		return false, nil
 	}
-	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: m.Object.Kind, Live: now, Group: r.Group})
+	o := observed.Owned{Kind: m.Object.Kind, Live: now, Group: r.Group}
+	grounds, err := observed.ReadGrounds(ctx, r.Ledger, o)
 	return err == nil && !slices.ContainsFunc(grounds, func(g observed.Ground) bool {
-		if r.HasLost() { // the other command decides on the marks
-			return len(g.Claim.PartsOf(r.Group)) > 0
-		}
-		return slices.ContainsFunc(g.Claim.PartsOf(r.Group), func(p state.Part) bool { return p.Run != r.Nonce })
+		return slices.ContainsFunc(g.Claim.PartsOf(r.Group), func(p state.Part) bool {
+			// If the run has lost, the other command decides on the marks.
+			return observed.StandsFor(o, g.Claim, p) && (r.HasLost() || p.Run != r.Nonce)
+		})
 	}), err
 }

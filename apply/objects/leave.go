@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -47,20 +48,20 @@ func (r *Objects) LeaveSeen(ctx context.Context, action report.Action,
 // LeaveClaims gives up the parts of the group for which drop returns true, pinned to the versions of the snapshot. It
 // keeps parts that objects of Akash's provider use, and reports them.
 func (r *Objects) LeaveClaims(ctx context.Context, s *observed.Snapshot, drop func(*state.Claim, state.Part) bool, action report.Action) error {
-	var claims []*state.Claim
+	var left []*state.Claim
 	for _, c := range s.Held[r.Group] {
 		if slices.ContainsFunc(c.Entries(r.Group), func(p state.Part) bool { return drop(c, p) }) {
-			claims = append(claims, c)
+			left = append(left, c)
 		}
 	}
-	if len(claims) == 0 {
+	if len(left) == 0 {
 		return nil
 	}
 	if err := r.AwaitGone(ctx); err != nil {
 		return err
 	}
-	slices.SortFunc(claims, func(a, b *state.Claim) int { return b.Compare(a) })
-	for _, c := range claims {
+	slices.SortFunc(left, func(a, b *state.Claim) int { return b.Compare(a) })
+	for _, c := range left {
 		used, by, err := r.usedParts(ctx, c)
 		if err != nil {
 			return err
@@ -100,7 +101,7 @@ func (r *Objects) leaveClaim(ctx context.Context, c *state.Claim, drop func(stat
 		h.Claim = now
 	}
 	if left {
-		r.Event(action, string(c.Kind), "", c.Thing, "")
+		r.Event(action, string(c.Kind), "", c.Thing, claims.Partly(now.PartsOf(r.Group)))
 	}
 	return nil
 }

@@ -322,7 +322,8 @@ func TestMigrateUnread(t *testing.T) {
 	definition := define(t, id, web(host))
 	serve(t, u, id, definition, host)
 	setStatus(t, gateways, "default", roads.gateway, `{}`)
-	u.run(t, migrate("httproute", id, "--timeout=300ms")...).Exits(t, 5).Says(t, "Gateway default/"+roads.gateway+" has an address")
+	// The deadline ends the third read, 400 ms after the first.
+	u.run(t, migrate("httproute", id, "--timeout=401ms")...).Exits(t, 5).Says(t, "Gateway default/"+roads.gateway+" has an address")
 	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "" {
 		t.Errorf("without an address the old route is read no more: %v", a)
 	}

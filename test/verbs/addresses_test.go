@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 func claimOf(address string) string {
@@ -49,6 +50,28 @@ func TestReservedAddressIsUsed(t *testing.T) {
 		t.Error("the address was let go and claimed anew")
 	}
 	grants(t, id, lease.IPServiceName("game", 7777, lease.TCP), subnet+"5")
+}
+
+// What a refused apply has made for a new port goes, also where MetalLB has granted its Service by then: the address
+// keeps the port that it had.
+func TestRefusedPortIsTakenBack(t *testing.T) {
+	t.Parallel()
+	subnet, id, host := newNet(), leaseOf(newOwner(), 1), harness.NewHost("refused")
+	config := configure(t, "ip: {ranges: ["+subnet+"0/30]}")
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, web("web", 8080, host), leased("game", "public", 7001)))
+	grants(t, id, lease.IPServiceName("game", 7001, lease.TCP), subnet+"0")
+	change(t, ingresses, id.Namespace(), host, func(o *object) {
+		if err := unstructured.SetNestedField(o.Object, "another", "spec", "ingressClassName"); err != nil {
+			t.Error(err)
+		}
+	})
+	more := define(t, id, web("web", 8080, host, "second."+host), leased("game", "public", 7001), leased("chat", "public", 7002))
+	mustRun(t, 1, "apply", "--config", config, "-f", more).
+		Prints(t, "service/"+lease.IPServiceName("chat", 7002, lease.TCP)+" deleted (taken back)", "address/"+subnet+"0 released (in part: the lease keeps the rest of it)")
+	if o := find(t, services, id.Namespace(), lease.IPServiceName("chat", 7002, lease.TCP)); o != nil {
+		t.Error("the Service of the refused port is still there")
+	}
+	held(t, claimOf(subnet+"0"), "1 7001/tcp")
 }
 
 // The next free address is taken, the same for the same endpoint; when none is left the exit code
