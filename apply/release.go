@@ -256,6 +256,15 @@ func (r *releasing) reportLeft() {
 	case !r.Changed():
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
 	}
+	granted := r.chosen.grantedTo(r.Group, r.Snapshot)
+	for _, address := range slices.Sorted(maps.Keys(granted)) {
+		r.Event(report.Left, string(state.Address), "", address, chosenFor(granted[address]))
+	}
+}
+
+// chosenFor says of an address without a claim that it belongs to an IP endpoint.
+func chosenFor(endpoint *state.Claim) string {
+	return "MetalLB has chosen it for endpoint/" + endpoint.SharingKey + ", which is held as a whole: name that"
 }
 
 // unreserveAll gives up reservations that leases of the group have taken over. It is needed when no workloads are left

@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -65,6 +66,19 @@ func (c choice) object(o observed.Owned, s *observed.Snapshot) bool {
 			return c.things[u.Host]
 		}
 		claim := s.Claims[state.AddressName(u.Address)]
-		return c.things[u.Address.String()] || claim != nil && c.claim(claim)
+		return claim != nil && c.claim(claim)
 	})
+}
+
+// grantedTo returns the selected addresses that MetalLB has chosen for endpoints of the deployment group, with the
+// endpoints' claims. Such an address has no claim: only the endpoint can be released.
+func (c choice) grantedTo(g lease.Group, s *observed.Snapshot) map[string]*state.Claim {
+	granted := map[string]*state.Claim{}
+	for thing := range c.things {
+		a, err := netip.ParseAddr(thing)
+		if claim := s.EndpointWith(a); err == nil && claim != nil && len(claim.PartsOf(g)) > 0 && !c.claim(claim) {
+			granted[thing] = claim
+		}
+	}
+	return granted
 }

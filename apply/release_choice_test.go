@@ -65,4 +65,19 @@ func TestChosenObjects(t *testing.T) {
 	if !newChoice([]string{"public"}).object(ot.Owned(service), ot.Snapshot(endpoint, service)) {
 		t.Error("a Service of an endpoint without an address stays")
 	}
+
+	// An address that MetalLB has chosen has no claim: what it serves stays, and the endpoint is named.
+	if err := unstructured.SetNestedSlice(service.Object, []any{map[string]any{"ip": "203.0.113.7"}}, "status", "loadBalancer", "ingress"); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, chosen := ot.Snapshot(endpoint, service), newChoice([]string{"203.0.113.7"})
+	if chosen.object(ot.Owned(service), snapshot) {
+		t.Error("the Service of an endpoint goes with an address that nobody holds")
+	}
+	if got := chosen.grantedTo(ot.Shop.Group(), snapshot); got["203.0.113.7"] != endpoint[0] {
+		t.Errorf("the address is that of %v", got)
+	}
+	if got := newChoice([]string{"203.0.113.7"}).grantedTo(ot.Shop.Group(), ot.Snapshot(claims, ot.Service(ot.Shop, 80, "203.0.113.7"))); len(got) > 0 {
+		t.Errorf("a claimed address is that of %v", got)
+	}
 }

@@ -117,10 +117,31 @@ func (r *transfer) claimsOn(things []string) []*state.Claim {
 			}
 		}
 		if !found {
-			r.Event(report.Left, KindThing, "", thing, "nobody holds it; reserve it or apply a definition that names it")
+			r.Event(report.Left, KindThing, "", thing, r.whyNotFound(thing))
 		}
 	}
 	return out
+}
+
+// whyNotFound says why no claim on a thing can be moved, and what to do.
+func (r *transfer) whyNotFound(thing string) string {
+	if a, err := netip.ParseAddr(thing); err == nil {
+		if endpoint := r.Snapshot.EndpointWith(a); endpoint != nil {
+			return chosenFor(endpoint)
+		}
+	}
+	for _, c := range r.Snapshot.ByClaim().Things[strings.ToLower(thing)] {
+		if c.Deleting {
+			return "its claim is being deleted: kubectl akash-net explain " + thing
+		}
+		if c.Unreadable != "" {
+			return "its claim cannot be read (" + c.Unreadable + "): kubectl akash-net repair " + state.UnreadableClaim + "/" + thing
+		}
+	}
+	if uses := r.Snapshot.HostUses[strings.ToLower(thing)]; len(uses) > 0 {
+		return "nobody has claimed it, but objects use it: kubectl akash-net explain " + thing
+	}
+	return "nobody holds it; reserve it or apply a definition that names it"
 }
 
 // newPart returns a part as the new lease holds it, with the backend that the lease asked for. Its stored definition

@@ -3,6 +3,7 @@ package observed
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,6 +47,20 @@ func (s *Snapshot) NamespacesOf(group lease.Group) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// EndpointWith returns the claim on the IP endpoint for which MetalLB has chosen an address, or nil if the address has a
+// claim of its own, or nobody has claimed its endpoint.
+func (s *Snapshot) EndpointWith(a netip.Addr) *state.Claim {
+	if !a.IsValid() || s.Claims[state.AddressName(a)] != nil {
+		return nil
+	}
+	for _, u := range s.AddressUses[a] {
+		if claim := s.Claims[state.EndpointName(u.SharingKey)]; claim != nil && u.Granted {
+			return claim
+		}
+	}
+	return nil
 }
 
 // Serves reports whether objects of the group, or of a former holder, serve the claim: a route serves its host, or a

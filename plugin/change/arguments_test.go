@@ -54,6 +54,7 @@ func TestParseRelease(t *testing.T) {
 	}{
 		{"one lease", []string{group}, 1, 0, ""},
 		{"several leases", []string{group, "lease/" + other}, 2, 0, ""},
+		{"a lease twice", []string{group, "lease/" + group + "/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}, 1, 0, ""},
 		{"things of a lease", []string{group, "a.example.com", "203.0.113.7", "endpoint/public"}, 1, 3, ""},
 		{"a thing without a lease", []string{"a.example.com"}, 0, 0, "a.example.com: name the lease (OWNER/DSEQ/GSEQ) first"},
 		{"a lease after a thing", []string{group, "a.example.com", other}, 0, 0, other + ": name the lease first"},

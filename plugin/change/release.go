@@ -94,7 +94,9 @@ func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, er
 	for i, t := range parsed {
 		switch {
 		case t.Kind == thing.Lease && len(things) == 0:
-			groups = append(groups, t.Group)
+			if !slices.Contains(groups, t.Group) {
+				groups = append(groups, t.Group)
+			}
 		case t.Kind == thing.Lease:
 			return nil, nil, usage.Errorf("%s: name the lease first, and then what it gives up", args[i])
 		case len(groups) == 0:

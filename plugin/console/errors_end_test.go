@@ -98,7 +98,7 @@ func TestServerAwayIsOneError(t *testing.T) {
 	want := `Error: the API server at https://cluster has stopped answering, for 30s now: connection refused
 Done until then, and kept: host/a.example.com claimed, host/b.example.com claimed.
 Run the same command again to finish.
-200 of 210 leases were not processed; 10 are done.
+200 of 210 leases were not processed to the end (2 were begun); 10 are done.
 `
 	if out.String() != want || code != exitFailed {
 		t.Errorf("exit code %d, and\n%swant\n%s", code, out.String(), want)

@@ -16,8 +16,9 @@ import (
 // stop is an interrupt, or the loss of the API server, that stopped the processing of several leases. It is printed once.
 type stop struct {
 	err error
-	// stopped is the number of leases that it stopped, failed the number of leases that are not done for any reason.
-	stopped, failed int
+	// stopped is the number of leases that it stopped, begun how many of these had been changed, failed the number of
+	// leases that are not done for any reason.
+	stopped, begun, failed int
 	// done are the changes made before.
 	done []string
 	// unchanged is true if no write was sent.
@@ -76,6 +77,9 @@ func withoutInterrupt(err error) error {
 func (s *stop) add(err error, of *report.LeaseError) {
 	if of != nil {
 		s.done, err = append(s.done, of.Done...), of.Err
+		if len(of.Done) > 0 {
+			s.begun++
+		}
 	}
 	away, isAway := errors.AsType[*cluster.AwayError](err)
 	s.unchanged = s.unchanged && isAway && away.Unchanged
@@ -87,6 +91,9 @@ func (s *stop) add(err error, of *report.LeaseError) {
 // printUnprocessed prints the number of leases that were stopped. perLease is true if the leases failed, not the command.
 func (c *Console) printUnprocessed(s stop, perLease bool) {
 	switch {
+	case s.begun > 0 && !c.readOnly && perLease && c.Leases > 1:
+		fmt.Fprintf(c.ErrOut, "%d of %s were not processed to the end (%d were begun); %d are done.\n",
+			s.stopped, terminal.Count(c.Leases, "lease"), s.begun, max(c.Leases-s.failed, 0))
 	case s.stopped > 0 && perLease && c.Leases > 1:
 		fmt.Fprintf(c.ErrOut, "%d of %s were not processed; %d are done.\n",
 			s.stopped, terminal.Count(c.Leases, "lease"), max(c.Leases-s.failed, 0))
