@@ -3,6 +3,8 @@ package state
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -15,7 +17,8 @@ const (
 	MarkAnnotation = "annotation " + lease.AnnotationDefinition
 	// MarkLabels are the labels that name the lease.
 	MarkLabels = "labels of its lease"
-	// MarkFields are the managed fields of this program. A restore from a backup removes them.
+	// MarkFields are the managed fields of this program. A restore from a backup removes them. An object that a pipeline
+	// has applied never had them.
 	MarkFields = "managed fields of " + lease.FieldManager
 )
 
@@ -66,10 +69,24 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	if !w.Labelled {
 		w.Lost = append(w.Lost, MarkLabels)
 	}
-	if !applied {
+	if !applied && !isDelivered(o) {
 		w.Lost = append(w.Lost, MarkFields)
 	}
 	return w
+}
+
+// isDelivered reports whether another program has applied the rendered object, on the server's side or on its own, as a
+// GitOps pipeline does.
+func isDelivered(o *unstructured.Unstructured) bool {
+	if o.GetAnnotations()[corev1.LastAppliedConfigAnnotation] != "" {
+		return true
+	}
+	for e := range managed.Of(o) {
+		if e.Operation == metav1.ManagedFieldsOperationApply && !e.Ours() && e.Owns("metadata", "annotations", lease.AnnotationDefinition) {
+			return true
+		}
+	}
+	return false
 }
 
 // isWorkloadService reports whether the object is a Service of a workload. Such a Service needs no claim; package
