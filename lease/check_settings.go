@@ -162,7 +162,14 @@ func (c *checker) sameSite(r *Routing) {
 	}
 }
 
+// maxLabels limits the labels of a route.
+const maxLabels = 64
+
 func (c *checker) labels(r *Routing) {
+	if len(r.Labels) > maxLabels {
+		c.problems.Add(r.At.Labels, "there are %d labels; at most %d are allowed", len(r.Labels), maxLabels)
+		return
+	}
 	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
 		value := r.Labels[key]
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {

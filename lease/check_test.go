@@ -1,7 +1,9 @@
 package lease_test
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +129,16 @@ func TestCheck(t *testing.T) {
 		"timeout":      {func(d *lease.Definition) { web(d).HTTP.ReadTimeout = 61 * time.Second }, "longer than 1m0s"},
 		"body":         {func(d *lease.Definition) { web(d).HTTP.MaxBodySize = lease.MaxBodySizeLimit + 1 }, "greater than"},
 		"off":          {func(d *lease.Definition) { web(d).HTTP.NextCases = []string{"off", "500"} }, "no other case"},
+		"next cases":   {func(d *lease.Definition) { web(d).HTTP.NextCases = slices.Repeat([]string{"error"}, 33) }, "there are 33 next cases; at most 32 are allowed"},
+		"labels": {func(d *lease.Definition) {
+			web(d).Routing = &lease.Routing{Labels: map[string]string{}}
+			for i := range 65 {
+				web(d).Routing.Labels[fmt.Sprint("l", i)] = "v"
+			}
+		}, "there are 65 labels; at most 64 are allowed"},
+		"cookie": {func(d *lease.Definition) {
+			web(d).Routing = &lease.Routing{Sticky: &lease.Sticky{Cookie: strings.Repeat("c", 129)}}
+		}, "has 129 characters; at most 128 are allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := good()

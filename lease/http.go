@@ -18,6 +18,10 @@ const (
 // nextCases are the values that Akash accepts (chain-sdk: go/sdl/v2.go).
 var nextCases = []string{"error", "timeout", "500", "502", "503", "504", "403", "404", "429", "off"}
 
+// maxNextCases limits the next cases of a route. Akash knows nine, and allows to repeat them; each route has them in an
+// annotation.
+const maxNextCases = 32
+
 // listedCases is nextCases as a text for messages.
 var listedCases = strings.Join(nextCases, ", ")
 
@@ -35,10 +39,13 @@ func (c *checker) http(e *Expose) {
 	c.timeout(at.ReadTimeout, "read timeout", o.ReadTimeout, TimeoutLimit)
 	c.timeout(at.SendTimeout, "send timeout", o.SendTimeout, TimeoutLimit)
 	c.timeout(at.NextTimeout, "next timeout", o.NextTimeout, nextTimeoutLimit)
-	for _, n := range o.NextCases {
+	for _, n := range o.NextCases[:min(len(o.NextCases), maxNextCases)] {
 		if !IsNextCase(n) {
 			c.problems.Add(at.NextCases, "next case %q is unknown; known are %s", n, listedCases)
 		}
+	}
+	if len(o.NextCases) > maxNextCases {
+		c.problems.Add(at.NextCases, "there are %d next cases; at most %d are allowed", len(o.NextCases), maxNextCases)
 	}
 	if len(o.NextCases) > 1 && slices.Contains(o.NextCases, "off") {
 		c.problems.Add(at.NextCases, "beside \"off\" there may be no other case")

@@ -117,7 +117,7 @@ func TestChoosingFlags(t *testing.T) {
 		"state --problems -l a=b":         "--problems cannot be combined with a subject",
 		"state -A=false":                  "name the namespace",
 		"state hosts --shard x":           "--shard is about routes",
-		"repair --lease LEASE":            "--lease and -R require -f",
+		"repair --lease LEASE":            "--lease requires -f",
 		"apply -f a.yaml --from-cluster":  "cannot be used together",
 		"diff":                            "one of -f, --from-cluster and LEASE",
 		"diff GROUP -f a.yaml":            "cannot be used with it",

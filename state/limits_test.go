@@ -29,3 +29,18 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// What each host of a port repeats is limited for the lease.
+func TestSettingsAreLimited(t *testing.T) {
+	e := lease.Expose{Port: 80, Global: true, Protocol: lease.TCP, Routing: &lease.Routing{
+		ResponseHeaders: []lease.HeaderRule{{Name: "a", Value: strings.Repeat("v", 16_000)}},
+	}}
+	def := &lease.Definition{Services: []lease.Service{{Name: "a", Expose: []lease.Expose{e}}}}
+	for hosts, want := range map[int]bool{1000: true, 1100: false} {
+		def.Services[0].Expose[0].Hosts = make([]lease.Host, hosts)
+		problems := checkLimits(def, config.Default().Limits)
+		if (len(problems) == 0) != want || !want && !strings.Contains(problems.Error(), "16 MiB of headers, labels and other settings") {
+			t.Errorf("%d hosts: %v", hosts, problems)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,12 +52,35 @@ func (c *Cluster) Patch(
 	return meta, status == http.StatusCreated, err
 }
 
+// AsYAML escapes the characters of JSON strings that YAML does not allow as they are: the API server parses the body of
+// an apply as YAML, even if it is JSON (YAML 1.2, 5.1).
+func AsYAML(body []byte) []byte {
+	escaped := func(r rune) bool {
+		return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
+	}
+	if !bytes.ContainsFunc(body, escaped) {
+		return body
+	}
+	var out bytes.Buffer
+	for _, r := range string(body) {
+		if escaped(r) {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
+}
+
 // patch sends a patch and returns the resulting metadata.
 func (c *Cluster) patch(
 	ctx context.Context, kind kinds.Kind, namespace, name string, how types.PatchType, body []byte, opts metav1.PatchOptions,
 	subresources ...string,
 ) (meta *metav1.PartialObjectMetadata, err error) {
 	client := c.Metadata.Resource(kind.Resource()).Namespace(namespace)
+	if how == types.ApplyPatchType {
+		body = AsYAML(body)
+	}
 	err = c.Write(ctx, func(write context.Context) (err error) {
 		meta, err = client.Patch(write, name, how, body, opts, subresources...)
 		return err

@@ -76,8 +76,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		err       error
 		has, lack []string
 	}{
-		"one claim":         {&ClaimsExistError{Claims: 1}, []string{"1 claim exists", "state leases"}, []string{"reservation"}},
-		"several claims":    {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"2 claims exist", "state leases"}, nil},
+		"one claim":         {&ClaimsExistError{Claims: 1}, []string{"1 claim exists", "akash-net state shows them"}, []string{"reservation"}},
+		"several claims":    {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"2 claims exist", "akash-net state shows them"}, nil},
 		"one reservation":   {&ClaimsExistError{Reservations: 1}, []string{"1 reservation of an order exists", "state orders"}, []string{"claim"}},
 		"some reservations": {&ClaimsExistError{Reservations: 3}, []string{"3 reservations of orders exist", "--force"}, nil},
 		"a command at work": {&AtWorkError{Run: "run 1"}, []string{"run 1: nothing was removed", "Wait"}, []string{"--force"}},

@@ -23,7 +23,7 @@ import (
 type ClaimsExistError struct{ Claims, Reservations int }
 
 func (e *ClaimsExistError) Error() string {
-	what, shows := fmt.Sprintf("%d claims exist", e.Claims), "Release them first (kubectl akash-net state leases shows them)"
+	what, shows := fmt.Sprintf("%d claims exist", e.Claims), "Release them first (kubectl akash-net state shows them)"
 	switch {
 	case e.Claims == 1:
 		what = "1 claim exists"

@@ -123,6 +123,9 @@ func (l Ledger) patch(
 	if err != nil {
 		return nil, err
 	}
+	if kind == types.ApplyPatchType {
+		body = cluster.AsYAML(body)
+	}
 	var o *metav1.PartialObjectMetadata
 	err = l.cluster.Write(ctx, func(write context.Context) (err error) {
 		o, err = l.client().Patch(write, name, kind, body, opts)

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // BlockedBy returns the entry of the blocklist that blocks a host, if any. An entry ".x.com" blocks x.com and every
@@ -58,6 +60,9 @@ func (h Hosts) refuseWildcard(domain string) string {
 		if below(strings.TrimPrefix(e, "."), domain) {
 			return "covers a host that this provider refuses (" + e + ")"
 		}
+	}
+	if suffix, _ := publicsuffix.PublicSuffix(domain); suffix == domain && len(h.AllowedDomains) == 0 {
+		return "covers a public suffix, below which anybody registers names (publicsuffix.org; hosts.allowedDomains allows it)"
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
@@ -46,6 +47,14 @@ func (c *ProviderConfig) Refuse(host string, to Backend) string {
 // domain at any depth, because the Gateway API's wildcards cover several labels.
 func (c *ProviderConfig) OwnDomain(host string) string {
 	parent, wildcard := strings.CutPrefix(host, "*.")
+	if target := dns.ParseTarget(c.DNS.Targets).Host; target != "" {
+		switch {
+		case strings.EqualFold(host, target):
+			return "is the name to which the provider's DNS records point (dns.targets)"
+		case wildcard && below(target, parent) && !strings.EqualFold(target, parent):
+			return fmt.Sprintf("covers %s, the name to which the provider's DNS records point (dns.targets)", target)
+		}
+	}
 	for _, d := range c.ownDomains() {
 		switch {
 		case d.name == "":

@@ -78,7 +78,14 @@ func (c Cursor) List() iter.Seq[Cursor] {
 			return
 		}
 		step := c.step()
+		again := c.doc.listed[c.node]
+		if c.doc.listed != nil {
+			c.doc.listed[c.node] = true
+		}
 		for i, n := range c.node.Content {
+			if again {
+				c.doc.repeats--
+			}
 			if !yield(Cursor{doc: c.doc, node: c.doc.resolve(n), parent: step, index: i, inList: true}) || c.doc.exhausted {
 				return
 			}

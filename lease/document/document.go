@@ -34,7 +34,11 @@ type Document struct {
 	before int
 	root   *yaml.Node
 	// visits is the number of nodes that may still be visited. Aliases can expand a small document without end.
-	visits    int
+	visits int
+	// repeats is the number of items of lists that may still be visited again, listed are the lists that were visited; nil
+	// for a document without aliases. An alias of a list makes each of its items anew.
+	repeats   int
+	listed    map[*yaml.Node]bool
 	exhausted bool
 }
 
@@ -112,9 +116,12 @@ func Parse(data []byte, name string) *Document {
 // parse yields the documents of a text. Markers without content between them separate further documents.
 func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	hasTags := bytes.IndexByte(text, '!') >= 0 // once: a text may be a million markers
+	hasTags, hasAliases := bytes.IndexByte(text, '!') >= 0, bytes.IndexByte(text, '*') >= 0 // once: a text may be a million markers
 	for {
-		d := &Document{file: file, before: before, visits: 10_000 + 10*len(text)}
+		d := &Document{file: file, before: before, visits: 10_000 + 10*len(text), repeats: 10_000 + len(text)}
+		if hasAliases {
+			d.listed = map[*yaml.Node]bool{}
+		}
 		node, err := decode(decoder)
 		if errors.Is(err, io.EOF) {
 			return
@@ -155,7 +162,7 @@ func (d *Document) Root() Cursor {
 // resolve follows an alias, and counts visits.
 func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 	d.visits--
-	if d.visits < 0 {
+	if d.visits < 0 || d.repeats < 0 {
 		if !d.exhausted {
 			d.add(d.place(n.Line, n.Column, nil), false, "the document's aliases expand to too much")
 			d.exhausted = true

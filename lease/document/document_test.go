@@ -52,6 +52,17 @@ func TestAliasesCannotRunAway(t *testing.T) {
 	if want := "the document's aliases expand to too much"; len(doc.Problems) != 1 || doc.Problems[0].Message != want {
 		t.Errorf("problems %v, want one: %s", doc.Problems, want)
 	}
+	// A list that is named often makes its items as often.
+	doc = one(t, "a: &a ["+strings.Repeat("x,", 20_000)+"]\nl: ["+strings.Repeat("*a,", 9)+"]\n")
+	walk(doc.Root().AnyMapping().Get("l"))
+	if !doc.Problems.Failed() {
+		t.Error("a list of 20,000 items is read nine times")
+	}
+	doc = one(t, "a: &a ["+strings.Repeat("x,", 20_000)+"]\nl: [*a, *a, *a]\n")
+	walk(doc.Root().AnyMapping().Get("l"))
+	if doc.Problems.Failed() {
+		t.Errorf("a list that is named three times: %v", doc.Problems)
+	}
 	doc = one(t, "a: &a {<<: *a, b: 1}\nl: &l [*l]\n")
 	m := doc.Root().AnyMapping()
 	m.Get("a").AnyMapping()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The limits of header rules (openshift/api: route's HTTPHeaders).
@@ -49,10 +51,12 @@ func HeaderValue(value string, response bool) error {
 	if response {
 		direction = "res"
 	}
+	if i := strings.IndexFunc(value, unicode.IsControl); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(value[i:])
+		return fmt.Errorf("the header's value has the control character %q", c)
+	}
 	for rest := value; rest != ""; {
 		switch c := rest[0]; {
-		case c < ' ' || c == 0x7f:
-			return fmt.Errorf("the header's value has the control character %q", c)
 		case c != '%':
 			rest = rest[1:]
 		case strings.HasPrefix(rest, "%%"):

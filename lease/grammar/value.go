@@ -139,6 +139,10 @@ func rewrite(value string) error {
 
 // Cookie returns an error if a cookie cannot have the name.
 func Cookie(name string) error {
+	const most = 128
+	if len(name) > most {
+		return fmt.Errorf("the name of the cookie has %d characters; at most %d are allowed", len(name), most)
+	}
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isAlphanumeric(r) && r != '-' && r != '_' }) {
 		return fmt.Errorf("%q is not the name of a cookie", clip(name))
 	}

@@ -53,7 +53,7 @@ func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func
 		}
 		return read
 	}, func(read batch) error {
-		problems = append(problems, read.problems...)
+		problems = keep(problems, read.problems, file)
 		for _, def := range read.defs {
 			if err := yield(def); err != nil {
 				return err
@@ -68,6 +68,24 @@ func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func
 		err = fmt.Errorf("%s: %w", file, failed.error)
 	}
 	return problems, err
+}
+
+// maxProblems is the number of problems of one input that are kept.
+const maxProblems = 10_000
+
+// keep appends problems, but not more than maxProblems and a problem that says so.
+func keep(problems, found lease.Problems, file string) lease.Problems {
+	if len(problems) > maxProblems {
+		return problems
+	}
+	if room := maxProblems - len(problems); len(found) > room {
+		failed := found[room:].Failed()
+		problems = append(problems, found[:room]...)
+		return append(problems, lease.Problem{
+			At: lease.Place{File: file}, Warning: !failed, Message: fmt.Sprintf("the input has more than %d problems; further problems are not listed", maxProblems),
+		})
+	}
+	return append(problems, found...)
 }
 
 // batch is the result of reading a batch of documents.

@@ -103,6 +103,10 @@ func (r *reader) anyGlobal() bool {
 	return false
 }
 
+// maxExposes and maxHosts limit what the "to" of an SDL can multiply: each of them has all hosts of "accept". The limits
+// of the configuration are lower, and apply to the definition that was read.
+const maxExposes, maxHosts = 100_000, 200_000
+
 // readExpose adds one expose per "to", or one that is not global if there is no "to".
 func (r *reader) readExpose(c document.Cursor, s *service) {
 	m, deployed := c.Mapping(exposeKeys), s.deployed
@@ -117,6 +121,10 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	}
 	e.Protocol = readProtocol(m.Get("proto"), deployed)
 	for item := range m.Get("accept").Items() {
+		if r.hosts++; r.hosts > maxHosts {
+			item.Errorf("there are more than %d hosts", maxHosts)
+			break
+		}
 		name := item.Word()
 		if _, err := url.ParseRequestURI("http://" + name); err != nil && !deployed {
 			item.Errorf("%q is not a host name", name)
@@ -129,6 +137,11 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	readHTTP(m.Get("http_options"), &e, deployed)
 	added := false
 	for item := range m.Get("to").Items() {
+		if r.exposes++; r.exposes > maxExposes || r.hosts+len(e.Hosts) > maxHosts {
+			item.Errorf("each \"to\" exposes all hosts of \"accept\", which makes more than %d exposed ports or %d hosts", maxExposes, maxHosts)
+			break
+		}
+		r.hosts += len(e.Hosts)
 		one := e
 		one.Hosts = slices.Clone(e.Hosts)
 		peer := r.readTo(item, &one, deployed)

@@ -62,3 +62,12 @@ deployment:
 		}
 	}
 }
+
+// Each "to" has all hosts of "accept": their product is limited while it is read.
+func TestHostsTimesTo(t *testing.T) {
+	text := with(t, "[a.example.com]", "["+repeated(1000, "h%d.example.com, ")+"]", "[{global: true}]", "["+strings.Repeat("{global: true}, ", 1000)+"]")
+	problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: id(1)}, func(*lease.Definition) error { return nil })
+	if said := problems.Error(); err != nil || !strings.Contains(said, "more than 100000 exposed ports or 200000 hosts") {
+		t.Errorf("%.200s %v", said, err)
+	}
+}

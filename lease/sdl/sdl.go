@@ -29,6 +29,8 @@ type reader struct {
 	groups map[string][]string
 	// placements has the profile and count per placement and service.
 	placements map[[2]string]placement
+	// exposes and hosts count what the "to" of the exposed ports make.
+	exposes, hosts int
 	// workloads makes the reader return what the services run. shared is true if services with the same compute profile
 	// share a resource unit (SDL 2.1).
 	workloads, shared bool

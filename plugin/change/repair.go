@@ -107,8 +107,8 @@ func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 	switch {
 	case f.input.Given():
 		return f.input.Check(&c.Console)
-	case f.input.Lease != "" || f.input.Recursive:
-		return usage.Errorf("--lease and -R require -f or --from-cluster")
+	case f.input.Lease != "":
+		return usage.Errorf("--lease requires -f or --from-cluster")
 	}
 	return nil
 }

@@ -80,6 +80,9 @@ func NewReserve(c *session.Session) *cobra.Command {
 			# What a bid promises, until the order is won or lost
 			kubectl akash-net reserve --order akash1…/8438017/1/1 -f deploy.yaml --expires 5m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkEndpoint(cmd); err != nil {
+				return err
+			}
 			if !cmd.Flags().Changed("order") {
 				return reserve(cmd.Context(), c, f, args)
 			}
@@ -125,7 +128,12 @@ func NewCheck(c *session.Session) *cobra.Command {
 
 			# With proof of the domain from a public name server
 			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
-		RunE: func(cmd *cobra.Command, args []string) error { return reserve(cmd.Context(), c, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkEndpoint(cmd); err != nil {
+				return err
+			}
+			return reserve(cmd.Context(), c, f, args)
+		},
 	}
 	f.add(cmd)
 	f.proof.add(cmd, flagDNS, "Also check whether DNS proves that the tenant controls the hosts")
@@ -149,6 +157,14 @@ func (f *reserveFlags) parseArgs(args []string) (hosts []string, err error) {
 		}
 	}
 	return hosts, nil
+}
+
+// checkEndpoint refuses --endpoint without an address to which it belongs.
+func (f *reserveFlags) checkEndpoint(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("endpoint") && len(f.addresses) == 0 {
+		return usage.Errorf("--endpoint requires --address")
+	}
+	return nil
 }
 
 func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {

@@ -76,7 +76,7 @@ func (f *functionCall) run(
 	if r.workloads, err = flags.workloads.RenderOptions(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if r.picker, err = functionLedger(ctx, items, flags.ledger, cfg.Limits); err != nil {
+	if r.picker, err = functionLedger(ctx, items, flags.ledger, cfg); err != nil {
 		return nil, err
 	}
 	objects, err := f.render(r, f.definitions(ctx, items, cfg.Limits, r.workloads != nil))
@@ -142,15 +142,15 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 
 // functionLedger returns a picker of free addresses for the ledger in a folder or, if folder is "", among the items. It
 // returns nil if the items include no claims, because leased addresses would look free.
-func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, limits config.Limits) (*state.Picker, error) {
+func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, cfg *config.ProviderConfig) (*state.Picker, error) {
 	if folder != "" {
-		known, err := readLedger(ctx, folder, limits)
+		known, err := readLedger(ctx, folder, cfg)
 		if err != nil {
 			return nil, err
 		}
 		return state.NewPicker(known.Addresses), nil
 	}
-	found, err := ledgerIn(items)
+	found, err := ledgerIn(items, cfg.LedgerNamespace)
 	if err != nil || len(found.claims) == 0 {
 		return nil, err
 	}

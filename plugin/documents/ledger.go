@@ -15,9 +15,9 @@ import (
 )
 
 // readLedger reads the claims, Services and pools in a folder: a Git repository, or the output of "kubectl get -o yaml".
-func readLedger(ctx context.Context, folder string, limits config.Limits) (*pools.Known, error) {
-	var found addressLedger
-	if err := files.OfFolder(ctx, folder, limits, false, found.add); err != nil {
+func readLedger(ctx context.Context, folder string, cfg *config.ProviderConfig) (*pools.Known, error) {
+	found := addressLedger{namespace: cfg.LedgerNamespace}
+	if err := files.OfFolder(ctx, folder, cfg.Limits, false, found.add); err != nil {
 		return nil, err
 	}
 	return &pools.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
@@ -25,9 +25,11 @@ func readLedger(ctx context.Context, folder string, limits config.Limits) (*pool
 
 // addressLedger has the objects that decide which addresses are free: claims, Services that use addresses, and pools.
 type addressLedger struct {
-	claims []*state.Claim
-	uses   []state.Use
-	pools  []state.PoolObject
+	// namespace is that of the claims: a Lease of another one is no claim.
+	namespace string
+	claims    []*state.Claim
+	uses      []state.Use
+	pools     []state.PoolObject
 }
 
 func (l *addressLedger) add(o *unstructured.Unstructured) {
@@ -37,7 +39,7 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 			Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 			UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
 		}
-		if claim, ok := state.ReadClaim(&meta); ok { // also one of a run that has not finished: its address is not free
+		if claim, ok := state.ReadClaim(&meta); ok && meta.Namespace == l.namespace { // also one of a run that has not finished: its address is not free
 			l.claims = append(l.claims, &claim)
 		}
 	case "v1/Service":
@@ -48,8 +50,8 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 }
 
 // ledgerIn returns the ledger among the items of a ResourceList.
-func ledgerIn(nodes []*kyaml.RNode) (*addressLedger, error) {
-	found := &addressLedger{}
+func ledgerIn(nodes []*kyaml.RNode, namespace string) (*addressLedger, error) {
+	found := &addressLedger{namespace: namespace}
 	for _, n := range nodes {
 		objects, err := objectsOf(n)
 		if err != nil {

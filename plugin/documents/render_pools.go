@@ -55,5 +55,5 @@ func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *con
 	case flags.LedgerCluster:
 		return pools.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
 	}
-	return readLedger(ctx, f.ledger, cfg.Limits)
+	return readLedger(ctx, f.ledger, cfg)
 }

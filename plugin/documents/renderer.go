@@ -121,7 +121,7 @@ func (r *renderer) withRecords(
 // addresses returns the addresses of an endpoint: those in the definition, otherwise those it holds in the ledger or a free
 // one of each family.
 func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, error) {
-	if len(e.Addresses) > 0 || r.picker == nil {
+	if len(e.Addresses) > 0 || r.picker == nil || len(r.cfg.IP.Ranges.Include) == 0 { // NewRequest reports the lack of ranges
 		return e.Addresses, nil
 	}
 	var out []netip.Addr

@@ -18,6 +18,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // extensions are the extensions of the files that -f reads from a folder, as in kubectl.
@@ -29,10 +30,20 @@ type Flags struct {
 	Recursive bool
 }
 
-// Add adds the flags to a command. usage describes the contents of the files.
-func (f *Flags) Add(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, usage)
+// Add adds the flags to a command. what describes the contents of the files.
+func (f *Flags) Add(cmd *cobra.Command, what string) {
+	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
 	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of the folders of --filename")
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case f.Recursive && len(f.Files) == 0:
+			return usage.Errorf("-R requires -f")
+		case check == nil:
+			return nil
+		}
+		return check(cmd, args)
+	}
 	cobra.CheckErr(cmd.MarkFlagFilename("filename", "json", "yaml", "yml"))
 }
 

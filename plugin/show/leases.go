@@ -19,9 +19,9 @@ func NewLeases(c *session.Session) *cobra.Command {
 	cmd.Use = "leases [LEASE]..."
 	cmd.Short = "Show the leases, and the state of their workloads"
 	cmd.Long = `
-		Show the leases: how many hosts and addresses they have, and the state of their workloads: pending, active,
-		complete or error, as Akash's provider has it, how many replicas are ready, and what blocks the others. It is
-		the same as "state leases"; --workloads=false omits the workloads.`
+		Show the leases: how many hosts and addresses they have. With --workloads, or workloads.enabled in the
+		configuration, also the state of their workloads: pending, active, complete or error, as Akash's provider has
+		it, how many replicas are ready, and what blocks the others. It is the same as "state leases".`
 	cmd.Example = `
 		# All leases
 		kubectl akash-net leases
@@ -30,7 +30,7 @@ func NewLeases(c *session.Session) *cobra.Command {
 		kubectl akash-net leases akash1…/8438017/1 --watch
 
 		# Those in error, for scripts
-		kubectl akash-net leases -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'`
+		kubectl akash-net leases --workloads -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'`
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if !strings.Contains(arg, "/") {
