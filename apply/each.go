@@ -105,7 +105,7 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 				if r.err != nil {
 					r.DropAddresses()
 				}
-				count()
+				r.count(count)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 		return nil
 	}
 	for _, r := range runs {
-		if !r.done {
+		if !r.done || !r.Changed() { // what a run found before the turn may be out of date as well
 			r.restart()
 		}
 	}

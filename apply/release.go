@@ -93,7 +93,10 @@ func (a *Applier) releaseInTurn(
 			break
 		}
 		var err error
-		if s, err = a.readAgain(ctx, s, how, todo); err != nil {
+		if s, err = a.readAgain(ctx, s, how, todo); err == nil {
+			err = a.Options.Turn.Confirm(ctx)
+		}
+		if err != nil {
 			for _, r := range todo {
 				r.err = cmp.Or(r.err, err)
 			}

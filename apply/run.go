@@ -25,6 +25,8 @@ type run struct {
 	// err is the error that has ended the run; done is true once it has ended.
 	err  error
 	done bool
+	// counted is true once the run was counted as done.
+	counted bool
 	// before are the leases for which this one waits; ended is closed when the run has ended, or must start again.
 	before []*run
 	ended  chan struct{}
@@ -163,7 +165,15 @@ func (r *run) restart() {
 	fresh := records.New(r.Command, r.Def, req)
 	fresh.Kinds = r.Kinds
 	fresh.Remember(r.Executor)
-	*r = run{Records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.Anew(fresh.Objects)}
+	*r = run{Records: fresh, barred: r.barred, counted: r.counted, routesOnly: r.routesOnly, running: r.running.Anew(fresh.Objects)}
+}
+
+// count calls count once, however often the run is restarted.
+func (r *run) count(count func()) {
+	if !r.counted {
+		count()
+	}
+	r.counted = true
 }
 
 // unfinished reports whether the run has failed and its changes are neither final nor undone.

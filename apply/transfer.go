@@ -43,8 +43,11 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	if r == nil {
 		return over
 	}
-	if r.err == nil && r.Changed() {
+	switch {
+	case r.err == nil && r.Changed():
 		r.err = r.Loses(ctx, over)
+	case r.err != nil && over != nil && !errors.Is(r.err, over):
+		r.err = errors.Join(r.err, over)
 	}
 	if r.err == nil && r.next != nil {
 		r.err = r.next.awaitLive(ctx)

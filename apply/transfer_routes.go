@@ -50,6 +50,9 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 		}
 		r.Addresses = r.movedAddresses(moves)
 		if err := r.switchRoutes(ctx, desired); err != nil {
+			if _, overtaken := errors.AsType[*report.OvertakenError](err); overtaken {
+				return r.GiveUp(ctx, err)
+			}
 			return err
 		}
 		if !r.Successors.Stay {

@@ -25,6 +25,11 @@ type MadeObject struct {
 	resourceVersion string
 }
 
+// IsUnwritten reports whether nobody has written the object since the run created it.
+func (m MadeObject) IsUnwritten(now *unstructured.Unstructured) bool {
+	return now.GetResourceVersion() == m.resourceVersion
+}
+
 // undoTimeout limits how long a run takes to undo its writes.
 const undoTimeout = 30 * time.Second
 

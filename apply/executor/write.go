@@ -24,7 +24,7 @@ func (x *Executor) SendObject(ctx context.Context, o render.Object, live *unstru
 	if live == nil {
 		action = report.Created
 	}
-	meta, made, err := x.Patch(ctx, o, x.By.Manager(o))
+	meta, made, err := x.patchOver(ctx, o, live)
 	if x.Only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
 		meta, made, err = x.patchMoved(ctx, o)
 	}
@@ -71,12 +71,39 @@ func (x *Executor) remember(o render.Object, live *unstructured.Unstructured, ac
 	}
 }
 
+// patchOver applies an object over the live one, which may be nil, pinned to its version: a command that was taken for
+// crashed, and goes on, must not write over what its successor has written. If the object has changed, patchOver reads
+// it again; before its next write the command asks whether it was taken for crashed (turn.Turn).
+func (x *Executor) patchOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	manager := x.By.Manager(o)
+	if live == nil || x.pinOf(o) != "" {
+		return x.Patch(ctx, o, manager)
+	}
+	for range Looks {
+		meta, made, err = x.patch(ctx, o, pinTo(o, live.GetResourceVersion()), manager)
+		if !cluster.IsOvertaken(err) {
+			return meta, made, err
+		}
+		if live, err = x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name); err != nil {
+			return nil, false, err
+		}
+		if live == nil {
+			break
+		}
+	}
+	return x.patch(ctx, o, o, manager)
+}
+
 // Patch applies an object. If the answer does not tell whether the write took effect, it reads the object, and applies
 // it again unless it is as wanted: otherwise the run would not know of an object that it has created. made is true if
 // the object did not exist before, or if a lost answer may have created it.
 func (x *Executor) Patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	return x.patch(ctx, o, x.pinned(o), manager)
+}
+
+// patch is Patch with the object as it is sent first: pinned, or as it is.
+func (x *Executor) patch(ctx context.Context, o, pinned render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	again := false
-	pinned := x.pinned(o)
 	tried := x.Cluster.Retry(ctx, func(context.Context) (bool, error) {
 		meta, made, err = x.Cluster.Patch(ctx, pinned, manager)
 		if again && !made { // the first request may have created the object
@@ -157,20 +184,21 @@ func PinOf(live *unstructured.Unstructured) string {
 	return live.GetResourceVersion()
 }
 
-// pinned returns the object with the resource version to which its write is pinned, if any. A run that carries out a
-// plan pins every object to the version that was read, except DNS records, which it may delete and create.
+// pinOf returns the resource version to which a write of the object must be pinned, or "". A run that carries out a plan
+// pins every object to the version that was read, except DNS records, which it may delete and create.
+func (x *Executor) pinOf(o render.Object) string {
+	if x.Only == nil || slices.Contains(kinds.Records, o.Kind) {
+		return x.pins[o.String()]
+	}
+	return cmp.Or(cluster.Rendered(o).GetResourceVersion(), PinOf(x.By.Find(o)))
+}
+
+// pinned returns the object with the resource version to which its write must be pinned, if any.
 func (x *Executor) pinned(o render.Object) render.Object {
-	pin := x.pins[o.String()]
-	if x.Only != nil && !slices.Contains(kinds.Records, o.Kind) {
-		pin = PinOf(x.By.Find(o))
-		if own := cluster.Rendered(o).GetResourceVersion(); own != "" {
-			pin = own
-		}
+	if pin := x.pinOf(o); pin != "" {
+		return pinTo(o, pin)
 	}
-	if pin == "" {
-		return o
-	}
-	return pinTo(o, pin)
+	return o
 }
 
 // pinTo returns the object with a resource version.

@@ -71,6 +71,9 @@ func (r *Objects) StillMine(ctx context.Context, m executor.MadeObject, now *uns
 	}
 	o := observed.Owned{Kind: m.Object.Kind, Live: now, Group: r.Group}
 	grounds, err := observed.ReadGrounds(ctx, r.Ledger, o)
+	if len(grounds) == 0 && r.HasLost() { // it accompanies a route: the other command has touched it if it relies on it
+		return m.IsUnwritten(now), err
+	}
 	return err == nil && !slices.ContainsFunc(grounds, func(g observed.Ground) bool {
 		return slices.ContainsFunc(g.Claim.PartsOf(r.Group), func(p state.Part) bool {
 			// If the run has lost, the other command decides on the marks.

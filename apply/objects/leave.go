@@ -32,6 +32,9 @@ func (r *Objects) LeaveSeen(ctx context.Context, action report.Action,
 	}
 	for tries := 0; ; tries++ {
 		now, err := observed.Look(ctx, r.Command, r.Snapshot, r.Group)
+		if err == nil {
+			err = r.Options.Turn.Confirm(ctx)
+		}
 		if err != nil {
 			return err
 		}
