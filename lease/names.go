@@ -142,6 +142,11 @@ func IPServiceName(service string, externalPort uint16, protocol Protocol) strin
 	return strings.ToLower(service + "-ip-" + strconv.Itoa(int(externalPort)) + "-" + string(protocol))
 }
 
+// SecondFamilySuffix is the suffix of the Service for the IPv6 address of a port that also has an IPv4 address. Two
+// Services are needed because MetalLB assigns a Service only addresses of one pool (MetalLB 0.15: poolFor in
+// internal/allocator), and this program's pools have one family each.
+const SecondFamilySuffix = "-v6"
+
 // HostPath returns the printed name of a path of a host. The root path has just the host's name.
 func HostPath(host, path string) string {
 	if path == "" || path == "/" {

@@ -54,7 +54,7 @@ func hostsOf(service string, def *lease.Definition, hosts []namedHost) []string 
 	var names []string
 	for _, s := range def.Services {
 		for _, e := range s.Expose {
-			if e.IP == "" || strings.TrimSuffix(service, SecondFamilySuffix) != lease.IPServiceName(s.Name, e.ExternalPort(), e.Protocol) {
+			if e.IP == "" || strings.TrimSuffix(service, lease.SecondFamilySuffix) != lease.IPServiceName(s.Name, e.ExternalPort(), e.Protocol) {
 				continue
 			}
 			for _, h := range e.Hosts {

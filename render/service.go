@@ -13,11 +13,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// SecondFamilySuffix is the suffix of the Service for the IPv6 address of a port that also has an IPv4 address. Two
-// Services are needed because MetalLB assigns a Service only addresses of one pool (MetalLB 0.15: poolFor in
-// internal/allocator), and this program's pools have one family each.
-const SecondFamilySuffix = "-v6"
-
 // services renders the LoadBalancer Services of one leased port: one per address, IPv4 first; in pool mode one without
 // an address.
 func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, *lease.Problem) {
@@ -27,7 +22,7 @@ func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Obje
 	}
 	objects := []Object{l.service(object, name, e, ips[0])}
 	if len(ips) == 2 {
-		second := object + SecondFamilySuffix
+		second := object + lease.SecondFamilySuffix
 		if len(second) > validation.DNS1123LabelMaxLength {
 			return nil, &lease.Problem{At: e.At, Message: fmt.Sprintf("the Service for the IPv6 address would be named %q, "+
 				"which has more than %d characters: shorten the service's name", second, validation.DNS1123LabelMaxLength)}

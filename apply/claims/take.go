@@ -175,6 +175,11 @@ func (r *Claims) TakeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 		return done, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
+		if claim != nil && claim.Deleting && why == nil {
+			by := claim.HeldBy()
+			by.Reason = "its claim is being deleted: kubectl akash-net explain " + state.Typed(h.Thing)
+			return &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}}}
+		}
 		return fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, cmp.Or(why, ledger.ErrAgain))
 	}
 	return err

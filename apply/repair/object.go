@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -83,7 +84,8 @@ func setBackend(o *unstructured.Unstructured, service string, port uint16) error
 				at = v[step.(string)]
 			case []any:
 				if len(v) != 1 {
-					return fmt.Errorf("it has %d rules, paths or backends where one is expected", len(v))
+					return fmt.Errorf("it has %d rules, paths or backends where one is expected; delete it (kubectl -n %s delete %s %s), and repair with -f",
+						len(v), o.GetNamespace(), strings.ToLower(o.GetKind()), o.GetName())
 				}
 				at = v[0]
 			}

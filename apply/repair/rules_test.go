@@ -54,7 +54,7 @@ func TestSetBackend(t *testing.T) {
 			`{kind: Route, spec: {to: {kind: Service, name: old}, port: {targetPort: 8080}}}`,
 			`{kind: Route, spec: {to: {kind: Service, name: web}, port: {targetPort: 8080}}}`, ""},
 		"two rules": {
-			`{kind: HTTPRoute, spec: {rules: [{}, {}]}}`, "", "it has 2 rules, paths or backends where one is expected"},
+			`{kind: HTTPRoute, metadata: {namespace: one, name: a.example.com}, spec: {rules: [{}, {}]}}`, "", "it has 2 rules, paths or backends where one is expected; delete it (kubectl -n one delete httproute a.example.com), and repair with -f"},
 		"no backend": {
 			`{kind: TLSRoute, spec: {rules: [{}]}}`, "", "it has no backend ([rules 0 backendRefs] is missing)"},
 		"a backend that is no object": {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -69,7 +70,7 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	if r.Port == 0 {
 		port = "the address"
 	}
-	service := lease.IPServiceName(r.Service, r.Port, r.Protocol)
+	service := c.serviceOf(r)
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("%s is withheld from lease %s: %s.", port, r.Lease, r.Message)
@@ -95,6 +96,18 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	if r.Message != "" && r.State != view.StateClaiming && r.State != view.StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
+}
+
+// serviceOf returns the name of the Service for a port's address. The IPv6 address of a port that also has an IPv4 address
+// has a Service of its own.
+func (c *View) serviceOf(r view.IPRow) string {
+	name := lease.IPServiceName(r.Service, r.Port, r.Protocol)
+	if r.Family == config.IPv6 && slices.ContainsFunc(c.Book.IPs, func(o view.IPRow) bool {
+		return o.Family == config.IPv4 && o.Lease == r.Lease && o.SharingKey == r.SharingKey && o.Protocol == r.Protocol && o.Port == r.Port
+	}) {
+		name += lease.SecondFamilySuffix
+	}
+	return name
 }
 
 func addressOf(r view.IPRow) string {

@@ -31,6 +31,8 @@ func (c *View) Host(host string) Explanation {
 		x.Summary = fmt.Sprintf("%s has no claim, but objects use it", host)
 	case state.Refuse(host, config.Backend{}, c.Config) != "":
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
+	case c.addHostsBelow(&x, host):
+		x.Summary = host + " has no claim, and hosts that it covers are held"
 	default:
 		x.Summary = host + " is free"
 		x.next("kubectl akash-net reserve %s --lease LEASE", state.Typed(host))
@@ -94,6 +96,39 @@ func (c *View) addWildcard(x *Explanation, host string) {
 	if w := c.claim(state.HostName(over)); w != nil && w.Bound() {
 		x.fact("%s is held by %s and covers it: other owners cannot take it.", over, state.Holders(w))
 	}
+}
+
+// addHostsBelow adds the hosts that a wildcard covers and somebody holds, and reports whether there are any: only their
+// owner can take the wildcard.
+func (c *View) addHostsBelow(x *Explanation, wildcard string) (any bool) {
+	const shown = 5
+	var below []*state.Claim
+	for _, claim := range c.Claims {
+		if claim.Kind == state.Host && len(claim.Parts) > 0 && !claim.Ended(c.Now) && state.WildcardOver(claim.Thing) == wildcard {
+			below = append(below, claim)
+		}
+	}
+	if len(below) == 0 {
+		return false
+	}
+	slices.SortFunc(below, func(a, b *state.Claim) int { return a.Compare(b) })
+	owner, single := below[0].Owner, true
+	for i, claim := range below {
+		single = single && claim.Owner == owner
+		if i < shown {
+			x.fact("It covers %s, which is held by %s.", claim.Thing, state.Holders(claim))
+		}
+	}
+	if more := len(below) - shown; more > 0 {
+		x.fact("It covers %d more hosts that are held.", more)
+	}
+	if single {
+		x.fact("Only their owner can take it.")
+		x.next("kubectl akash-net reserve %s --lease LEASE", state.Typed(wildcard))
+	} else {
+		x.fact("They have several owners, so nobody can take it.")
+	}
+	return true
 }
 
 func (c *View) addHostRow(x *Explanation, r view.HostRow) {

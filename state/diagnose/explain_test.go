@@ -103,6 +103,13 @@ func TestExplain(t *testing.T) {
 		{"a host below a wildcard", atHost, func(f *facts) { wildcard(f, statetest.Blog) }},
 		{"a host below a wildcard that is served without a claim", atHost, func(f *facts) { f.routes("ingress", statetest.Blog, "*.example.com") }},
 		{"a wildcard that the provider does not allow", "*.example.com", func(*facts) {}},
+		{"a wildcard over a host that is held", "*.example.com", func(f *facts) { f.Config.Hosts.Wildcards = true; f.holds(statetest.Shop, atHost) }},
+		{"a wildcard over hosts of two owners", "*.example.com", func(f *facts) {
+			f.Config.Hosts.Wildcards = true
+			f.holds(statetest.Shop, atHost)
+			f.holds(statetest.Blog, "blog.example.com")
+			f.holds(statetest.Blog, "a.blog.example.com")
+		}},
 		{"a path that is held", atHost + "/v1", func(f *facts) {
 			c := f.holds(statetest.Shop, atHost)
 			c.Parts = append(c.Parts, state.Part{Key: state.RouteKey("/v1"), Path: "/v1", Lease: sibling, Service: "api", Port: 80})
@@ -116,6 +123,11 @@ func TestExplain(t *testing.T) {
 		{"an address that is live", atIP, granted},
 		{"an address whose workload is not there", atIP, func(f *facts) { granted(f); f.Backends = nil }},
 		{"an address that is pending", atIP, func(f *facts) { f.leases(statetest.Shop, atIP); f.asks(statetest.Shop, atIP) }},
+		{"an IPv6 address beside an IPv4 address that is live", "2001:db8::1", func(f *facts) {
+			granted(f)
+			f.leases(statetest.Shop, "2001:db8::1")
+			f.asks(statetest.Shop, "2001:db8::1")
+		}},
 		{"an address for which another was granted", atIP, func(f *facts) { f.leases(statetest.Shop, atIP); f.asks(statetest.Shop, atIP, "203.0.113.2") }},
 		{"an address that is reserved", atIP, func(f *facts) { f.leases(statetest.Shop, atIP) }},
 		{"an address that is handed on", atIP, func(f *facts) { f.leases(statetest.Shop, atIP, from); f.asks(sibling, atIP, atIP) }},
