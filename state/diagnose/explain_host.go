@@ -100,7 +100,7 @@ func (c *View) addWildcard(x *Explanation, host string) {
 
 // addHostsBelow adds the hosts that a wildcard covers and somebody holds, and reports whether there are any: only their
 // owner can take the wildcard.
-func (c *View) addHostsBelow(x *Explanation, wildcard string) (any bool) {
+func (c *View) addHostsBelow(x *Explanation, wildcard string) bool {
 	const shown = 5
 	var below []*state.Claim
 	for _, claim := range c.Claims {
