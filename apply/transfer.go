@@ -132,7 +132,21 @@ func (r *transfer) do(ctx context.Context, things []string, def *lease.Definitio
 	if err == nil {
 		err = r.moveRoutes(ctx, moves, def)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	former := map[lease.Group]bool{}
+	for _, m := range moves {
+		for _, g := range m.from {
+			former[g] = true
+		}
+	}
+	for g := range former {
+		if err := r.TouchFormer(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // move is a claim that changes hands.

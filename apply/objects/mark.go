@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -19,6 +21,30 @@ import (
 // that it has read long ago. Two rules keep it from changing what the run in its place relies on. That run marks every
 // claim of its lease (Claims.TakeOnce), so the other command fails to give one up. And it changes the resource version
 // of every object of its lease, even if it is as wanted, so the other command fails to delete one.
+
+// TouchFormer changes the resource version of the objects of a former holder that a transfer leaves as they are, if it
+// works in the place of a crashed command for that holder. It does nothing to an object that is gone.
+func (r *Objects) TouchFormer(ctx context.Context, former lease.Group) error {
+	if !r.Options.Turn.Succeeds(former) {
+		return nil
+	}
+	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{lease.AnnotationTaken: r.Nonce}}}
+	work, ctx := parallel.WithContext(ctx)
+	work.SetLimit(r.Options.Concurrency)
+	for _, o := range r.Snapshot.Written[former] {
+		if r.HasRemoved(o.Live) {
+			continue
+		}
+		work.Go(func() error {
+			return r.Cluster.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+				return func(ctx context.Context) error {
+					return r.Cluster.MergePinned(ctx, o.Kind, now, touch, observed.ManagerOf(o.Kind, former))
+				}, nil
+			})
+		})
+	}
+	return work.Wait()
+}
 
 // restsOn returns the names of the run's claims on which a rendered object rests.
 func (r *Objects) restsOn(o render.Object) []string {

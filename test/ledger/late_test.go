@@ -189,3 +189,30 @@ func TestApplyWaitsForARelease(t *testing.T) {
 		t.Errorf("both leases are applied, and there are %q", v.text(t))
 	}
 }
+
+// A transfer takes a release of the former lease for crashed, and leaves that lease's routes until the new lease is
+// applied: the release, which goes on, does not delete them.
+func TestLateReleaseKeepsWhatATransferLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "leaves", config.TargetIngress)
+	defer w.reset(t)
+	for at, writes := 0, 1; at < writes; at++ {
+		w.reset(t)
+		if err := w.client(t, w.cfg).apply(t.Context(), definition(w.lease("a", 1), "", w.host())); err != nil {
+			t.Fatal(err)
+		}
+		var before []string
+		n, err := w.late(t, at, true, func(c *client) error { return c.release(t.Context(), w.lease("a", 1), w.host()) }, func(c *client) error {
+			err := c.applier().Transfer(t.Context(), w.lease("a", 2), []string{w.host()}, nil)
+			before = w.view(t).text(t)
+			return err
+		})
+		if writes = n; err == nil {
+			continue
+		}
+		wantLost(t, err)
+		if now := w.view(t).text(t); !slices.Equal(now, before) {
+			t.Errorf("before write %d: there were %q, and now are %q", at, before, now)
+		}
+	}
+}
