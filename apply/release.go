@@ -252,6 +252,8 @@ func (r *releasing) findWorkloads(ctx context.Context) (map[string]*workloads.Li
 // reportLeft reports what a release leaves, or that it found nothing.
 func (r *releasing) reportLeft() {
 	switch theirs := r.Snapshot.WrittenByOthers(r.Group); {
+	case theirs == 1 && r.chosen.all:
+		r.Event(report.Left, "lease", "", r.Group.String(), "1 object that Akash's provider wrote stays")
 	case theirs > 0 && r.chosen.all:
 		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
 	case !r.Changed() && r.chosen.all:
