@@ -118,5 +118,5 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	if err != nil || f.ignoreMissing {
 		return err
 	}
-	return flags.MissingThings(things, watcher.notFound, "%s is held by nobody")
+	return flags.MissingThings(things, watcher.notFound, "%s has no claim that can be transferred")
 }

@@ -88,7 +88,7 @@ func TestHostnameRules(t *testing.T) {
 		}, map[string]string{"kittens": "1"}},
 		{"HS-19 transfer of what nobody holds (Akash: left out)", "", []step{
 			{"reserve", "L1", "meow kittens", 0, "", ""},
-			{"transfer", "L2", "pets", 1, "", "is held by nobody"},
+			{"transfer", "L2", "pets", 1, "", "has no claim that can be transferred"},
 		}, map[string]string{"pets": "", "meow": "1"}},
 		{"HS-20 transfer all or nothing", "", []step{
 			{"reserve", "L1", "a", 0, "", ""},

@@ -52,7 +52,7 @@ func TestNames(t *testing.T) {
 	do(1, "explain", "endpoint/nobody-has-this")
 	do(1, "release", mine.String(), "host/none."+domain).Says(t, "host/none."+domain+" is not held by lease "+mine.Group().String())
 	do(0, "release", mine.String(), "host/none."+domain, "--ignore-not-found")
-	do(1, "transfer", "none."+domain, "--to", other.String()).Says(t, "host/none."+domain+" is held by nobody")
+	do(1, "transfer", "none."+domain, "--to", other.String()).Says(t, "host/none."+domain+" has no claim that can be transferred")
 
 	do(0, "transfer", "host/shop."+domain, "endpoint/"+endpoint, "--to", "lease/"+other.String())
 	held(t, "shop."+domain, "2 /")
