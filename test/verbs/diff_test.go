@@ -54,7 +54,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 			want = append(want, c.Kind+"/"+c.Name+" "+words[c.Action][0])
 		}
 		for line := range strings.Lines(done.Stdout) {
-			line = strings.TrimSpace(line)
+			line, _, _ = strings.Cut(strings.TrimSpace(line), " (")
 			if _, action, _ := strings.Cut(line, " "); slices.Contains([]string{"claimed", "created", "configured", "pruned"}, action) {
 				got = append(got, line)
 			}
