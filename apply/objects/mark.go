@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -36,11 +37,18 @@ func (r *Objects) TouchFormer(ctx context.Context, former lease.Group) error {
 			continue
 		}
 		work.Go(func() error {
-			return r.Cluster.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+			err := r.Cluster.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+				if !observed.SameTenant(o.Live, now) {
+					return nil, nil //nolint:nilnil // the transfer has given it to the new lease
+				}
 				return func(ctx context.Context) error {
 					return r.Cluster.MergePinned(ctx, o.Kind, now, touch, observed.ManagerOf(o.Kind, former))
 				}, nil
 			})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
 		})
 	}
 	return work.Wait()
