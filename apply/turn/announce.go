@@ -129,6 +129,28 @@ func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
 	}
 }
 
+// stoodStill reports whether the announcement has not been renewed while it was valid. The caller holds mu.
+func (t *Turn) stoodStill() bool {
+	return time.Since(t.renewed) >= Lasts || time.Since(t.renewedAt) >= Lasts
+}
+
+// Confirm checks, after the command has read again what it writes next, that no other command has declared it crashed:
+// the new versions would not tell its writes from those of its successor. A later successor changes what it relies on.
+func (t *Turn) Confirm(ctx context.Context) error {
+	if t.announced() == nil {
+		return nil
+	}
+	var there *state.Announcement
+	err := t.ledger.Until(ctx, func(ctx context.Context) (err error) {
+		there, err = t.ledger.Announcement(ctx, t.nonce)
+		return err
+	})
+	if err == nil && protocol.Lost(there) {
+		err = t.lose(there)
+	}
+	return err
+}
+
 // lose records that another command has declared this one crashed.
 func (t *Turn) lose(now *state.Announcement) error {
 	t.mu.Lock()

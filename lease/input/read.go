@@ -73,9 +73,13 @@ func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func
 // maxProblems is the number of problems of one input that are kept.
 const maxProblems = 10_000
 
-// keep appends problems, but not more than maxProblems and a problem that says so.
+// keep appends problems, but not more than maxProblems and a problem that says so. That one is a warning as long as no
+// error was left out.
 func keep(problems, found lease.Problems, file string) lease.Problems {
 	if len(problems) > maxProblems {
+		if found.Failed() {
+			problems[maxProblems].Warning = false
+		}
 		return problems
 	}
 	if room := maxProblems - len(problems); len(found) > room {

@@ -188,12 +188,3 @@ func BenchmarkRead1000(b *testing.B) {
 		}
 	}
 }
-
-// The problems of a stream are kept up to a number, and what comes after is not lost: an error among the others is one.
-func TestProblemsAreKeptUpToANumber(t *testing.T) {
-	problems, err := input.Read(t.Context(), strings.NewReader(strings.Repeat("---\na\n", 20_000)), "f", input.Options{}, func(*lease.Definition) error { return nil })
-	last := problems[len(problems)-1].Error()
-	if err != nil || len(problems) != 10_001 || !strings.Contains(last, "more than 10000 problems") || !problems.Failed() {
-		t.Errorf("%d problems, %q, %v", len(problems), last, err)
-	}
-}
