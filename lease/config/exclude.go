@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
 // Exclude adds excluded ranges to the text of a ProviderConfig and keeps its comments. It does not add ranges that are
 // already excluded.
-func Exclude(document []byte, ranges []Range) ([]byte, error) {
-	cfg, problems, err := Read(bytes.NewReader(document), "")
+func Exclude(text []byte, ranges []Range) ([]byte, error) {
+	cfg, problems, err := Read(bytes.NewReader(text), "")
 	switch {
 	case err != nil:
 		return nil, err
@@ -23,10 +25,13 @@ func Exclude(document []byte, ranges []Range) ([]byte, error) {
 		return slices.ContainsFunc(cfg.IP.Ranges.Exclude, func(x Range) bool { return x.Contains(r.First) && x.Contains(r.Last) })
 	})
 	if len(ranges) == 0 {
-		return document, nil
+		return text, nil
+	}
+	if text, err = document.YAML(text); err != nil {
+		return nil, err
 	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(document, &root); err != nil {
+	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, err
 	}
 	if len(root.Content) == 0 {

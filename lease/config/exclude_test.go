@@ -15,6 +15,7 @@ func TestExclude(t *testing.T) {
 	for name, tt := range map[string]struct{ document, exclude, want, fails string }{
 		"a list":               {document: head + "    ranges: # ours\n      - 203.0.113.0/28\n", exclude: "203.0.113.4-203.0.113.5", want: head + "    ranges: # ours\n      - 203.0.113.0/28\n      - \"!203.0.113.4/31\"\n"},
 		"a list on one line":   {document: head + "    ranges: [203.0.113.0/28]\n", exclude: "203.0.113.4", want: head + "    ranges: [203.0.113.0/28, \"!203.0.113.4/32\"]\n"},
+		"JSON":                 {document: `{"apiVersion": "net.akash.network\/v1alpha1", "kind": "ProviderConfig", "spec": {"ip": {"ranges": ["203.0.113.0\/28"]}}}`, exclude: "203.0.113.4", want: `{"apiVersion": "net.akash.network/v1alpha1", "kind": "ProviderConfig", "spec": {"ip": {"ranges": ["203.0.113.0/28", "!203.0.113.4/32"]}}}` + "\n"},
 		"excluded already":     {document: head + "    ranges:   [203.0.113.0/28, '!203.0.113.4/30']\n", exclude: "203.0.113.5", want: head + "    ranges:   [203.0.113.0/28, '!203.0.113.4/30']\n"},
 		"no ranges":            {document: head + "    mode: dedicated\n", exclude: "203.0.113.5", fails: "it has no ranges"},
 		"Akash's own":          {document: "metal-lb-pool: x\n", exclude: "203.0.113.5", fails: "it has no spec"},

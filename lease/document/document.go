@@ -115,14 +115,14 @@ func Parse(data []byte, name string) *Document {
 
 // parse yields the documents of a text. Markers without content between them separate further documents.
 func parse(text []byte, file string, before int, yield func(*Document) bool) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	next := nodes(text)
 	hasTags, hasAliases := bytes.IndexByte(text, '!') >= 0, bytes.IndexByte(text, '*') >= 0 // once: a text may be a million markers
 	for {
 		d := &Document{file: file, before: before, visits: 10_000 + 10*len(text), repeats: 10_000 + len(text)}
 		if hasAliases {
 			d.listed = map[*yaml.Node]bool{}
 		}
-		node, err := decode(decoder)
+		node, err := next()
 		if errors.Is(err, io.EOF) {
 			return
 		}

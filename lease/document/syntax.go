@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -40,10 +41,15 @@ func grammar(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// syntaxError adds an error of the YAML library. Its position is the line in the message; without a line it is the
+// syntaxError adds an error of the JSON decoder or of the YAML library. Its position is the line in the message; without a line it is the
 // unknown alias, or the first character that is not allowed in YAML.
 func (d *Document) syntaxError(text []byte, err error) {
 	message := err.Error()
+	if mistake, ok := errors.AsType[*jsonError](err); ok {
+		line, column := position(text, mistake.offset)
+		d.add(d.place(line, column, nil), false, "not valid JSON: %s", message)
+		return
+	}
 	line := 0
 	if m := yamlLine().FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/json"
 )
@@ -13,7 +14,7 @@ import (
 // which reports what is wrong with it.
 func (t Text) JSON() (value any, ok bool) {
 	data := bytes.TrimSpace(t.data)
-	if len(data) == 0 || data[0] != '{' {
+	if len(data) == 0 || data[0] != '{' || !utf8.Valid(data) {
 		return nil, false
 	}
 	var fields map[string]any

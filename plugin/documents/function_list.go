@@ -29,7 +29,8 @@ func resourceListOnStdin(c *console.Console, files []string) bool {
 	}
 	in := bufio.NewReaderSize(c.In, 1<<16)
 	c.In = in
-	head, _ := in.Peek(4096) // the next read returns the error
+	head, _ := in.Peek(4096)                                 // the next read returns the error
+	head = bytes.ReplaceAll(head, []byte(`\/`), []byte("/")) // JSON may write it so
 	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
@@ -40,6 +41,9 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 		return nil, err
 	}
 	if err := checkResourceList(text, limits.InputSize); err != nil {
+		return nil, err
+	}
+	if text, err = document.YAML(text); err != nil {
 		return nil, err
 	}
 	list.Reader = bytes.NewReader(text)
