@@ -31,6 +31,9 @@ type Live struct {
 	Beside []Ref
 	// Lost are the annotations and fields that a definition cannot express.
 	Lost []Loss
+	// plain is what its router does with requests without TLS where the definition says nothing; empty if that does not
+	// matter.
+	plain lease.InsecurePolicy
 	// nginx are the annotations of an Ingress, unchanged.
 	nginx map[string]string
 }
@@ -122,8 +125,8 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range slices.Sorted(maps.Keys(r.annotations)) {
-		r.lose(k, "")
+	if err := r.checkAnnotations(); err != nil {
+		return nil, err
 	}
 	r.Expose.Hosts = []lease.Host{{Name: r.Host}}
 	r.Expose.HTTP = r.Expose.HTTP.WithoutDefaults()

@@ -21,6 +21,10 @@ func (r *reader) httpRoute() error {
 	if len(o.Spec.Hostnames) != 1 || len(o.Spec.Rules) != 1 || len(o.Spec.Rules[0].Matches) != 1 {
 		return fmt.Errorf("it does not have exactly one host and one rule with one path")
 	}
+	listeners, err := r.attached(o.Spec.CommonRouteSpec)
+	if err != nil {
+		return err
+	}
 	rule, match := o.Spec.Rules[0], o.Spec.Rules[0].Matches[0]
 	switch {
 	case match.Path == nil || match.Path.Type == nil || *match.Path.Type != gwv1.PathMatchPathPrefix || match.Path.Value == nil:
@@ -61,7 +65,8 @@ func (r *reader) httpRoute() error {
 		r.take(gatewayPrefix + "proxy-buffer-size") // set by the configuration
 	}
 	r.policies()
-	if err := r.endsTLS(o.Spec.ParentRefs); err != nil {
+	r.plain = lease.InsecureAllow
+	if err := r.endsTLS(listeners); err != nil {
 		return err
 	}
 	return r.backendTLS()
@@ -75,6 +80,13 @@ func (r *reader) tlsRoute() error {
 	}
 	if len(o.Spec.Hostnames) != 1 || len(o.Spec.Rules) != 1 {
 		return fmt.Errorf("it does not have exactly one host and one rule")
+	}
+	listeners, err := r.attached(o.Spec.CommonRouteSpec)
+	if err != nil {
+		return err
+	}
+	if err := among(listeners, r.cfg.Gateway.Listeners.Passthrough, "gateway.listeners.passthrough"); err != nil {
+		return err
 	}
 	r.Host = string(o.Spec.Hostnames[0])
 	r.tls().Termination = lease.Passthrough
@@ -172,23 +184,63 @@ func (r *reader) policies() {
 	r.beside(kinds.ProxySettingsPolicy, name) // set by the configuration
 }
 
-// endsTLS derives the TLS settings from the listeners that the route attaches to by name.
-func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
-	var named []string
-	for _, p := range parents {
-		if p.SectionName != nil {
-			named = append(named, string(*p.SectionName))
+// attached returns the names of the listeners that the route attaches to; none if it attaches to all of the Gateway. It
+// returns an error if the route attaches to anything else than the configured Gateway: others may reach that.
+func (r *reader) attached(spec gwv1.CommonRouteSpec) (listeners []string, err error) {
+	want := r.cfg.Gateway.Namespace + "/" + r.cfg.Gateway.Name
+	if len(spec.ParentRefs) == 0 {
+		return nil, fmt.Errorf("it is attached to no Gateway (spec.parentRefs)")
+	}
+	all := false
+	for _, p := range spec.ParentRefs {
+		group, kind, namespace := gwv1.GroupName, kinds.Gateway.Kind, r.Route.GetNamespace()
+		if p.Group != nil {
+			group = string(*p.Group)
+		}
+		if p.Kind != nil {
+			kind = string(*p.Kind)
+		}
+		if p.Namespace != nil {
+			namespace = string(*p.Namespace)
+		}
+		name := namespace + "/" + string(p.Name)
+		switch {
+		case group != gwv1.GroupName || kind != kinds.Gateway.Kind || name != want:
+			return nil, fmt.Errorf("it is attached to the %s %s, not to the Gateway %s of the provider's configuration "+
+				"(gateway.name, gateway.namespace)", kind, name, want)
+		case p.Port != nil:
+			return nil, fmt.Errorf("it is attached only to port %d of the Gateway (spec.parentRefs), which a lease definition "+
+				"cannot express", *p.Port)
+		case p.SectionName == nil:
+			all = true
+		default:
+			listeners = append(listeners, string(*p.SectionName))
 		}
 	}
+	if all {
+		return nil, nil
+	}
+	return listeners, nil
+}
+
+// among returns an error if one of the listeners is not configured under the key.
+func among(listeners, configured []string, key string) error {
+	for _, name := range listeners {
+		if !slices.Contains(configured, name) {
+			return fmt.Errorf("it attaches to the listener %q, which is not among %s of the provider's configuration", name, key)
+		}
+	}
+	return nil
+}
+
+// endsTLS derives the TLS settings from the listeners that the route attaches to by name.
+func (r *reader) endsTLS(listeners []string) error {
 	redirect := r.beside(kinds.HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil
-	if len(named) == 0 {
+	if len(listeners) == 0 {
 		return nil
 	}
-	for _, name := range named {
-		if !slices.Contains(r.cfg.Gateway.Listeners.HTTPS, name) {
-			return fmt.Errorf("it attaches to the listener %q, which is not among gateway.listeners.https of the provider's "+
-				"configuration", name)
-		}
+	if err := among(listeners, r.cfg.Gateway.Listeners.HTTPS, "gateway.listeners.https"); err != nil {
+		return err
 	}
 	tls := r.tls()
 	tls.Termination, tls.Insecure = lease.Edge, lease.InsecureNone

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	netv1 "k8s.io/api/networking/v1"
@@ -30,6 +31,9 @@ func (r *reader) ingress() error {
 		return fmt.Errorf("it leads to no Service")
 	}
 	r.Host, r.Expose.Path = rule.Host, path.Path
+	if err := r.ingressClass(spec); err != nil {
+		return err
+	}
 	service := path.Backend.Service
 	port := uint16(service.Port.Number)
 	for _, p := range r.Ports[service.Name] {
@@ -60,34 +64,33 @@ func (r *reader) ingressSticky() {
 	}
 }
 
-// deciding are ingress-nginx's annotations that may decide which requests are accepted or where they go. Without them
-// the route would behave differently, so a route that has one cannot be migrated.
-var deciding = []string{
-	"whitelist-source-range", "allowlist-source-range", "denylist-source-range", "satisfy",
-	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity",
-	"modsecurity-snippet", "configuration-snippet", "server-snippet", "stream-snippet",
-	"rewrite-target", "app-root", "use-regex", "server-alias", "upstream-vhost", "default-backend", "canary", "mirror-target",
-	"permanent-redirect", "temporal-redirect", "from-to-www-redirect",
+// ingressClass returns an error if the Ingress is not of the configured IngressClass: another controller serves it, to
+// others. The annotation is stronger than the field.
+func (r *reader) ingressClass(spec netv1.IngressSpec) error {
+	class := r.take("kubernetes.io/ingress.class")
+	if class == "" && spec.IngressClassName != nil {
+		class = *spec.IngressClassName
+	}
+	if want := r.cfg.Ingress.ClassName; class != "" && class != want {
+		return fmt.Errorf("it is of the IngressClass %q, not of %q as in the provider's configuration (ingress.className)",
+			class, want)
+	}
+	return nil
 }
 
 // ingressTLS reads the TLS settings.
 func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	const prefix = nginxPrefix
 	insecure := lease.InsecurePolicy("")
-	if r.take(prefix+"ssl-redirect") == "false" {
+	if !r.takeNginxBool("ssl-redirect", true) {
 		insecure = lease.InsecureAllow
 	}
-	if r.take(prefix+"force-ssl-redirect") == "true" {
+	if r.takeNginxBool("force-ssl-redirect", false) {
 		insecure = lease.InsecureRedirect
 	}
-	passthrough, protocol := r.take(prefix+"ssl-passthrough") == "true", strings.ToUpper(r.take(prefix+"backend-protocol"))
+	passthrough, protocol := r.takeNginxBool("ssl-passthrough", false), strings.ToUpper(r.take(prefix+"backend-protocol"))
 	if protocol != "" && protocol != "HTTP" && protocol != "HTTPS" {
 		return fmt.Errorf("its backend speaks %s (%sbackend-protocol), which a lease definition cannot express", protocol, prefix)
-	}
-	for _, key := range deciding {
-		if value := r.annotations[prefix+key]; value != "" {
-			return fmt.Errorf("%s%s: %s decides who reaches what, which a lease definition cannot express", prefix, key, value)
-		}
 	}
 	if !passthrough && protocol != "HTTPS" && len(spec.TLS) == 0 {
 		if insecure == lease.InsecureRedirect {
@@ -97,6 +100,14 @@ func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	}
 	tls := r.tls()
 	tls.Insecure = insecure
+	switch {
+	case len(spec.TLS) > 0 && r.namesHost(spec.TLS):
+		r.plain = lease.InsecureRedirect
+	case len(spec.TLS) > 0 && insecure == "":
+		return fmt.Errorf("whether it redirects to TLS cannot be seen: its TLS (spec.tls) does not name %s", r.Host)
+	case !passthrough:
+		r.plain = lease.InsecureAllow
+	}
 	switch {
 	case passthrough:
 		tls.Termination = lease.Passthrough
@@ -114,6 +125,14 @@ func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	}
 	r.ingressIssuer(tls)
 	return nil
+}
+
+// namesHost reports whether the TLS of an Ingress is for its host. ingress-nginx then redirects requests without TLS,
+// also if there is no certificate.
+func (r *reader) namesHost(all []netv1.IngressTLS) bool {
+	return slices.ContainsFunc(all, func(tls netv1.IngressTLS) bool {
+		return slices.ContainsFunc(tls.Hosts, func(host string) bool { return strings.EqualFold(host, r.Host) })
+	})
 }
 
 // ingressCA reads how the backend's certificate is verified. It returns an error for any verification that a definition

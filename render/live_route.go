@@ -35,8 +35,7 @@ func (r *reader) openShiftRoute() error {
 		r.Expose.Routing.RequestHeaders = routeRules(h.Actions.Request)
 		r.Expose.Routing.ResponseHeaders = routeRules(h.Actions.Response)
 	}
-	r.routeSettings()
-	return nil
+	return r.routeSettings()
 }
 
 // routeBackends finds the Service ports for the container port that a Route names.
@@ -88,6 +87,7 @@ func (r *reader) routeTLS(tls *routev1.TLSConfig) error {
 	if tls.DestinationCACertificate != "" {
 		return fmt.Errorf("it holds the CA of its backend itself, which a lease definition cannot express")
 	}
+	r.plain = lease.InsecureNone
 	out := r.tls()
 	out.Termination, out.Insecure = lease.Termination(tls.Termination), lease.InsecurePolicy(tls.InsecureEdgeTerminationPolicy)
 	if tls.ExternalCertificate != nil {
@@ -103,8 +103,9 @@ func (r *reader) routeTLS(tls *routev1.TLSConfig) error {
 }
 
 // routeSettings reads the annotations of OpenShift's router: those with a field in the definition, and those that a
-// definition may set directly.
-func (r *reader) routeSettings() {
+// definition may set directly. It returns an error for one that decides who reaches what, if the definition cannot have
+// its value: the router reads more of it, or lets everybody in.
+func (r *reader) routeSettings() error {
 	if text := r.annotations[routeTimeout]; text != "" && readSeconds(text, &r.Expose.HTTP.ReadTimeout) {
 		r.take(routeTimeout)
 	}
@@ -114,10 +115,17 @@ func (r *reader) routeSettings() {
 		r.Expose.Routing.Sticky = &sticky
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.annotations)) {
-		if setting, known := grammar.Find(key); known && setting.Check(r.annotations[key]) == nil {
+		setting, known := grammar.Find(key)
+		if !known {
+			continue
+		}
+		if err := setting.Check(r.annotations[key]); err == nil {
 			r.Expose.Routing.Annotations = append(r.Expose.Routing.Annotations, lease.RouteAnnotation{Key: key, Value: r.take(key)})
+		} else if admits(key) && r.annotations[key] != "" {
+			return fmt.Errorf("%s decides who reaches what, and %w", key, err)
 		}
 	}
+	return nil
 }
 
 func routeRules(actions []routev1.RouteHTTPHeader) []lease.HeaderRule {

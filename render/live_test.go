@@ -203,6 +203,9 @@ func wholeSeconds(def *lease.Definition) *lease.Definition {
 		if r := e.Routing; r != nil && r.TLS != nil && r.TLS.Issuer != nil {
 			r.TLS.SecretName = "" // cert-manager writes the certificate into a Route itself
 		}
+		if r := e.Routing; r != nil && r.TLS != nil && r.TLS.Insecure == "" && r.TLS.Termination != lease.Passthrough {
+			r.TLS.Insecure = lease.InsecureRedirect // by default, routers differ in it
+		}
 		if r := e.Routing; r != nil && r.Sticky != nil && (r.Sticky.Disabled || *r.Sticky == lease.Sticky{}) {
 			r.Sticky = nil
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
@@ -48,6 +49,7 @@ type migration struct {
 // migrate renders one route and, unless it is refused, adds it to the taken routes.
 func (m *migration) migrate(live *Live) Migrated {
 	out := Migrated{Live: live}
+	live.keepPlain(m.cfg.Target)
 	out.Objects, out.Lost, out.Refused = m.fit(live)
 	if len(out.Refused) > 0 {
 		return out
@@ -59,6 +61,18 @@ func (m *migration) migrate(live *Live) Migrated {
 		m.issued[t.SecretName] = true
 	}
 	return out
+}
+
+// keepPlain makes requests without TLS find in the new form what they found in the old one, where the definition leaves
+// it to the router. Routers differ in that. An Ingress redirects, and cannot leave them without an answer.
+func (l *Live) keepPlain(target string) {
+	tls := l.Expose.TLS()
+	if tls == nil || tls.Insecure != "" || tls.Termination == lease.Passthrough && l.plain != lease.InsecureRedirect ||
+		slices.ContainsFunc(kinds.OfTarget(target), func(k kinds.Kind) bool { return k.Kind == l.Route.GetKind() }) ||
+		target == config.TargetIngress && l.plain == lease.InsecureNone {
+		return
+	}
+	tls.Insecure = l.plain
 }
 
 // definition returns a definition of just this route.
@@ -192,9 +206,9 @@ var tuning = []option{
 	{"tls.issuer", inTLS(func(t *lease.TLS) bool { return zero(&t.Issuer) })},
 }
 
-// admits reports whether the setting decides which clients are admitted.
+// admits reports whether the setting decides which clients are admitted, or what they reach.
 func admits(key string) bool {
-	return key == grammar.Allowlist || key == grammar.Whitelist
+	return key == grammar.Allowlist || key == grammar.Whitelist || key == grammar.RewriteTarget
 }
 
 func inRouting(drop func(*lease.Routing) bool) func(*Live) bool {

@@ -59,7 +59,8 @@ func TestMigrateTells(t *testing.T) {
 	}{
 		"plain":                  {liveRoute(t, "Ingress", "", "", ingressRule), toGateway, nil},
 		"working annotations":    {liveRoute(t, "Ingress", "", `kubectl.kubernetes.io/last-applied-configuration: "{}", akash.network/lease.updated_at: now, acme.cert-manager.io/http01-edit-in-place: "true"`, ingressRule), toGateway, nil},
-		"unknown annotations":    {liveRoute(t, "Ingress", "", nginx+`limit-rps: "5", example.com/note: ours`, ingressRule), toGateway, []string{"lost: example.com/note", "lost: " + nginx + "limit-rps"}},
+		"tuning annotations":     {liveRoute(t, "Ingress", "", nginx+`limit-rps: "5", note: ours`, ingressRule), toGateway, []string{"lost: " + nginx + "limit-rps", "lost: note"}},
+		"unknown annotations":    {liveRoute(t, "Ingress", "", `example.com/note: ours`, ingressRule), toGateway, []string{"stays: example.com/note: ours may decide"}},
 		"a label":                {liveRoute(t, "Ingress", ", shard: eu", "", ingressRule), toGateway, nil},
 		"a reserved label":       {liveRoute(t, "Ingress", ", app.kubernetes.io/name: x", "", ingressRule), toGateway, []string{"lost: label app.kubernetes.io/name"}},
 		"no size limit":          {liveRoute(t, "Ingress", "", nginx+`proxy-body-size: "0"`, ingressRule), toFabric, []string{"lost: " + nginx + "proxy-body-size"}},
@@ -93,11 +94,12 @@ func TestMigrateTells(t *testing.T) {
 		"unknown listener":       {liveRoute(t, "HTTPRoute", "", "", httpRule(", sectionName: internal", "")), "ingress", []string{`stays: it attaches to the listener "internal"`}},
 		"TLS only":               {liveRoute(t, "HTTPRoute", "", "", httpRule(", sectionName: https-custom", "")), "ingress", []string{"refused: ingress-nginx answers requests without TLS"}},
 		"TLS only, to a Route":   {liveRoute(t, "HTTPRoute", "", "", httpRule(", sectionName: https-custom", "")), "route", nil},
-		"nginx.org":              {liveRoute(t, "HTTPRoute", "", `nginx.org/proxy-read-timeout: "30", nginx.org/proxy-buffer-size: 16k, nginx.org/client-max-body-size: 10m, nginx.org/other: x`, httpRule("", "")), "ingress", []string{"lost: nginx.org/other"}},
+		"nginx.org":              {liveRoute(t, "HTTPRoute", "", `nginx.org/proxy-read-timeout: "30", nginx.org/proxy-buffer-size: 16k, nginx.org/client-max-body-size: 10m, nginx.org/keepalive: "5"`, httpRule("", "")), "ingress", []string{"lost: nginx.org/keepalive"}},
 		"weights to an Ingress":  {liveRoute(t, "Route", "", "", routeTo+", alternateBackends: [{kind: Service, name: api, weight: 10}]"), "ingress", []string{"refused: an Ingress leads to one service"}},
 		"too great a weight":     {liveRoute(t, "HTTPRoute", "", "", strings.ReplaceAll(httpRule("", ""), "weight: 1", "weight: 1000")), "route", []string{`stays: service "web" has the weight 1000`}},
 		"router's settings":      {liveRoute(t, "Route", "", "haproxy.router.openshift.io/balance: leastconn, haproxy.router.openshift.io/timeout: 5s", routeTo), "ingress", []string{"lost: settings of OpenShift's router: haproxy.router.openshift.io/balance is a setting"}},
 		"allowed addresses":      {liveRoute(t, "Route", "", "haproxy.router.openshift.io/ip_allowlist: 10.0.0.1", routeTo), "ingress", []string{"refused: haproxy.router.openshift.io/ip_allowlist"}},
+		"rewritten paths":        {liveRoute(t, "Route", "", "haproxy.router.openshift.io/rewrite-target: /v2", routeTo), "ingress", []string{"refused: haproxy.router.openshift.io/rewrite-target"}},
 		"certificate in a Route": {liveRoute(t, "Route", "", "", routeTo+", tls: {termination: edge, certificate: C, key: K}"), "ingress", []string{"lost: tls.certificate: a certificate never stands"}},
 		"certificate of issuer":  {liveRoute(t, "Route", "", "cert-manager.io/issuer-name: le, cert-manager.io/certificate-revision: '1'", routeTo+", tls: {termination: edge, certificate: C, key: K}"), "ingress", nil},
 		"CA in a Route":          {liveRoute(t, "Route", "", "", routeTo+", tls: {termination: reencrypt, destinationCACertificate: C}"), "ingress", []string{"stays: it holds the CA of its backend"}},
@@ -131,6 +133,67 @@ func TestMigrateTells(t *testing.T) {
 			}
 			if len(told) != len(tc.want) || !slices.EqualFunc(told, tc.want, strings.HasPrefix) {
 				t.Errorf("(-want +told):\n%s", cmp.Diff(tc.want, told))
+			}
+		})
+	}
+}
+
+// Where a definition leaves requests without TLS to the router, the new form does with them what the old one did:
+// routers differ in it.
+func TestMigrateKeepsPlainRequests(t *testing.T) {
+	ingress := func(annotations string) *unstructured.Unstructured {
+		return liveRoute(t, "Ingress", "", annotations, ingressRule+", tls: [{hosts: [a.example.com], secretName: shop}]")
+	}
+	route := liveRoute(t, "Route", "", "", routeTo+", tls: {termination: edge}")
+	for name, tc := range map[string]struct {
+		route *unstructured.Unstructured
+		to    string
+		want  string // the listeners of the HTTPRoute and of its redirect, the policy of the Route, the annotation of the Ingress
+	}{
+		"redirects":           {ingress(""), "httproute", "https-wildcard https-custom redirect http"},
+		"redirects, no bool":  {ingress(nginx + "ssl-redirect: maybe"), "httproute", "https-wildcard https-custom redirect http"},
+		"serves":              {ingress(nginx + `ssl-redirect: "False"`), "httproute", ""},
+		"forced":              {ingress(nginx + `ssl-redirect: "false", ` + nginx + `force-ssl-redirect: "1"`), "httproute", "https-wildcard https-custom redirect http"},
+		"redirects, to Route": {ingress(""), "route", "Redirect"},
+		"serves, to Route":    {ingress(nginx + `ssl-redirect: "0"`), "route", "Allow"},
+		"backend with TLS":    {liveRoute(t, "Ingress", "", nginx+"backend-protocol: HTTPS", ingressRule), "route", "Allow"},
+		"does not answer":     {route, "httproute", "https-wildcard https-custom"},
+		"Route to Ingress":    {route, "ingress", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config.Default()
+			cfg.Target = tc.to
+			around := render.Surroundings{Ports: map[string][]render.ServicePort{"web": {{Name: "http", Port: 80, Container: 8080}}}}
+			live, err := render.ReadRoute(tc.route, cfg, around)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, _ := objectsOf(render.Migrate([]*render.Live{live}, nil, cfg, around))
+			var got []string
+			for name, o := range clusterOf(objects) {
+				switch o.GetKind() {
+				case "HTTPRoute":
+					var sections []string
+					parents, _, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs")
+					for _, p := range parents {
+						if section, _, _ := unstructured.NestedString(p.(map[string]any), "sectionName"); section != "" {
+							sections = append(sections, section)
+						}
+					}
+					if strings.HasPrefix(name, "HTTPRoute/rd--") {
+						sections = slices.Insert(sections, 0, "redirect")
+					}
+					got = append(got, strings.Join(sections, " "))
+				case "Route":
+					policy, _, _ := unstructured.NestedString(o.Object, "spec", "tls", "insecureEdgeTerminationPolicy")
+					got = append(got, policy)
+				case "Ingress":
+					got = append(got, o.GetAnnotations()[nginx+"ssl-redirect"])
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != tc.want || len(objects) == 0 {
+				t.Errorf("it is %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -31,11 +31,12 @@ const (
 	router  = "router.openshift.io/"
 )
 
-// The settings that other settings depend on, or that exclude each other.
+// The settings that other settings depend on, that exclude each other, or that decide who reaches what.
 const (
 	RateLimit     = haproxy + "rate-limit-connections"
 	Allowlist     = haproxy + "ip_allowlist"
 	Whitelist     = haproxy + "ip_whitelist"
+	RewriteTarget = haproxy + "rewrite-target"
 	CookieName    = router + "cookie_name"
 	SameSite      = router + "cookie-same-site"
 	DisableCookie = haproxy + "disable_cookies"
@@ -68,7 +69,7 @@ var settings = []Setting{
 		Example: "max-age=31536000;includeSubDomains;preload", HTTP: true, TLS: true, check: hsts},
 	{Key: haproxy + "set-forwarded-headers", Rule: "append, replace, if-none or never", Example: "append", HTTP: true,
 		check: oneOf("append", "replace", "if-none", "never")},
-	{Key: haproxy + "rewrite-target", Rule: "/, then letters, digits and -._~/", Example: "/v2", HTTP: true, check: rewrite},
+	{Key: RewriteTarget, Rule: "/, then letters, digits and -._~/", Example: "/v2", HTTP: true, check: rewrite},
 	{Key: CookieName, Rule: "letters, digits, - and _", Example: "session-id", HTTP: true, check: Cookie},
 	{Key: SameSite, Rule: "Lax, Strict or None", Example: "Strict", HTTP: true, TLS: true, Secure: true,
 		check: oneOf("Lax", "Strict", "None")},

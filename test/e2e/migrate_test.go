@@ -314,3 +314,82 @@ func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 		t.Errorf("the routes are %v", got)
 	}
 }
+
+// Requests without TLS find what they found: ingress-nginx redirects them where there is TLS, so the Gateway does. An
+// OpenShift Route does not answer them.
+func TestMigrateKeepsTheRedirect(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("migrate")
+	user := admin().with(configure(t, nowhere))
+	user.do(t, "apply", "-f", define(t, id, service("web", routed(443, "tls: {termination: edge, secretName: own}", host)),
+		service("open", routed(443, "tls: {termination: edge, insecure: Allow}", "open."+host))))
+	user.do(t, migrate("httproute", id)...).Prints(t, "httproute/"+lease.RedirectName(host)+" created", "ingress/"+host+" deleted", "ingress/open."+host+" deleted")
+	for name, want := range map[string]string{host: "https-wildcard https-custom", lease.RedirectName(host): "http", "open." + host: ""} {
+		var sections []string
+		parents, _, _ := unstructured.NestedSlice(need(t, httpRoutes, id.Namespace(), name).Object, "spec", "parentRefs")
+		for _, p := range parents {
+			if section, _, _ := unstructured.NestedString(p.(map[string]any), "sectionName"); section != "" {
+				sections = append(sections, section)
+			}
+		}
+		if got := strings.Join(sections, " "); got != want {
+			t.Errorf("%s attaches to the listeners %q, want %q", name, got, want)
+		}
+	}
+	user.do(t, migrate("route", id)...)
+	user.do(t, migrate("httproute", id)...)
+	need(t, httpRoutes, id.Namespace(), lease.RedirectName(host))
+}
+
+// A route stays, with the reason, if its setting decides who reaches what, whichever controller reads it, or if another
+// controller or Gateway serves it. A setting that is false does not.
+func TestMigrateLeavesWhatDecides(t *testing.T) {
+	t.Parallel()
+	user := admin().with(configure(t, "gateway: {name: akash-gateway, namespace: akash-gateway}"))
+	for change, left := range map[string]string{
+		"nginx.ingress.kubernetes.io/canary=false": "", "nginx.ingress.kubernetes.io/use-regex=0": "",
+		"nginx.ingress.kubernetes.io/canary=true": "nginx.ingress.kubernetes.io/canary: true decides",
+		"nginx.org/basic-auth-secret=users":       "nginx.org/basic-auth-secret: users may decide",
+		"haproxy.org/allow-list=10.0.0.0/8":       "haproxy.org/allow-list: 10.0.0.0/8 may decide",
+		"konghq.com/plugins=key-auth":             "konghq.com/plugins: key-auth may decide",
+		"class=internal":                          `it is of the IngressClass "internal"`,
+	} {
+		host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+		_, ingress := deployHost(t, id, host)
+		key, value, _ := strings.Cut(change, "=")
+		if key == "class" {
+			_ = unstructured.SetNestedField(ingress.Object, value, "spec", "ingressClassName")
+		} else {
+			annotations := ingress.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[key] = value
+			ingress.SetAnnotations(annotations)
+		}
+		update(t, "administrator", ingresses, ingress)
+		if left == "" {
+			user.do(t, migrate("httproute", id)...).Prints(t, "ingress/"+host+" deleted")
+			continue
+		}
+		user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/"+host+" left ("+left)
+		absent(t, httpRoutes, id.Namespace(), host)
+		need(t, ingresses, id.Namespace(), host)
+	}
+	for parent, left := range map[string]string{
+		"{name: internal-gateway, namespace: internal}":                          "it is attached to the Gateway internal/internal-gateway",
+		"{kind: Service, group: '', name: web}":                                  "it is attached to the Service ",
+		"{name: akash-gateway, namespace: akash-gateway, port: 8443}":            "it is attached only to port 8443",
+		"{name: akash-gateway, namespace: akash-gateway, sectionName: internal}": `it attaches to the listener "internal"`,
+	} {
+		host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+		deployHost(t, id, host)
+		remove(t, ingresses, id.Namespace(), host)
+		create(t, providerServices, httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+			metadata: {name: %s, namespace: %s, labels: %s}, spec: {parentRefs: [%s], hostnames: [%s],
+			rules: [{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{name: web, port: 80}]}]}}`, host, id.Namespace(), labelsOf(id), parent, host))
+		user.run(t, migrate("ingress", id)...).Exits(t, 1).Prints(t, "httproute/"+host+" left ("+left)
+		absent(t, ingresses, id.Namespace(), host)
+		need(t, httpRoutes, id.Namespace(), host)
+	}
+}
