@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
 
 // Use is one host or address that an object other than a claim uses: a route that serves it, a ProviderHost that
@@ -34,6 +35,8 @@ type Use struct {
 	Port    uint16
 	// Path is the path that a route serves, "/" if the route has none.
 	Path string
+	// Matches are what a route takes of the requests for its path (admission.Route).
+	Matches []string
 	// Redirect is true for a route without a backend.
 	Redirect bool
 	Since    time.Time
@@ -139,6 +142,9 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		hosts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 		rule := first(Field(o.Object, "spec", "rules"))
 		use.Path, _ = Field(first(rule, "matches"), "path", "value").(string)
+		if o.GetKind() == "HTTPRoute" {
+			use.Matches = httpMatches(o, use.Path)
+		}
 		backend := first(rule, "backendRefs")
 		use.Redirect = backend == nil
 		use.Service, _ = Field(backend, "name").(string)
@@ -156,6 +162,20 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		uses = append(uses, use)
 	}
 	return uses
+}
+
+// httpMatches returns what an HTTPRoute takes of the requests for a path; empty if it takes all.
+func httpMatches(o *unstructured.Unstructured, path string) (all []string) {
+	rules, _ := Field(o.Object, "spec", "rules").([]any)
+	for _, rule := range rules {
+		matches, _ := Field(rule, "matches").([]any)
+		for _, match := range matches {
+			if at, _ := Field(match, "path", "value").(string); cmp.Or(at, "/") == cmp.Or(path, "/") {
+				all = append(all, admission.HTTPMatch(match))
+			}
+		}
+	}
+	return all
 }
 
 // Backends returns the names of the Services in the backendRefs of an HTTPRoute or a TLSRoute.
@@ -197,6 +217,7 @@ func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
 		}
 		path := first(Field(r, "http", "paths"))
 		use.Path, _ = Field(path, "path").(string)
+		use.Matches = []string{admission.IngressMatch(o.GetAnnotations(), path)}
 		service := Field(path, "backend", "service")
 		use.Service, _ = Field(service, "name").(string)
 		use.Port = portNumber(Field(service, "port", "number"))

@@ -1,5 +1,7 @@
 package admission
 
+import "slices"
+
 // place is a path of a host, or of the domain of a wildcard.
 type place struct {
 	host, path string
@@ -17,7 +19,7 @@ type fold struct {
 
 	// First layer: the owner of each host and of each wildcard's domain, and the route at each of their paths.
 	hosts, wildcards         map[string]identity
-	hostPaths, wildcardPaths map[place]*Route
+	hostPaths, wildcardPaths occupied
 	// children are the owners of hosts one label below a domain.
 	children map[string]crowd
 	// isDeep is true if a wildcard covers more than one label. Only then are these maps filled: deep has the domains of
@@ -27,7 +29,7 @@ type fold struct {
 	under  map[string]crowd
 
 	// Second layer.
-	active map[place]*Route
+	active occupied
 	served map[string]*served
 }
 
@@ -40,13 +42,20 @@ type served struct {
 }
 
 func newFold(rules *Rules, claims *Claims, routes []*Route) *fold {
+	var kinds []string
+	for _, r := range routes {
+		if !slices.Contains(kinds, r.Kind) {
+			kinds = append(kinds, r.Kind)
+		}
+	}
+	slices.Sort(kinds)
 	f := &fold{
 		rules: rules, claims: claims,
-		active: make(map[place]*Route, len(routes)), served: make(map[string]*served, len(routes)),
+		active: newOccupied(kinds, len(routes)), served: make(map[string]*served, len(routes)),
 	}
 	if rules.wildcards {
 		f.hosts, f.wildcards = make(map[string]identity, len(routes)), map[string]identity{}
-		f.hostPaths, f.wildcardPaths = make(map[place]*Route, len(routes)), map[place]*Route{}
+		f.hostPaths, f.wildcardPaths = newOccupied(kinds, len(routes)), newOccupied(kinds, 0)
 		f.children, f.deep, f.under = map[string]crowd{}, map[string]identity{}, map[string]crowd{}
 		for _, r := range routes {
 			f.isDeep = f.isDeep || r.Wildcard == WildcardBelow
@@ -58,6 +67,10 @@ func newFold(rules *Rules, claims *Claims, routes []*Route) *fold {
 // next returns the verdict on a route. Routes must come from the oldest to the newest.
 func (f *fold) next(r *Route) Verdict {
 	if v := f.rules.checkPolicy(r); !v.Admitted {
+		// The router takes the route out of the layers below, which check the host, and tells last what they say.
+		if below := checkHost(r); !below.Admitted {
+			return below
+		}
 		return v
 	}
 	who := r.identity()
@@ -72,7 +85,11 @@ func (f *fold) next(r *Route) Verdict {
 	if v := checkHost(r); !v.Admitted {
 		return v
 	}
-	return f.hostLayer(r, who)
+	v := f.hostLayer(r, who)
+	if v.Admitted && r.Invalid != "" { // the route keeps its host and path all the same
+		return Verdict{Reason: ReasonExtendedValidation, Message: r.Invalid}
+	}
+	return v
 }
 
 // wildcardLayer is the router's HostAdmitter. The router runs it only if wildcards are allowed.
@@ -85,7 +102,7 @@ func (f *fold) wildcardLayer(r *Route, who identity) Verdict {
 	if isWildcard {
 		at.host, there = domain, f.wildcardPaths
 	}
-	if other := there[at]; other != nil {
+	if other := there.rival(r, at); other != nil {
 		switch {
 		case other.identity() != who:
 			return foreign(r)
@@ -94,7 +111,7 @@ func (f *fold) wildcardLayer(r *Route, who identity) Verdict {
 		}
 		return alreadyClaimed("%s has host %s", other, r.Host)
 	}
-	there[at] = r
+	there.add(r, at)
 	f.record(r, who, domain, isWildcard)
 	return admitted
 }
@@ -156,15 +173,15 @@ func (f *fold) hostLayer(r *Route, who identity) Verdict {
 	host := f.served[r.Host]
 	if host == nil {
 		f.served[r.Host] = &served{owner: who, newest: r, tls: r.TLS, passthrough: r.Passthrough}
-		f.active[at] = r
+		f.active.add(r, at)
 		return admitted
 	}
 	isForeign := f.rules.ownership && host.owner != who
-	rival := f.active[at]
+	rival := f.active.rival(r, at)
 	// A passthrough route takes all TLS of its host. Only plain HTTP may share the host with it.
 	tlsTaken := r.TLS && host.passthrough || r.Passthrough && host.tls
 	if !isForeign && rival == nil && !tlsTaken {
-		f.active[at] = r
+		f.active.add(r, at)
 		host.newest = r
 		host.tls, host.passthrough = host.tls || r.TLS, host.passthrough || r.Passthrough
 		return admitted

@@ -32,7 +32,7 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 	case r.Kind == KindRoute && group == "route.openshift.io":
 		return []Route{r.openShift(spec)}
 	case r.Kind == KindIngress && (group == "networking.k8s.io" || group == "extensions"):
-		return r.ingress(spec)
+		return r.ingress(spec, o.GetAnnotations())
 	case r.Kind == KindHTTPRoute && group == "gateway.networking.k8s.io":
 		return r.httpRoute(spec)
 	case r.Kind == KindTLSRoute && group == "gateway.networking.k8s.io":
@@ -50,8 +50,8 @@ func (r Route) openShift(spec any) Route {
 	default:
 		r.Wildcard = Wildcard(policy)
 	}
-	if tls, ok := value(spec, "tls").(map[string]any); ok {
-		r.TLS, r.Passthrough = true, strings.EqualFold(text(tls, "termination"), "passthrough")
+	if tls := tlsOf(spec); tls != nil {
+		r.TLS, r.Passthrough, r.Invalid = true, tls.termination == passthrough, tls.validate()
 	}
 	return r
 }
@@ -65,27 +65,51 @@ func (r Route) at(host, path string, reach Wildcard) Route {
 	return r
 }
 
-func (r Route) ingress(spec any) []Route {
+func (r Route) ingress(spec any, annotations map[string]string) []Route {
 	var secure []string
 	for _, tls := range list(spec, "tls") {
 		secure = append(secure, texts(tls, "hosts")...)
 	}
 	var parts parts
+	further := aliases(annotations)
 	for _, rule := range list(spec, "rules") {
 		host := text(rule, "host")
 		r.TLS = slices.Contains(secure, host)
 		paths := list(value(rule, "http"), "paths")
 		if len(paths) == 0 {
-			parts.add(r.at(host, "", WildcardSubdomain))
+			paths = []any{nil}
 		}
 		for _, path := range paths {
-			parts.add(r.at(host, text(path, "path"), WildcardSubdomain))
+			match := IngressMatch(annotations, path)
+			parts.add(r.at(host, text(path, "path"), WildcardSubdomain), match)
+			for _, alias := range further {
+				if len(parts.routes) >= maxParts {
+					break
+				}
+				part := r.at(alias, text(path, "path"), WildcardBelow)
+				part.Alias = true
+				parts.add(part, match)
+			}
 		}
 	}
 	if len(parts.routes) == 0 { // the Ingress has only a default backend
-		parts.add(r.at("", "", WildcardNone))
+		parts.add(r.at("", "", WildcardNone), "")
 	}
 	return parts.routes
+}
+
+// maxParts is the number of hosts and paths of an Ingress from which on its aliases are left out: each path has each.
+const maxParts = 10_000
+
+// aliases returns the further hosts of an Ingress of ingress-nginx, without regular expressions.
+func aliases(annotations map[string]string) []string {
+	var hosts []string
+	for alias := range strings.SplitSeq(annotations["nginx.ingress.kubernetes.io/server-alias"], ",") {
+		if alias = strings.TrimSpace(alias); alias != "" && alias[0] != '~' {
+			hosts = append(hosts, strings.ToLower(alias))
+		}
+	}
+	return hosts
 }
 
 func (r Route) httpRoute(spec any) []Route {
@@ -99,10 +123,10 @@ func (r Route) httpRoute(spec any) []Route {
 			r.Redirect = isRedirect(rule)
 			matches := list(rule, "matches")
 			if len(matches) == 0 {
-				parts.add(r.at(host, "", WildcardBelow))
+				matches = []any{nil}
 			}
 			for _, match := range matches {
-				parts.add(r.at(host, text(value(match, "path"), "value"), WildcardBelow))
+				parts.add(r.at(host, text(value(match, "path"), "value"), WildcardBelow), HTTPMatch(match))
 			}
 		}
 	}
@@ -116,7 +140,7 @@ func (r Route) tlsRoute(spec any) []Route {
 	for _, host := range hostnames(spec) {
 		part := r.at(host, "", WildcardBelow)
 		part.Path = ""
-		parts.add(part)
+		parts.add(part, "")
 	}
 	return parts.routes
 }
@@ -136,23 +160,34 @@ func isRedirect(rule any) bool {
 	})
 }
 
-// parts collects the routes of one object, each host and path once: an object that matches a path in several ways
-// (exact, prefix, headers) does not compete with itself.
+// parts collects the routes of one object, each host and path once, with all its matches: an object that matches a path
+// in several ways (exact, prefix, headers) does not compete with itself.
 type parts struct {
 	routes []Route
-	seen   map[place]bool
+	// seen are the indexes of the routes.
+	seen map[place]int
 }
 
-func (p *parts) add(r Route) {
+func (p *parts) add(r Route, match string) {
 	at := r.place()
-	if p.seen[at] {
-		return
+	i, known := p.seen[at]
+	if !known {
+		if p.seen == nil {
+			p.seen = map[place]int{}
+		}
+		i = len(p.routes)
+		p.seen[at] = i
+		p.routes = append(p.routes, r)
 	}
-	if p.seen == nil {
-		p.seen = map[place]bool{}
+	part := &p.routes[i]
+	switch {
+	case !known && match == "": // all requests, which needs no list
+	case !known:
+		part.Matches = []string{match}
+	case !slices.Contains(orAll(part.Matches), match):
+		part.Matches = append(slices.Clone(orAll(part.Matches)), match)
 	}
-	p.seen[at] = true
-	p.routes = append(p.routes, r)
+	part.Alias = part.Alias && r.Alias
 }
 
 // value returns the value of a key of a map, or nil.

@@ -89,6 +89,15 @@ func drawRoute(t *rapid.T) Route {
 		}
 	}
 	r.Redirect = r.Kind == KindHTTPRoute && rapid.Bool().Draw(t, "redirect")
+	switch r.Kind {
+	case KindRoute:
+		r.Invalid = rapid.SampledFrom([]string{"", "", "", "bad"}).Draw(t, "invalid")
+	case KindIngress:
+		r.Alias = rapid.IntRange(0, 3).Draw(t, "alias") == 0
+	}
+	if r.Kind != KindRoute {
+		r.Matches = rapid.SampledFrom([][]string{nil, nil, {"GET"}, {"POST"}, {"GET", ""}}).Draw(t, "matches")
+	}
 	if rapid.Bool().Draw(t, "leased") {
 		r.HasLease = true
 		r.Lease = lease.ID{Owner: rapid.SampledFrom(worldOwners).Draw(t, "owner"), DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
@@ -165,7 +174,7 @@ func TestAdmittedDoNotCollide(t *testing.T) {
 				if !a.Admitted || !b.Admitted || a.Shard != b.Shard {
 					continue
 				}
-				if a.Host == b.Host && a.Path == b.Path && a.Redirect == b.Redirect {
+				if a.Host == b.Host && a.Path == b.Path && a.Redirect == b.Redirect && Compete(a.Kind, a.Matches, b.Kind, b.Matches) {
 					t.Errorf("%s and %s both have %s%s", a, b, a.Host, a.Path)
 				}
 				if !w.cfg.Hosts.NamespaceOwnership || a.identity() == b.identity() {
@@ -244,8 +253,8 @@ func sharesName(all []Admission, a, b Admission) bool {
 	return false
 }
 
-// Deleting a refused route changes no other verdict, with one exception that the router shares: a route that passes the
-// wildcard layer keeps its place there even if the next layer refuses it.
+// Deleting a refused route changes no other verdict, with two exceptions that the router shares: a route that passes the
+// wildcard layer keeps its place there even if the next layer refuses it, and so does one that is not valid.
 func TestRemovingWhatIsNotAdmitted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -253,7 +262,7 @@ func TestRemovingWhatIsNotAdmitted(t *testing.T) {
 		for i, r := range w.routes {
 			kept := false
 			for _, a := range all {
-				kept = kept || a.String() == r.String() && (a.Admitted || w.cfg.Hosts.Wildcards && a.Reason != ReasonNotAdmitted)
+				kept = kept || a.String() == r.String() && (a.Admitted || a.Reason == ReasonExtendedValidation || w.cfg.Hosts.Wildcards && a.Reason != ReasonNotAdmitted)
 			}
 			if kept {
 				continue

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,13 @@ type Route struct {
 	// Redirect is true for an HTTPRoute that only redirects HTTP to HTTPS. It does not compete with the route that it
 	// redirects to at the same path.
 	Redirect bool
+	// Matches are what the route takes of the requests for its path; empty if it takes all. Routes of one kind compete only
+	// for the same match.
+	Matches []string
+	// Alias is true for a host that an Ingress has by an annotation. ingress-nginx prefers the rules of any Ingress.
+	Alias bool
+	// Invalid is what the router's extended validation says of a Route; empty if it is valid.
+	Invalid string
 	// TLS is true if the route terminates TLS or, with Passthrough, forwards it.
 	TLS, Passthrough bool
 	// Lease is the lease that the labels of the object, or else those of its namespace, name. HasLease is false if
@@ -70,9 +78,13 @@ func domainOf(host string) string {
 }
 
 // compareAge orders routes from the oldest to the newest by the router's rule: creation time (in seconds), then UID.
+// Aliases come last.
 // Names decide between the remaining ones, which are objects outside a cluster and parts of one object.
 func compareAge(a, b *Route) int {
 	// The first comparison nearly always decides; cmp.Or would evaluate all of them.
+	if c := compareTruth(a.Alias, b.Alias); c != 0 {
+		return c
+	}
 	if c := compareTruth(a.Created.IsZero(), b.Created.IsZero()); c != 0 {
 		return c
 	}
@@ -84,7 +96,7 @@ func compareAge(a, b *Route) int {
 	}
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 		cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Wildcard, b.Wildcard),
-		compareTruth(a.Redirect, b.Redirect))
+		compareTruth(a.Redirect, b.Redirect), slices.Compare(a.Matches, b.Matches))
 }
 
 func compareTruth(a, b bool) int {

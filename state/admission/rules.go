@@ -18,6 +18,8 @@ const (
 	ReasonAlreadyClaimed = "HostAlreadyClaimed"
 	ReasonNoHost         = "NoHostValue"
 	ReasonInvalidHost    = "InvalidHost"
+	// ReasonExtendedValidation is that of a Route whose TLS HAProxy could not serve.
+	ReasonExtendedValidation = "ExtendedValidationFailed"
 	// ReasonNoShard is not the router's: if shards are configured, no router looks at a route that none of them
 	// selects.
 	ReasonNoShard = "NoShard"

@@ -193,6 +193,7 @@ var hostProblems = []aProblem{
 		f.Uses[atHost] = append(f.Uses[atHost], u)
 	}, besides{
 		"it redirects":            func(f *facts) { f.Uses[atHost][1].Redirect = true },
+		"it is a canary":          func(f *facts) { f.Uses[atHost][1].Matches = []string{"canary"} },
 		"it is the same object":   func(f *facts) { f.Uses[atHost][1].UID = types.UID(f.Objects[0].UID) },
 		"it is of Akash's kind":   func(f *facts) { f.Uses[atHost][1].Kind = kinds.ProviderHost.Singular },
 		"none of it is a lease's": func(f *facts) { f.Claims, f.Objects = nil, nil; f.Uses[atHost][0].HasLease = false },

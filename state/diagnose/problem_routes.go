@@ -8,9 +8,11 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
 
-// rivals returns the routes of a host that serve the same path as another one, or belong to another tenant.
+// rivals returns the routes of a host that serve the same requests for a path as another one, or belong to another
+// tenant. Routes in one namespace are of one tenant.
 func rivals(uses []state.Use) []state.Use {
 	var serving []state.Use
 	for _, u := range uses {
@@ -20,8 +22,8 @@ func rivals(uses []state.Use) []state.Use {
 	}
 	return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
 		return !slices.ContainsFunc(serving, func(v state.Use) bool {
-			same := u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
-			return u.UID != v.UID && (u.Path == v.Path || !same)
+			same := u.Namespace == v.Namespace || u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
+			return u.UID != v.UID && (u.Path == v.Path && admission.Compete(u.Kind, u.Matches, v.Kind, v.Matches) || !same)
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -343,6 +344,10 @@ func TestMigrateUnread(t *testing.T) {
 
 	id, host = leaseOf(newTenant(), 1), newHost("read")
 	_, was := deployHost(t, id, host)
+	if err := unstructured.SetNestedField(was.Object, roads.class, "spec", "ingressClassName"); err != nil {
+		t.Fatal(err)
+	}
+	update(t, "administrator", ingresses, was)
 	u.do(t, "reserve", host, "--adopt", "--lease", id.String())
 	publish(t, id.Namespace(), host, map[string]any{"ip": "192.0.2.7"})
 	u.run(t, migrate("httproute", id)...).Exits(t, 5)

@@ -315,8 +315,7 @@ func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Requests without TLS find what they found: ingress-nginx redirects them where there is TLS, so the Gateway does. An
-// OpenShift Route does not answer them.
+// Requests without TLS find what they found: ingress-nginx redirects them where there is TLS, so the Gateway does.
 func TestMigrateKeepsTheRedirect(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("migrate")
@@ -336,9 +335,6 @@ func TestMigrateKeepsTheRedirect(t *testing.T) {
 			t.Errorf("%s attaches to the listeners %q, want %q", name, got, want)
 		}
 	}
-	user.do(t, migrate("route", id)...)
-	user.do(t, migrate("httproute", id)...)
-	need(t, httpRoutes, id.Namespace(), lease.RedirectName(host))
 }
 
 // A route stays, with the reason, if its setting decides who reaches what, whichever controller reads it, or if another

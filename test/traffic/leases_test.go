@@ -36,9 +36,9 @@ type router struct{ name, spec string }
 
 var routers = []router{
 	// Traefik's own reading of Ingresses.
-	{"ingress", "{target: ingress, ingress: {className: traefik}, hosts: {wildcards: true}}"},
+	{"ingress", "{target: ingress, ingress: {className: traefik}, gateway: {name: edge, namespace: edge, listeners: {http: [http], https: [https]}}, hosts: {wildcards: true}}"},
 	// Its reading of those that are written for ingress-nginx, with their annotations.
-	{"ingress-nginx", "{target: ingress, ingress: {className: nginx}, hosts: {wildcards: true}}"},
+	{"ingress-nginx", "{target: ingress, ingress: {className: nginx}, gateway: {name: edge, namespace: edge, listeners: {http: [http], https: [https]}}, hosts: {wildcards: true}}"},
 	{"httproute", "{target: httproute, gateway: {name: edge, namespace: edge, listeners: {http: [http], https: [https]}}, hosts: {wildcards: true}}"},
 }
 
