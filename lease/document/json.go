@@ -23,19 +23,22 @@ type jsonError struct {
 
 func (e *jsonError) Error() string { return e.message }
 
-// YAML returns a text for readers of YAML: JSON is written as YAML, other texts are returned unchanged.
+// YAML returns a text for readers of YAML: what begins as JSON is written anew, other texts are returned unchanged.
 func YAML(text []byte) ([]byte, error) {
 	if !beginsAsJSON(text) {
 		return text, nil
 	}
-	values, err := jsonValues(text)
-	if err != nil {
-		return text, nil //nolint:nilerr // it may be YAML
-	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
-	for _, value := range values {
-		if err := encoder.Encode(value); err != nil {
+	for next := nodes(text); ; {
+		node, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := encoder.Encode(node); err != nil {
 			return nil, err
 		}
 	}
@@ -47,16 +50,16 @@ func YAML(text []byte) ([]byte, error) {
 // YAML: it may have comments, or a comma after the last item.
 func nodes(text []byte) func() (*yaml.Node, error) {
 	if beginsAsJSON(text) {
-		values, err := jsonValues(text)
+		r := &jsonReader{text: text, line: 1, column: 1}
+		first, err := r.next()
 		if err == nil || !isYAML(text) {
-			return func() (node *yaml.Node, _ error) {
-				if len(values) == 0 && err == nil {
-					return nil, io.EOF
-				} else if len(values) == 0 {
-					return nil, err
+			return func() (*yaml.Node, error) {
+				if first == nil && err == nil {
+					return r.next()
 				}
-				node, values = values[0], values[1:]
-				return node, nil
+				node := first
+				first = nil
+				return node, err
 			}
 		}
 	}
@@ -82,13 +85,13 @@ func isYAML(text []byte) bool {
 }
 
 // blank returns the length of what may stand before a JSON value: a byte order mark, white space, comments, and markers
-// of documents.
+// of the beginnings and ends of documents.
 func blank(text []byte) int {
 	rest := bytes.TrimPrefix(text, []byte("\ufeff"))
 	for {
 		rest = bytes.TrimLeft(rest, " \t\r\n")
 		switch {
-		case isMarker(rest):
+		case isMarker(rest), bytes.HasPrefix(rest, []byte("...")):
 			rest = rest[3:]
 		case bytes.HasPrefix(rest, []byte("#")):
 			if end := bytes.IndexByte(rest, '\n'); end >= 0 {
@@ -102,33 +105,36 @@ func blank(text []byte) int {
 	}
 }
 
-// jsonValues returns the JSON values of a text, or those before the first mistake.
-func jsonValues(text []byte) (values []*yaml.Node, err error) {
-	r := jsonReader{text: text, line: 1, column: 1}
-	for {
-		r.begin += blank(text[r.begin:])
-		if r.begin == len(text) {
-			return values, nil
-		}
-		r.decoder = json.NewDecoder(bytes.NewReader(text[r.begin:]))
-		r.decoder.UseNumber()
-		value, err := r.value(0)
-		if err != nil {
-			return values, r.mistake(err)
-		}
-		values = append(values, &yaml.Node{Kind: yaml.DocumentNode, Line: value.Line, Column: value.Column, Content: []*yaml.Node{value}})
-		r.begin = r.offset()
-	}
-}
-
 // jsonReader reads JSON values with their positions.
 type jsonReader struct {
 	text    []byte
 	decoder *json.Decoder
-	// begin is where the decoder began to read.
-	begin int
+	// begin is where the decoder began to read, start where the document begins.
+	begin, start int
 	// at is the offset of the value that was read last; line and column are its position.
 	at, line, column int
+}
+
+// next returns the next document, or io.EOF.
+func (r *jsonReader) next() (*yaml.Node, error) {
+	end := 0
+	if r.decoder != nil {
+		end = r.offset()
+	}
+	r.start = end + blank(r.text[end:])
+	if r.start == len(r.text) {
+		return nil, io.EOF
+	}
+	if r.decoder == nil || len(bytes.TrimSpace(r.text[end:r.start])) > 0 { // the decoder knows no comments
+		r.begin = r.start
+		r.decoder = json.NewDecoder(bytes.NewReader(r.text[r.begin:]))
+		r.decoder.UseNumber()
+	}
+	value, err := r.value(0)
+	if err != nil {
+		return nil, r.mistake(err)
+	}
+	return &yaml.Node{Kind: yaml.DocumentNode, Line: value.Line, Column: value.Column, Content: []*yaml.Node{value}}, nil
 }
 
 // offset returns the end of what the decoder has read.
@@ -197,9 +203,9 @@ func (r *jsonReader) mistake(err error) error {
 		return known
 	}
 	var whole json.RawMessage
-	err = json.Unmarshal(bytes.TrimRight(r.text[r.begin:], " \t\r\n"), &whole)
+	err = json.Unmarshal(bytes.TrimRight(r.text[r.start:], " \t\r\n"), &whole)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return &jsonError{offset: r.begin + int(syntax.Offset) - 1, message: syntax.Error()}
+		return &jsonError{offset: r.start + int(syntax.Offset) - 1, message: syntax.Error()}
 	}
 	return &jsonError{offset: r.at, message: "invalid JSON"}
 }
