@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -152,6 +153,12 @@ func (o *OwnObject) DeclaredAs(host string) string {
 		return lease.LeasedIPName(o.SharingKey, o.Port.Protocol, o.Port.ExternalPort)
 	}
 	return host
+}
+
+// Declares reports whether a ProviderHost or a ProviderLeasedIP names the backend.
+func (o *OwnObject) Declares(service string, port uint16) bool {
+	return o.Port.Service == service && o.Port.Port == port ||
+		slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Service == service && u.Port == port })
 }
 
 // StandsForPort reports whether the object is a ProviderLeasedIP whose lease holds its port of the claimed address or

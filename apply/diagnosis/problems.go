@@ -97,6 +97,9 @@ func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 	for _, kind := range kinds.OfLease {
 		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
 			live := s.Live[kind.Plural][name]
+			if state.IsWorkloadService(live) {
+				continue
+			}
 			o := ownObject(kind, live, s.Ownership(live))
 			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: live})
 			o.Reports = state.Reports(live, routers)
@@ -122,6 +125,8 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 	case kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o)
 		out.SharingKey, out.Port = port.SharingKey, state.PortWant{Protocol: port.Protocol, ExternalPort: port.Port, Service: port.Service}
+		container, _, _ := unstructured.NestedInt64(o.Object, "spec", "port")
+		out.Port.Port = uint16(container)
 	default:
 		out.Uses = state.HostUses(o)
 	}

@@ -185,7 +185,29 @@ var hostProblems = []aProblem{
 		"the claim cannot be read":         func(f *facts) { f.Claims[0].Unreadable = "x" },
 		"a Route names the container port": func(f *facts) { f.Objects[0].Kind = "route" },
 		"a run is about to change it":      func(f *facts) { marked(&f.Claims[0].Parts[0]) },
+		"Akash's provider declares that port, by a tenant's update": func(f *facts) {
+			byAkash(f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 }))
+		},
+		"Akash's provider has written that port over a ProviderHost of ours": func(f *facts) {
+			f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 }).Shared = true
+		},
 	}},
+	{state.RouteDiffers, "somebody has written another port over a ProviderHost of ours, and the operator has followed", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		byAkash(f.routes("ingress", statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 }))
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 })
+	}, beside("the claim says it", func(f *facts) { f.Claims[0].Parts[0].Port = 8080 })},
+	{state.StrayRoute, "the operator has left the former lease's route beside the holder's", func(f *facts) {
+		f.holds(sibling, atHost)
+		f.routes(kinds.ProviderHost.Singular, sibling, atHost)
+		byAkash(f.routes("ingress", sibling, atHost))
+		byAkash(f.routes("ingress", statetest.Shop, atHost)).Since = statetest.Minute(9)
+	}, beside("it is the holder's", func(f *facts) { f.Objects = f.Objects[:2] })},
+	{state.StrayRoute, "the operator has not yet moved the route to the holder", func(f *facts) {
+		f.holds(sibling, atHost)
+		f.routes(kinds.ProviderHost.Singular, sibling, atHost)
+		byAkash(f.routes("ingress", statetest.Shop, atHost))
+	}, beside("it serves until the next apply", func(f *facts) { transferredFrom(statetest.Shop)(&f.Claims[0].Parts[0]) })},
 	{state.TwoRoutes, "a stranger serves the host too", func(f *facts) {
 		f.holds(statetest.Shop, atHost)
 		u := f.routes("ingress", statetest.Shop, atHost).Uses[0]
