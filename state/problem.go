@@ -46,6 +46,7 @@ const (
 	StrayDefinition    = "StrayDefinition"
 
 	UnreadableDefinition = "UnreadableDefinition"
+	OperatorStops        = "OperatorStops"
 )
 
 // ProblemKinds lists all kinds of problem.
@@ -55,6 +56,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
+	OperatorStops,
 }
 
 // Problem is a fault in the cluster and how to fix it.

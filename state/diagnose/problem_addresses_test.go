@@ -84,6 +84,13 @@ var portProblems = []aProblem{
 	}, beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
 	{state.NotServed, "where MetalLB chooses, a ProviderLeasedIP stands alone", func(f *facts) { pooled(f); f.endpoint(statetest.Shop); f.declares(statetest.Shop) },
 		beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
+	{state.NotServed, "where MetalLB chooses, Akash's provider declares the other protocol of the port for a sibling", func(f *facts) {
+		pooled(f)
+		f.endpoint(statetest.Shop)
+		f.declares(statetest.Shop)
+		o := byAkash(f.declares(sibling))
+		o.Port.Protocol, o.Name = lease.UDP, lease.LeasedIPName(o.SharingKey, lease.UDP, 443)
+	}, beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
 	{state.NotDeclared, "a Service of ours, and its ProviderLeasedIP is gone", func(f *facts) { f.leases(statetest.Shop, atIP); f.asks(statetest.Shop, atIP, atIP).ByOperators = true },
 		beside("it is there", func(f *facts) { f.declares(statetest.Shop) })},
 	{state.NotDeclared, "a Service that the operator left, of a claim", func(f *facts) { f.leases(statetest.Shop, atIP); byAkash(f.asks(statetest.Shop, atIP, atIP)) },

@@ -208,6 +208,21 @@ var hostProblems = []aProblem{
 		f.routes(kinds.ProviderHost.Singular, sibling, atHost)
 		byAkash(f.routes("ingress", statetest.Shop, atHost))
 	}, beside("it serves until the next apply", func(f *facts) { transferredFrom(statetest.Shop)(&f.Claims[0].Parts[0]) })},
+	{state.OperatorStops, "a ProviderHost of a lease without Manifest", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+		f.Lacks = lacksManifest
+	}, besides{
+		"the operator finds it":    func(f *facts) { f.Lacks = func(lease.ID, string, uint16) string { return "" } },
+		"no hostname operator":     func(f *facts) { f.Lacks = nil },
+		"nothing but its route is": func(f *facts) { f.Objects[0].Kind = "ingress" },
+	}},
+	{state.OperatorStops, "the same, while its host is served", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+		f.routes("ingress", statetest.Shop, atHost)
+		f.Lacks = lacksManifest
+	}, beside("the operator finds it", func(f *facts) { f.Lacks = func(lease.ID, string, uint16) string { return "" } })},
 	{state.TwoRoutes, "a stranger serves the host too", func(f *facts) {
 		f.holds(statetest.Shop, atHost)
 		u := f.routes("ingress", statetest.Shop, atHost).Uses[0]
@@ -342,3 +357,5 @@ func (f *facts) recorded(want string) {
 	o := view.RecordObject{Labelled: state.Labelled{Kind: "dnsendpoint", Namespace: statetest.Shop.Namespace(), Name: atHost, Lease: statetest.Shop, HasLease: true}, Host: atHost, Records: a("192.0.2.1")}
 	f.Records = []OwnRecord{{Ref: state.ObjectRef{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Object: o, Want: a(want), Known: true}}
 }
+
+func lacksManifest(lease.ID, string, uint16) string { return "no Manifest" }
