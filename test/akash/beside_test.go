@@ -48,6 +48,8 @@ func TestServicesOfWorkloads(t *testing.T) {
 		t.Errorf("the problems are %q", p)
 	}
 
+	o, spec = pooled(t, "")
+	w = newWorld(t, o, spec, "--operators=on")
 	next := workload(w.green, nil, "private:TCP:443:web", "private:UDP:53:web")
 	w.apply(next).Exits(t, 0)
 	w.settled("applied", []string{"ep"}, next)
@@ -89,8 +91,8 @@ func TestUpdateByTheProvider(t *testing.T) {
 	}
 }
 
-// A declaration of this program that somebody has edited, and that the operator has followed, is put right by the
-// definition; the live route stays.
+// A declaration of this program that somebody has edited, and that the operator has followed, is a problem whose mend forces
+// nothing and deletes nothing.
 func TestEditedDeclaration(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("edited")
@@ -107,11 +109,18 @@ func TestEditedDeclaration(t *testing.T) {
 	})
 	route := find(t, operators.Ingresses, w.blue.Namespace(), host).GetUID()
 	w.shows("RouteDiffers "+host, "providerhost lease/"+host+" routes it to api:80, the claim says web:80")
-	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "--assume-serving", "RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 0)
-	w.settled("repaired", []string{host}, d)
-	if find(t, operators.Ingresses, w.blue.Namespace(), host).GetUID() != route {
+	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 1).Tells(t, `conflict with "somebody"`)
+	if now := find(t, operators.Ingresses, w.blue.Namespace(), host); now == nil || now.GetUID() != route {
 		t.Error("repair has deleted the live route")
 	}
+	edited = find(t, operators.Hosts, manifests, host)
+	edited.Object["spec"].(map[string]any)["service_name"] = "web"
+	_, err = harness.Objects.Resource(operators.Hosts).Namespace(manifests).Update(t.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"})
+	must(t, err)
+	eventually(t, "the operator follows", func() bool {
+		return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == "web:80"
+	})
+	w.settled("edited back", []string{host}, d)
 }
 
 // A port is transferred while the IP operator is down, which then leaves the former lease's Service: two Services with two
@@ -132,10 +141,10 @@ func TestPortTransferredWhileTheOperatorIsDown(t *testing.T) {
 				args = append(args, "-f", w.define(second))
 			}
 			w.operated(args...)
-			w.running.Restart()
 			if !routes {
-				w.apply(second)
+				w.operated("apply", "--timeout=300ms", "-f", w.define(second)).Exits(t, 5)
 			}
+			w.running.Restart()
 			serves := func(id lease.ID) bool { return find(t, operators.Services, id.Namespace(), "web-ip-443-tcp") != nil }
 			eventually(t, "the holder's Service is made", func() bool { return serves(w.green) })
 			if !serves(w.blue) {
@@ -184,7 +193,7 @@ func TestDeliveredBeforeTheManifest(t *testing.T) {
 	})
 	w.shows("OperatorStops "+host, "providerhost lease/"+host, "no Manifest", "for all tenants")
 	for _, flag := range []string{"auto", "on"} {
-		w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "OperatorStops/"+host, "--dry-run=server").Tells(t, host)
+		w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "OperatorStops/"+host, "--dry-run=client").Tells(t, host)
 	}
 
 	// The service that the Manifest does not have stops it as well.

@@ -295,17 +295,15 @@ func TestFactsOfWrongAddresses(t *testing.T) {
 		return slices.ContainsFunc(o.Errors(), func(err error) bool { return strings.Contains(err.Error(), "decoding bech32 failed") })
 	})
 
-	// Labels are not looked at.
+	// Labels and name are not looked at.
 	hosts := harness.Objects.Resource(operators.Hosts).Namespace(manifests)
 	must(t, hosts.Delete(t.Context(), bad, metav1.DeleteOptions{}))
-	must(t, hosts.Delete(t.Context(), host, metav1.DeleteOptions{}))
-	eventually(t, "the loop runs again", func() bool { return len(o.Errors()) == 0 && route() == nil })
-	unlabelled := parse(fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: ProviderHost, metadata: {name: unlabelled, namespace: %s},
-		spec: {owner: %s, provider: %s, hostname: %s, dseq: 1, gseq: 1, oseq: 1, service_name: web, external_port: 80}}`, manifests, owner, harness.Provider, host))
-	_, err := hosts.Create(t.Context(), unlabelled, metav1.CreateOptions{})
+	unlabelled, named := newHost("unlabelled"), newHost("named")
+	_, err := hosts.Create(t.Context(), parse(fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: ProviderHost, metadata: {name: %s, namespace: %s},
+		spec: {owner: %s, provider: %s, hostname: %s, dseq: 1, gseq: 1, oseq: 1, service_name: web, external_port: 80}}`, unlabelled, manifests, owner, harness.Provider, named)), metav1.CreateOptions{})
 	must(t, err)
-	eventually(t, "the host of the spec is routed", func() bool { return route() != nil })
-	must(t, hosts.Delete(t.Context(), "unlabelled", metav1.DeleteOptions{}))
+	eventually(t, "the host of the spec is routed", func() bool { return find(t, operators.Ingresses, id.Namespace(), named) != nil })
+	must(t, hosts.Delete(t.Context(), unlabelled, metav1.DeleteOptions{}))
 }
 
 // The HTTP options are those of the Manifest; the operator's own where it has none.
