@@ -59,7 +59,7 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	}
 	annotated := o.GetAnnotations()[lease.AnnotationDefinition] != ""
 	applied := w.readWriters(o)
-	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated) && !isWorkloadService(o)
+	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated) && !IsWorkloadService(o)
 	if !w.Ours {
 		return w
 	}
@@ -89,10 +89,10 @@ func isDelivered(o *unstructured.Unstructured) bool {
 	return false
 }
 
-// isWorkloadService reports whether the object is a Service of a workload. Such a Service needs no claim; package
+// IsWorkloadService reports whether the object is a Service of a workload. Such a Service needs no claim; package
 // deployed decides about it. The Service of a leased port is different: it is a LoadBalancer, has a label of its own,
 // and is applied by this program's manager instead of the lease's.
-func isWorkloadService(o *unstructured.Unstructured) bool {
+func IsWorkloadService(o *unstructured.Unstructured) bool {
 	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" ||
 		Field(o.Object, "spec", "type") == "LoadBalancer" {
 		return false

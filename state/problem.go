@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ const (
 	StrayDefinition    = "StrayDefinition"
 
 	UnreadableDefinition = "UnreadableDefinition"
+	OperatorStops        = "OperatorStops"
 )
 
 // ProblemKinds lists all kinds of problem.
@@ -54,6 +56,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
+	OperatorStops,
 }
 
 // Problem is a fault in the cluster and how to fix it.
@@ -152,6 +155,12 @@ func (o *OwnObject) DeclaredAs(host string) string {
 		return lease.LeasedIPName(o.SharingKey, o.Port.Protocol, o.Port.ExternalPort)
 	}
 	return host
+}
+
+// Declares reports whether a ProviderHost or a ProviderLeasedIP names the backend.
+func (o *OwnObject) Declares(service string, port uint16) bool {
+	return o.Port.Service == service && o.Port.Port == port ||
+		slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Service == service && u.Port == port })
 }
 
 // StandsForPort reports whether the object is a ProviderLeasedIP whose lease holds its port of the claimed address or

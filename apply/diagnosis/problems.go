@@ -28,7 +28,11 @@ import (
 func Problems(
 	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string,
 ) ([]state.Problem, error) {
+	cmd := command.New(c, command.Options{Config: cfg, Operators: observed.OperatorsAuto})
 	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), Reading)
+	if err == nil {
+		s.Manifests, err = observed.OperatorManifests(ctx, cmd)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +40,7 @@ func Problems(
 	if err != nil {
 		return nil, err
 	}
-	facts, err := Facts(ctx, s, command.New(c, command.Options{Config: cfg}), crashedAfter, routers)
+	facts, err := Facts(ctx, s, cmd, crashedAfter, routers)
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +64,18 @@ func Facts(
 		return diagnose.ProblemFacts{}, err
 	}
 	records, err := records.OwnRecords(ctx, s, c)
-	return diagnose.ProblemFacts{
+	facts := diagnose.ProblemFacts{
 		View: &diagnose.View{
 			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools),
 			Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), Runs: s.Runs, Own: c.Options.Turn.Nonce(),
-	}, err
+	}
+	if s.Manifests != nil {
+		facts.Lacks = s.Manifests.Lacks
+	}
+	return facts, err
 }
 
 // keptDefinitions returns the stored definitions in the form that the search for problems needs.
@@ -97,6 +105,9 @@ func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 	for _, kind := range kinds.OfLease {
 		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
 			live := s.Live[kind.Plural][name]
+			if state.IsWorkloadService(live) {
+				continue
+			}
 			o := ownObject(kind, live, s.Ownership(live))
 			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: live})
 			o.Reports = state.Reports(live, routers)
@@ -122,6 +133,8 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 	case kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o)
 		out.SharingKey, out.Port = port.SharingKey, state.PortWant{Protocol: port.Protocol, ExternalPort: port.Port, Service: port.Service}
+		container, _, _ := unstructured.NestedInt64(o.Object, "spec", "port")
+		out.Port.Port = uint16(container)
 	default:
 		out.Uses = state.HostUses(o)
 	}

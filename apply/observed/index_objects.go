@@ -53,6 +53,9 @@ func (s *Snapshot) IndexWritten() {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
 		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
 			o := s.Live[kind.Plural][name]
+			if state.IsWorkloadService(o) {
+				continue
+			}
 			whose := s.Ownership(o)
 			mine := Owned{Kind: kind, Live: o, Group: whose.Lease.Group()}
 			if whose.Shared && whose.HasLease {

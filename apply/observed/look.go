@@ -4,10 +4,6 @@ import (
 	"context"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -56,7 +52,7 @@ func ReadAll(ctx context.Context, c *command.Command, definitions ...lease.Group
 func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*Snapshot, error) {
 	var s *Snapshot
 	var found operators
-	manifests := map[string]*unstructured.Unstructured{}
+	var manifests Manifests
 	group, groupCtx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
 		s, err = Read(groupCtx, c.Cluster, c.Ledger, how)
@@ -66,10 +62,7 @@ func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*S
 		if found, err = findOperators(groupCtx, c); err != nil || !found.Hostname {
 			return err
 		}
-		list, err := c.Cluster.Objects(groupCtx, cluster.AkashResource("manifests"), c.Options.Config.ManifestNamespace, metav1.ListOptions{})
-		for _, m := range list {
-			manifests[m.GetName()] = m
-		}
+		manifests, err = readManifests(groupCtx, c)
 		return err
 	})
 	if err := group.Wait(); err != nil {

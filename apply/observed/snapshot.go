@@ -57,7 +57,7 @@ type Snapshot struct {
 	// Operators are the Akash operators that run in the cluster, Manifests the objects that the hostname operator
 	// reads, by name. Only ReadWithOperators reads them.
 	Operators operators
-	Manifests map[string]*unstructured.Unstructured
+	Manifests Manifests
 	// Definitions are the stored definitions that were asked for, by object name.
 	Definitions map[string]*kept.Definition
 	// HoldersOnly is true if only definitions of groups with claims were read.

@@ -61,8 +61,8 @@ func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string,
 	return things, err
 }
 
-// Manifests yields the Manifest objects of Akash's provider as JSON, sorted by name.
-func Manifests(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
+// EachManifest yields the Manifest objects of Akash's provider as JSON, sorted by name.
+func EachManifest(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
 	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
 	if err != nil {
 		return err

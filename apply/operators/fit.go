@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -68,12 +66,11 @@ func (r *Operated) checkHostnameOperator(s *lease.Service, e lease.Expose) error
 		return r.unfit(e.At, "--operators=off, but Akash's hostname operator runs, and writes its own route of %s over that of this program: "+
 			"leave --operators=off out, or stop the operator (%s)", s.Name, stop(observed.HostnameOperators))
 	}
-	manifest := r.Snapshot.Manifests[r.Request.Lease.Namespace()]
-	switch {
-	case manifest == nil:
+	switch manifests := r.Snapshot.Manifests; {
+	case manifests[r.Request.Lease.Namespace()] == nil:
 		return r.unfit(e.At, "it has no Manifest in namespace %s, and Akash's hostname operator would ignore the lease from then on: "+
 			"apply again when the tenant has sent the manifest", r.Options.Config.ManifestNamespace)
-	case !declaresPort(manifest, s.Name, e.ExternalPort()):
+	case manifests.Lacks(r.Request.Lease, s.Name, e.ExternalPort()) != "":
 		return r.unfit(e.At, "its Manifest has no service %s with instances and a global port %d, and Akash's hostname operator would ignore the lease from then on: "+
 			"apply what the tenant has deployed", s.Name, e.ExternalPort())
 	}
@@ -89,28 +86,4 @@ func stop(names []string) string {
 func (r *Operated) known(e lease.Expose) bool {
 	return e.RoutePath() == "/" && (r.Options.Config.Ingress.StaticHosts ||
 		slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") }))
-}
-
-// declaresPort reports whether the Manifest has what the hostname operator looks for: the service, with instances, and
-// a global port of that number.
-func declaresPort(manifest *unstructured.Unstructured, service string, port uint16) bool {
-	if manifest == nil {
-		return false
-	}
-	services, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "group", "services")
-	return slices.ContainsFunc(services, func(v any) bool {
-		s, ok := v.(map[string]any)
-		if !ok || s["name"] != service || s["count"] == int64(0) {
-			return false
-		}
-		exposes, _, _ := unstructured.NestedSlice(s, "expose")
-		return slices.ContainsFunc(exposes, func(v any) bool {
-			e, _ := v.(map[string]any)
-			external, _ := e["external_port"].(int64)
-			if external == 0 {
-				external, _ = e["port"].(int64)
-			}
-			return e["global"] == true && external == int64(port)
-		})
-	})
 }

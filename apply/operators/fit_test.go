@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -22,31 +23,6 @@ func manifest(service string, count, port, external int64, global bool) *unstruc
 	return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"group": map[string]any{"services": []any{
 		map[string]any{"name": service, "count": count, "expose": []any{expose}},
 	}}}}}
-}
-
-// Akash's hostname operator finds a port by the global port of a service with instances.
-func TestDeclaresPort(t *testing.T) {
-	tests := []struct {
-		name     string
-		manifest *unstructured.Unstructured
-		want     bool
-	}{
-		{"no Manifest", nil, false},
-		{"an empty Manifest", &unstructured.Unstructured{Object: map[string]any{}}, false},
-		{"the port as it is seen from outside", manifest("web", 1, 8080, 80, true), true},
-		{"a port that says no other outside", manifest("web", 1, 80, 0, true), true},
-		{"the container's port alone", manifest("web", 1, 80, 8080, true), false},
-		{"another service", manifest("api", 1, 80, 80, true), false},
-		{"no instances", manifest("web", 0, 80, 80, true), false},
-		{"within the lease only", manifest("web", 1, 80, 80, false), false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := declaresPort(tt.manifest, "web", 80); got != tt.want {
-				t.Errorf("found: %t, want %t", got, tt.want)
-			}
-		})
-	}
 }
 
 // running are operators, and what is asked of them.
@@ -136,7 +112,7 @@ func (how running) operated() *Operated {
 	c.Snapshot = ot.Snapshot(nil)
 	c.Snapshot.Operators.Hostname, c.Snapshot.Operators.IP, c.Snapshot.Operators.Off = how.hostname, how.ip, how.off
 	if how.manifest != nil {
-		c.Snapshot.Manifests = map[string]*unstructured.Unstructured{ot.Shop.Namespace(): how.manifest}
+		c.Snapshot.Manifests = observed.Manifests{ot.Shop.Namespace(): how.manifest}
 	}
 	return &Operated{Claims: c}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -31,7 +32,7 @@ func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 			return err == nil && r.agrees(o, live), err
 		})
 		if errors.Is(err, report.ErrTimedOut) {
-			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waitingFor(o)}}
+			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waitingFor(o) + r.otherProtocol(o)}}
 		}
 		if err != nil {
 			return err
@@ -55,6 +56,22 @@ func waitingFor(o render.Object) string {
 	}
 	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s "+
 		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, observed.OperatorsNamespace)
+}
+
+// otherProtocol explains that the IP operator serves the same port number of the endpoint for another deployment, which
+// has the other protocol, or returns "".
+func (r *Operated) otherProtocol(o render.Object) string {
+	if o.Kind != kinds.Service {
+		return ""
+	}
+	want := state.ServiceObjectOf(cluster.Rendered(o))
+	protocol, port := state.Part{Key: state.OtherProtocol(state.PortKey(want.Protocol, want.Port))}.ProtocolPort()
+	other, found := r.Snapshot.Ports[lease.LeasedIPName(want.SharingKey, protocol, port)]
+	if !found || !other.HasLease || other.Lease.Group() == r.Group {
+		return ""
+	}
+	return fmt.Sprintf(". It serves one protocol of a port, and providerleasedip %s/%s declares the other for %s: one of the two gives the port up",
+		other.Namespace, other.Name, other.Lease.Group())
 }
 
 // agrees reports whether an operator's live object serves what the rendered one would: the same host or port, from the

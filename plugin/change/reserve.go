@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -205,7 +206,28 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	c.Leases = len(requests)
 	opts := f.options(cfg, events)
 	opts.Prune, opts.Expires, opts.Adopt, opts.Check, opts.Prove = f.prune, f.expires, f.adopt, f.isCheck, prove
+	if err := warnOfManifests(ctx, c, command.New(cluster, opts), requests); err != nil {
+		return err
+	}
 	return apply.New(cluster, opts).Reserve(ctx, requests, kinds...)
+}
+
+// warnOfManifests warns of hosts whose delivery would stop Akash's hostname operator.
+func warnOfManifests(ctx context.Context, c *session.Session, cmd *command.Command, requests []state.Request) error {
+	var leases []lease.ID
+	for _, r := range requests {
+		if len(r.Hosts) > 0 {
+			leases = append(leases, r.Lease)
+		}
+	}
+	if len(leases) == 0 {
+		return nil
+	}
+	manifests, err := observed.OperatorManifests(ctx, cmd, leases...)
+	for _, r := range requests {
+		c.Warn(manifests.Warnings(r))
+	}
+	return err
 }
 
 // requests returns the claims to make: those of the definitions in the input, with the kinds of objects that each is rendered

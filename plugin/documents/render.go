@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -251,7 +253,10 @@ func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*render
 	if r.known != nil {
 		r.picker = state.NewPicker(r.known.Addresses)
 	}
-	return r, nil
+	if f.ledger == flags.LedgerCluster && !f.pools {
+		r.manifests, err = observed.OperatorManifests(ctx, command.New(in, command.Options{Config: cfg, Operators: observed.OperatorsAuto}))
+	}
+	return r, err
 }
 
 // sortByPlace sorts problems by line within each file, and keeps the order of files.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -29,6 +30,8 @@ type renderer struct {
 	// known are the addresses and pools in the ledger; nil if there is none.
 	known    *pools.Known
 	problems lease.Problems
+	// manifests are what Akash's hostname operator looks ProviderHosts up in; nil if it does not run in the ledger's cluster.
+	manifests observed.Manifests
 	// workloads are the options for rendering workloads; nil to render none.
 	workloads *workload.Options
 	// leasesWithWorkloads counts the leases rendered with workloads.
@@ -288,5 +291,6 @@ func (r *renderer) withWorkloads(routes []render.Object, def *lease.Definition) 
 func (r *renderer) warnings(def *lease.Definition) lease.Problems {
 	omitted := r.omitted
 	r.omitted = nil
-	return append(render.Warnings(def, r.cfg), omitted...)
+	request, _ := state.NewRequest(def, r.cfg) // lease has reported its problems
+	return slices.Concat(render.Warnings(def, r.cfg), omitted, r.manifests.Warnings(request))
 }

@@ -91,7 +91,7 @@ func (f *Input) readCluster(
 	yield func(*lease.Definition) error,
 ) error {
 	found := false
-	err := observed.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
+	err := observed.EachManifest(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
 		if f.id != nil && name != f.id.Namespace() {
 			return nil
 		}

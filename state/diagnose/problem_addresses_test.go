@@ -84,6 +84,13 @@ var portProblems = []aProblem{
 	}, beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
 	{state.NotServed, "where MetalLB chooses, a ProviderLeasedIP stands alone", func(f *facts) { pooled(f); f.endpoint(statetest.Shop); f.declares(statetest.Shop) },
 		beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
+	{state.NotServed, "where MetalLB chooses, Akash's provider declares the other protocol of the port for a sibling", func(f *facts) {
+		pooled(f)
+		f.endpoint(statetest.Shop)
+		f.declares(statetest.Shop)
+		o := byAkash(f.declares(sibling))
+		o.Port.Protocol, o.Name = lease.UDP, lease.LeasedIPName(o.SharingKey, lease.UDP, 443)
+	}, beside("a Service serves it", func(f *facts) { f.asks(statetest.Shop, "", atIP) })},
 	{state.NotDeclared, "a Service of ours, and its ProviderLeasedIP is gone", func(f *facts) { f.leases(statetest.Shop, atIP); f.asks(statetest.Shop, atIP, atIP).ByOperators = true },
 		beside("it is there", func(f *facts) { f.declares(statetest.Shop) })},
 	{state.NotDeclared, "a Service that the operator left, of a claim", func(f *facts) { f.leases(statetest.Shop, atIP); byAkash(f.asks(statetest.Shop, atIP, atIP)) },
@@ -94,7 +101,24 @@ var portProblems = []aProblem{
 		f.leases(statetest.Shop, atIP)
 		byAkash(f.declares(statetest.Shop))
 		byAkash(f.asks(statetest.Shop, atIP, atIP)).Port.Port = 9
-	}, beside("it has caught up", func(f *facts) { f.Claims[0].Parts[0].Port = 9 })},
+	}, besides{
+		"it has caught up":                func(f *facts) { f.Claims[0].Parts[0].Port = 9 },
+		"Akash's provider declares it so": func(f *facts) { f.Objects[0].Port.Port = 9 },
+	}},
+	{state.StrayRoute, "where MetalLB chooses, the operator has left the former lease's Service beside the holder's", func(f *facts) {
+		pooled(f)
+		f.endpoint(sibling)
+		f.declares(sibling)
+		byAkash(f.asks(sibling, "", atIP))
+		byAkash(f.asks(statetest.Shop, "", "203.0.113.1")).Since = statetest.Minute(9)
+	}, beside("it is gone", func(f *facts) { f.Objects = f.Objects[:2] })},
+	{state.StrayRoute, "where MetalLB chooses, the same until the next apply of the new lease", func(f *facts) {
+		pooled(f)
+		transferredFrom(statetest.Shop)(&f.endpoint(sibling).Parts[0])
+		f.declares(sibling)
+		byAkash(f.asks(sibling, "", atIP))
+		byAkash(f.asks(statetest.Shop, "", "203.0.113.1"))
+	}, beside("the holder has no Service yet", func(f *facts) { f.Contents.Services = f.Contents.Services[1:] })},
 	{state.SharingKeyMismatch, "a Service asks with another sharing key", func(f *facts) {
 		f.leases(statetest.Shop, atIP)
 		o := f.asks(statetest.Shop, atIP)

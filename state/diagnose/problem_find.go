@@ -166,6 +166,7 @@ func (p *problems) checkObject(o *state.OwnObject) {
 	p.checkReports(base, o)
 	if o.HasLease {
 		p.checkAsks(base, o)
+		p.checkManifest(base, o)
 	}
 	switch {
 	case !o.Ours && o.Shared && o.HasLease:
@@ -204,6 +205,9 @@ type ProblemFacts struct {
 	Objects    []state.OwnObject
 	Records    []OwnRecord
 	Namespaces map[string]bool
+	// Lacks returns what Akash's hostname operator would not find for a ProviderHost of the lease, or ""; nil if the
+	// operator does not run, or if that cannot be seen.
+	Lacks func(id lease.ID, service string, port uint16) string
 	// Definitions are the definitions that the ledger keeps.
 	Definitions []KeptDefinition
 	// Runs are the announcements of commands that are running or have crashed. Own is the nonce of the command that

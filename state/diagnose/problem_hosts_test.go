@@ -185,7 +185,44 @@ var hostProblems = []aProblem{
 		"the claim cannot be read":         func(f *facts) { f.Claims[0].Unreadable = "x" },
 		"a Route names the container port": func(f *facts) { f.Objects[0].Kind = "route" },
 		"a run is about to change it":      func(f *facts) { marked(&f.Claims[0].Parts[0]) },
+		"Akash's provider declares that port, by a tenant's update": func(f *facts) {
+			byAkash(f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 }))
+		},
+		"Akash's provider has written that port over a ProviderHost of ours": func(f *facts) {
+			f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 }).Shared = true
+		},
 	}},
+	{state.RouteDiffers, "somebody has written another port over a ProviderHost of ours, and the operator has followed", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		byAkash(f.routes("ingress", statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 }))
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost, func(u *state.Use) { u.Port = 8080 })
+	}, beside("the claim says it", func(f *facts) { f.Claims[0].Parts[0].Port = 8080 })},
+	{state.StrayRoute, "the operator has left the former lease's route beside the holder's", func(f *facts) {
+		f.holds(sibling, atHost)
+		f.routes(kinds.ProviderHost.Singular, sibling, atHost)
+		byAkash(f.routes("ingress", sibling, atHost))
+		byAkash(f.routes("ingress", statetest.Shop, atHost)).Since = statetest.Minute(9)
+	}, beside("it is the holder's", func(f *facts) { f.Objects = f.Objects[:2] })},
+	{state.StrayRoute, "the operator has not yet moved the route to the holder", func(f *facts) {
+		f.holds(sibling, atHost)
+		f.routes(kinds.ProviderHost.Singular, sibling, atHost)
+		byAkash(f.routes("ingress", statetest.Shop, atHost))
+	}, beside("it serves until the next apply", func(f *facts) { transferredFrom(statetest.Shop)(&f.Claims[0].Parts[0]) })},
+	{state.OperatorStops, "a ProviderHost of a lease without Manifest", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+		f.Lacks = lacksManifest
+	}, besides{
+		"the operator finds it":    func(f *facts) { f.Lacks = func(lease.ID, string, uint16) string { return "" } },
+		"no hostname operator":     func(f *facts) { f.Lacks = nil },
+		"nothing but its route is": func(f *facts) { f.Objects[0].Kind = "ingress" },
+	}},
+	{state.OperatorStops, "the same, while its host is served", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+		f.routes("ingress", statetest.Shop, atHost)
+		f.Lacks = lacksManifest
+	}, beside("the operator finds it", func(f *facts) { f.Lacks = func(lease.ID, string, uint16) string { return "" } })},
 	{state.TwoRoutes, "a stranger serves the host too", func(f *facts) {
 		f.holds(statetest.Shop, atHost)
 		u := f.routes("ingress", statetest.Shop, atHost).Uses[0]
@@ -321,3 +358,5 @@ func (f *facts) recorded(want string) {
 	o := view.RecordObject{Labelled: state.Labelled{Kind: "dnsendpoint", Namespace: statetest.Shop.Namespace(), Name: atHost, Lease: statetest.Shop, HasLease: true}, Host: atHost, Records: a("192.0.2.1")}
 	f.Records = []OwnRecord{{Ref: state.ObjectRef{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Object: o, Want: a(want), Known: true}}
 }
+
+func lacksManifest(lease.ID, string, uint16) string { return "no Manifest" }

@@ -179,7 +179,7 @@ func (f *facts) asks(id lease.ID, asked string, granted ...string) *state.OwnObj
 // declares adds the ProviderLeasedIP of the same port.
 func (f *facts) declares(id lease.ID) *state.OwnObject {
 	o := f.object(kinds.ProviderLeasedIP.Singular, id, lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 443))
-	o.SharingKey, o.Port = lease.SharingKey(id.Owner, "public"), state.PortWant{Protocol: lease.TCP, ExternalPort: 443, Service: "web"}
+	o.SharingKey, o.Port = lease.SharingKey(id.Owner, "public"), state.PortWant{Protocol: lease.TCP, ExternalPort: 443, Service: "web", Port: 8443}
 	return o
 }
 

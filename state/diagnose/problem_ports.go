@@ -149,11 +149,11 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 			return
 		case part.Lease.Group() != o.Lease.Group():
 			p.addMovedByAkash(base, o, o.SharingKey, c, part)
-		case o.Kind == kinds.ProviderLeasedIP.Singular: // it does not name the container port
+		case o.Kind == kinds.ProviderLeasedIP.Singular: // what it declares is up to Akash's provider
 		case part.Service != o.Port.Service || part.Port != o.Port.Port:
 			base.Thing = o.SharingKey
-			p.addNotCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d",
-				o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
+			d := p.declaration(kinds.ProviderLeasedIP.Singular, "", o.SharingKey, part.Key)
+			p.addLeadsElsewhere(base, o, d, state.Use{Service: o.Port.Service, Port: o.Port.Port}, part)
 		}
 		if o.Kind == "service" {
 			p.checkDeclared(base, o)
@@ -173,7 +173,7 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 			p.addMovedByAkash(base, o, u.Host, c, part)
 		case !part.LeadsTo(o.Kind, u.Service, u.Port):
 			base.Thing = u.Host
-			p.addNotCaughtUp(base, o, routesElsewhere(o, u, part))
+			p.addLeadsElsewhere(base, o, p.declaration(kinds.ProviderHost.Singular, u.Host, "", part.Key), u, part)
 		}
 	}
 	if o.Kind != kinds.ProviderHost.Singular {
@@ -181,27 +181,33 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 	}
 }
 
-// addForgotten adds an operator's object that serves another lease after a transfer and is no longer declared: an
-// interrupted release or a purge has deleted its ProviderHost or ProviderLeasedIP.
+// addForgotten adds an operator's object that serves another lease after a transfer, if the operator will never remove
+// it: it is no longer declared, because an interrupted release or a purge has deleted its ProviderHost or
+// ProviderLeasedIP, or the operator has made another for the new lease.
 func (p *problems) addForgotten(base state.Problem, o *state.OwnObject, thing, key string, part *state.Part) {
 	kind := kinds.ProviderHost.Singular
 	if o.Kind == "service" {
 		kind = kinds.ProviderLeasedIP.Singular
 	}
-	if o.Kind == kind || o.Ours || p.declaration(kind, thing, o.SharingKey, key) != nil || p.Now.Sub(o.Since) < p.CrashedAfter {
+	if o.Kind == kind || o.Ours {
 		return
 	}
 	base.Thing = thing
-	message := fmt.Sprintf("%s serves it for %s since a transfer, but its %s is gone. %s",
-		o, part.Lease.Group(), kind, operatorWasDown(o, kind))
-	p.add(fill(base, state.NotDeclared, message, fmt.Sprintf("delete %s: the claim stays", o), reject(o, thing)).ByName())
+	switch d := p.declaration(kind, thing, o.SharingKey, key); {
+	case d != nil && d.Of(part.Lease.Group()) && p.servesPart(thing, key, part.Lease.Group()):
+		p.addLeftBehind(base, o, kind, part)
+	case d == nil && p.Now.Sub(o.Since) >= p.CrashedAfter:
+		message := fmt.Sprintf("%s serves it for %s since a transfer, but its %s is gone. %s",
+			o, part.Lease.Group(), kind, operatorWasDown(o, kind))
+		p.add(fill(base, state.NotDeclared, message, fmt.Sprintf("delete %s: the claim stays", o), reject(o, thing)).ByName())
+	}
 }
 
 // addNotCaughtUp adds an object that an operator created and has not updated since the claim changed.
 func (p *problems) addNotCaughtUp(base state.Problem, o *state.OwnObject, message string) {
 	p.add(fill(base, state.RouteDiffers,
 		message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why",
-		fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o),
+		fmt.Sprintf("start the operator, or restart it: it then writes every %s anew; without it, delete %s: the lease's next apply waits for a new one", o.Kind, o),
 		state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}).ByName())
 }
 
@@ -217,6 +223,18 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	d := p.declaration(kind, thing, o.SharingKey, part.Key)
 	follows := d != nil && d.Lease.Owner == part.Lease.Owner && slices.Contains(d.MovedFrom, part.Lease.Group())
 	base.Problem, base.Thing = state.StrayRoute, thing
+	if d != nil && d.Of(part.Lease.Group()) && o.Kind != kind && !o.Ours {
+		if p.servesPart(thing, part.Key, part.Lease.Group()) {
+			p.addLeftBehind(base, o, kind, part)
+			return
+		}
+		base.Manual, base.Plan = true, "start the operator, or restart it: it then moves it"
+		base.Command = "kubectl -n akash-services get deployments"
+		base.Message = fmt.Sprintf("%s serves it, and %s holds it and has its %s. "+
+			"Akash's operator has not caught up: its log and its /ignore-list say why", o, part.Lease.Group(), kind)
+		p.add(base)
+		return
+	}
 	if !follows && o.Kind != kind && !o.Ours && (d == nil || !d.Of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
 		p.addLeftByOperator(base, o, kind, part)
 		return
@@ -254,19 +272,11 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	p.add(base)
 }
 
-// addLeftByOperator adds an object that an operator of Akash's created and left when its declaration was deleted. Each
-// object is its own problem: two ports of an endpoint have two Services.
+// addLeftByOperator adds an object that an operator of Akash's created and left when its declaration was deleted.
 func (p *problems) addLeftByOperator(base state.Problem, o *state.OwnObject, kind string, part *state.Part) {
-	if slices.ContainsFunc(p.found, func(x state.Problem) bool {
-		reject, ok := x.Mend.(state.RejectObjects)
-		return ok && x.Problem == state.StrayRoute && slices.Contains(reject.Reject, o.ObjectRef)
-	}) {
-		return // found for another of its paths
-	}
 	base.Message = fmt.Sprintf("%s serves it, but %s holds it and its %s is gone. %s",
 		o, part.Lease.Group(), kind, operatorWasDown(o, kind))
-	base.Plan, base.Mend = "delete "+o.String(), reject(o, base.Thing)
-	p.add(base.ByName())
+	p.addRejected(base, o)
 }
 
 // operatorWasDown explains why an operator left the object when the declaration of the kind was deleted.

@@ -170,6 +170,9 @@ func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state
 	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !former && !p.Namespaces[part.Lease.Namespace()] {
 		return // a missing namespace is another problem
 	}
+	if p.lacks(o) != "" {
+		return // that is why
+	}
 	if former {
 		p.addFormerNotServed(base, o, c, part)
 		return
@@ -181,9 +184,28 @@ func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state
 			state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}).ByName())
 		return
 	}
+	if other := p.otherProtocol(o); other != nil {
+		x := fill(base, state.NotServed,
+			fmt.Sprintf("%s is there, but nothing serves it: Akash's provider declares the other protocol of the port for %s (%s), "+
+				"and Akash's IP operator serves one protocol of a port", o, other.Lease.Group(), other),
+			"one of the two deployments gives the port up", nil)
+		x.Manual, x.Command = true, fmt.Sprintf("kubectl akash-net release %s %s", part.Lease.Group(), state.Typed(c.Thing))
+		p.add(x)
+		return
+	}
 	base.Problem = state.NotServed
 	base.Message = fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	p.add(p.byDefinition(base, o.Lease.Group()))
+}
+
+// otherProtocol returns the ProviderLeasedIP by which another deployment has the same port number of the endpoint in the
+// other protocol, or nil. Akash's IP operator takes the two for one port.
+func (p *problems) otherProtocol(o *state.OwnObject) *state.OwnObject {
+	other := p.declaration(kinds.ProviderLeasedIP.Singular, "", o.SharingKey, state.OtherProtocol(o.Port.Key()))
+	if o.SharingKey == "" || other == nil || !other.HasLease || other.Of(o.Lease.Group()) {
+		return nil
+	}
+	return other
 }
 
 // addFormerNotServed adds a ProviderHost or ProviderLeasedIP of the deployment that a part was transferred from. One of

@@ -22,8 +22,7 @@ func TestChangeWhileTheOperatorIsDown(t *testing.T) {
 	host := newHost("down")
 	w.apply(workload(w.blue, []string{host})).Exits(t, 0)
 	w.running.Stop()
-	changed := workload(w.blue, []string{host})
-	changed.Services[0].Name = "api"
+	changed := routedTo(workload(w.blue, []string{host}), "api")
 	must(t, w.akash.SendManifest(t.Context(), changed))
 	definition := w.define(changed)
 	w.operated("apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Tells(t, "to route "+host+" to api:80")

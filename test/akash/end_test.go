@@ -164,11 +164,11 @@ func (e *ending) live() {
 	if e.on {
 		e.caughtUp("transferred")
 	}
-	d.Services[0].Expose[0].Hosts = []string{goes}
+	accepts(d, goes)
 	e.apply(d).Exits(e.T, 0)
 	e.settled("transferred", []string{e.address, stays, goes}, d, to)
 
-	d.Services[0].Expose[0].Hosts = []string{stays, goes}
+	accepts(d, stays, goes)
 	must(e.T, e.world.akash.SendManifest(e.Context(), d))
 	must(e.T, e.world.akash.TransferHostname(e.Context(), e.blue, stays, "api", 80))
 	if e.on {

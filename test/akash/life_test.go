@@ -10,15 +10,7 @@ import (
 
 // backed is a deployment whose hosts lead to a service, and whose port 443 leads to another.
 func backed(id lease.ID, service, leased string, hosts ...string) operators.Deployment {
-	d := workload(id, hosts, "public:TCP:443:"+leased)
-	d.Services[0].Name, d.Services[0].Expose = service, d.Services[0].Expose[:1]
-	if service == leased {
-		d.Services[0].Expose = append(d.Services[0].Expose, operators.Expose{Port: 9000, As: 443, Protocol: "TCP", Global: true, IP: "public"})
-		d.Services = d.Services[:1]
-		return d
-	}
-	d.Services = append(d.Services[:1], operators.Service{Name: leased, Expose: []operators.Expose{{Port: 9000, As: 443, Protocol: "TCP", Global: true, IP: "public"}}})
-	return d
+	return routedTo(workload(id, hosts, "public:TCP:443:"+leased), service)
 }
 
 // The life of leases beside Akash's operators: whoever made the objects first, however the operators are
@@ -75,7 +67,7 @@ func live(w *world, akashFirst bool) {
 	w.settled("the port has moved", []string{"ep", stays, goes}, d)
 
 	// A host is dropped.
-	d.Services[0].Expose[0].Hosts = []string{stays}
+	accepts(d, stays)
 	if akashFirst {
 		must(w.T, w.akash.PurgeDeclaredHostname(w.Context(), w.blue, goes))
 	}
@@ -83,7 +75,7 @@ func live(w *world, akashFirst bool) {
 	w.settled("a host is dropped", []string{"ep", stays}, d)
 
 	// It comes back, by Akash's redeploy or by apply.
-	d.Services[0].Expose[0].Hosts = []string{stays, goes}
+	accepts(d, stays, goes)
 	if akashFirst {
 		must(w.T, w.akash.Deploy(w.Context(), d))
 	}
@@ -104,7 +96,7 @@ func live(w *world, akashFirst bool) {
 	}
 	w.operated("transfer", stays, "--to", w.green.String(), "-f", w.define(to)).Exits(w.T, 0)
 	w.caughtUp("a host is transferred")
-	d.Services[0].Expose[0].Hosts = []string{goes}
+	accepts(d, goes)
 	w.apply(d).Exits(w.T, 0)
 	w.settled("a host is transferred", []string{"ep", stays, goes}, d, to)
 

@@ -25,10 +25,7 @@ func TestClaimsFollowMigrations(t *testing.T) {
 			}
 			host := newHost("migrates")
 			blue := workload(w.blue, []string{host}, "public:TCP:443:web", "public:UDP:53:web")
-			green := workload(w.green, []string{host}, "public:TCP:443:api", "public:UDP:53:api")
-			green.Services[0].Name = "api"
-			green.Services[0].Expose = append(green.Services[0].Expose, green.Services[1].Expose...)
-			green.Services = green.Services[:1]
+			green := routedTo(workload(w.green, []string{host}, "public:TCP:443:api", "public:UDP:53:api"), "api")
 			w.apply(blue).Exits(t, 0)
 			w.settled("applied", []string{"ep", host}, blue)
 

@@ -165,7 +165,7 @@ func caughtUp(t *testing.T, running *operators.Operators, akash operators.Provid
 		return func(ctx context.Context) (bool, error) {
 			_, err := harness.Objects.Resource(operators.Ingresses).Namespace(d.Lease.Namespace()).Get(ctx, host, metav1.GetOptions{})
 			if err == nil || apierrors.IsNotFound(err) {
-				found, e := harness.Objects.Resource(operators.Services).Namespace(d.Lease.Namespace()).List(ctx, metav1.ListOptions{})
+				found, e := harness.Objects.Resource(operators.Services).Namespace(d.Lease.Namespace()).List(ctx, metav1.ListOptions{LabelSelector: lease.LabelServiceTarget})
 				if e != nil {
 					return false, e
 				}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // The tenants and what they ask for. Each tenant has domains of its own with hosts below, which its
@@ -40,7 +42,7 @@ type tenant struct {
 }
 
 func (t tenant) owner() string {
-	return fmt.Sprintf("akash1tenant%02d%s", t.number, strings.Repeat("q", 30))
+	return harness.Address(fmt.Sprint("soak ", t.number))
 }
 
 func (t tenant) group(deployment int) string { return fmt.Sprintf("%s/%d/1", t.owner(), deployment) }

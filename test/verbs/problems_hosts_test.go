@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -30,6 +31,18 @@ func (s scene) rival(t *testing.T, namespace string, labels map[string]string) s
 	create(t, ingresses, ingressFor(s.host, namespace, labels))
 	removeLater(t, ingresses, namespace, "by-hand-"+s.host)
 	return "ingresses " + namespace + "/by-hand-" + s.host
+}
+
+// hostnameOperator makes the Deployment by which Akash's hostname operator is found, until the test ends.
+func (s scene) hostnameOperator(t *testing.T) {
+	t.Helper()
+	if find(t, namespaces, "", "akash-services") == nil {
+		create(t, namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}")
+	}
+	deployments := kinds.Deployment.Resource()
+	create(t, deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
+		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
+	removeLater(t, deployments, "akash-services", "operator-hostname")
 }
 
 // recorded is the plain configuration, with DNS records.
@@ -93,6 +106,12 @@ func hostProblems() []madeProblem {
 				change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers(nil) })
 				mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), s.host)
 			}}
+		}},
+		{state.OperatorStops, byName, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			s.hostnameOperator(t)
+			return produced{thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host}}
 		}},
 		{state.StaleReport, byItself, func(t *testing.T, s scene) produced {
 			mustRun(t, 0, "apply", "--config", s.plain, "--target=httproute", "--wait=false", "-f", define(t, s.id, web("web", 8080, s.host)))

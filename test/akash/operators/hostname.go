@@ -32,13 +32,40 @@ func (o *hostnameOperator) run(ctx context.Context, synced func()) {
 		if err := o.connections(ctx); err != nil {
 			return err
 		}
-		return o.follow(ctx, Hosts, synced, func(ctx context.Context, event watch.EventType, ph *unstructured.Unstructured) error {
-			if event == watch.Deleted {
-				return o.deleted(ctx, ph)
-			}
-			return o.applied(ctx, ph)
-		})
+		return follow(ctx, &o.operator, synced, source[connection]{resource: Hosts, scratch: true, read: connectionOf, handle: o.handle})
 	})
+}
+
+func (o *hostnameOperator) handle(ctx context.Context, event watch.EventType, c connection) error {
+	switch {
+	case event == watch.Deleted:
+		return o.deleted(ctx, c)
+	case o.ignores(c.lease):
+		return nil
+	}
+	err := o.connect(ctx, c)
+	o.failed(c.lease, err != nil && (apierrors.IsNotFound(err) || strings.Contains(err.Error(), "not found")))
+	return err
+}
+
+// connection is what a ProviderHost says.
+type connection struct {
+	host    string
+	lease   lease.ID
+	service string
+	port    int64
+}
+
+// connectionOf reads a ProviderHost, whose name and labels do not matter. Addresses have to be right.
+func connectionOf(ph *unstructured.Unstructured) (connection, error) {
+	spec, _, _ := unstructured.NestedMap(ph.Object, "spec")
+	text := func(field string) string { s, _ := spec[field].(string); return s }
+	number := func(field string) int64 { n, _ := spec[field].(int64); return n }
+	c := connection{
+		host: text("hostname"), service: text("service_name"), port: number("external_port"),
+		lease: lease.ID{Owner: text("owner"), DSeq: uint64(number("dseq")), GSeq: uint32(number("gseq")), OSeq: uint32(number("oseq")), Provider: text("provider")},
+	}
+	return c, errors.Join(address(c.lease.Owner), address(c.lease.Provider))
 }
 
 func (o *hostnameOperator) routes() schema.GroupVersionResource {
@@ -67,18 +94,25 @@ func (o *hostnameOperator) connections(ctx context.Context) error {
 	return nil
 }
 
-// routed is the host of a route that has exactly one rule with one path, or one rule of one host.
+// routed is the host of an Ingress that has exactly one rule with one path, or the first of an HTTPRoute whose first rule
+// leads to a port.
 func (o *hostnameOperator) routed(r *unstructured.Unstructured) (host string, sound bool) {
 	rules, _, _ := unstructured.NestedSlice(r.Object, "spec", "rules")
-	if len(rules) != 1 {
-		return "", false
-	}
 	if o.options.Gateway {
 		hosts, _, _ := unstructured.NestedStringSlice(r.Object, "spec", "hostnames")
-		if len(hosts) != 1 {
+		if len(hosts) == 0 || len(rules) == 0 {
 			return "", false
 		}
-		return hosts[0], true
+		rule, _ := rules[0].(map[string]any)
+		backends, _, _ := unstructured.NestedSlice(rule, "backendRefs")
+		if len(backends) == 0 {
+			return "", false
+		}
+		backend, _ := backends[0].(map[string]any)
+		return hosts[0], backend["port"] != nil
+	}
+	if len(rules) != 1 {
+		return "", false
 	}
 	rule, _ := rules[0].(map[string]any)
 	host, _, _ = unstructured.NestedString(rule, "host")
@@ -86,51 +120,42 @@ func (o *hostnameOperator) routed(r *unstructured.Unstructured) (host string, so
 	return host, len(paths) == 1
 }
 
-// applied routes the host of a ProviderHost that was added or changed.
-func (o *hostnameOperator) applied(ctx context.Context, ph *unstructured.Unstructured) error {
-	id, ok := lease.IDFromLabels(ph.GetLabels())
-	if !ok {
-		return fmt.Errorf("providerhost %s has not the labels of a lease", ph.GetName())
-	}
-	if o.ignores(id) {
-		return nil
-	}
-	err := o.connect(ctx, ph.GetName(), id, ph)
-	o.failed(id, err != nil && (apierrors.IsNotFound(err) || strings.Contains(err.Error(), "not found")))
-	return err
-}
-
-func (o *hostnameOperator) connect(ctx context.Context, host string, id lease.ID, ph *unstructured.Unstructured) error {
-	service, _, _ := unstructured.NestedString(ph.Object, "spec", "service_name")
-	port, _, _ := unstructured.NestedInt64(ph.Object, "spec", "external_port")
-	manifest, err := o.get(ctx, Manifests, o.options.ManifestNamespace, id.Namespace())
+// connect routes the host of a ProviderHost that was added or changed.
+func (o *hostnameOperator) connect(ctx context.Context, c connection) error {
+	manifest, err := o.get(ctx, Manifests, o.options.ManifestNamespace, c.lease.Namespace())
 	switch {
 	case err != nil:
 		return err
 	case manifest == nil:
-		return fmt.Errorf("%w: manifest for %s", errNotFound, id)
-	case !exposes(manifest, service, port):
-		return fmt.Errorf("%w: no service expose for %s:%d of %s", errNotFound, service, port, id)
+		return fmt.Errorf("%w: manifest for %s", errNotFound, c.lease)
 	}
-	if before, routed := o.connected[host]; routed && before != id {
-		if err := o.remove(ctx, host, before, false); err != nil {
+	expose, found := exposes(manifest, c.service, c.port)
+	if !found {
+		return fmt.Errorf("%w: no service expose for %s:%d of %s", errNotFound, c.service, c.port, c.lease)
+	}
+	if before, routed := o.connected[c.host]; routed && before != c.lease {
+		if err := o.remove(ctx, c.host, before, false); err != nil {
 			return err
 		}
+		delete(o.connected, c.host)
 	}
-	if err := o.route(ctx, host, id, service, port); err != nil {
+	if err := o.route(ctx, c, optionsOf(expose)); err != nil {
 		return err
 	}
-	o.connected[host] = id
+	o.connected[c.host] = c.lease
 	return nil
 }
 
-// exposes is true where the Manifest has the service, with instances, and a global port.
-func exposes(manifest *unstructured.Unstructured, service string, port int64) bool {
+// exposes is the global port of a service with instances in the Manifest.
+func exposes(manifest *unstructured.Unstructured, service string, port int64) (map[string]any, bool) {
 	services, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "group", "services")
 	for _, v := range services {
 		s, _ := v.(map[string]any)
-		if count, _ := s["count"].(int64); s["name"] != service || count == 0 {
+		if s["name"] != service {
 			continue
+		}
+		if count, _ := s["count"].(int64); count == 0 {
+			return nil, false
 		}
 		list, _, _ := unstructured.NestedSlice(s, "expose")
 		for _, v := range list {
@@ -140,23 +165,19 @@ func exposes(manifest *unstructured.Unstructured, service string, port int64) bo
 				external, _ = e["port"].(int64)
 			}
 			if e["global"] == true && external == port {
-				return true
+				return e, true
 			}
 		}
-		return false
+		return nil, false
 	}
-	return false
+	return nil, false
 }
 
-func (o *hostnameOperator) deleted(ctx context.Context, ph *unstructured.Unstructured) error {
-	id, ok := lease.IDFromLabels(ph.GetLabels())
-	if !ok {
-		return fmt.Errorf("providerhost %s has not the labels of a lease", ph.GetName())
-	}
-	if err := o.remove(ctx, ph.GetName(), id, true); err != nil {
+func (o *hostnameOperator) deleted(ctx context.Context, c connection) error {
+	if err := o.remove(ctx, c.host, c.lease, true); err != nil {
 		return err
 	}
-	delete(o.connected, ph.GetName())
+	delete(o.connected, c.host)
 	return nil
 }
 
@@ -177,40 +198,71 @@ func (o *hostnameOperator) remove(ctx context.Context, host string, id lease.ID,
 }
 
 // route makes the route, or writes the whole of it over the one that is there.
-func (o *hostnameOperator) route(ctx context.Context, host string, id lease.ID, service string, port int64) error {
-	made := ingress(host, id, service, port)
+func (o *hostnameOperator) route(ctx context.Context, c connection, h HTTPOptions) error {
 	if o.options.Gateway {
-		made = httpRoute(host, id, service, port)
+		return o.put(ctx, HTTPRoutes, httpRoute(c, h))
 	}
-	live, err := o.get(ctx, o.routes(), made.GetNamespace(), host)
-	if err != nil {
-		return err
-	}
-	if live == nil {
-		return o.create(ctx, o.routes(), made)
-	}
-	return o.replace(ctx, o.routes(), live, made)
+	return o.put(ctx, Ingresses, ingress(c, h))
 }
 
-// ingress is what a host is routed by, with the default HTTP options.
-func ingress(host string, id lease.ID, service string, port int64) *unstructured.Unstructured {
+// optionsOf are the HTTP options of a port of the Manifest, or the operator's own defaults where it has none.
+func optionsOf(expose map[string]any) HTTPOptions {
+	of, _, _ := unstructured.NestedMap(expose, "http_options")
+	number := func(field string) int64 { n, _ := of[field].(int64); return n }
+	if number("max_body_size") == 0 {
+		return HTTPOptions{MaxBodySize: 1048576, ReadTimeout: 60000, SendTimeout: 60000, NextTries: 3, NextTimeout: 60000, NextCases: []string{"error", "timeout"}}
+	}
+	cases, _, _ := unstructured.NestedStringSlice(of, "next_cases")
+	return HTTPOptions{
+		MaxBodySize: number("max_body_size"), ReadTimeout: number("read_timeout"), SendTimeout: number("send_timeout"),
+		NextTries: number("next_tries"), NextTimeout: number("next_timeout"), NextCases: cases,
+	}
+}
+
+// seconds rounds milliseconds up.
+func seconds(ms int64) int64 { return (ms + 999) / 1000 }
+
+// cases are the cases in which the next server is tried, as nginx names them.
+func (h HTTPOptions) cases() string {
+	named := make([]string, len(h.NextCases))
+	for i, c := range h.NextCases {
+		if strings.ContainsAny(c[:1], "12345") {
+			c = "http_" + c
+		}
+		named[i] = c
+	}
+	return strings.Join(named, " ")
+}
+
+// ingress is what a host is routed by.
+func ingress(c connection, h HTTPOptions) *unstructured.Unstructured {
 	return object(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
 		metadata: {name: %q, namespace: %s, labels: {%s}, annotations: {
-			nginx.ingress.kubernetes.io/proxy-read-timeout: "60", nginx.ingress.kubernetes.io/proxy-send-timeout: "60",
-			nginx.ingress.kubernetes.io/proxy-next-upstream-tries: "3", nginx.ingress.kubernetes.io/proxy-body-size: "1048576",
-			nginx.ingress.kubernetes.io/proxy-next-upstream-timeout: "0", nginx.ingress.kubernetes.io/proxy-next-upstream: "error timeout"}},
+			nginx.ingress.kubernetes.io/proxy-read-timeout: "%d", nginx.ingress.kubernetes.io/proxy-send-timeout: "%d",
+			nginx.ingress.kubernetes.io/proxy-next-upstream-tries: "%d", nginx.ingress.kubernetes.io/proxy-body-size: "%d",
+			nginx.ingress.kubernetes.io/proxy-next-upstream-timeout: "%d", nginx.ingress.kubernetes.io/proxy-next-upstream: %q}},
 		spec: {ingressClassName: akash-ingress-class, rules: [{host: %q, http: {paths: [
 			{path: /, pathType: Prefix, backend: {service: {name: %s, port: {number: %d}}}}]}}]}}`,
-		host, id.Namespace(), labels(id), host, service, port)
+		c.host, c.lease.Namespace(), labels(c.lease),
+		seconds(h.ReadTimeout), seconds(h.SendTimeout), h.NextTries, h.MaxBodySize, seconds(h.NextTimeout), h.cases(),
+		c.host, c.service, c.port)
 }
 
 // httpRoute is the same in gateway mode.
-func httpRoute(host string, id lease.ID, service string, port int64) *unstructured.Unstructured {
+func httpRoute(c connection, h HTTPOptions) *unstructured.Unstructured {
+	more := ""
+	if h.NextTimeout > 0 {
+		more += fmt.Sprintf(`, nginx.org/proxy-next-upstream-timeout: "%ds"`, seconds(h.NextTimeout))
+	}
+	if len(h.NextCases) > 0 {
+		more += fmt.Sprintf(`, nginx.org/proxy-next-upstream: %q`, h.cases())
+	}
 	return object(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
 		metadata: {name: %q, namespace: %s, labels: {%s}, annotations: {
-			nginx.org/client-max-body-size: "1048576", nginx.org/proxy-read-timeout: "60", nginx.org/proxy-send-timeout: "60",
-			nginx.org/proxy-next-upstream-tries: "3", nginx.org/proxy-next-upstream: "error timeout", nginx.org/proxy-buffer-size: 16k}},
+			nginx.org/client-max-body-size: "%d", nginx.org/proxy-read-timeout: "%d", nginx.org/proxy-send-timeout: "%d",
+			nginx.org/proxy-next-upstream-tries: "%d", nginx.org/proxy-buffer-size: 16k%s}},
 		spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: akash-gateway, namespace: akash-gateway}],
 			hostnames: [%q], rules: [{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{name: %s, port: %d}]}]}}`,
-		host, id.Namespace(), labels(id), host, service, port)
+		c.host, c.lease.Namespace(), labels(c.lease),
+		h.MaxBodySize, seconds(h.ReadTimeout), seconds(h.SendTimeout), h.NextTries, more, c.host, c.service, c.port)
 }

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,21 +45,20 @@ func (o *ipOperator) run(ctx context.Context, synced func()) {
 		if err := o.restore(ctx); err != nil {
 			return err
 		}
-		return o.follow(ctx, LeasedIPs, synced, func(ctx context.Context, event watch.EventType, plip *unstructured.Unstructured) error {
-			p, err := portOf(plip)
-			switch {
-			case err != nil:
-				return err
-			case event == watch.Deleted:
-				return o.deleted(ctx, p)
-			case o.ignores(p.lease):
-				return nil
-			}
-			err = o.applied(ctx, p)
-			o.failed(p.lease, apierrors.IsNotFound(err))
-			return err
-		})
+		return follow(ctx, &o.operator, synced, source[leasedPort]{resource: LeasedIPs, read: portOf, handle: o.handle})
 	})
+}
+
+func (o *ipOperator) handle(ctx context.Context, event watch.EventType, p leasedPort) error {
+	switch {
+	case event == watch.Deleted:
+		return o.deleted(ctx, p)
+	case o.ignores(p.lease):
+		return nil
+	}
+	err := o.applied(ctx, p)
+	o.failed(p.lease, apierrors.IsNotFound(err))
+	return err
 }
 
 // restore reads what is leased from the Services. One of another form stops the operator.
@@ -87,6 +87,7 @@ func (o *ipOperator) restore(ctx context.Context) error {
 	return nil
 }
 
+// portOf reads a ProviderLeasedIP. Addresses, number and protocol have to be right.
 func portOf(plip *unstructured.Unstructured) (leasedPort, error) {
 	spec, _, _ := unstructured.NestedMap(plip.Object, "spec")
 	text := func(path ...string) string {
@@ -97,38 +98,48 @@ func portOf(plip *unstructured.Unstructured) (leasedPort, error) {
 		n, _, _ := unstructured.NestedInt64(spec, path...)
 		return n
 	}
-	dseq, err := strconv.ParseUint(text("lease_id", "dseq"), 10, 64)
-	return leasedPort{
+	p := leasedPort{
 		lease: lease.ID{
-			Owner: text("lease_id", "owner"), DSeq: dseq, GSeq: uint32(number("lease_id", "gseq")), OSeq: uint32(number("lease_id", "oseq")), Provider: text("lease_id", "provider"),
+			Owner: text("lease_id", "owner"), GSeq: uint32(number("lease_id", "gseq")), OSeq: uint32(number("lease_id", "oseq")), Provider: text("lease_id", "provider"),
 		},
-		service: text("service_name"), sharingKey: text("sharing_key"), port: number("port"), externalPort: number("external_port"), protocol: text("protocol"),
-	}, err
+		service: text("service_name"), sharingKey: text("sharing_key"), port: number("port"), externalPort: number("external_port"),
+	}
+	var malformed error
+	switch protocol := strings.ToUpper(text("protocol")); protocol {
+	case "":
+		p.protocol = "TCP"
+	case "TCP", "UDP":
+		p.protocol = protocol
+	default:
+		malformed = fmt.Errorf("unsupported protocol %q", protocol)
+	}
+	dseq, err := strconv.ParseUint(text("lease_id", "dseq"), 10, 64)
+	p.lease.DSeq = dseq
+	return p, errors.Join(address(p.lease.Owner), address(p.lease.Provider), err, malformed)
 }
 
-// applied makes the Service of a port that is new or has changed. That of a former service name stays.
+// applied makes the Service of a port that is new or has changed. That of a former service name stays. So does that of
+// another lease which was restored: the name under which it is deleted lacks the protocol.
 func (o *ipOperator) applied(ctx context.Context, p leasedPort) error {
 	before, known := o.present[p.stateKey()]
 	switch {
 	case known && before == p:
 		return nil
 	case known && before.lease != p.lease:
-		if before.protocol == "" { // it was restored from a Service
-			before.protocol = p.protocol
-		}
 		if err := o.purge(ctx, before); err != nil {
 			return err
 		}
+		delete(o.present, p.stateKey())
 	}
-	if err := o.write(ctx, p, known); err != nil {
+	if err := o.write(ctx, p); err != nil {
 		return err
 	}
 	o.present[p.stateKey()] = p
 	return nil
 }
 
-// write sends the Service. To one that is there and not in the state the answer is that it exists.
-func (o *ipOperator) write(ctx context.Context, p leasedPort, known bool) error {
+// write makes the Service, or writes the whole of it over the one that is there, whoever made it.
+func (o *ipOperator) write(ctx context.Context, p leasedPort) error {
 	pool := ""
 	if o.options.Pool != "default" {
 		pool = ", metallb.universe.tf/address-pool: " + o.options.Pool
@@ -138,16 +149,7 @@ func (o *ipOperator) write(ctx context.Context, p leasedPort, known bool) error 
 		spec: {type: LoadBalancer, selector: {%s: "true", %s: %s}, ports: [{name: %s, protocol: %s, port: %d, targetPort: %d}]}}`,
 		p.object(), p.lease.Namespace(), labels(p.lease), lease.LabelServiceTarget, lease.ServiceTargetMetalLB, p.sharingKey, pool,
 		lease.LabelManaged, lease.LabelService, p.service, p.object(), p.protocol, p.externalPort, p.port)
-	if known {
-		live, err := o.get(ctx, Services, made.GetNamespace(), made.GetName())
-		if err != nil {
-			return err
-		}
-		if live != nil {
-			return o.replace(ctx, Services, live, made)
-		}
-	}
-	return o.create(ctx, Services, made)
+	return o.put(ctx, Services, made)
 }
 
 func (o *ipOperator) deleted(ctx context.Context, p leasedPort) error {

@@ -2,15 +2,14 @@
 // Akash's provider writes their objects. It is for tests: the operators' own module cannot be had from a
 // module proxy. What it does is what the operators were read and seen to do (akash-network/provider,
 // operator/hostname, operator/ip, cluster/kube), the awkward parts included: whole objects are sent by
-// Update, every error ends a loop that begins anew after a delay, a lease without Manifest is ignored
-// after the third time, and what is deleted while an operator is down is never noticed.
+// Update, every error ends a loop that begins anew after a delay, one object with a bad address in the list
+// does so for all tenants, a lease without Manifest is ignored after the third time, and what is deleted while
+// an operator is down is never noticed.
 package operators
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -149,105 +147,6 @@ func (o *Operators) note(name string, err error) {
 	o.errs = append(o.errs, fmt.Errorf("%s: %w", name, err))
 }
 
-// operator is what both operators have in common: a loop, and a list of leases that are ignored.
-type operator struct {
-	*Operators
-	name string
-
-	failuresMu sync.Mutex
-	failures   map[lease.ID]int
-}
-
-func (o *Operators) operator(name string) operator {
-	return operator{Operators: o, name: name, failures: map[lease.ID]int{}}
-}
-
-// loop runs until the context ends. Whatever error a turn ends with, the next begins after the delay.
-func (o *operator) loop(ctx context.Context, synced func(), turn func(context.Context) error) {
-	for ctx.Err() == nil {
-		if err := turn(ctx); err != nil && ctx.Err() == nil {
-			o.note(o.name, err)
-		}
-		synced()
-		select {
-		case <-ctx.Done():
-		case <-time.After(o.options.RetryDelay):
-		}
-	}
-}
-
-// errClosed ends a turn whose watch the server has closed.
-var errClosed = errors.New("the watch is closed")
-
-// follow lists the objects of a resource, hands them over as Added, and goes on with what is watched.
-// The first error of handle ends it.
-func (o *operator) follow(ctx context.Context, resource schema.GroupVersionResource, synced func(), handle func(context.Context, watch.EventType, *unstructured.Unstructured) error) error {
-	in := o.client.Resource(resource).Namespace(o.options.ManifestNamespace)
-	opts := metav1.ListOptions{LabelSelector: o.selector()}
-	list, err := in.List(ctx, opts)
-	if err != nil {
-		return err
-	}
-	opts.ResourceVersion = list.GetResourceVersion()
-	events, err := in.Watch(ctx, opts)
-	if err != nil {
-		return err
-	}
-	defer events.Stop()
-	synced()
-	for i := range list.Items {
-		if err := handle(ctx, watch.Added, &list.Items[i]); err != nil {
-			return err
-		}
-	}
-	for e := range events.ResultChan() {
-		object, ok := e.Object.(*unstructured.Unstructured)
-		if !ok || e.Type == watch.Error {
-			return errClosed
-		}
-		if err := handle(ctx, e.Type, object); err != nil {
-			return err
-		}
-	}
-	return errClosed
-}
-
-// selector chooses the objects that the operators look at.
-func (o *Operators) selector(more ...string) string {
-	terms := append([]string{lease.LabelManaged + "=true"}, more...)
-	if o.options.Owner != "" {
-		terms = append(terms, lease.LabelOwner+"="+o.options.Owner)
-	}
-	return strings.Join(terms, ",")
-}
-
-// failed counts an error of a lease, where it is of the sort that counts.
-func (o *operator) failed(id lease.ID, counts bool) {
-	if counts {
-		o.failuresMu.Lock()
-		defer o.failuresMu.Unlock()
-		o.failures[id]++
-	}
-}
-
-// ignores is true for a lease that has failed as often as is allowed.
-func (o *operator) ignores(id lease.ID) bool {
-	o.failuresMu.Lock()
-	defer o.failuresMu.Unlock()
-	return o.failures[id] >= o.options.FailureLimit
-}
-
-func (o *operator) ignored() (ids []lease.ID) {
-	o.failuresMu.Lock()
-	defer o.failuresMu.Unlock()
-	for id, n := range o.failures {
-		if n >= o.options.FailureLimit {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // object reads an object written as YAML.
 func object(format string, args ...any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
@@ -293,4 +192,16 @@ func labels(id lease.ID) string {
 func leaseSelector(id lease.ID) string {
 	return fmt.Sprintf("%s=true,%s=%s,%s=%d,%s=%d,%s=%d", lease.LabelManaged, lease.LabelOwner, id.Owner,
 		lease.LabelDSeq, id.DSeq, lease.LabelGSeq, id.GSeq, lease.LabelOSeq, id.OSeq)
+}
+
+// put makes an object, or sends the whole of it over the one that is there.
+func (o *Operators) put(ctx context.Context, resource schema.GroupVersionResource, made *unstructured.Unstructured) error {
+	live, err := o.get(ctx, resource, made.GetNamespace(), made.GetName())
+	switch {
+	case err != nil:
+		return err
+	case live == nil:
+		return o.create(ctx, resource, made)
+	}
+	return o.replace(ctx, resource, live, made)
 }
