@@ -147,7 +147,7 @@ func (r *run) awaitLive(ctx context.Context) error {
 		if err := r.running.Await(ctx); err != nil {
 			return err
 		}
-		if !r.Successors.Unjudged {
+		if !r.Successors.Unjudged && !r.Operated.Unlike {
 			status = "live"
 		}
 	}

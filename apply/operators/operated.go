@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -58,7 +59,7 @@ func waitingFor(o render.Object) string {
 }
 
 // agrees reports whether an operator's live object serves what the rendered one would: the same host or port, from the
-// same backend.
+// same backend, with the HTTP options that the operator knows.
 func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
@@ -72,7 +73,7 @@ func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool
 	wanted := state.HostUses(want)
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(r.Group)
-	})
+	}) && r.caughtUp(o, live)
 }
 
 // AwaitUnserved waits until the operators have deleted what they had created for parts of claims that the group gives
@@ -149,19 +150,31 @@ func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, na
 }
 
 // LeaveTheirs reports the objects that are left to the operators, and returns the others.
-func (r *Operated) LeaveTheirs(objects []render.Object) []render.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
-		if !r.Snapshot.Operators.Theirs(o) {
-			return false
-		}
-		if r.Snapshot.TheirRoute(o) == nil {
+func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, err error) {
+	for _, o := range objects {
+		switch unlike := r.unlike(o); {
+		case !r.Snapshot.Operators.Theirs(o):
+			rest = append(rest, o)
+		case unlike != "":
+			if err := r.Change(func() plan.Change {
+				return plan.Change{Action: plan.Leave, Kind: o.Kind.Singular, Namespace: o.Namespace, Name: o.Name, Why: unlike}
+			}); err != nil {
+				return nil, err
+			}
+			r.Unlike = true
+			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, unlike)
+		case r.Snapshot.TheirRoute(o) == nil:
 			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
-		} else {
+		default:
 			r.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "")
 		}
-		return true
-	})
+	}
+	return rest, nil
 }
 
 // Operated is the part of the work on a lease that Akash's operators do.
-type Operated struct{ *claims.Claims }
+type Operated struct {
+	*claims.Claims
+	// Unlike is true if the hostname operator gives a route other HTTP options than the definition.
+	Unlike bool
+}
