@@ -100,7 +100,7 @@ func TestServerGoesAwayFromSeveralLeases(t *testing.T) {
 	if !errors.As(err, &failures) || len(failures) != 2 {
 		t.Fatalf("error %v", err)
 	}
-	for i, want := range []report.LeaseError{{Lease: first.Group(), Done: []string{"ingress/a.example.com deleted", "providerhost/a.example.com deleted", "host/a.example.com released"}}, {Lease: second.Group()}} {
+	for i, want := range []report.LeaseError{{Lease: first.Group(), Done: []string{"ingress/a.example.com deleted", "providerhost/a.example.com deleted"}}, {Lease: second.Group()}} {
 		ended, ok := errors.AsType[*report.LeaseError](failures[i])
 		if !ok || ended.Lease != want.Lease || !cluster.IsAway(ended) || !slices.Equal(ended.Done, want.Done) {
 			t.Errorf("of lease %s: %#v", want.Lease, failures[i])

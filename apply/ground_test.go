@@ -34,7 +34,7 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := observed.Look(t.Context(), a.Command, before, id.Group())
+	now, err := observed.Look(t.Context(), a.Command, before, id.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,9 @@ import (
 	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
-	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -84,11 +82,15 @@ func (a *Applier) releaseInTurn(
 		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count), leased: leased}
 	}
 	for todo := releases; len(todo) > 0; {
-		a.releaseAll(ctx, s, todo)
-		if slices.ContainsFunc(todo, func(r *releasing) bool { return errors.Is(r.err, turn.ErrAgain) }) {
+		a.releaseAll(ctx, s, todo, (*releasing).clear)
+		if !slices.ContainsFunc(todo, func(r *releasing) bool { return r.again }) { // nothing was deleted since the snapshot
+			a.releaseAll(ctx, s, todo, (*releasing).leave)
+			todo = slices.DeleteFunc(slices.Clone(todo), func(r *releasing) bool { return !r.again })
+		}
+		todo = slices.DeleteFunc(slices.Clone(todo), func(r *releasing) bool { return r.err != nil })
+		if slices.ContainsFunc(releases, func(r *releasing) bool { return errors.Is(r.err, turn.ErrAgain) }) {
 			return nil, turn.ErrAgain
 		}
-		todo = slices.DeleteFunc(slices.Clone(todo), func(r *releasing) bool { return !r.again })
 		if len(todo) == 0 {
 			break
 		}
@@ -119,19 +121,26 @@ type releasing struct {
 	tries int
 	// again is true if the lease has to be read again.
 	again bool
+	// runs are the workloads to delete once nothing of the lease serves, by namespace.
+	runs map[string]*workloads.Live
 }
 
-// releaseAll releases what a snapshot shows of several leases.
-func (a *Applier) releaseAll(ctx context.Context, s *observed.Snapshot, todo []*releasing) {
+// releaseAll takes a step of the release of several leases by a snapshot. It passes over those that have failed.
+func (a *Applier) releaseAll(
+	ctx context.Context, s *observed.Snapshot, todo []*releasing, step func(*releasing, context.Context) (again bool, err error),
+) {
 	pools := pools.New(a.Options.Config, s)
 	work := parallel.New(a.Options.Concurrency)
 	for _, r := range todo {
+		if r.err != nil {
+			continue
+		}
 		r.Snapshot, r.Pools = s, pools
 		work.Go(func() error {
 			defer r.looked()
 			r.again = false
 			r.err = parallel.Guard(func() (err error) {
-				r.again, err = r.release(ctx, r.chosen)
+				r.again, err = step(r, ctx)
 				return err
 			})
 			return nil
@@ -140,15 +149,12 @@ func (a *Applier) releaseAll(ctx context.Context, s *observed.Snapshot, todo []*
 	_ = work.Wait() // each release keeps its error
 }
 
-// readAgain reads several leases again; only that lease if it is one and no other lease serves for it.
+// readAgain reads several leases again; only what their owner has if they have one.
 func (a *Applier) readAgain(
 	ctx context.Context, before *observed.Snapshot, how observed.Reading, todo []*releasing,
 ) (*observed.Snapshot, error) {
-	former := func(c *state.Claim) bool {
-		return slices.ContainsFunc(c.PartsOf(todo[0].Group), func(p state.Part) bool { _, ok := p.Former(); return ok })
-	}
-	if len(todo) == 1 && !slices.ContainsFunc(before.Held[todo[0].Group], former) {
-		return observed.Look(ctx, a.Command, before, todo[0].Group)
+	if owner := observed.OnlyOwner(groupsOf(runsOf(todo))); owner != "" {
+		return observed.Look(ctx, a.Command, before, owner)
 	}
 	s, err := observed.Read(ctx, a.Cluster, a.Ledger, how)
 	if err == nil {
@@ -157,62 +163,51 @@ func (a *Applier) readAgain(
 	return s, err
 }
 
-// release releases what the snapshot shows of the lease. again is true if there was anything: another run of the lease
-// may have added to it.
-func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
+// runsOf returns the runs of releases.
+func runsOf(releases []*releasing) []*run {
+	runs := make([]*run, len(releases))
+	for i, r := range releases {
+		runs[i] = r.run
+	}
+	return runs
+}
+
+// clear deletes what the snapshot shows of the lease and what serves. again is true if anything was deleted or waited for:
+// then the snapshot is out of date.
+func (r *releasing) clear(ctx context.Context) (again bool, err error) {
 	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
-		return r.HasRemoved(o.Live) || !chosen.object(o, r.Snapshot)
+		return r.HasRemoved(o.Live) || !r.chosen.object(o, r.Snapshot)
 	})
 	if objects, err = r.KeepForOthers(ctx, objects); err != nil {
 		return false, err
 	}
-	holds := slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return !c.Deleting && chosen.claim(c) })
 	definition, err := r.storedDefinition(ctx)
 	if err != nil {
 		return false, err
 	}
-	runs, err := r.findWorkloads(ctx) // if the user may not delete workloads, nothing is released
-	if err != nil {
+	if r.runs, err = r.findWorkloads(ctx); err != nil { // if the user may not delete workloads, nothing is released
 		return false, err
 	}
-	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
-		return false, r.unreserveAll(ctx)
+	if len(objects) == 0 && !r.holds() && definition == nil && len(r.runs) == 0 {
+		return false, nil
 	}
-	chosenPart := func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }
 	if r.tries++; r.tries > executor.Looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.Group)
 	}
 	if _, err := r.KeptDefinition.Forget(ctx, definition); err != nil {
 		return false, err
 	}
+	removed := r.Removed()
 	for _, o := range objects {
 		if err := r.Remove(ctx, o, report.Deleted); err != nil {
 			return false, err
 		}
 	}
-	if err := r.RemoveFormer(ctx, chosenPart, report.Deleted); err != nil {
+	if err := r.RemoveFormer(ctx, r.chosenPart, report.Deleted); err != nil {
 		return false, err
 	}
-	if err := r.AwaitGone(ctx); err != nil {
-		return false, err
-	}
-	if err := r.Operated.AwaitUnserved(ctx, r.Snapshot, chosenPart); err != nil {
-		return false, err
-	}
-	if err := running.EndIn(ctx, r.Objects, runs, report.Deleted); err != nil {
-		return false, err
-	}
-	if err := r.unreserveAll(ctx); err != nil {
-		return false, err
-	}
-	err = r.LeaveClaims(ctx, r.Snapshot, chosenPart, report.Released)
-	if err != nil && !errors.Is(err, ledger.ErrAgain) {
-		return false, err
-	}
-	if len(r.KeptThings) > 0 {
-		return false, &report.KeptError{Group: r.Group, Kept: r.KeptThings}
-	}
-	return true, nil
+	waited, err := r.AwaitUnserved(ctx, r.Snapshot, r.chosenPart)
+	return waited || r.Removed() > removed, err
 }
 
 // storedDefinition returns the stored definition to delete, or nil if only some things are released.
@@ -225,28 +220,6 @@ func (r *releasing) storedDefinition(ctx context.Context) (*kept.Definition, err
 		return nil, nil //nolint:nilnil // somebody else has deleted it
 	}
 	return d, err
-}
-
-// findWorkloads returns what the lease runs, by namespace, or nil if only some things are released.
-func (r *releasing) findWorkloads(ctx context.Context) (map[string]*workloads.Live, error) {
-	if !r.chosen.all {
-		return nil, nil
-	}
-	runs, err := running.RunsBeside(ctx, r.Objects, "")
-	if err != nil {
-		return nil, err
-	}
-	if r.tries == 0 { // later only a concurrent apply can add workloads, and it writes a Manifest
-		unmarked, err := running.RunsUnmarked(ctx, r.Objects, runs)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(runs, unmarked)
-	}
-	if !r.Cluster.Waits() { // a dry run assumes that objects being deleted are gone
-		maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.Group) })
-	}
-	return runs, nil
 }
 
 // reportLeft reports what a release leaves, or that it found nothing.
@@ -270,17 +243,4 @@ func (r *releasing) reportLeft() {
 // chosenFor says of an address without a claim that it belongs to an IP endpoint.
 func chosenFor(endpoint *state.Claim) string {
 	return "MetalLB has chosen it for endpoint/" + endpoint.SharingKey + ", which is held as a whole: name that"
-}
-
-// unreserveAll gives up reservations that leases of the group have taken over. It is needed when no workloads are left
-// that would trigger it: an apply may have ended between the two.
-func (r *releasing) unreserveAll(ctx context.Context) error {
-	if !r.chosen.all {
-		return nil
-	}
-	leased, err := r.leased()
-	for _, id := range leased[r.Group] {
-		err = errors.Join(err, running.GiveUpReserved(ctx, r.Objects, id))
-	}
-	return err
 }

@@ -79,7 +79,8 @@ func (r *run) reserveOnly(ctx context.Context) error {
 func (r *run) leaveUnserved(ctx context.Context) error {
 	unserved := func(s *observed.Snapshot) func(*state.Claim, state.Part) bool {
 		return func(c *state.Claim, p state.Part) bool {
-			return !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group)
+			by, _ := s.ServedBy(c, p)
+			return !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group) && len(by) == 0
 		}
 	}
 	before := unserved(r.Snapshot)

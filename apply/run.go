@@ -129,10 +129,12 @@ func (r *run) finish(ctx context.Context, moved []render.Object) error {
 // awaitLive waits, after the claims are settled, until the written objects serve.
 func (r *run) awaitLive(ctx context.Context) error {
 	status := "applied"
-	if r.Options.Wait > 0 && !r.Successors.Stay && !r.routesOnly {
+	if r.Options.Wait > 0 && !r.Successors.Stay {
 		if err := r.Operated.Await(ctx, r.desired); err != nil {
 			return err
 		}
+	}
+	if r.Options.Wait > 0 && !r.Successors.Stay && !r.routesOnly {
 		if err := r.Successors.AwaitAccepted(ctx, r.desired); err != nil {
 			return err
 		}
@@ -145,7 +147,7 @@ func (r *run) awaitLive(ctx context.Context) error {
 		if err := r.running.Await(ctx); err != nil {
 			return err
 		}
-		if !r.Successors.Unjudged {
+		if !r.Successors.Unjudged && !r.Operated.Unlike {
 			status = "live"
 		}
 	}

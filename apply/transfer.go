@@ -49,8 +49,12 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	case r.err != nil && over != nil && !errors.Is(r.err, over):
 		r.err = errors.Join(r.err, over)
 	}
-	if r.err == nil && r.next != nil {
+	switch {
+	case r.err != nil:
+	case r.next != nil:
 		r.err = r.next.awaitLive(ctx)
+	case a.Options.Wait > 0:
+		r.err = r.awaitRouted(ctx)
 	}
 	return r.Failed(r.err)
 }
@@ -101,6 +105,8 @@ type transfer struct {
 	*run
 	// asked is what the lease asks for by its stored definition.
 	asked *asked
+	// moves are the claims on the things.
+	moves []*move
 	// next applies a definition at the end of the transfer.
 	next *run
 }
@@ -130,6 +136,7 @@ func (r *transfer) do(ctx context.Context, things []string, def *lease.Definitio
 		err = r.confirmMoves(ctx, moves)
 	}
 	if err == nil {
+		r.moves = moves
 		err = r.moveRoutes(ctx, moves, def)
 	}
 	if err != nil {

@@ -147,6 +147,31 @@ func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) er
 	return r.RemoveStrays(ctx, desired)
 }
 
+// awaitRouted waits until Akash's operators have created what the lease's claims on the things say, also if an earlier
+// transfer moved them. It does not wait for what the former lease serves until the next apply.
+func (r *transfer) awaitRouted(ctx context.Context) error {
+	if !r.Snapshot.Operators.Hostname && !r.Snapshot.Operators.IP {
+		return nil
+	}
+	held := &lease.Definition{Lease: r.Request.Lease}
+	for _, m := range r.moves {
+		for _, p := range m.claim.PartsOf(r.Group) {
+			moved := slices.ContainsFunc(m.new, func(q state.Part) bool { return q.Key == p.Key })
+			if p.Service == "" || moved && slices.Contains(r.Routeless[m.claim.Name()], p.Key) || !moved && p.From != "" {
+				continue
+			}
+			held.Services = append(held.Services, serviceOf(m.claim, p))
+		}
+	}
+	cfg := *r.Options.Config
+	cfg.Ingress.StaticHosts, cfg.Hosts.Generated = false, "" // hosts that the provider generates are not moved
+	desired, err := render.Lease(held, &cfg, r.heldAddresses(r.moves))
+	if err != nil {
+		return err
+	}
+	return r.Operated.Await(ctx, desired)
+}
+
 // settled returns the parts as they are after the run has ended.
 func settled(parts []state.Part) []state.Part {
 	out := slices.Clone(parts)

@@ -25,7 +25,8 @@ const (
 	GiveUp Action = "giveUp"
 	// Withhold leaves a thing to another deployment of the same owner, which holds it.
 	Withhold Action = "withhold"
-	// Leave skips a thing of a kept definition that the lease has given up since; it is not claimed again.
+	// Leave skips a thing of a kept definition that the lease has given up since; it is not claimed again. It leaves an
+	// object to one of Akash's operators, which writes it differently.
 	Leave  Action = "leave"
 	Create Action = "create"
 	Update Action = "update"

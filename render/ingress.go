@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -45,12 +46,7 @@ func (l *leased) ingress(r route) Object {
 // ingressAnnotations returns the HTTP options for ingress-nginx. It always includes all of them.
 func (l *leased) ingressAnnotations(o lease.HTTPOptions) map[string]string {
 	a := l.annotations()
-	a[nginxPrefix+"proxy-body-size"] = strconv.FormatUint(uint64(o.MaxBodySize), 10)
-	a[nginxPrefix+"proxy-read-timeout"] = seconds(o.ReadTimeout)
-	a[nginxPrefix+"proxy-send-timeout"] = seconds(o.SendTimeout)
-	a[nginxPrefix+"proxy-next-upstream"] = nextCases(o.NextCases)
-	a[nginxPrefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout)
-	a[nginxPrefix+"proxy-next-upstream-tries"] = strconv.FormatUint(uint64(o.NextTries), 10)
+	maps.Copy(a, OptionsOf(kinds.Ingress, o))
 	return a
 }
 

@@ -64,6 +64,9 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	for name := range s.Live[kinds.Service.Plural] {
 		around.Backends[name] = true
 	}
+	if around.Unlike, err = unlikeDefined(ctx, s, ledger.New(c, cfg.LedgerNamespace), things); err != nil {
+		return nil, err
+	}
 	a := command.New(c, command.Options{Config: cfg})
 	if around.Records, err = records.OwnRecords(ctx, s, a); err != nil {
 		return nil, err

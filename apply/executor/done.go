@@ -31,6 +31,9 @@ func (x *Executor) HasMade() bool {
 // HasRemoved reports whether the run has deleted the object, or withdrawn from one that stays.
 func (x *Executor) HasRemoved(o *unstructured.Unstructured) bool { return x.removed[o.GetUID()] }
 
+// Removed returns how many objects the run has deleted, or let go of.
+func (x *Executor) Removed() int { return len(x.removed) }
+
 // Leaving returns the deleted objects that finalizers keep and that the run has not seen gone yet.
 func (x *Executor) Leaving() []observed.Owned { return x.leaving }
 

@@ -25,9 +25,6 @@ func (r *Objects) Prune(ctx context.Context, desired []render.Object) error {
 	if err := r.RemoveFormer(ctx, drop, report.Pruned); err != nil {
 		return err
 	}
-	if err := r.Operated.AwaitUnserved(ctx, r.Snapshot, drop); err != nil {
-		return err
-	}
 	if err := r.RemoveStrays(ctx, desired); err != nil {
 		return err
 	}

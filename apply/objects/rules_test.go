@@ -10,38 +10,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// A claim keeps the parts that objects of Akash's provider use.
-func TestPartsUsedBy(t *testing.T) {
-	root, port := state.RouteKey("/"), state.PortKey(lease.TCP, 443)
-	host, ip := ot.Host(ot.Next, shop, "/", "/v2"), ot.Address(ot.Next, address, 443, 8443)
-	for name, c := range map[string]struct {
-		object *unstructured.Unstructured
-		claim  *state.Claim
-		want   []string
-	}{
-		"a ProviderHost uses the root of its host":           {ot.ProviderHost(ot.Next, shop), host, []string{root}},
-		"a ProviderHost of another host uses nothing":        {ot.ProviderHost(ot.Next, blog), host, nil},
-		"a route uses its own path":                          {ot.Ingress(ot.Next, shop, "/v2"), host, []string{state.RouteKey("/v2")}},
-		"a route does not use a part of another group":       {ot.Ingress(ot.Next, shop, "/"), ot.Host(ot.Shop, shop), nil},
-		"a route uses no address":                            {ot.Ingress(ot.Next, shop, "/"), ip, nil},
-		"a Service uses its port of a granted address":       {ot.Service(ot.Next, 443, "", address), ip, []string{port}},
-		"a Service uses its port of the requested address":   {ot.Service(ot.Next, 443, address), ip, []string{port}},
-		"a Service of another address uses nothing":          {ot.Service(ot.Next, 443, "203.0.113.2"), ip, nil},
-		"a Service of a port that is not held uses nothing":  {ot.Service(ot.Next, 22, address), ip, nil},
-		"a ProviderLeasedIP uses its port":                   {ot.ProviderLeasedIP(ot.Next, 8443), ip, []string{state.PortKey(lease.TCP, 8443)}},
-		"a ProviderLeasedIP uses no host":                    {ot.ProviderLeasedIP(ot.Next, 443), host, nil},
-		"a Service uses no host, whatever its name suggests": {ot.Service(ot.Next, 443, address), host, nil},
-	} {
-		if diff := cmp.Diff(c.want, partsUsedBy(ot.Owned(c.object), c.claim, ot.Next.Group())); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
 
 // The message of a timeout names each Service, its addresses, and who uses these.
 func TestMissingGrants(t *testing.T) {

@@ -41,7 +41,11 @@ func (r *Objects) Write(ctx context.Context, desired []render.Object) error {
 				objects = append(objects, o)
 			}
 		}
-		if err := r.WriteAll(ctx, r.Operated.LeaveTheirs(objects)); err != nil {
+		rest, err := r.Operated.LeaveTheirs(objects)
+		if err == nil {
+			err = r.WriteAll(ctx, rest)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,8 @@ type index struct {
 	// byOthers counts objects that are labelled with a deployment group and that a release of the group leaves.
 	byOthers map[lease.Group]int
 	claims   *claimIndex
+	// standing are the objects that serve or declare something, by the name of the claim that they use.
+	standing map[string][]Owned
 }
 
 // claimIndex finds claims by their content.

@@ -11,12 +11,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Look reads everything of a deployment group again: the claims first, then the objects that may depend on them. It
-// reads only objects with the group's labels, unless an object of the group has lost its labels.
-func Look(ctx context.Context, c *command.Command, before *Snapshot, group lease.Group) (*Snapshot, error) {
+// Look reads everything of an owner again: the claims first, then the objects that may depend on them. What one of his
+// deployments holds may be served by another. It reads only objects with the owner's label, unless an object of his has
+// lost its labels.
+func Look(ctx context.Context, c *command.Command, before *Snapshot, owner string) (*Snapshot, error) {
 	how := Reading{Addresses: true, Further: recordsRead(before), ClaimsFirst: true}
-	if !before.unlabelled(group) {
-		how.of, how.before = &group, before
+	if !before.unlabelled(owner) {
+		how.owner, how.before = owner, before
 	}
 	s, err := Read(ctx, c.Cluster, c.Ledger, how)
 	if err != nil {
@@ -26,11 +27,16 @@ func Look(ctx context.Context, c *command.Command, before *Snapshot, group lease
 	return s, nil
 }
 
-// unlabelled reports whether an object of the group has lost the labels that name its lease.
-func (s *Snapshot) unlabelled(group lease.Group) bool {
-	return slices.ContainsFunc(s.Written[group], func(o Owned) bool {
-		return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
-	})
+// unlabelled reports whether an object of the owner has lost the labels that name its lease.
+func (s *Snapshot) unlabelled(owner string) bool {
+	for group, objects := range s.Written {
+		if group.Owner == owner && slices.ContainsFunc(objects, func(o Owned) bool {
+			return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // recordsRead returns the kinds of DNS records in a snapshot.

@@ -3,7 +3,6 @@ package observed
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,11 +63,10 @@ func readManifests(ctx context.Context, c *command.Command, of ...lease.ID) (Man
 // Lacks returns what the hostname operator would not find for a ProviderHost of the lease, or "". It finds a service with
 // instances that has a global port of that number.
 func (m Manifests) Lacks(id lease.ID, service string, port uint16) string {
-	manifest := m[id.Namespace()]
 	switch {
-	case manifest == nil:
+	case m[id.Namespace()] == nil:
 		return "no Manifest"
-	case service != "" && !declaresPort(manifest, service, port):
+	case service != "" && m.Port(id, service, port) == nil:
 		return fmt.Sprintf("no service %s with instances and a global port %d in its Manifest", service, port)
 	}
 	return ""
@@ -92,23 +90,30 @@ func (m Manifests) Warnings(r state.Request) (warnings lease.Problems) {
 	return warnings
 }
 
-// declaresPort reports whether the Manifest has what the hostname operator looks for: the service, with instances, and
-// a global port of that number.
-func declaresPort(manifest *unstructured.Unstructured, service string, port uint16) bool {
+// Port returns what the hostname operator looks for in the Manifest of a lease, nil if it is not there: the service, with
+// instances, and a global port of that number.
+func (m Manifests) Port(id lease.ID, service string, port uint16) map[string]any {
+	manifest := m[id.Namespace()]
+	if manifest == nil {
+		return nil
+	}
 	services, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "group", "services")
-	return slices.ContainsFunc(services, func(v any) bool {
+	for _, v := range services {
 		s, ok := v.(map[string]any)
 		if !ok || s["name"] != service || s["count"] == int64(0) {
-			return false
+			continue
 		}
 		exposes, _, _ := unstructured.NestedSlice(s, "expose")
-		return slices.ContainsFunc(exposes, func(v any) bool {
+		for _, v := range exposes {
 			e, _ := v.(map[string]any)
 			external, _ := e["external_port"].(int64)
 			if external == 0 {
 				external, _ = e["port"].(int64)
 			}
-			return e["global"] == true && external == int64(port)
-		})
-	})
+			if e["global"] == true && external == int64(port) {
+				return e
+			}
+		}
+	}
+	return nil
 }

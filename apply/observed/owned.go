@@ -63,8 +63,12 @@ func (o Owned) RecordOf() string {
 	return view.RecordHost(o.Live)
 }
 
-// claimsUnder returns the names of the claims that a route, a Service or a DNS record depends on, each once.
+// claimsUnder returns the names of the claims that a route, a Service, a declaration of Akash's or a DNS record depends on,
+// each once.
 func claimsUnder(o Owned) []string {
+	if o.Kind == kinds.ProviderLeasedIP {
+		return []string{state.EndpointName(state.PortObjectOf(o.Live).SharingKey)}
+	}
 	if host := o.RecordOf(); host != "" {
 		return []string{state.HostName(host)}
 	}
@@ -92,10 +96,6 @@ func claimsUnder(o Owned) []string {
 // such claims exist or not.
 func (s *Snapshot) Under(group lease.Group) (names []string) {
 	for _, o := range s.Written[group] {
-		if o.Kind == kinds.ProviderLeasedIP {
-			names = append(names, state.EndpointName(state.PortObjectOf(o.Live).SharingKey))
-			continue
-		}
 		names = append(names, claimsUnder(o)...)
 	}
 	return names

@@ -22,16 +22,12 @@ func (s *Snapshot) Stays(o Owned) bool {
 	return whose.Shared && !whose.Goes(slices.Contains(kinds.ClaimLike, o.Kind), s.Declared(o.Kind, o.Live, whose.Lease.Group()))
 }
 
-// Declared reports whether Akash's provider created the ProviderHost or ProviderLeasedIP of a route or Service, for the
+// Declared reports whether Akash's provider declares the ProviderHost or ProviderLeasedIP of a route or Service, for the
 // same deployment group.
 func (s *Snapshot) Declared(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) bool {
 	byAkash := func(kind kinds.Kind, namespace, name string) bool {
 		o := s.Live[kind.Plural][namespace+"/"+name]
-		if o == nil {
-			return false
-		}
-		whose := s.Ownership(o)
-		return whose.Declared && whose.HasLease && whose.Lease.Group() == group
+		return s.isDeclaration(o) && s.Ownership(o).Lease.Group() == group
 	}
 	if kind == kinds.Service {
 		service := state.ServiceObjectOf(live)

@@ -71,7 +71,7 @@ func TestOperators(t *testing.T) {
 }
 
 // A snapshot knows the leases of namespaces, what each group wrote, and whether the ledger is closing; another look at one
-// group sees no other's objects.
+// owner sees no other's objects.
 func TestReadAndLook(t *testing.T) {
 	namespace := func(name string, labels, annotations map[string]string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
@@ -99,7 +99,7 @@ func TestReadAndLook(t *testing.T) {
 	if len(s.Written[ot.Shop.Group()]) != 1 || len(s.Written[ot.Blog.Group()]) != 1 || len(s.HostUses["blog.example.com"]) != 1 {
 		t.Errorf("written are %v", s.Written)
 	}
-	again, err := observed.Look(t.Context(), cmd, s, ot.Shop.Group())
+	again, err := observed.Look(t.Context(), cmd, s, ot.Shop.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}

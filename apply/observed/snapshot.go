@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,8 +76,8 @@ type Reading struct {
 	// ClaimsFirst reads the claims before the objects. So a claim may be given up if no object of this later reading
 	// depends on it.
 	ClaimsFirst bool
-	// of reads only objects with the labels of one deployment group. The namespaces are then copied from before.
-	of     *lease.Group
+	// owner reads only objects with the label of one owner. The namespaces are then copied from before.
+	owner  string
 	before *Snapshot
 	// Definitions are the groups whose stored definitions are read; AllDefinitions reads those of all groups.
 	Definitions    []lease.Group
@@ -89,21 +88,17 @@ type Reading struct {
 	Runs bool
 }
 
-// selector returns the label selector for a kind: of one deployment group, if the reading is of one. Pools belong to no
-// group.
+// selector returns the label selector for a kind: of one owner, if the reading is of one. Pools belong to no owner.
 func (how Reading) selector(kind kinds.Kind) string {
 	switch {
 	case slices.Contains(kinds.Pools, kind):
 		return ""
 	case kind == kinds.Service && !how.Addresses:
 		return lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
-	case how.of == nil:
+	case how.owner == "":
 		return ""
 	}
-	return labels.Set{
-		lease.LabelOwner: how.of.Owner,
-		lease.LabelDSeq:  strconv.FormatUint(how.of.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(how.of.GSeq), 10),
-	}.String()
+	return labels.Set{lease.LabelOwner: how.owner}.String()
 }
 
 // kinds returns the kinds of objects to list.
@@ -112,7 +107,7 @@ func (how Reading) kinds() []kinds.Kind {
 	if how.Kinds != nil {
 		all = slices.Concat(how.Kinds, how.Further)
 	}
-	if how.of == nil {
+	if how.owner == "" {
 		all = append(all, kinds.Others...)
 	}
 	if how.Addresses || how.Pools {
@@ -137,10 +132,10 @@ func (how Reading) definitions(ctx context.Context, l ledger.Ledger, claims []*s
 	return readDefinitions(ctx, l, groups)
 }
 
-// claims reads the claims, only of one owner if the reading is of one group.
+// claims reads the claims, only of one owner if the reading is of one.
 func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim, error) {
-	if how.of != nil {
-		return l.ListOwner(ctx, how.of.Owner)
+	if how.owner != "" {
+		return l.ListOwner(ctx, how.owner)
 	}
 	return l.List(ctx)
 }
@@ -175,7 +170,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 			return err
 		})
 	}
-	if how.of == nil {
+	if how.owner == "" {
 		group.Go(func() (err error) {
 			metas, err = c.Metas(ctx, cluster.Namespaces, "")
 			return err

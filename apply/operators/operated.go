@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -75,7 +76,7 @@ func (r *Operated) otherProtocol(o render.Object) string {
 }
 
 // agrees reports whether an operator's live object serves what the rendered one would: the same host or port, from the
-// same backend.
+// same backend, with the HTTP options that the operator knows.
 func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
@@ -89,26 +90,24 @@ func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool
 	wanted := state.HostUses(want)
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(r.Group)
-	})
+	}) && r.caughtUp(o, live)
 }
 
 // AwaitUnserved waits until the operators have deleted what they had created for parts of claims that the group gives
-// up, or, since a transfer, for the former holder. As long as such an object exists it serves, and its claim is kept.
-// Objects that Akash's provider declared itself stay.
-func (r *Operated) AwaitUnserved(ctx context.Context, s *observed.Snapshot, goes func(*state.Claim, state.Part) bool) error {
-	made := slices.Clone(s.Theirs[r.Group])
-	for _, former := range s.FormersOf(r.Group) {
-		made = append(made, s.Theirs[former]...)
-	}
-	stay, err := r.awaitRemoved(ctx, s, made, goes)
+// up, for whichever deployment of the owner. As long as such an object exists it serves, and its claim is kept. It does not
+// wait for what Akash's provider declares. waited is true if there was anything to wait for: then the snapshot is out of
+// date.
+func (r *Operated) AwaitUnserved(ctx context.Context, s *observed.Snapshot, goes func(*state.Claim, state.Part) bool) (waited bool, err error) {
+	made := r.leftByOperators(s, goes)
+	stay, err := r.awaitRemoved(ctx, made)
 	if err != nil || len(stay) == 0 {
-		return err
+		return len(made) > 0 && r.Cluster.Waits(), err // a dry run assumes that they are gone
 	}
 	waiting := make([]string, 0, len(stay))
 	for _, o := range stay {
 		waiting = append(waiting, waitingForRemoval(o))
 	}
-	return &report.TimeoutError{After: r.Options.Wait, Waiting: waiting}
+	return true, &report.TimeoutError{After: r.Options.Wait, Waiting: waiting}
 }
 
 // waitingForRemoval describes an object that an operator has to delete.
@@ -119,19 +118,32 @@ func waitingForRemoval(o observed.Owned) string {
 		kind, namespace, name, observed.MadeFrom(o.Kind).Kind, namespace, kind, name)
 }
 
-// awaitRemoved waits until the operators have deleted those of their objects that serve parts of the group's claims. It
-// returns those that remain when the time is over.
-func (r *Operated) awaitRemoved(
-	ctx context.Context, s *observed.Snapshot, made []observed.Owned, goes func(*state.Claim, state.Part) bool,
-) (stay []observed.Owned, err error) {
-	for _, o := range made {
-		if s.Declared(o.Kind, o.Live, o.Group) || !slices.ContainsFunc(s.Held[r.Group], func(c *state.Claim) bool {
-			return slices.ContainsFunc(c.PartsOf(r.Group), func(p state.Part) bool {
-				return (o.Group == r.Group || p.From == o.Group.String()) && goes(c, p) && o.ServesPart(c, p)
-			})
-		}) {
-			continue
+// leftByOperators returns what the operators have created for parts of the group's claims that Akash's provider does not
+// declare.
+func (r *Operated) leftByOperators(s *observed.Snapshot, goes func(*state.Claim, state.Part) bool) (made []observed.Owned) {
+	for _, c := range s.Held[r.Group] {
+		for _, p := range c.PartsOf(r.Group) {
+			if !goes(c, p) {
+				continue
+			}
+			by, declared := s.ServedBy(c, p)
+			if declared {
+				continue
+			}
+			for _, o := range by {
+				known := func(x observed.Owned) bool { return x.Live == o.Live }
+				if !s.Ownership(o.Live).Ours && !slices.ContainsFunc(made, known) {
+					made = append(made, o)
+				}
+			}
 		}
+	}
+	return made
+}
+
+// awaitRemoved waits until objects are gone. It returns those that remain when the time is over.
+func (r *Operated) awaitRemoved(ctx context.Context, made []observed.Owned) (stay []observed.Owned, err error) {
+	for _, o := range made {
 		err := r.Gone(ctx, o)
 		switch {
 		case errors.Is(err, report.ErrTimedOut):
@@ -155,19 +167,31 @@ func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, na
 }
 
 // LeaveTheirs reports the objects that are left to the operators, and returns the others.
-func (r *Operated) LeaveTheirs(objects []render.Object) []render.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
-		if !r.Snapshot.Operators.Theirs(o) {
-			return false
-		}
-		if r.Snapshot.TheirRoute(o) == nil {
+func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, err error) {
+	for _, o := range objects {
+		switch unlike := r.unlike(o); {
+		case !r.Snapshot.Operators.Theirs(o):
+			rest = append(rest, o)
+		case unlike != "":
+			if err := r.Change(func() plan.Change {
+				return plan.Change{Action: plan.Leave, Kind: o.Kind.Singular, Namespace: o.Namespace, Name: o.Name, Why: unlike}
+			}); err != nil {
+				return nil, err
+			}
+			r.Unlike = true
+			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, unlike)
+		case r.Snapshot.TheirRoute(o) == nil:
 			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
-		} else {
+		default:
 			r.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "")
 		}
-		return true
-	})
+	}
+	return rest, nil
 }
 
 // Operated is the part of the work on a lease that Akash's operators do.
-type Operated struct{ *claims.Claims }
+type Operated struct {
+	*claims.Claims
+	// Unlike is true if the hostname operator gives a route other HTTP options than the definition.
+	Unlike bool
+}

@@ -64,7 +64,11 @@ func TestLeaveTheirs(t *testing.T) {
 		objects = append(objects, cluster.Applicable(kinds.Of(o.GetKind()), o))
 	}
 	var kept []string
-	for _, o := range operated().LeaveTheirs(objects) {
+	rest, err := operated().LeaveTheirs(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range rest {
 		kept = append(kept, o.String())
 	}
 	want := []string{objects[1].String(), objects[3].String()}

@@ -35,7 +35,7 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*undoTime)
 	defer cancel()
-	s, err := observed.Look(ctx, r.Command, r.Snapshot, r.Group)
+	s, err := observed.Look(ctx, r.Command, r.Snapshot, r.Group.Owner)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 		return h != nil && h.Took && p.Run == r.Nonce &&
 			!slices.ContainsFunc(r.Before[c.Name()], func(q state.Part) bool { return q.Key == p.Key && q.Run == "" })
 	}
-	stay, err := r.awaitRemoved(ctx, s, s.Theirs[r.Group], taken)
+	stay, err := r.awaitRemoved(ctx, r.leftByOperators(s, taken))
 	if err != nil {
 		return err
 	}

@@ -107,29 +107,25 @@ func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unst
 // checkUnserved returns ErrChanged if an object of one of the deployment groups serves what one of Akash's objects
 // declares.
 func (r *repair) checkUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
-	for _, group := range groups {
-		now, err := observed.Look(ctx, r.Command, r.snapshot, group)
-		if err != nil {
-			return err
-		}
-		if serves(now, live) {
-			return report.ErrChanged
-		}
+	now, err := observed.Look(ctx, r.Command, r.snapshot, groups[0].Owner)
+	if err == nil && serves(now, live, groups) {
+		err = report.ErrChanged
 	}
-	return nil
+	return err
 }
 
-// serves reports whether something serves what one of Akash's objects declares. A ProviderHost declares the root of its
-// host alone.
-func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
+// serves reports whether something of the deployment groups serves what one of Akash's objects declares. A ProviderHost
+// declares the root of its host alone.
+func serves(s *observed.Snapshot, declared *unstructured.Unstructured, groups []lease.Group) bool {
 	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
 		return slices.ContainsFunc(s.HostUses[declared.GetName()], func(u state.Use) bool {
-			return u.Kind != kind.Singular && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey("/")
+			return slices.ContainsFunc(groups, u.Of) && u.Kind != kind.Singular && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey("/")
 		})
 	}
 	port := state.PortObjectOf(declared)
 	for _, o := range s.Live[kinds.Service.Plural] {
-		if is := state.ServiceObjectOf(o); is.SharingKey == port.SharingKey && is.Protocol == port.Protocol && is.Port == port.Port {
+		if is := state.ServiceObjectOf(o); slices.ContainsFunc(groups, is.Of) && is.SharingKey == port.SharingKey &&
+			is.Protocol == port.Protocol && is.Port == port.Port {
 			return true
 		}
 	}

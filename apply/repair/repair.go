@@ -105,16 +105,18 @@ type repair struct {
 	defs     map[lease.Group]*lease.Definition
 	// groupRuns has the results of the applies and moves of routes so far.
 	groupRuns map[groupRun]error
-	// repaired are the problems whose repair did not fail.
-	repaired []repairedProblem
+	// repaired are the problems whose repair did not fail, remaining those that were left alone or could not be repaired.
+	repaired, remaining []handledProblem
 	// left counts the problems that remain.
 	left int
 }
 
-// repairedProblem is a problem that is fixed unless it is found again, with the event to report.
-type repairedProblem struct {
+// handledProblem is a problem that is fixed unless it is found again, with the event to report. counts is true if it counts
+// as left otherwise.
+type handledProblem struct {
 	problem state.Problem
 	event   report.Event
+	counts  bool
 }
 
 // selected returns the named problems, or all if none is named, in the selected namespace.
@@ -136,7 +138,7 @@ func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
 
 // run fixes the problems. Applies come last, after what they may need was given up.
 func (r *repair) run(ctx context.Context, problems []state.Problem, count func()) error {
-	r.repaired = nil
+	r.repaired, r.remaining = nil, nil
 	for _, apply := range []bool{false, true} {
 		for _, p := range problems {
 			if r.byDefinition(p) != apply {
@@ -151,10 +153,13 @@ func (r *repair) run(ctx context.Context, problems []state.Problem, count func()
 	return r.checkRepaired(ctx)
 }
 
-// checkRepaired looks for problems again and reports for each repaired one whether it is gone: a write may have had no
-// effect, or one of Akash's operators may have reverted it.
+// checkRepaired looks for problems again and reports for each handled one whether it is gone: a write may have had no effect,
+// or one of Akash's operators may have reverted it, and the repair of one problem may have been that of another.
 func (r *repair) checkRepaired(ctx context.Context) error {
 	if len(r.repaired) == 0 {
+		for _, m := range r.remaining {
+			r.reportLeft(m)
+		}
 		return nil
 	}
 	var found []state.Problem
@@ -165,16 +170,34 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%d problems were worked on, and whether they are gone cannot be seen: %w", len(r.repaired), err)
 	}
+	for _, m := range r.remaining {
+		if !slices.ContainsFunc(found, m.problem.Same) {
+			m.event.Action, m.event.Message, m.event.Next = report.Repaired, "it went with another problem", ""
+			r.Send(m.event)
+			continue
+		}
+		r.reportLeft(m)
+	}
 	for _, m := range r.repaired {
 		p := m.problem
 		if i := slices.IndexFunc(found, func(now state.Problem) bool { return now.Same(p) }); i >= 0 {
-			r.left++
-			m.event.Action, m.event.Next = report.Left, cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
+			m.event.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
 			m.event.Message = fmt.Sprintf("it is still there after this: %s: %s", m.event.Message, found[i].Message)
+			r.reportLeft(m)
+			continue
 		}
 		r.Send(m.event)
 	}
 	return r.forgetEnded(ctx, found)
+}
+
+// reportLeft reports a problem that remains.
+func (r *repair) reportLeft(m handledProblem) {
+	if m.counts {
+		r.left++
+	}
+	m.event.Action = report.Left
+	r.Send(m.event)
 }
 
 // forgetEnded deletes stored definitions of leases that hold nothing any more after the repair.
@@ -190,7 +213,7 @@ func (r *repair) forgetEnded(ctx context.Context, found []state.Problem) error {
 	return nil
 }
 
-// handle fixes a problem, or reports why it remains. An error ends the whole repair.
+// handle fixes a problem, or notes why it remains. An error ends the whole repair.
 func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error {
 	e := report.Event{
 		Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p),
@@ -201,11 +224,8 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
 	if asked := apply || named && p.Named; p.Manual && !asked {
-		if named || !p.Sound {
-			r.left++
-		}
-		e.Action, e.Message, e.Next = report.Left, p.Message+"; "+p.Plan, p.Command
-		r.Send(e)
+		e.Message, e.Next = p.Message+"; "+p.Plan, p.Command
+		r.remaining = append(r.remaining, handledProblem{p, e, named || !p.Sound})
 		return nil
 	}
 	note, err := r.fix(ctx, p, apply)
@@ -216,18 +236,15 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 		if half, ok := errors.AsType[*report.HalfError](err); ok {
 			r.Options.Turn.Leave(half.Lease.Group())
 		}
-		r.left++
-		e.Action = report.Left
 		e.Message = fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
 		e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
+		r.remaining = append(r.remaining, handledProblem{p, e, true})
 	default:
 		if note != "" {
 			e.Message += "; " + note
 		}
-		r.repaired = append(r.repaired, repairedProblem{p, e})
-		return nil
+		r.repaired = append(r.repaired, handledProblem{p, e, true})
 	}
-	r.Send(e)
 	return nil
 }
 

@@ -246,7 +246,7 @@ func TestServes(t *testing.T) {
 		"a Service of another port":  {port, []*unstructured.Unstructured{port, ot.Service(ot.Shop, 81, "")}, false},
 		"a Service of another owner": {port, []*unstructured.Unstructured{port, ot.Service(ot.Blog, 80, "")}, false},
 	} {
-		if got := serves(ot.Snapshot(nil, tt.objects...), tt.declared); got != tt.want {
+		if got := serves(ot.Snapshot(nil, tt.objects...), tt.declared, []lease.Group{ot.Shop.Group()}); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

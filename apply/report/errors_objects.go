@@ -27,12 +27,14 @@ func (e *DeletingError) Error() string {
 	return fmt.Sprintf("%s in namespace %s is being deleted (finalizers %v); apply again when it is gone", e.Object, e.Object.Namespace, e.Finalizers)
 }
 
-// KeptError reports that a lease keeps claims because Akash's provider or its operators still have objects for them:
-// nothing may be served without a claim.
+// KeptError reports that a lease keeps claims because something of its owner still serves them, or what it runs because
+// Akash's provider declares hosts or ports of it: nothing may be served without a claim, or without its backend.
 type KeptError struct {
 	Group lease.Group
 	// Kept are the things, each with the objects that remain.
 	Kept []KeptThing
+	// Running are the declarations for which the lease keeps what it runs.
+	Running []string
 }
 
 // KeptThing is a host or an address that is still in use.
@@ -40,15 +42,49 @@ type KeptThing struct {
 	Kind    state.Kind
 	Thing   string
 	Objects []string
+	// Declared is true if Akash's provider declares it.
+	Declared bool
+	// Of is the other lease of the owner that serves it, or the zero ID.
+	Of lease.ID
+}
+
+// Why says why the thing is kept.
+func (k KeptThing) Why() string {
+	of := ""
+	if k.Of != (lease.ID{}) {
+		of = fmt.Sprintf(" for lease %s", k.Of)
+	}
+	if !k.Declared {
+		return fmt.Sprintf("it is served%s: %s", of, strings.Join(k.Objects, ", "))
+	}
+	return fmt.Sprintf("Akash's provider declares it%s: %s", of, strings.Join(k.Objects, ", "))
+}
+
+// next returns what to do about a thing that another lease of the owner serves.
+func (k KeptThing) next() string {
+	switch {
+	case k.Of == (lease.ID{}):
+		return ""
+	case k.Declared:
+		return fmt.Sprintf("\n  or let its claim follow: kubectl akash-net transfer %s --to %s", state.Typed(k.Thing), k.Of)
+	}
+	return "\n  to delete that: kubectl akash-net repair " + state.Typed(state.StrayRoute+"/"+k.Thing)
 }
 
 func (e *KeptError) Error() string {
 	var lines []string
+	declared := len(e.Running) > 0
 	for _, k := range e.Kept {
-		lines = append(lines, fmt.Sprintf("%s %s is kept for lease %s: Akash's provider declares it (%s)",
-			k.Kind, k.Thing, e.Group, strings.Join(k.Objects, ", ")))
+		declared = declared || k.Declared
+		lines = append(lines, fmt.Sprintf("%s %s is kept for lease %s: %s%s", k.Kind, k.Thing, e.Group, k.Why(), k.next()))
 	}
-	return strings.Join(lines, "\n") + "\nClose the lease at Akash's provider, or take them out of its manifest; then the same command releases them"
+	if len(e.Running) > 0 {
+		lines = append(lines, fmt.Sprintf("what lease %s runs is kept: Akash's provider declares %s", e.Group, strings.Join(e.Running, ", ")))
+	}
+	if declared {
+		lines = append(lines, "Close the lease at Akash's provider, or take them out of its manifest; then the same command releases them")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // OperatorError reports that Akash's operators would stop at an object that was to be written, or ignore its lease from

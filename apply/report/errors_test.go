@@ -67,9 +67,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"an object is being deleted", &report.DeletingError{Object: render.Object{Kind: kinds.Ingress, Namespace: "ns", Name: "web"}, Finalizers: []string{"example.com/slow"}},
 			[]string{"ingress/web in namespace ns is being deleted", "example.com/slow", "apply again when it is gone"}, ""},
 		{"Akash's provider keeps things", &report.KeptError{Group: group, Kept: []report.KeptThing{
-			{Kind: state.Host, Thing: "a.example.com", Objects: []string{"providerhost lease/a.example.com", "ingress ns/a.example.com"}}, {Kind: state.Address, Thing: "203.0.113.1", Objects: []string{"service ns/web"}},
-		}}, []string{
-			"host a.example.com is kept for lease " + group.String() + ": Akash's provider declares it (providerhost lease/a.example.com, ingress ns/a.example.com)\n", "address 203.0.113.1 is kept",
+			{Kind: state.Host, Thing: "a.example.com", Declared: true, Objects: []string{"providerhost lease/a.example.com", "ingress ns/a.example.com"}},
+			{Kind: state.Host, Thing: "*.example.com", Declared: true, Of: statetest.Shop, Objects: []string{"providerhost lease/x"}},
+			{Kind: state.Address, Thing: "203.0.113.1", Of: statetest.Shop, Objects: []string{"service ns/web"}},
+		}, Running: []string{"providerhost lease/b.example.com"}}, []string{
+			"host a.example.com is kept for lease " + group.String() + ": Akash's provider declares it: providerhost lease/a.example.com, ingress ns/a.example.com\nhost",
+			"declares it for lease " + statetest.Shop.String() + ": providerhost lease/x\n  or let its claim follow: kubectl akash-net transfer '*.example.com' --to " + statetest.Shop.String() + "\n",
+			"address 203.0.113.1 is kept for lease " + group.String() + ": it is served for lease " + statetest.Shop.String() + ": service ns/web\n  to delete that: kubectl akash-net repair StrayRoute/203.0.113.1\n",
+			"what lease " + group.String() + " runs is kept: Akash's provider declares providerhost lease/b.example.com",
 			"\nClose the lease at Akash's provider, or take them out of its manifest",
 		}, ""},
 		{"an operator would choke", &report.OperatorError{Lease: statetest.Shop, Why: "it has no Manifest"}, []string{"lease " + statetest.Shop.String() + ": it has no Manifest. Nothing was changed"}, ""},

@@ -110,6 +110,14 @@ func (w *Running) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(former, func(name string, _ *workloads.Live) bool {
+		declared := w.Snapshot.DeclaredIn(name, w.Group)
+		if len(declared) > 0 {
+			w.Event(report.Left, kinds.Manifest.Singular, w.Options.Config.ManifestNamespace, name,
+				"with what it runs: Akash's provider declares "+declared[0].Kind.Singular+" "+declared[0].Live.GetName()+" for it")
+		}
+		return len(declared) > 0
+	})
 	return EndIn(ctx, w.Objects, former, report.Pruned)
 }
 

@@ -79,6 +79,10 @@ func (t *PlanWriter) change(c plan.Change) {
 	case plan.Withhold:
 		t.Line('!', "  withheld: "+c.Why)
 	case plan.Leave:
+		if c.Namespace != "" { // an object, not a thing
+			t.Line('!', "  left: "+c.Why)
+			return
+		}
 		t.Line('!', "  not held: "+c.Why)
 	case plan.Delete:
 		why := ""

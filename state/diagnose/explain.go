@@ -34,6 +34,9 @@ type View struct {
 	Uses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
+	// Unlike says which HTTP options the route of a host, made by Akash's hostname operator, has instead of those of the
+	// definition with which its lease was last applied.
+	Unlike map[string]string
 	// Reports are the routers' reports on the routes of each host.
 	Reports map[string][]state.Report
 	// Records are this program's DNS records. Unrecorded says, for hosts without one, what is still missing.

@@ -141,6 +141,10 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 	case view.StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
 		c.addMissingBackend(x, r)
+		if unlike := c.Unlike[r.Host]; unlike != "" && r.Path == "" {
+			x.fact("Its HTTP options are not those of the lease's definition: %s. Akash's hostname operator takes them from the lease's Manifest.", unlike)
+			x.next("the tenant sends a manifest with these options to Akash's provider")
+		}
 	case view.StateTransferring:
 		x.fact("Transferring: it was handed to lease %s; the %s of deployment %s serves it until that lease is applied.",
 			who, r.Target, r.From)

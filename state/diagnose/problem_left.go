@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -61,7 +62,19 @@ func (p *problems) nothingLeft(c *state.Claim, part state.Part) bool {
 			return false
 		}
 	}
-	return true
+	return !p.declaredForAnother(c, &part)
+}
+
+// declaredForAnother reports whether Akash's provider declares a part for another deployment than the holder. Then the
+// holder and the declaration are the problem, and the claim follows the declaration or not.
+func (p *problems) declaredForAnother(c *state.Claim, part *state.Part) bool {
+	kind := kinds.ProviderHost.Singular
+	if c.Kind.HasPorts() {
+		kind = kinds.ProviderLeasedIP.Singular
+	}
+	d := p.declaration(kind, c.Thing, c.SharingKey, part.Key)
+	return d != nil && d.Shared && !d.Ours && !d.Of(part.Lease.Group()) &&
+		(c.Kind.HasPorts() || c.Kind == state.Host && part.Key == state.RouteKey("/"))
 }
 
 // addNothingLeft adds parts without any objects. The namespace of the lease exists, so the tenant may too, and only the

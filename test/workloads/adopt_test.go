@@ -1,8 +1,10 @@
 package workloads
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -164,5 +166,35 @@ func TestHostileNames(t *testing.T) {
 	x.do(t, 4, "apply", "--wait=false").Says(t, "serviceaccount/default", "rename the service")
 	if got := names(x.objects(t)); len(got) > 0 {
 		t.Errorf("made were %q", got)
+	}
+}
+
+// What an adopted lease runs stays as long as Akash's provider declares a host of it: its route would lead nowhere, and the
+// hostname operator would ignore the lease without its Manifest.
+func TestReleaseOfAnAdoptedLeaseThatAkashRoutes(t *testing.T) {
+	t.Parallel()
+	x := newTenant().web("web:1").watch()
+	x.deployAsAkash(t)
+	host := "declared-" + x.Namespace()[:8] + ".example.com"
+	labels := `"akash.network": "true"`
+	for key, value := range x.Labels() {
+		labels += ", " + strconv.Quote(key) + ": " + strconv.Quote(value)
+	}
+	harness.Create(t, managed.Akash, kinds.ProviderHost.Resource(), fmt.Sprintf(`{"apiVersion": "akash.network/v2beta2", "kind": "ProviderHost",
+		"metadata": {"name": %q, "namespace": "lease", "labels": {%s}},
+		"spec": {"owner": %q, "provider": %q, "hostname": %q, "dseq": %d, "gseq": %d, "oseq": %d, "service_name": "web", "external_port": 80}}`,
+		host, labels, x.Owner, x.Provider, host, x.DSeq, x.GSeq, x.OSeq))
+	x.apply(t, "--adopt")
+	before := names(x.objects(t))
+	for range 2 {
+		harness.Run(t.Context(), "release", x.String()).Exits(t, 4).Tells(t, "what lease "+x.Group().String()+" runs is kept", "providerhost lease/"+host)
+		if diff := cmp.Diff(before, names(x.objects(t))); diff != "" {
+			t.Fatalf("objects (-before +now):\n%s", diff)
+		}
+	}
+	harness.Remove(t, kinds.ProviderHost.Resource(), "lease", host)
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 0)
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("after the release there are %q", got)
 	}
 }

@@ -1,0 +1,90 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/running"
+	"github.com/akash-net/kubectl-akash-net/apply/workloads"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// leave ends what the lease runs and gives up its claims, by a snapshot that was read after the last object was deleted. It
+// keeps what something still serves. again is true if a claim has changed since.
+func (r *releasing) leave(ctx context.Context) (again bool, err error) {
+	var declared []string
+	for name := range r.runs { // the routes of what Akash's provider declares lead there
+		for _, o := range r.Snapshot.DeclaredIn(name, r.Group) {
+			declared = append(declared, o.Kind.Singular+" "+o.Live.GetNamespace()+"/"+o.Live.GetName())
+		}
+	}
+	if len(declared) == 0 {
+		if err := running.EndIn(ctx, r.Objects, r.runs, report.Deleted); err != nil {
+			return false, err
+		}
+		if err := r.unreserveAll(ctx); err != nil {
+			return false, err
+		}
+	}
+	if r.holds() {
+		err := r.LeaveClaims(ctx, r.Snapshot, r.chosenPart, report.Released)
+		if errors.Is(err, ledger.ErrAgain) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if len(r.KeptThings)+len(declared) > 0 {
+		slices.Sort(declared)
+		return false, &report.KeptError{Group: r.Group, Kept: r.KeptThings, Running: declared}
+	}
+	return false, nil
+}
+
+// holds reports whether the lease holds anything of what is released.
+func (r *releasing) holds() bool {
+	return slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return !c.Deleting && r.chosen.claim(c) })
+}
+
+// chosenPart reports whether a part is released.
+func (r *releasing) chosenPart(c *state.Claim, _ state.Part) bool { return r.chosen.claim(c) }
+
+// findWorkloads returns what the lease runs, by namespace, or nil if only some things are released.
+func (r *releasing) findWorkloads(ctx context.Context) (map[string]*workloads.Live, error) {
+	if !r.chosen.all {
+		return nil, nil
+	}
+	runs, err := running.RunsBeside(ctx, r.Objects, "")
+	if err != nil {
+		return nil, err
+	}
+	if r.tries == 0 { // later only a concurrent apply can add workloads, and it writes a Manifest
+		unmarked, err := running.RunsUnmarked(ctx, r.Objects, runs)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(runs, unmarked)
+	}
+	if !r.Cluster.Waits() { // a dry run assumes that objects being deleted are gone
+		maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.Group) })
+	}
+	return runs, nil
+}
+
+// unreserveAll gives up reservations that leases of the group have taken over. It is needed when no workloads are left
+// that would trigger it: an apply may have ended between the two.
+func (r *releasing) unreserveAll(ctx context.Context) error {
+	if !r.chosen.all {
+		return nil
+	}
+	leased, err := r.leased()
+	for _, id := range leased[r.Group] {
+		err = errors.Join(err, running.GiveUpReserved(ctx, r.Objects, id))
+	}
+	return err
+}
