@@ -160,6 +160,9 @@ func (a *Applier) readAgain(
 // release releases what the snapshot shows of the lease. again is true if there was anything: another run of the lease
 // may have added to it.
 func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
+	if err := r.checkNamed(); err != nil {
+		return false, err
+	}
 	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
 		return r.HasRemoved(o.Live) || !chosen.object(o, r.Snapshot)
 	})
@@ -213,6 +216,24 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, &report.KeptError{Group: r.Group, Kept: r.KeptThings}
 	}
 	return true, nil
+}
+
+// checkNamed refuses to release an order or a lease that has nothing while another lease of its deployment group is live:
+// the release would take what that one serves.
+func (r *releasing) checkNamed() error {
+	if r.tries > 0 {
+		return nil
+	}
+	for _, id := range r.Options.Named {
+		if id.Group() != r.Group {
+			continue
+		}
+		if live, elsewhere := state.Elsewhere(id, r.Snapshot.LiveOf(r.Group)); elsewhere {
+			return &report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
+				"\"release %s\" releases all of the deployment, also what serves", r.Group)}
+		}
+	}
+	return nil
 }
 
 // storedDefinition returns the stored definition to delete, or nil if only some things are released.

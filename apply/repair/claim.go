@@ -46,6 +46,11 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 	}
 	work := r.workFor(group)
 	for _, ref := range m.Delete {
+		if live := r.live(ref); live != nil && m.Namespace != "" { // it may be another lease's of the group
+			if err := r.checkNamespaceGone(ctx, r.snapshot.Ownership(live).Lease.Namespace()); err != nil {
+				return err
+			}
+		}
 		if err := r.removeUnserved(ctx, work, m, ref); err != nil {
 			return err
 		}
