@@ -160,7 +160,7 @@ func (a *Applier) readAgain(
 // release releases what the snapshot shows of the lease. again is true if there was anything: another run of the lease
 // may have added to it.
 func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
-	if err := r.checkNamed(); err != nil {
+	if err := r.checkNamed(ctx); err != nil {
 		return false, err
 	}
 	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
@@ -219,16 +219,19 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 }
 
 // checkNamed refuses to release an order or a lease that has nothing while another lease of its deployment group is live:
-// the release would take what that one serves.
-func (r *releasing) checkNamed() error {
-	if r.tries > 0 {
+// the release would take what that one serves and runs.
+func (r *releasing) checkNamed(ctx context.Context) error {
+	named := slices.DeleteFunc(slices.Clone(r.Options.Named), func(id lease.ID) bool { return id.Group() != r.Group })
+	if r.tries > 0 || len(named) == 0 {
 		return nil
 	}
-	for _, id := range r.Options.Named {
-		if id.Group() != r.Group {
-			continue
-		}
-		if live, elsewhere := state.Elsewhere(id, r.Snapshot.LiveOf(r.Group)); elsewhere {
+	definition, err := observed.ReadDefinition(ctx, r.Ledger, r.Group) // a lease without routes has no objects but what it runs
+	if err != nil {
+		return err
+	}
+	all := r.Snapshot.LiveOf(r.Group, definition)
+	for _, id := range named {
+		if live, elsewhere := state.Elsewhere(id, all); elsewhere {
 			return &report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
 				"\"release %s\" releases all of the deployment, also what serves", r.Group)}
 		}

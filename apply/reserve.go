@@ -79,9 +79,10 @@ func (r *run) reserveOnly(ctx context.Context) error {
 // deployment group is live, what names that lease stays.
 func (r *run) leaveUnserved(ctx context.Context) error {
 	unserved := func(s *observed.Snapshot) func(*state.Claim, state.Part) bool {
+		_, elsewhere := state.Elsewhere(r.Request.Lease, s.LiveOf(r.Group))
 		return func(c *state.Claim, p state.Part) bool {
-			_, another := state.Elsewhere(r.Request.Lease, s.LiveOf(r.Group))
-			return !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group) && !(another && p.Lease != r.Request.Lease)
+			own := !elsewhere || p.Lease == r.Request.Lease
+			return own && !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group)
 		}
 	}
 	before := unserved(r.Snapshot)

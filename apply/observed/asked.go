@@ -72,7 +72,7 @@ func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 	}
 	switch c.Kind {
 	case state.Endpoint:
-		return slices.ContainsFunc(slices.Concat(s.Written[group], s.Theirs[group]), func(o Owned) bool {
+		return slices.ContainsFunc(slices.Concat(s.Written[group], s.Shared[group]), func(o Owned) bool {
 			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
 		})
 	case state.Address:
@@ -109,8 +109,8 @@ func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
 }
 
 // LiveOf returns the leases of a deployment group that have something in the cluster and a namespace: objects, or the
-// definition that the ledger keeps.
-func (s *Snapshot) LiveOf(group lease.Group) []lease.ID {
+// definition that the ledger keeps, as it was read with the snapshot or is given.
+func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.ID {
 	var out []lease.ID
 	add := func(id lease.ID) {
 		if id.Group() == group && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
@@ -120,7 +120,10 @@ func (s *Snapshot) LiveOf(group lease.Group) []lease.ID {
 	for _, o := range slices.Concat(s.Written[group], s.Theirs[group]) {
 		add(s.Ownership(o.Live).Lease)
 	}
-	if d := s.Definitions[kept.Name(group)]; d != nil && !d.Deleting {
+	for _, d := range append(given, s.Definitions[kept.Name(group)]) {
+		if d == nil || d.Deleting {
+			continue
+		}
 		if def, err := d.Decode(); err == nil {
 			add(def.Lease)
 		}

@@ -165,7 +165,8 @@ func (r *leaseRepair) proveServed(ctx context.Context, want state.Hold) error {
 		return nil // the host is the provider's own, and given to this lease: nothing else is found without a claim
 	}
 	if _, err := r.Options.Prove(ctx, r.Group.Owner, want.Thing); err != nil {
-		return &apply.UnprovedError{Lease: r.Request.Lease, Hosts: []apply.UnprovedHost{{Host: want.Thing, Err: err}}}
+		unproved := []apply.UnprovedHost{{Host: want.Thing, Err: err}}
+		return &apply.UnprovedError{Lease: r.Request.Lease, Hosts: unproved}
 	}
 	return nil
 }

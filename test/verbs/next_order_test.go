@@ -36,7 +36,7 @@ func TestReserveBesideWhatServes(t *testing.T) {
 			return []string{"--lease", to.String(), host, "--expires", "1h"}
 		},
 		"by a definition": func(t *testing.T, to lease.ID, host, _ string) []string {
-			return []string{"-f", define(t, to, web("other", 9090, host, "new."+host), leased("other", "public", 7001))}
+			return []string{"-f", define(t, to, web("other", 9090, host, "new."+host), leased("games", "public", 7001))}
 		},
 	} {
 		for order := range elsewhere(leaseOf(newOwner(), 1)) {
@@ -46,7 +46,7 @@ func TestReserveBesideWhatServes(t *testing.T) {
 				to, address := elsewhere(id)[order], subnet+"1"
 				config := configure(t, "ip: {ranges: ["+address+"/32]}")
 				definition := define(t, id, web("web", 8080, host), leased("game", "public", 7001))
-				mustRun(t, 0, "apply", "--config", config, "-f", definition)
+				mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", definition)
 				addressName := "ip--" + strings.ReplaceAll(address, ".", "-")
 				was := map[string]*state.Claim{host: claim(t, host), addressName: claim(t, addressName)}
 
