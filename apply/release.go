@@ -175,6 +175,9 @@ func runsOf(releases []*releasing) []*run {
 // clear deletes what the snapshot shows of the lease and what serves. again is true if anything was deleted or waited for:
 // then the snapshot is out of date.
 func (r *releasing) clear(ctx context.Context) (again bool, err error) {
+	if err := r.checkNamed(ctx); err != nil {
+		return false, err
+	}
 	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
 		return r.HasRemoved(o.Live) || !r.chosen.object(o, r.Snapshot)
 	})
@@ -208,6 +211,27 @@ func (r *releasing) clear(ctx context.Context) (again bool, err error) {
 	}
 	waited, err := r.AwaitUnserved(ctx, r.Snapshot, r.chosenPart)
 	return waited || r.Removed() > removed, err
+}
+
+// checkNamed refuses to release an order or a lease that has nothing while another lease of its deployment group is live:
+// the release would take what that one serves and runs.
+func (r *releasing) checkNamed(ctx context.Context) error {
+	named := slices.DeleteFunc(slices.Clone(r.Options.Named), func(id lease.ID) bool { return id.Group() != r.Group })
+	if r.tries > 0 || len(named) == 0 {
+		return nil
+	}
+	definition, err := observed.ReadDefinition(ctx, r.Ledger, r.Group) // a lease without routes has no objects but what it runs
+	if err != nil {
+		return err
+	}
+	all := r.Snapshot.LiveOf(r.Group, definition)
+	for _, id := range named {
+		if live, elsewhere := state.Elsewhere(id, all); elsewhere {
+			return &report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
+				"\"release %s\" releases all of the deployment, also what serves", r.Group)}
+		}
+	}
+	return nil
 }
 
 // storedDefinition returns the stored definition to delete, or nil if only some things are released.

@@ -50,8 +50,8 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) observed.Reading {
 	leased := func(r state.Request) bool { return len(r.Endpoints) > 0 }
 	how := observed.Reading{
-		Kinds:     slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
-		Further:   kinds.RecordsOf(a.Options.Config),
+		Kinds:   slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
+		Further: kinds.RecordsOf(a.Options.Config), ClaimsFirst: true,
 		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated || slices.ContainsFunc(requests, leased),
 	}
 	for _, kind := range slices.Concat(needed...) {
@@ -75,12 +75,15 @@ func (r *run) reserveOnly(ctx context.Context) error {
 	return r.Settle(ctx)
 }
 
-// leaveUnserved gives up the parts that the request does not name and no object serves.
+// leaveUnserved gives up the parts that the request does not name and no object serves. While another lease of the
+// deployment group is live, what names that lease stays.
 func (r *run) leaveUnserved(ctx context.Context) error {
 	unserved := func(s *observed.Snapshot) func(*state.Claim, state.Part) bool {
+		_, elsewhere := state.Elsewhere(r.Request.Lease, s.LiveOf(r.Group))
 		return func(c *state.Claim, p state.Part) bool {
 			by, _ := s.ServedBy(c, p)
-			return !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group) && len(by) == 0
+			own := !elsewhere || p.Lease == r.Request.Lease
+			return own && !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group) && len(by) == 0
 		}
 	}
 	before := unserved(r.Snapshot)

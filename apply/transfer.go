@@ -121,6 +121,9 @@ func newTransfer(c *command.Command, to lease.ID, s *observed.Snapshot) *transfe
 func (r *transfer) do(ctx context.Context, things []string, def *lease.Definition) error {
 	r.Successors.GoesOn = "the next apply of the lease"
 	r.asked = r.askedFor()
+	if err := r.checkLease(def); err != nil {
+		return err
+	}
 	moves, err := r.planMoves(things)
 	if err == nil {
 		err = r.checkAllowed(moves, def)

@@ -38,6 +38,17 @@ func (r *transfer) checkAllowed(moves []*move, def *lease.Definition) error {
 	return nil
 }
 
+// checkLease refuses a lease that has nothing while another lease of its deployment group is live: the routes would lead
+// into a namespace in which nothing runs. With a definition the whole deployment moves there, as by an apply.
+func (r *transfer) checkLease(def *lease.Definition) error {
+	live, elsewhere := state.Elsewhere(r.Request.Lease, r.Snapshot.LiveOf(r.Group))
+	if !elsewhere || def != nil {
+		return nil
+	}
+	return &report.ElsewhereError{Named: r.Request.Lease, Live: live, Next: fmt.Sprintf(
+		"--to %s transfers to that lease; if the deployment has moved to the new one, apply the definition of that first", live)}
+}
+
 // planMoves decides about all claims on the things before anything is written.
 func (r *transfer) planMoves(things []string) ([]*move, error) {
 	var refused []report.HeldThing
@@ -155,9 +166,9 @@ func (r *transfer) newPart(claim *state.Claim, p state.Part) state.Part {
 	}
 	asked, noted := r.asked.part(claim, p.Key), false
 	for _, w := range claim.Waits {
-		if w.For == p.Key && w.Lease.Group() == r.Group {
+		if w.For == p.Key && w.Lease == r.Request.Lease { // what another order asked for is in another namespace
 			out.Service, out.Port, out.HTTP, out.Definition = w.Service, w.Port, w.HTTP, w.Definition
-			out.Lease, noted = w.Lease, true
+			noted = true
 		}
 	}
 	if asked != nil && (!noted || r.asked.routes(claim, out)) {

@@ -87,6 +87,15 @@ func IDFromLabels(labels map[string]string) (id ID, ok bool) {
 	return id, err == nil
 }
 
+// IDOfObject reads the lease of an object from its namespace and its labels. The labels count only in the namespace of the
+// lease that they name: whoever may write in another namespace may write any labels there.
+func IDOfObject(namespace string, labels map[string]string) (id ID, ok bool) {
+	if id, ok = IDFromLabels(labels); !ok || id.Namespace() != namespace {
+		return ID{}, false
+	}
+	return id, true
+}
+
 // StaticHost returns the host name that the provider gives an ingress service with deployment-ingress-static-hosts: a
 // version 5 UUID of the lease ID and the service's name in base32hex, below the provider's ingress domain (provider:
 // manifest/parse.go).
@@ -111,6 +120,9 @@ func SharingKey(owner, endpoint string) string {
 	}
 	return owner + "-ip-" + endpoint
 }
+
+// OwnsSharingKey reports whether a sharing key is one of the owner's IP endpoints.
+func OwnsSharingKey(owner, key string) bool { return strings.HasPrefix(key, owner+"-ip-") }
 
 // LeasedIPName returns the name of the ProviderLeasedIP of one port of an IP endpoint (provider:
 // cluster/kube/cluster_ip_connections.go).

@@ -94,9 +94,9 @@ type reader struct {
 // ReadRoute reads a route of this program or of Akash's provider as fields of a definition. It returns an error if a
 // definition cannot express which requests reach the backend.
 func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surroundings) (*Live, error) {
-	id, labelled := lease.IDFromLabels(o.GetLabels())
+	id, labelled := lease.IDOfObject(o.GetNamespace(), o.GetLabels())
 	if !labelled {
-		return nil, fmt.Errorf("its labels name no lease")
+		return nil, fmt.Errorf("its labels do not name the lease of its namespace")
 	}
 	r := &reader{
 		Live: &Live{

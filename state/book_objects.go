@@ -20,7 +20,7 @@ import (
 type Labelled struct {
 	// Kind is the object's kind in lower case.
 	Kind, Namespace, Name string
-	// Lease is the lease that the labels name. HasLease is false if they name none.
+	// Lease is the lease that the labels name. HasLease is false if they name none, or the lease of another namespace.
 	Lease    lease.ID
 	HasLease bool
 	// Owner is the owner label, which may be set without the other labels of a lease.
@@ -34,9 +34,17 @@ func LabelledOf(kind string, o metav1.Object) Labelled {
 		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
 		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time,
 	}
-	l.Lease, l.HasLease = lease.IDFromLabels(o.GetLabels())
+	if l.Lease, l.HasLease = labelledLease(kind, o); !l.HasLease && isForged(o) {
+		l.Owner = ""
+	}
 	l.Lease.Owner, l.Lease.Provider = intern(l.Lease.Owner), intern(l.Lease.Provider)
 	return l
+}
+
+// isForged reports whether the labels of an object name a lease that has another namespace.
+func isForged(o metav1.Object) bool {
+	id, ok := lease.IDFromLabels(o.GetLabels())
+	return ok && id.Namespace() != o.GetNamespace()
 }
 
 // Of reports whether the object belongs to the deployment group.

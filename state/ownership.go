@@ -2,11 +2,14 @@ package state
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
@@ -26,7 +29,8 @@ const (
 // managed fields and the namespace of the object, and from nothing else.
 type Ownership struct {
 	// Lease is the lease that the labels name (Labelled is true), else the lease in the spec of a ProviderHost or
-	// ProviderLeasedIP, else the lease of the namespace. HasLease is false if none of them names a lease.
+	// ProviderLeasedIP, else the lease of the namespace. HasLease is false if none of them names a lease. What is in a
+	// tenant's namespace belongs to that tenant, whatever it says.
 	Lease    lease.ID
 	HasLease bool
 	Labelled bool
@@ -50,11 +54,12 @@ type Ownership struct {
 // that owns this label created the object, whatever others have written since.
 func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	w := Ownership{}
-	w.Lease, w.Labelled = lease.IDFromLabels(o.GetLabels())
+	w.Lease, w.Labelled = labelledLease(o.GetKind(), o)
 	if w.HasLease = w.Labelled; !w.HasLease {
 		w.Lease, w.HasLease = leaseOfSpec(o)
 	}
-	if !w.HasLease && namespace != (lease.ID{}) {
+	if foreign := w.Lease.Owner != namespace.Owner; namespace != (lease.ID{}) && (!w.HasLease || foreign) {
+		w.Labelled = w.Labelled && !foreign
 		w.Lease, w.HasLease = namespace, true
 	}
 	annotated := o.GetAnnotations()[lease.AnnotationDefinition] != ""
@@ -73,6 +78,15 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 		w.Lost = append(w.Lost, MarkFields)
 	}
 	return w
+}
+
+// labelledLease returns the lease that the labels of an object name. Akash's claim-like objects are beside the leases'
+// namespaces; the labels of any other object count only in the namespace of its lease.
+func labelledLease(kind string, o metav1.Object) (lease.ID, bool) {
+	if slices.ContainsFunc(kinds.ClaimLike, func(k kinds.Kind) bool { return strings.EqualFold(k.Kind, kind) }) {
+		return lease.IDFromLabels(o.GetLabels())
+	}
+	return lease.IDOfObject(o.GetNamespace(), o.GetLabels())
 }
 
 // isDelivered reports whether another program has applied the rendered object, on the server's side or on its own, as a

@@ -39,6 +39,48 @@ func namedBy(applied, number string) string {
 	return strings.Replace(applied, `"f:akash.network": {}`, `"f:akash.network": {}, "f:akash.network/lease.id.`+number+`": {}`, 1)
 }
 
+// Labels count only in the namespace of the lease that they name. Akash's claim-like objects are beside those namespaces:
+// theirs count, unless they are in a namespace of another owner.
+func TestLabelsInANamespaceOfOthers(t *testing.T) {
+	victim := lease.ID{Owner: "akash1victim", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
+	later, other := victim, victim
+	later.OSeq, other.Owner = 2, "akash1other"
+	const hash = `{net.akash.network/definition: h}`
+	for name, tt := range map[string]struct {
+		kind, namespace string
+		tenant          lease.ID
+		want            Ownership
+		uses            bool
+	}{
+		"its own": {"Ingress", victim.Namespace(), victim, Ownership{Lease: victim, HasLease: true, Labelled: true, Ours: true, Lost: []string{MarkFields}}, true},
+		"its own, and the namespace says nothing": {"Ingress", victim.Namespace(), lease.ID{}, Ownership{Lease: victim, HasLease: true, Labelled: true, Ours: true, Lost: []string{MarkFields}}, true},
+		"another owner's":                         {"Ingress", other.Namespace(), other, Ownership{Lease: other, HasLease: true, Ours: true, Lost: []string{MarkLabels, MarkFields}}, false},
+		"its own name, and another owner's":       {"Ingress", victim.Namespace(), other, Ownership{Lease: other, HasLease: true, Ours: true, Lost: []string{MarkLabels, MarkFields}}, true},
+		"another order's":                         {"Ingress", later.Namespace(), later, Ownership{Lease: later, HasLease: true, Ours: true, Lost: []string{MarkLabels, MarkFields}}, false},
+		"nobody's":                                {"Ingress", "default", lease.ID{}, Ownership{}, false},
+		"a ProviderHost beside the leases":        {"ProviderHost", "lease", lease.ID{}, Ownership{Lease: victim, HasLease: true, Labelled: true, Ours: true, Lost: []string{MarkFields}}, true},
+		"a ProviderHost in another owner's":       {"ProviderHost", other.Namespace(), other, Ownership{Lease: other, HasLease: true, Ours: true, Lost: []string{MarkLabels, MarkFields}}, true},
+	} {
+		o := &unstructured.Unstructured{}
+		text := fmt.Sprintf("{kind: %s, metadata: {name: shop.example.com, namespace: %s, annotations: %s}, spec: {rules: [{host: shop.example.com}]}}", tt.kind, tt.namespace, hash)
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		o.SetLabels(victim.Labels())
+		if diff := cmp.Diff(tt.want, OwnershipOf(o, tt.tenant)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		for _, u := range HostUses(o) {
+			if u.Labelled != tt.uses || u.HasLease != tt.uses || u.Of(victim.Group()) != tt.uses {
+				t.Errorf("%s: it is used as by %+v", name, u)
+			}
+		}
+		if l := LabelledOf(o.GetKind(), o); l.HasLease != tt.uses || l.Of(victim.Group()) != tt.uses || !tt.uses && l.Owner != "" {
+			t.Errorf("%s: the book has %+v", name, l)
+		}
+	}
+}
+
 // Every mark that an object has or has lost, by writer.
 func TestOwnership(t *testing.T) {
 	mine := lease.ID{Owner: "akash1mine", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
@@ -122,6 +164,7 @@ func TestOwnership(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.SetLabels(labels)
+			o.SetNamespace(mine.Namespace())
 			got := OwnershipOf(o, tt.namespace)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -26,7 +26,7 @@ type Use struct {
 	Address    netip.Addr
 	SharingKey string
 	// Lease is the lease that the object's labels name (Labelled is true), or else that the labels of its namespace
-	// name. HasLease is false if neither names one.
+	// name. HasLease is false if neither names one. Labels that name the lease of another namespace name none.
 	Lease    lease.ID
 	HasLease bool
 	Labelled bool
@@ -63,7 +63,7 @@ func newUse(kind string, meta metav1.Object) Use {
 		Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUID(),
 		Since: meta.GetCreationTimestamp().Time,
 	}
-	u.Lease, u.Labelled = lease.IDFromLabels(meta.GetLabels())
+	u.Lease, u.Labelled = labelledLease(kind, meta)
 	u.HasLease = u.Labelled
 	return u
 }

@@ -54,7 +54,7 @@ func (r *Claims) StandsFor(name, key string) { r.served[claimPart{name, key}] = 
 // applied, or that a reservation finds unserved, becomes a reservation again.
 func (r *Claims) AppliedAs(h *Held, was, now state.Part) bool {
 	if r.served[claimPart{h.Want.Name(), now.Key}] {
-		return was.Applied || h.Took || r.Changed()
+		return was.Applied || h.Took || r.Changed() || was.Lease != now.Lease
 	}
 	return was.Applied && r.Def == nil && was.Lease == now.Lease && r.Snapshot.Serves(h.Claim, r.Group)
 }

@@ -59,6 +59,9 @@ type Options struct {
 	Workloads *Workloads
 	// Prove is called for every host that a lease wants, before anything is claimed; nil requires no proof.
 	Prove Prove
+	// Named are the leases that are released, as far as they are named by their orders: a lease without a provider is an
+	// order at any provider.
+	Named []lease.ID
 	// DeleteNamespace deletes the namespaces of released leases if this program created them and they contain nothing
 	// else.
 	DeleteNamespace bool

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // FormersOf returns the deployment groups whose objects still serve the group's claims since a transfer, each once.
@@ -71,13 +72,63 @@ func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 	}
 	switch c.Kind {
 	case state.Endpoint:
-		return slices.ContainsFunc(slices.Concat(s.Written[group], s.Theirs[group]), func(o Owned) bool {
+		return slices.ContainsFunc(slices.Concat(s.Written[group], s.Shared[group]), func(o Owned) bool {
 			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
 		})
 	case state.Address:
 		return slices.ContainsFunc(s.Addresses.Uses(c.Addr()), of)
 	}
 	return slices.ContainsFunc(s.HostUses[c.Thing], of)
+}
+
+// LiveFor returns the leases whose objects serve or declare a claim of the group: those of the group itself, and those of
+// former holders since a transfer. A lease without a namespace serves nothing, whatever it has left.
+func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
+	var out []lease.ID
+	add := func(id lease.ID) {
+		of := id.Group() == group || slices.ContainsFunc(c.FormerOf(id.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
+		if of && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	uses := s.HostUses[c.Thing]
+	if c.Kind.HasPorts() {
+		uses = s.AddressUses[c.Addr()]
+		for _, o := range s.Ports {
+			if o.HasLease && o.SharingKey == c.SharingKey {
+				add(o.Lease)
+			}
+		}
+	}
+	for _, u := range uses {
+		if u.HasLease {
+			add(u.Lease)
+		}
+	}
+	return out
+}
+
+// LiveOf returns the leases of a deployment group that have something in the cluster and a namespace: objects, or the
+// definition that the ledger keeps, as it was read with the snapshot or is given.
+func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.ID {
+	var out []lease.ID
+	add := func(id lease.ID) {
+		if id.Group() == group && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	for _, o := range slices.Concat(s.Written[group], s.Theirs[group]) {
+		add(s.Ownership(o.Live).Lease)
+	}
+	for _, d := range append(given, s.Definitions[kept.Name(group)]) {
+		if d == nil || d.Deleting {
+			continue
+		}
+		if def, err := d.Decode(); err == nil {
+			add(def.Lease)
+		}
+	}
+	return out
 }
 
 // Reported reports whether any route of the kind has entries in this field of its status.

@@ -25,8 +25,9 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 			}
 			if plural == kinds.Service.Plural {
 				for _, u := range state.ServiceUses(o) {
+					u = s.OfNamespace(u)
 					addressUses = append(addressUses, u)
-					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], s.OfNamespace(u))
+					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], u)
 				}
 				continue
 			}
@@ -40,10 +41,10 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 	s.Addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
 }
 
-// OfNamespace adds the lease of the object's namespace to a use whose own labels name none.
+// OfNamespace adds the lease of the object's namespace to a use whose own labels name none, or one of another owner.
 func (s *Snapshot) OfNamespace(u state.Use) state.Use {
-	if id, ok := s.Tenants[u.Namespace]; ok && !u.HasLease {
-		u.Lease, u.HasLease = id, true
+	if id, ok := s.Tenants[u.Namespace]; ok && (!u.HasLease || u.Lease.Owner != id.Owner) {
+		u.Lease, u.HasLease, u.Labelled = id, true, false
 	}
 	return u
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -46,6 +45,11 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 	}
 	work := r.workFor(group)
 	for _, ref := range m.Delete {
+		if live := r.live(ref); live != nil && m.Namespace != "" { // it may be another lease's of the group
+			if err := r.checkNamespaceGone(ctx, r.snapshot.Ownership(live).Lease.Namespace()); err != nil {
+				return err
+			}
+		}
 		if err := r.removeUnserved(ctx, work, m, ref); err != nil {
 			return err
 		}
@@ -155,13 +159,32 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 	return nil
 }
 
-// takeServed claims what the lease already serves. Once it has the claim it checks again that the objects exist,
+// proveServed asks for the proof of a host, as an apply does, if the command requires proofs.
+func (r *leaseRepair) proveServed(ctx context.Context, want state.Hold) error {
+	if r.Options.Prove == nil || want.Kind.HasPorts() || r.Options.Config.OwnDomain(want.Thing) != "" {
+		return nil // the host is the provider's own, and given to this lease: nothing else is found without a claim
+	}
+	if _, err := r.Options.Prove(ctx, r.Group.Owner, want.Thing); err != nil {
+		unproved := []apply.UnprovedHost{{Host: want.Thing, Err: err}}
+		return &apply.UnprovedError{Lease: r.Request.Lease, Hosts: unproved}
+	}
+	return nil
+}
+
+// takeServed claims what the lease already serves. The lease earns it as by an apply: the host is proved if that is
+// required, nobody else serves it, and enough addresses are left for the orders that have reserved some. Once it has the claim it checks again that the objects exist,
 // because a release may have deleted them meanwhile.
 func (r *leaseRepair) takeServed(ctx context.Context, m state.TakeServed) error {
 	want := m.Hold
 	r.Request.Lease = want.Parts[0].Lease
 	r.Group = r.Request.Lease.Group()
+	if err := r.proveServed(ctx, want); err != nil {
+		return err
+	}
 	err := r.Take(ctx, want)
+	if err == nil {
+		err = r.LeaveReserved(ctx)
+	}
 	if err == nil {
 		err = r.CheckWildcards(ctx)
 	}
@@ -196,7 +219,7 @@ func (r *leaseRepair) stillServed(ctx context.Context, refs []state.ObjectRef) e
 		if now == nil || string(now.GetUID()) != ref.UID || now.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if id, ok := lease.IDFromLabels(now.GetLabels()); ok && id.Group() == r.Group {
+		if whose := r.Snapshot.Ownership(now); whose.Labelled && whose.Lease.Group() == r.Group {
 			return nil
 		}
 	}

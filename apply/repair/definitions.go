@@ -34,7 +34,7 @@ func (r *repair) applyDefinition(ctx context.Context, g lease.Group, prune bool)
 		if def, err = r.snapshot.Definitions[kept.Name(g)].Decode(); err != nil {
 			return err
 		}
-		opts.Heal = true
+		opts.Heal, opts.Prove = true, nil // nothing is claimed
 	}
 	return apply.New(r.Cluster, opts).Apply(ctx, []*lease.Definition{def})
 }

@@ -53,7 +53,7 @@ func (r *repair) checkRemovable(ctx context.Context, m state.DeleteObjects, ref 
 
 // checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
 func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstructured) error {
-	id, _ := lease.IDFromLabels(live.GetLabels())
+	id := r.snapshot.Ownership(live).Lease
 	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }) {
 		err = report.ErrChanged
@@ -86,7 +86,7 @@ func (r *repair) removeUnserved(ctx context.Context, work *leaseRepair, m state.
 // checkNothingServed returns ErrChanged if something of its lease or of the holder serves what one of Akash's objects
 // declares, or a run is under way.
 func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unstructured, holder lease.Group) error {
-	id, _ := lease.IDFromLabels(live.GetLabels())
+	id := r.snapshot.Ownership(live).Lease
 	groups := []lease.Group{id.Group()}
 	if holder != id.Group() {
 		groups = append(groups, holder)
@@ -138,7 +138,7 @@ func (r *repair) removeAsRead(ctx context.Context, work *leaseRepair, ref state.
 	if live == nil {
 		return nil
 	}
-	id, _ := lease.IDFromLabels(live.GetLabels())
+	id := r.snapshot.Ownership(live).Lease
 	object := observed.Owned{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group()}
 	return work.RemoveWhile(ctx, object, report.Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		if now.GetResourceVersion() != live.GetResourceVersion() {

@@ -41,7 +41,8 @@ func NewRelease(c *session.Session) *cobra.Command {
 		Long: `
 			Give up everything that leases hold, or only the hosts and addresses that are named. What serves
 			traffic is deleted first, then the claims, so that no name is free while it is still served. A lease
-			is named OWNER/DSEQ/GSEQ; an order and a provider may follow and are ignored.
+			is named OWNER/DSEQ/GSEQ. If an order and a provider follow, nothing is released while another order
+			of the deployment is live, or the order at another provider.
 
 			--all and -l also find leases that have objects but no claims any more.
 
@@ -110,6 +111,20 @@ func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, er
 	return groups, things, nil
 }
 
+// namedLeases returns the leases among the arguments that are named by their order, with or without the provider.
+func namedLeases(args []string) []lease.ID {
+	var named []lease.ID
+	for _, arg := range args {
+		arg = flags.TrimLease(arg)
+		if id, err := lease.ParseID(arg); err == nil {
+			named = append(named, id)
+		} else if o, err := lease.ParseOrder(arg); err == nil {
+			named = append(named, lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq})
+		}
+	}
+	return named
+}
+
 func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []string) error {
 	groups, things, err := parseRelease(args)
 	if err != nil {
@@ -142,7 +157,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	c.Leases = len(groups)
 	watcher := newMissingWatcher(events.Report)
 	opts := f.options(cfg, events)
-	opts.Report, opts.DeleteNamespace = watcher.add, f.deleteNamespace
+	opts.Report, opts.DeleteNamespace, opts.Named = watcher.add, f.deleteNamespace, namedLeases(args)
 	err = apply.New(cluster, opts).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {
 		return err

@@ -32,6 +32,7 @@ type repairFlags struct {
 	changeFlags
 	input   flags.Input
 	crashed crashedFlags
+	proof   proofFlags
 }
 
 // NewRepair returns the command that fixes what "state --problems" lists.
@@ -77,6 +78,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 	f.addWait(cmd,
 		"until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
+	f.proof.add(cmd, flagRequireProof, proofUsage)
 	return c.SetScope(cmd, session.Scope{Namespace: func(names []string) string {
 		if len(names) > 0 {
 			return "it chooses among all problems: leave it out where problems are named"
@@ -87,7 +89,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 
 // checkAll validates the flags, and rewrites the names of problems in place to their canonical form.
 func (f *repairFlags) checkAll(c *session.Session, names []string) error {
-	if err := cmp.Or(f.check(), f.crashed.check()); err != nil {
+	if err := cmp.Or(f.check(), f.crashed.check(), f.proof.check()); err != nil {
 		return err
 	}
 	if f.dryRun == command.DryRunServer {
@@ -130,6 +132,9 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	var found atomic.Bool
 	with := f.options(cfg, events)
+	if with.Prove, err = f.proof.prove(cfg); err != nil {
+		return err
+	}
 	with.Report = func(e report.Event) {
 		found.Store(true)
 		events.Report(e)

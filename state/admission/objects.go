@@ -26,7 +26,7 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 		Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
 		Created: o.GetCreationTimestamp().Time, Labels: o.GetLabels(),
 	}
-	r.Lease, r.HasLease = lease.IDFromLabels(r.Labels)
+	r.Lease, r.HasLease = lease.IDOfObject(r.Namespace, r.Labels)
 	spec := value(o.Object, "spec")
 	switch group := o.GroupVersionKind().Group; {
 	case r.Kind == KindRoute && group == "route.openshift.io":

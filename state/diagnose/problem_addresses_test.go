@@ -171,6 +171,9 @@ var portProblems = []aProblem{
 		"this program wrote it": func(f *facts) { f.object("service", statetest.Blog, "game").UID = "x" },
 		"it uses another":       func(f *facts) { f.Claims[0].Thing = "203.0.113.1" },
 	}},
+	{state.AddressSquatted, "a Service of ours has an unclaimed address with the sharing key of another owner", func(f *facts) {
+		f.asks(statetest.Blog, atIP).Uses[0].SharingKey = lease.SharingKey(statetest.Alice, "public")
+	}, beside("the key is its owner's", func(f *facts) { f.Objects[0].Uses[0].SharingKey = lease.SharingKey(statetest.Bob, "public") })},
 	{state.AddressSquatted, "a Service of ours has a claimed address in spec.externalIPs", func(f *facts) {
 		f.leases(statetest.Shop, atIP)
 		a := netip.MustParseAddr(atIP)

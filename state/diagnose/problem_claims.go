@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,8 +42,9 @@ func (p *problems) checkClaim(c *state.Claim) {
 }
 
 func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group) {
-	var ended, marked, gone, left, missing []string
+	var ended, marked, left, missing []string
 	var id lease.ID
+	gone := map[lease.ID][]string{}
 	for _, part := range c.PartsOf(g) {
 		id = part.Lease
 		switch {
@@ -50,8 +52,8 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 			ended = append(ended, part.Key)
 		case p.hasCrashed(part.Run):
 			marked = append(marked, part.Key)
-		case part.Run == "" && !p.Namespaces[part.Lease.Namespace()] && (part.Applied || p.hadNamespace(c, g)):
-			gone = append(gone, part.Key)
+		case p.isGone(c, part):
+			gone[part.Lease] = append(gone[part.Lease], part.Key)
 		case p.nothingLeft(c, part) && p.isMissing(c, part):
 			missing = append(missing, part.Key)
 		case p.nothingLeft(c, part):
@@ -66,9 +68,11 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 	if len(marked) > 0 {
 		p.addCrashed(base, of(marked))
 	}
-	if len(gone) > 0 {
+	for _, id := range slices.SortedFunc(maps.Keys(gone), lease.ID.Compare) {
+		base := base
+		base.Lease, base.Namespace = id.String(), id.Namespace()
 		p.add(fill(base, state.NamespaceGone, "the namespace of the lease is gone", "give it up and delete its objects",
-			state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}))
+			state.LeaveParts{Parts: of(gone[id]), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}))
 	}
 	if len(missing) > 0 {
 		p.addMissing(base, c, g, missing)
@@ -107,25 +111,42 @@ func (p *problems) servedByFormer(c *state.Claim, g lease.Group) bool {
 	})
 }
 
-// hadNamespace reports whether the objects of a lease prove that its namespace once existed: this program and Akash's
-// provider create the namespace before anything else. Objects that a pipeline delivered prove nothing; the namespace
-// may come later.
-func (p *problems) hadNamespace(c *state.Claim, g lease.Group) bool {
-	refs := p.objectsFor(c, g)
-	return slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool {
-		return slices.Contains(refs, o.ObjectRef) && (!o.Written.IsZero() || o.Declared)
-	})
+// isGone reports whether the lease that a part names is gone with its namespace. Either the part says that the lease was
+// applied, or an object of the lease proves it: this program and Akash's provider create the namespace before anything
+// else. Objects that a pipeline delivered prove nothing; the namespace may come later. While another lease of the
+// deployment group serves the claim, in a namespace that exists, nothing is gone, whichever lease the part names.
+func (p *problems) isGone(c *state.Claim, part state.Part) bool {
+	if part.Run != "" || p.Namespaces[part.Lease.Namespace()] {
+		return false
+	}
+	objects := p.dependent(c, part.Lease.Group())
+	live := func(o *state.OwnObject) bool { return p.Namespaces[o.Lease.Namespace()] }
+	proves := func(o *state.OwnObject) bool {
+		return o.Lease == part.Lease && o.Ours && (!o.Written.IsZero() || o.Declared)
+	}
+	return !slices.ContainsFunc(objects, live) && (part.Applied || slices.ContainsFunc(objects, proves))
 }
 
-// objectsFor returns the objects of the group that depend on the claim.
+// objectsFor returns the objects of the group that this program wrote and that depend on the claim.
 func (p *problems) objectsFor(c *state.Claim, g lease.Group) []state.ObjectRef {
 	var refs []state.ObjectRef
-	for i := range p.Objects {
-		o := &p.Objects[i]
-		uses := func(u state.Use) bool { return u.Thing() == c.Thing }
-		if o.Of(g) && o.Ours && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, uses)) {
+	for _, o := range p.dependent(c, g) {
+		if o.Ours {
 			refs = append(refs, o.ObjectRef)
 		}
 	}
 	return refs
+}
+
+// dependent returns the objects of the group that depend on the claim, whoever wrote them.
+func (p *problems) dependent(c *state.Claim, g lease.Group) []*state.OwnObject {
+	var out []*state.OwnObject
+	for i := range p.Objects {
+		o := &p.Objects[i]
+		uses := func(u state.Use) bool { return u.Thing() == c.Thing }
+		if o.Of(g) && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, uses)) {
+			out = append(out, o)
+		}
+	}
+	return out
 }

@@ -12,6 +12,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
+// nextOrder is the order after that of statetest.Shop, of which nothing is in the cluster.
+var nextOrder = func() lease.ID {
+	id := statetest.Shop
+	id.OSeq++
+	return id
+}()
+
 // besides are variants of a case without its problem.
 type besides = map[string]func(f *facts)
 
@@ -52,6 +59,25 @@ var claimProblems = []aProblem{
 		"it was only reserved":   func(f *facts) { f.Claims[0].Parts[0].Applied = false },
 		"a run has just begun":   func(f *facts) { marked(&f.Claims[0].Parts[0]) },
 		"the hold ended as well": func(f *facts) { ends(1)(&f.Claims[0].Parts[0]) },
+		"the next order serves it": func(f *facts) {
+			f.Namespaces[nextOrder.Namespace()] = true
+			f.routes("ingress", nextOrder, atHost)
+		},
+		"the next order serves it, by Akash's operator": func(f *facts) {
+			f.Namespaces[nextOrder.Namespace()] = true
+			byAkash(f.routes("ingress", nextOrder, atHost))
+		},
+	}},
+	{state.NamespaceGone, "the namespaces of two orders are gone, and what is left is the first one's", func(f *facts) {
+		f.holds(nextOrder, atHost, wasApplied)
+		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
+		delete(f.Namespaces, statetest.Shop.Namespace())
+	}, besides{
+		"the first one lives": func(f *facts) {
+			f.Namespaces[statetest.Shop.Namespace()] = true
+			f.routes("ingress", statetest.Shop, atHost)
+		},
+		"the next order has only reserved it": func(f *facts) { f.Claims[0].Parts[0].Applied = false },
 	}},
 	{state.NamespaceGone, "the namespace is gone, and a ProviderHost shows that it was there", func(f *facts) {
 		f.holds(statetest.Shop, atHost)

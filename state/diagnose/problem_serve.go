@@ -85,6 +85,10 @@ func (p *problems) addUnclaimed(base state.Problem, o *state.OwnObject, u state.
 		p.addDelete(base.ByName(), o)
 		return
 	}
+	if u.Address.IsValid() && !lease.OwnsSharingKey(o.Lease.Owner, u.SharingKey) {
+		p.addForeignKey(base, o, u)
+		return
+	}
 	if p.isAbandoned(o, u) {
 		p.addAbandoned(base, o)
 		return

@@ -6,6 +6,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
+// addForeignKey adds a Service that uses an address which nobody has claimed, with the sharing key of another owner or with
+// none: no claim of its lease can be for that.
+func (p *problems) addForeignKey(base state.Problem, o *state.OwnObject, u state.Use) {
+	base.Problem = state.AddressSquatted
+	base.Message = fmt.Sprintf("%s, with the sharing key %q, which is not one of its owner", u.Takes("it"), u.SharingKey)
+	base.Plan = fmt.Sprintf("take the address out of %s, or delete it: nobody has claimed it, and repair leaves it", o)
+	base.Manual, base.Command = true, u.Edit()
+	p.add(base)
+}
+
 // checkSquatters finds Services that use a claimed address and do not belong to its holder. It skips Services that this
 // program wrote, which checkObject checks.
 func (p *problems) checkSquatters(base state.Problem, c *state.Claim) {

@@ -37,6 +37,9 @@ type Taking struct {
 	Claim *state.Claim
 	// Decide returns the finding on one part of Want.
 	Decide func(*state.Claim, state.Part) state.Finding
+	// Live returns the leases whose objects serve a claim, if the run is a reservation; nil for any other run, which
+	// writes what it takes.
+	Live func(*state.Claim) []lease.ID
 	// Nonce is the run's mark.
 	Nonce string
 	// Patient runs yield to another running deployment of the owner and ask again later. Without it, what such a run
@@ -60,6 +63,8 @@ type Taken struct {
 	Parts []state.Part
 	// Withheld are the parts that other deployments of the owner hold.
 	Withheld []Withheld
+	// Beside are the parts that stay as they are, because another lease of the group serves them.
+	Beside []Beside
 	// By is the holder that makes the run yield.
 	By state.Holder
 	// Took is true if a part carries the run's mark. Anew is true if the run has taken a part that it did not hold, or
@@ -71,6 +76,12 @@ type Taken struct {
 type Withheld struct {
 	Part state.Part
 	By   state.Holder
+}
+
+// Beside is a part that another lease of the run's deployment group serves.
+type Beside struct {
+	Part state.Part
+	By   lease.ID
 }
 
 // Take decides how a run takes the parts of one claim.
@@ -98,11 +109,25 @@ func Take(t Taking) Taken {
 				p = Pend(p, out.Claim, t.Pending)
 			}
 		default:
-			p = t.keepPart(*out.Claim.Part(p.Key), p, &out)
+			own := *out.Claim.Part(p.Key)
+			want = t.reserve(own, want, &out)
+			p = t.keepPart(own, p, &out)
 		}
 		out.Want.Parts, out.Parts = append(out.Want.Parts, want), append(out.Parts, p)
 	}
 	return out
+}
+
+// reserve returns a part that the group holds already as the run leaves it in the end.
+func (t Taking) reserve(own, want state.Part, out *Taken) state.Part {
+	if t.Live == nil {
+		return want
+	}
+	part, by := own.Reserve(want, t.Live(out.Claim))
+	if by != (lease.ID{}) {
+		out.Beside = append(out.Beside, Beside{Part: part, By: by})
+	}
+	return part
 }
 
 // Pend returns the part of a wildcard as it is taken: bound if the owner's wildcard is bound already, else pending

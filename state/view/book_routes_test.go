@@ -97,7 +97,7 @@ func TestRoutesOfClaims(t *testing.T) {
 
 func TestRoutesSelectAndChanges(t *testing.T) {
 	cfg := config.Default()
-	shop := bookIngress("a", "shop", 1, statetest.Shop.Labels(), "shop.example.com")
+	shop := bookIngress(statetest.Shop.Namespace(), "shop", 1, statetest.Shop.Labels(), "shop.example.com")
 	blog := bookIngress("b", "blog", 2, map[string]string{"tier": "web"}, "blog.example.com")
 	rival := bookIngress("c", "rival", 3, map[string]string{"tier": "web"}, "shop.example.com")
 	book := func(objects ...*unstructured.Unstructured) *Book {
@@ -114,12 +114,12 @@ func TestRoutesSelectAndChanges(t *testing.T) {
 	}
 	byLease := book(shop, blog, rival)
 	byLease.Select(labels.SelectorFromSet(labels.Set{lease.LabelOwner: statetest.Alice}), "")
-	if diff := cmp.Diff([]string{"shop.example.com/ a/shop true "}, routeLines(byLease)); diff != "" {
+	if diff := cmp.Diff([]string{"shop.example.com/ " + shop.GetNamespace() + "/shop true "}, routeLines(byLease)); diff != "" {
 		t.Errorf("selected by owner (-want +got):\n%s", diff)
 	}
 
 	changes := book(blog, rival).Changes(book(shop, blog, rival))
-	want := []string{"shop.example.com/ c/rival true ", "shop.example.com/ a/shop false Released"}
+	want := []string{"shop.example.com/ c/rival true ", "shop.example.com/ " + shop.GetNamespace() + "/shop false Released"}
 	if diff := cmp.Diff(want, routeLines(changes)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}

@@ -347,8 +347,16 @@ func hostProblems() []madeProblem {
 		}},
 		{state.TwoRoutes, byName, func(t *testing.T, s scene) produced {
 			// Nobody holds the host: the oldest route stays.
-			s.rival(t, "default", s.id.Labels())
-			return produced{thing: s.host, touched: []string{s.rival(t, "kube-public", leaseOf(newOwner(), 1).Labels())}}
+			makeNamespace(t, s.id)
+			s.rival(t, s.id.Namespace(), s.id.Labels())
+			return produced{thing: s.host, touched: []string{s.rival(t, "kube-public", nil)}}
+		}},
+		{state.TwoRoutes, byName, func(t *testing.T, s scene) produced {
+			// The second one says that it is the holder's, in the namespace of another tenant.
+			s.apply(t, web("web", 8080, s.host))
+			other := leaseOf(newOwner(), 1)
+			makeNamespace(t, other)
+			return produced{thing: s.host, touched: []string{s.rival(t, other.Namespace(), s.id.Labels())}}
 		}},
 		{state.TwoRoutes, withDefinition, func(t *testing.T, s scene) produced {
 			// The order after: the lease's namespace is another.
