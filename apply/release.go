@@ -25,6 +25,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
+// HoldsNothing is the message of the event about a lease of which a release found nothing.
+const HoldsNothing = "holds nothing"
+
 // Release gives up what deployment groups hold, or only the named things. It deletes what serves traffic first and the
 // claims last, so that no name is free while it is still served. It leaves what Akash's provider wrote. Releasing
 // something that is not held does nothing and reports so.
@@ -119,6 +122,8 @@ type releasing struct {
 	tries int
 	// again is true if the lease has to be read again.
 	again bool
+	// announced is true if nothing was left of the lease but another command's announcement.
+	announced bool
 }
 
 // releaseAll releases what a snapshot shows of several leases.
@@ -176,7 +181,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, err
 	}
 	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
-		return false, r.unreserveAll(ctx)
+		return false, errors.Join(r.unreserveAll(ctx), r.endCrashed(ctx))
 	}
 	chosenPart := func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }
 	if r.tries++; r.tries > executor.Looks {
@@ -213,6 +218,25 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, &report.KeptError{Group: r.Group, Kept: r.KeptThings}
 	}
 	return true, nil
+}
+
+// endCrashed ends what is left of a lease that holds nothing: the announcement of a command that was killed before it could
+// delete it. It waits for a command that is running.
+func (r *releasing) endCrashed(ctx context.Context) error {
+	if !r.chosen.all || r.Changed() || r.Options.Turn.Succeeds(r.Group) {
+		return nil
+	}
+	runs, err := r.Ledger.Announcements(ctx)
+	if err != nil {
+		return err
+	}
+	r.announced = slices.ContainsFunc(runs, func(a *state.Announcement) bool {
+		return a.Nonce != r.Options.Turn.Nonce() && a.Names(r.Group)
+	})
+	if !r.announced {
+		return nil
+	}
+	return r.Options.Turn.Begin(ctx)
 }
 
 // storedDefinition returns the stored definition to delete, or nil if only some things are released.
@@ -256,8 +280,10 @@ func (r *releasing) reportLeft() {
 		r.Event(report.Left, "lease", "", r.Group.String(), "1 object that Akash's provider wrote stays")
 	case theirs > 0 && r.chosen.all:
 		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
+	case !r.Changed() && r.chosen.all && (r.announced || r.Options.Turn.Succeeds(r.Group)):
+		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing; a command that had crashed is over")
 	case !r.Changed() && r.chosen.all:
-		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing")
+		r.Event(report.Left, "lease", "", r.Group.String(), HoldsNothing)
 	case !r.Changed():
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
 	}
