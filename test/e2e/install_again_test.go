@@ -75,7 +75,7 @@ func TestInstallIntoATerminatingNamespace(t *testing.T) {
 	if _, err := core.Finalize(t.Context(), going, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	end().Exits(t, 0).Prints(t, "namespace/"+ledger+" created", "role/akash-net-operator created")
+	end().Exits(t, 0).Prints(t, "namespace/"+ledger+" created")
 	now, err := core.Get(t.Context(), ledger, metav1.GetOptions{})
 	if err != nil || now.UID == going.UID {
 		t.Errorf("there is %v (%v)", now, err)
