@@ -23,6 +23,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
+// HoldsNothing is the message of the event about a lease of which a release found nothing.
+const HoldsNothing = "holds nothing"
+
 // Release gives up what deployment groups hold, or only the named things. It deletes what serves traffic first and the
 // claims last, so that no name is free while it is still served. It leaves what Akash's provider wrote. Releasing
 // something that is not held does nothing and reports so.
@@ -123,6 +126,8 @@ type releasing struct {
 	again bool
 	// runs are the workloads to delete once nothing of the lease serves, by namespace.
 	runs map[string]*workloads.Live
+	// announced is true if nothing was left of the lease but another command's announcement.
+	announced bool
 }
 
 // releaseAll takes a step of the release of several leases by a snapshot. It passes over those that have failed.
@@ -192,7 +197,7 @@ func (r *releasing) clear(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if len(objects) == 0 && !r.holds() && definition == nil && len(r.runs) == 0 {
-		return false, nil
+		return false, r.endCrashed(ctx)
 	}
 	if r.tries++; r.tries > executor.Looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.Group)
@@ -234,6 +239,25 @@ func (r *releasing) checkNamed(ctx context.Context) error {
 	return nil
 }
 
+// endCrashed ends what is left of a lease that holds nothing: the announcement of a command that was killed before it could
+// delete it. It waits for a command that is running.
+func (r *releasing) endCrashed(ctx context.Context) error {
+	if !r.chosen.all || r.Changed() || r.Options.Turn.Succeeds(r.Group) {
+		return nil
+	}
+	runs, err := r.Ledger.Announcements(ctx)
+	if err != nil {
+		return err
+	}
+	r.announced = slices.ContainsFunc(runs, func(a *state.Announcement) bool {
+		return a.Nonce != r.Options.Turn.Nonce() && a.Names(r.Group)
+	})
+	if !r.announced {
+		return nil
+	}
+	return r.Options.Turn.Begin(ctx)
+}
+
 // storedDefinition returns the stored definition to delete, or nil if only some things are released.
 func (r *releasing) storedDefinition(ctx context.Context) (*kept.Definition, error) {
 	if !r.chosen.all {
@@ -253,8 +277,10 @@ func (r *releasing) reportLeft() {
 		r.Event(report.Left, "lease", "", r.Group.String(), "1 object that Akash's provider wrote stays")
 	case theirs > 0 && r.chosen.all:
 		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
+	case !r.Changed() && r.chosen.all && (r.announced || r.Options.Turn.Succeeds(r.Group)):
+		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing; a command that had crashed is over")
 	case !r.Changed() && r.chosen.all:
-		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing")
+		r.Event(report.Left, "lease", "", r.Group.String(), HoldsNothing)
 	case !r.Changed():
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -114,7 +115,7 @@ func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
 // contender is a client's lease of a number, with the host that it wants.
 func contender(client, i, contended int) *lease.Definition {
 	d := definition(client*claimsOfEach + i)
-	d.Lease.Owner = fmt.Sprintf("akash1%038d", client)
+	d.Lease.Owner = leasetest.Wallet(fmt.Sprint("client ", client))
 	host := fmt.Sprintf("h%d.c%d.example.com", i, client)
 	if contended > 0 && i%contended == 0 {
 		host = fmt.Sprintf("h%d.all.example.com", i)

@@ -60,7 +60,7 @@ func TestEndpointsOfOneSharingKey(t *testing.T) {
 func TestNamesOfLeasedPortsDiffer(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		d := &lease.Definition{Lease: lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1y"}}
+		d := &lease.Definition{Lease: lease.ID{Owner: "akash1xqnd68gm", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1yqd7y67h"}}
 		used := map[string]bool{}
 		for _, name := range []string{"web", "api"} {
 			s := lease.Service{Name: name}
@@ -84,7 +84,7 @@ func TestNamesOfLeasedPortsDiffer(t *testing.T) {
 		names := map[string]bool{}
 		for _, s := range d.Services {
 			for _, e := range s.Expose {
-				for _, name := range []string{lease.IPServiceName(s.Name, e.ExternalPort(), e.Protocol), lease.LeasedIPName(lease.SharingKey("akash1x", e.IP), e.Protocol, e.ExternalPort())} {
+				for _, name := range []string{lease.IPServiceName(s.Name, e.ExternalPort(), e.Protocol), lease.LeasedIPName(lease.SharingKey("akash1xqnd68gm", e.IP), e.Protocol, e.ExternalPort())} {
 					if names[name] {
 						t.Fatalf("two objects are named %s", name)
 					}

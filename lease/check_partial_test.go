@@ -43,13 +43,13 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 		"services: {web: {}}":                                                                                                           "expected a list, found a mapping",
 		"services: ~":                                                                                                                   `"services" is missing`,
 		"services: []\nipEndpoints: {pub: {}}":                                                                                          "expected a list, found a mapping",
-		"services: []\nlease: {owner: akash1x, dseq: 0, gseq: 1, oseq: 1, provider: akash1y}":                                           "0 is not a number (1 or more)",
-		"services: []\nlease: {owner: akash1x, dseq: 18446744073709551616, gseq: 1, oseq: 1, provider: akash1y}":                        "18446744073709551616 is not a number",
-		"services: []\nlease: {owner: akash1x, dseq: 1, gseq: 4294967296, oseq: 1, provider: akash1y}":                                  "4294967296 is not a number (1 to 4294967295)",
-		"services: []\nlease: {owner: akash1x, dseq: '01', gseq: 1, oseq: 1, provider: akash1y}":                                        `"01" is not a number`,
-		"services: []\nlease: {owner: Akash1x, dseq: 1, gseq: 1, oseq: 1, provider: akash1y}":                                           `"Akash1x" is not an Akash address`,
-		"services: []\nlease: {owner: akash1x, dseq: 1, gseq: 1, oseq: 1}":                                                              `"provider" is missing`,
-		"services: []\nlease: {owner: 7, dseq: 1, gseq: 1, oseq: 1, provider: akash1y}":                                                 `expected a text, found the number 7`,
+		"services: []\nlease: {owner: akash1xqnd68gm, dseq: 0, gseq: 1, oseq: 1, provider: akash1yqd7y67h}":                             "0 is not a number (1 or more)",
+		"services: []\nlease: {owner: akash1xqnd68gm, dseq: 18446744073709551616, gseq: 1, oseq: 1, provider: akash1yqd7y67h}":          "18446744073709551616 is not a number",
+		"services: []\nlease: {owner: akash1xqnd68gm, dseq: 1, gseq: 4294967296, oseq: 1, provider: akash1yqd7y67h}":                    "4294967296 is not a number (1 to 4294967295)",
+		"services: []\nlease: {owner: akash1xqnd68gm, dseq: '01', gseq: 1, oseq: 1, provider: akash1yqd7y67h}":                          `"01" is not a number`,
+		"services: []\nlease: {owner: Akash1x, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y67h}":                                    `"Akash1x" is not an Akash address`,
+		"services: []\nlease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1}":                                                       `"provider" is missing`,
+		"services: []\nlease: {owner: 7, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y67h}":                                          `expected a text, found the number 7`,
 	} {
 		said := told(t, spec)
 		if !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {

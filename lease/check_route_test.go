@@ -30,7 +30,7 @@ func routed(change func(e *lease.Expose, r *lease.Routing)) *lease.Definition {
 		e.Routing = r
 	}
 	return &lease.Definition{
-		Lease: lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1y"},
+		Lease: lease.ID{Owner: "akash1xqnd68gm", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1yqd7y67h"},
 		Services: []lease.Service{
 			{Name: "web", Expose: []lease.Expose{e}},
 			{Name: "canary", Expose: []lease.Expose{{Port: 8080, As: 80, Protocol: lease.TCP}, {Port: 53, Protocol: lease.UDP}}},

@@ -72,7 +72,7 @@ func TestCheckHostIsKubernetesRule(t *testing.T) {
 
 func good() *lease.Definition {
 	return &lease.Definition{
-		Lease: lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1y"},
+		Lease: lease.ID{Owner: "akash1xqnd68gm", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1yqd7y67h"},
 		Services: []lease.Service{
 			{Name: "web", Expose: []lease.Expose{
 				{Port: 443, Protocol: lease.TCP, Global: true, IP: "pub"},

@@ -1,13 +1,48 @@
 package lease
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// ChecksumOK reports whether the bech32 checksum of the address is correct (BIP 173). It catches typing errors; names
-// in the cluster would accept any address.
-func ChecksumOK(address string) bool {
+// CheckWallet returns an error if s is not the address of a wallet of Akash: it has the form of one (CheckAddress), and
+// cosmos-sdk decodes it (types/bech32). Akash's operators stop for all tenants over an object with an address that does
+// not decode.
+func CheckWallet(s string) error {
+	if err := CheckAddress(s); err != nil {
+		return err
+	}
+	if !decodes(s) {
+		return fmt.Errorf("%q is not an address of Akash: its checksum is wrong; is there a typing error?", Clip(s))
+	}
+	return nil
+}
+
+// CheckWallets returns an error if the owner or the provider of a lease is not the address of a wallet.
+func (id ID) CheckWallets() error {
+	if err := id.Group().CheckWallet(); err != nil {
+		return err
+	}
+	if err := CheckWallet(id.Provider); err != nil {
+		return fmt.Errorf("provider: %w", err)
+	}
+	return nil
+}
+
+// CheckWallet returns an error if the owner is not the address of a wallet.
+func (g Group) CheckWallet() error {
+	if err := CheckWallet(g.Owner); err != nil {
+		return fmt.Errorf("owner: %w", err)
+	}
+	return nil
+}
+
+// decodes reports whether the text is bech32 (BIP 173): its checksum is right, and its data are whole bytes.
+func decodes(address string) bool {
 	const alphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	const checksum = 6
 	prefix, data, ok := strings.Cut(address, "1")
-	if !ok || len(data) < 6 {
+	if !ok || len(data) <= checksum {
 		return false
 	}
 	sum := uint32(1)
@@ -27,12 +62,18 @@ func ChecksumOK(address string) bool {
 	for i := range len(prefix) {
 		step(uint32(prefix[i] & 31))
 	}
+	last := 0 // the last character before the checksum
 	for i := range len(data) {
 		v := strings.IndexByte(alphabet, data[i])
 		if v < 0 {
 			return false
 		}
+		if i == len(data)-checksum-1 {
+			last = v
+		}
 		step(uint32(v))
 	}
-	return sum == 1
+	// Each character has five bits. Those beyond the last whole byte are fewer than five, and zero.
+	rest := (len(data) - checksum) * 5 % 8
+	return sum == 1 && rest < 5 && last&(1<<rest-1) == 0
 }

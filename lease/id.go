@@ -34,8 +34,8 @@ type Group struct {
 	GSeq  uint32
 }
 
-// CheckAddress returns an error if s does not have the form of an Akash address. It does not verify the checksum, see
-// ChecksumOK.
+// CheckAddress returns an error if s does not have the form of an Akash address. This is enough for what the ledger
+// says. CheckWallet also verifies the checksum of what users type and of what input files contain.
 func CheckAddress(s string) error {
 	// At most the 63 characters of a label's value. A loop is used because this runs for each of 100,000 claims.
 	rest, ok := strings.CutPrefix(s, "akash1")

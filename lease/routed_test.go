@@ -61,7 +61,7 @@ func TestRoutes(t *testing.T) {
 func TestRoutesToServicesInside(t *testing.T) {
 	const workload = "workload: {image: a, resources: {cpu: 1, memory: 1Gi}}"
 	text := `{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: shop}, spec: {
-lease: {owner: akash1x, dseq: 1, gseq: 1, oseq: 1, provider: akash1y}, services: [
+lease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y67h}, services: [
 {name: canary, expose: [{port: 8080, as: 80, service: web}], ` + workload + `},
 {name: db, expose: [{port: 5432, service: web}], ` + workload + `},
 {name: worker, ` + workload + `},

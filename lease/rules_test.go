@@ -89,7 +89,7 @@ func told(t *testing.T, spec string) (said string) {
 	t.Helper()
 	text := "spec:\n  " + strings.ReplaceAll(spec, "\n", "\n  ")
 	if !strings.Contains(text, "lease:") {
-		text += "\n  lease: {owner: akash1x, dseq: 1, gseq: 1, oseq: 1, provider: akash1y}"
+		text += "\n  lease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y67h}"
 	}
 	text += "\napiVersion: net.akash.network/v1alpha1\nkind: LeaseDefinition\nmetadata: {name: a}\n"
 	problems, err := input.Read(t.Context(), strings.NewReader(expand(t, text)), "", input.Options{}, func(*lease.Definition) error { return nil })

@@ -18,7 +18,7 @@ import (
 func full() *lease.Definition {
 	w, at := uint16(90), []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}
 	return &lease.Definition{
-		Lease: lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 2, OSeq: 3, Provider: "akash1y"},
+		Lease: lease.ID{Owner: "akash1xqnd68gm", DSeq: 1, GSeq: 2, OSeq: 3, Provider: "akash1yqd7y67h"},
 		Services: []lease.Service{
 			{Name: "api", Expose: []lease.Expose{{Port: 80, Protocol: lease.TCP}}},
 			{Name: "web", Target: "route", Expose: []lease.Expose{
@@ -82,7 +82,7 @@ func TestTheSumOfADefinitionStays(t *testing.T) {
 	if problems := lease.Check(d); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if got, want := lease.Sum(d), "nct8gecmvqslnbbs78ipge242i9m2453mcd4eogoiaghtpjaahl0"; got != want {
+	if got, want := lease.Sum(d), "g44cfinp0tk6vn3ob2klbu5ug8a3mdcn7qte7rcgfjdp3bmcit20"; got != want {
 		t.Errorf("the sum is %s, want %s", got, want)
 	}
 	for _, s := range d.Services {

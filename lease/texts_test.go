@@ -5,25 +5,36 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 )
 
-// Of an address that was typed wrong, nearly all are found (BIP 173's own examples among them).
-func TestChecksum(t *testing.T) {
-	good := []string{"akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn", "a12uel5l", "abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw"}
-	for _, address := range good {
-		if !lease.ChecksumOK(address) {
-			t.Errorf("%s is refused", address)
+// Of an address that was typed wrong, nearly all are found.
+func TestCheckWallet(t *testing.T) {
+	for _, address := range []string{
+		"akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn",
+		"akash1xqnd68gm", // one byte
+		leasetest.Wallet("alice"), leasetest.Wallet(""),
+	} {
+		if err := lease.CheckWallet(address); err != nil {
+			t.Error(err)
 		}
 		for i := range len(address) {
 			for _, c := range []string{"q", "z", "b", "1", ""} {
-				if wrong := address[:i] + c + address[i+1:]; wrong != address && lease.ChecksumOK(wrong) {
+				if wrong := address[:i] + c + address[i+1:]; wrong != address && lease.CheckWallet(wrong) == nil {
 					t.Errorf("%s is taken for right", wrong)
 				}
 			}
 		}
 	}
-	for _, address := range []string{"", "1", "akash1", "akash", "a1qqqqq", "split1cheo2y9e2w", "é1qqqqqq"} {
-		if lease.ChecksumOK(address) {
+	for _, address := range []string{
+		"", "1", "akash1", "akash", "a1qqqqq", "é1qqqqqq", "a12uel5l",
+		"cosmos1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", "AKASH1H24FLJT7P0NH82CQ0ZA0UHSCT3SFWSFU9W3C9H",
+		"akash124zpj3",        // no byte
+		"akash1p99sgqr",       // five bits, which are no byte
+		"akash1qp989uxa",      // bits beyond the byte
+		"akash1aaaaaaaaaaaaa", // the form alone
+	} {
+		if lease.CheckWallet(address) == nil {
 			t.Errorf("%q is taken for right", address)
 		}
 	}

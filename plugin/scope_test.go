@@ -127,7 +127,7 @@ func TestChoosingFlags(t *testing.T) {
 		"diff a.example.com":              "is not what this command takes: a lease (OWNER/DSEQ/GSEQ)",
 		"reserve a.example.com -f a.yaml": "not both",
 		"release GROUP -n foo":            "can be used only with --all or --selector",
-		"transfer a.example.com --to web": "--to: lease \"web\" is not of the form",
+		"transfer a.example.com --to web": "--to: \"web\" is no lease",
 		"render -f a.yaml --context x":    "reads none",
 		"version -n x":                    "does not limit version",
 	} {

@@ -44,6 +44,7 @@ const (
 	AddressSquatted    = "AddressSquatted"
 	MissingRoute       = "MissingRoute"
 	StrayDefinition    = "StrayDefinition"
+	WrongWallet        = "WrongWallet"
 
 	UnreadableDefinition = "UnreadableDefinition"
 	OperatorStops        = "OperatorStops"
@@ -56,7 +57,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
-	OperatorStops,
+	OperatorStops, WrongWallet,
 }
 
 // Problem is a fault in the cluster and how to fix it.
@@ -123,6 +124,8 @@ type OwnObject struct {
 	Since time.Time
 	// Written is when this program last wrote the object, by the API server's clock. It is zero if it never did.
 	Written time.Time
+	// WrongWallet says which wallet of a ProviderHost or a ProviderLeasedIP does not decode.
+	WrongWallet string
 	// Definition is the hash of the definition that the object was rendered from, if the object still has it.
 	Definition string
 	// Kept is true for an object of this program that Akash's provider declares. It stays when its lease is released.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,6 +43,9 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return err
 	case IsMissingKind(err):
 		return &MissingKindError{Resource: resource}
+	case IsTerminating(err):
+		return fmt.Errorf("cannot %s %s: %w\nThe namespace is being deleted: run the same command again when it is gone (kubectl get namespaces)",
+			verb, resource.GroupResource(), err)
 	case IsPolicy(err):
 		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err) && resource == Namespaces && verb == "delete":
@@ -62,6 +66,12 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return fmt.Errorf("no answer from the cluster at %s: %w; check --kubeconfig and --context", c.host, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, resource.GroupResource(), err)
+}
+
+// IsTerminating reports whether an object was refused because its namespace is being deleted. The API server says so with a
+// 403, which no role helps against.
+func IsTerminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // ofWorkloads reports whether only those who may apply workloads have the right to do this.
@@ -95,7 +105,7 @@ func forbiddenNamespaces(err error, verb string, resource schema.GroupVersionRes
 // role. It returns other errors unchanged.
 func NeedsRole(err error, role string) error {
 	status, ok := statusOf(err)
-	if !ok || !apierrors.IsForbidden(err) || IsPolicy(err) {
+	if !ok || !apierrors.IsForbidden(err) || IsPolicy(err) || IsTerminating(err) {
 		return err
 	}
 	return &RoleError{Message: status.Message, Role: role, err: err}

@@ -121,7 +121,7 @@ func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
 	service := state.ServiceObjectOf(o)
 	out := state.OwnObject{
-		ObjectRef: observed.RefOf(kind, o), Ownership: whose, Since: service.Since,
+		ObjectRef: observed.RefOf(kind, o), Ownership: whose, Since: service.Since, WrongWallet: state.WrongWalletOf(o),
 		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
 		ByOperators: slices.Contains(kinds.ServingKinds, kind) && o.GetLabels()[lease.LabelManaged] == "true",
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",

@@ -4,6 +4,9 @@ package install
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
@@ -46,6 +50,8 @@ type Installer struct {
 	Version string
 	// Workloads also installs the role for those who apply what leases run.
 	Workloads bool
+	// Show receives the lines of the configuration that Install removes (with "- ") and adds (with "+ "), before it does.
+	Show func(lines []string)
 	// Report receives the events.
 	Report func(report.Event)
 
@@ -104,13 +110,27 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		return i.Cluster.Explain(err, "get", resource)
 	}
 	exists := err == nil
+	if exists && live.GetDeletionTimestamp() != nil {
+		if err := i.awaitDeleted(ctx, resource, live); err != nil {
+			return err
+		}
+		exists = false
+	}
 	if exists {
 		if reason := leaveAlone(o, live, document); reason != "" {
 			i.report(report.Left, o, reason)
+			if o.GetKind() == "CustomResourceDefinition" {
+				return checkServes(o, live)
+			}
 			return nil
 		}
 	}
-	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager})
+	replaces := o.GetKind() == "ConfigMap" && document != ""
+	if exists && replaces {
+		i.showReplaced(live, o)
+	}
+	// The user has said what the configuration is, whoever has edited it before.
+	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: replaces})
 	switch {
 	case cluster.IsOwned(err):
 		return &report.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Err: err}
@@ -142,12 +162,89 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 // leaveAlone returns why an existing object must not be changed, or "".
 func leaveAlone(o, live *unstructured.Unstructured, document string) string {
 	switch {
-	case o.GetKind() == "CustomResourceDefinition" && live.GetLabels()[managedBy] != managedByUs:
+	case o.GetKind() == "CustomResourceDefinition" && !isOurs(live):
 		return "it is there already, from Akash's provider"
 	case o.GetKind() == "ConfigMap" && document == "":
 		return "it is there already; install --config FILE replaces it"
 	}
 	return ""
+}
+
+// isOurs reports whether only this program has written a resource definition. When somebody applies Akash's own over it,
+// our label stays.
+func isOurs(crd *unstructured.Unstructured) bool {
+	for e := range managed.Of(crd) {
+		if e.Manager != lease.FieldManager && e.Owns("spec") {
+			return false
+		}
+	}
+	return crd.GetLabels()[managedBy] == managedByUs
+}
+
+// checkServes returns an error if a resource definition of Akash's does not serve the versions that this program writes.
+func checkServes(o, live *unstructured.Unstructured) error {
+	served := func(crd *unstructured.Unstructured) []string {
+		var names []string
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		for _, v := range versions {
+			if v, ok := v.(map[string]any); ok && v["served"] == true {
+				names = append(names, fmt.Sprint(v["name"]))
+			}
+		}
+		return names
+	}
+	for _, version := range served(o) {
+		if !slices.Contains(served(live), version) {
+			return fmt.Errorf("resource definition %s does not serve %s, which this program needs; it serves %s: upgrade Akash's provider",
+				o.GetName(), version, strings.Join(served(live), ", "))
+		}
+	}
+	return nil
+}
+
+// showReplaced shows the lines of the configuration that a new one replaces.
+func (i *Installer) showReplaced(live, o *unstructured.Unstructured) {
+	before, _, _ := unstructured.NestedStringMap(live.Object, "data")
+	after, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		was, now := strings.Split(before[key], "\n"), strings.Split(after[key], "\n")
+		for _, line := range was {
+			if !slices.Contains(now, line) {
+				lines = append(lines, "- "+line)
+			}
+		}
+		for _, line := range now {
+			if !slices.Contains(was, line) {
+				lines = append(lines, "+ "+line)
+			}
+		}
+	}
+	if len(lines) > 0 && i.Show != nil {
+		i.Show(lines)
+	}
+}
+
+// awaitDeleted waits until an object that is being deleted is gone. A dry run does not wait.
+func (i *Installer) awaitDeleted(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) error {
+	what := strings.ToLower(o.GetKind()) + "/" + o.GetName()
+	if !i.Cluster.Waits() {
+		i.report(report.Left, o, "it is being deleted; install waits until it is gone, and creates it")
+		return nil
+	}
+	i.report(report.Waiting, o, "it is being deleted")
+	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		now, err := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && now.GetUID() != o.GetUID() {
+			return true, nil
+		}
+		return false, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%w\nIts finalizers, or those of what is in it, keep it: \"kubectl describe %s\" says which. Run install again when it is gone",
+			&report.TimeoutError{After: time.Minute, Waiting: []string{what + " to be gone, which is being deleted"}}, what)
+	}
+	return err
 }
 
 // awaitEstablished waits until the API server serves a resource definition.

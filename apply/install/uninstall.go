@@ -171,6 +171,9 @@ func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured
 	if o.GetKind() != "CustomResourceDefinition" {
 		return "", nil
 	}
+	if !isOurs(live) {
+		return "Akash's own has been applied over it", nil
+	}
 	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
 	metas, err := i.Cluster.Metas(ctx, cluster.AkashResource(plural), "")
 	if err != nil && !cluster.IsMissingKind(err) {
@@ -189,7 +192,7 @@ func Refused(err error) error {
 	if _, several := err.(interface{ Unwrap() []error }); several { // keep all errors of a join
 		return err
 	}
-	if !apierrors.IsForbidden(err) || cluster.IsPolicy(err) || !errors.As(err, &status) {
+	if !apierrors.IsForbidden(err) || cluster.IsPolicy(err) || cluster.IsTerminating(err) || !errors.As(err, &status) {
 		return err
 	}
 	return fmt.Errorf("not allowed: %s\nInstalling and uninstalling take a cluster administrator: run the command as one (--context, --as), or ask one",

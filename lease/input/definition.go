@@ -73,7 +73,7 @@ func readLease(c document.Cursor) lease.ID {
 func readAddress(c document.Cursor) string {
 	s, ok := c.ValidText()
 	if ok && !c.IsNull() { // Require reports null
-		c.Report(lease.CheckAddress(s))
+		c.Report(lease.CheckWallet(s))
 	}
 	return s
 }

@@ -21,14 +21,14 @@ import (
 // LEASE, GROUP and SERVICES stand for a lease, a group and services.
 func TestDocuments(t *testing.T) {
 	short := strings.NewReplacer(
-		"LEASE2", `"lease": {"owner": "akash1x", "dseq": 2, "gseq": 1, "oseq": 1, "provider": "akash1y"}`,
-		"LEASE", `"lease": {"owner": "akash1x", "dseq": 1, "gseq": 1, "oseq": 1, "provider": "akash1y"}`,
-		"ID", `"lease_id": {"owner": "akash1x", "dseq": "1", "gseq": 1, "oseq": 1, "provider": "akash1y"}`,
+		"LEASE2", `"lease": {"owner": "akash1xqnd68gm", "dseq": 2, "gseq": 1, "oseq": 1, "provider": "akash1yqd7y67h"}`,
+		"LEASE", `"lease": {"owner": "akash1xqnd68gm", "dseq": 1, "gseq": 1, "oseq": 1, "provider": "akash1yqd7y67h"}`,
+		"ID", `"lease_id": {"owner": "akash1xqnd68gm", "dseq": "1", "gseq": 1, "oseq": 1, "provider": "akash1yqd7y67h"}`,
 		"SERVICES", `"services": [{"name": "web", "expose": [{"port": 80, "global": true}]}]`,
 		"OURS", `"apiVersion": "net.akash.network/v1alpha1", "kind": "LeaseDefinition", "metadata": {"name": "a"}`,
 		"THEIRS", `"apiVersion": "akash.network/v2beta2", "kind": "Manifest"`, ";;", "\n",
 	)
-	id, err := lease.ParseID("akash1x/1/1/1/akash1y")
+	id, err := lease.ParseID("akash1xqnd68gm/1/1/1/akash1yqd7y67h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +69,11 @@ func TestManyDocuments(t *testing.T) {
 	const n = 5000
 	var text strings.Builder
 	for i := range n {
-		owner := "akash1x"
+		owner := "akash1xqnd68gm"
 		if i%1000 == 999 {
 			owner = "x"
 		}
-		fmt.Fprintf(&text, "---\n{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: a}, spec: {lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: akash1y}, services: [{name: web, expose: [{port: 80, global: true}]}]}}\n", owner, i+1)
+		fmt.Fprintf(&text, "---\n{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: a}, spec: {lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: akash1yqd7y67h}, services: [{name: web, expose: [{port: 80, global: true}]}]}}\n", owner, i+1)
 	}
 	last := uint64(0)
 	problems, err := input.Read(t.Context(), strings.NewReader(text.String()), "f", input.Options{}, func(d *lease.Definition) error {

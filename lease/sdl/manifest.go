@@ -106,7 +106,7 @@ func readLeaseID(c document.Cursor) lease.ID {
 		v := m.Require(key)
 		s := v.Word()
 		if v.IsScalar() && !v.IsNull() {
-			v.Report(lease.CheckAddress(s))
+			v.Report(lease.CheckWallet(s))
 		}
 		return s
 	}

@@ -26,7 +26,7 @@ services:
 ` + repeated(n, "  s%d: {image: a, expose: [{port: 81, to: [{global: true}]}]}\n") + `profiles: {compute: {p: {resources: {cpu: {units: 500m}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}, placement: {dc: {pricing: {}}}}
 deployment:
 ` + repeated(n, "  s%d: {dc: {profile: p, count: 1}}\n")
-	of := `{"owner": "akash1x", "dseq": "1", "gseq": 1, "oseq": 1, "provider": "akash1y"}`
+	of := `{"owner": "akash1xqnd68gm", "dseq": "1", "gseq": 1, "oseq": 1, "provider": "akash1yqd7y67h"}`
 	for name, c := range map[string]struct{ text, want string }{
 		"services":  {services, ""},
 		"endpoints": {with(t, "[{global: true}]", "["+repeated(n, "{global: true, ip: ip%d}, ")+"]", "        accept: [a.example.com]\n", "", "services:", "endpoints: {"+repeated(n, "ip%d: {kind: ip}, ")+"}\nservices:"), "both would have the Service"},

@@ -27,7 +27,7 @@ var secretPlaces = map[string]string{
 
 func secretDefinition(workload string) string {
 	return `{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: a}, spec: {
-lease: {owner: akash1x, dseq: 1, gseq: 1, oseq: 1, provider: akash1y},
+lease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y67h},
 services: [{name: web, expose: [{port: 80}], workload: {image: a, resources: {cpu: 1, memory: 1Gi}, ` + workload + `}}]}}`
 }
 

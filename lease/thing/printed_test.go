@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 )
 
 // drawThing draws a thing of any kind, also ones whose names are words of the grammar.
 func drawThing(t *rapid.T) Thing {
-	word := rapid.SampledFrom([]string{"host", "wildcard", "address", "ip", "endpoint", "lease", "order", "pool", "dns", "route", "service", "namespace", "akash1", "akash1x", "a", "x9", "0a", "dead"})
-	group := lease.Group{Owner: "akash1" + rapid.StringMatching(`[a-z0-9]{1,57}`).Draw(t, "owner"), DSeq: rapid.Uint64Min(1).Draw(t, "dseq"), GSeq: rapid.Uint32Min(1).Draw(t, "gseq")}
+	word := rapid.SampledFrom([]string{"host", "wildcard", "address", "ip", "endpoint", "lease", "order", "pool", "dns", "route", "service", "namespace", "akash1", "akash1xqnd68gm", "a", "x9", "0a", "dead"})
+	group := lease.Group{Owner: leasetest.Wallet(rapid.String().Draw(t, "owner")), DSeq: rapid.Uint64Min(1).Draw(t, "dseq"), GSeq: rapid.Uint32Min(1).Draw(t, "gseq")}
 	oseq := rapid.Uint32Min(1).Draw(t, "oseq")
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
@@ -28,7 +29,7 @@ func drawThing(t *rapid.T) Thing {
 	case 2:
 		return Thing{Kind: Lease, Group: group}
 	case 3:
-		return Thing{Kind: Lease, Group: group, ID: lease.ID{Owner: group.Owner, DSeq: group.DSeq, GSeq: group.GSeq, OSeq: oseq, Provider: "akash1y"}}
+		return Thing{Kind: Lease, Group: group, ID: lease.ID{Owner: group.Owner, DSeq: group.DSeq, GSeq: group.GSeq, OSeq: oseq, Provider: "akash1yqd7y67h"}}
 	case 4:
 		return Thing{Kind: Order, Order: lease.Order{Owner: group.Owner, DSeq: group.DSeq, GSeq: group.GSeq, OSeq: oseq}}
 	}
@@ -64,7 +65,7 @@ func TestWhatIsPrintedIsUnderstood(t *testing.T) {
 // Of a long name that is none a message repeats the beginning.
 func TestLongNamesAreShortened(t *testing.T) {
 	for _, text := range []string{
-		"%s", "host/%s", "address/%s", "endpoint/%s", "lease/%s", "order/%s", "pool/%s", "https://%s", "https://a.example.com/?%s", "a.example.com/%s\x1b", "akash1x/%s/1", "akash1x/1/%s",
+		"%s", "host/%s", "address/%s", "endpoint/%s", "lease/%s", "order/%s", "pool/%s", "https://%s", "https://a.example.com/?%s", "a.example.com/%s\x1b", "akash1xqnd68gm/%s/1", "akash1xqnd68gm/1/%s",
 		"fe80::1%%%s", "1%s", "https://[::1%%25%s]/", "1.2.3.4/%s",
 	} {
 		name := strings.Replace(strings.ReplaceAll(text, "%%", "%"), "%s", strings.Repeat("Ä9", 1<<16), 1)

@@ -126,6 +126,15 @@ func instead(prefix, name string) string {
 	return "it is an object, which \"kubectl get\" shows"
 }
 
+// ParseLease reads the name of a lease, OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]], with or without "lease/".
+func ParseLease(text string) (Thing, error) { return parseKind(Lease, TrimKind(text, Lease)) }
+
+// ParseOrder reads the name of an order, OWNER/DSEQ/GSEQ/OSEQ, with or without "order/".
+func ParseOrder(text string) (lease.Order, error) {
+	t, err := parseKind(Order, TrimKind(text, Order))
+	return t.Order, err
+}
+
 func parseKind(kind Kind, name string) (Thing, error) {
 	switch kind {
 	case Address:
@@ -134,7 +143,13 @@ func parseKind(kind Kind, name string) (Thing, error) {
 		return parseLease(name)
 	case Order:
 		o, err := lease.ParseOrder(name)
-		return Thing{Kind: Order, Order: o}, err
+		if err != nil {
+			return Thing{}, err
+		}
+		if err := o.Group().CheckWallet(); err != nil {
+			return Thing{}, fmt.Errorf("order %q: %w", lease.Clip(name), err)
+		}
+		return Thing{Kind: Order, Order: o}, nil
 	case Endpoint:
 		if err := lease.CheckEndpointName(name); err != nil {
 			return Thing{}, err
@@ -213,6 +228,9 @@ func parseLease(text string) (Thing, error) {
 		if text == "" {
 			return Thing{}, fmt.Errorf("the name is empty; a lease is named OWNER/DSEQ/GSEQ")
 		}
+		if lease.CheckAddress(text) != nil {
+			return Thing{}, fmt.Errorf("%q is no lease; a lease is named OWNER/DSEQ/GSEQ", lease.Clip(text))
+		}
 		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l "+
 			"%s=%s\" lists the owner's",
 			lease.Clip(text), lease.LabelOwner, lease.Clip(text))
@@ -225,8 +243,12 @@ func parseLease(text string) (Thing, error) {
 		return Thing{}, err
 	}
 	t := Thing{Kind: Lease, Group: g}
+	check := g.CheckWallet
 	if id, err := lease.ParseID(text); err == nil {
-		t.ID = id
+		t.ID, check = id, id.CheckWallets
+	}
+	if err := check(); err != nil {
+		return Thing{}, fmt.Errorf("lease %q: %w", lease.Clip(text), err)
 	}
 	return t, nil
 }

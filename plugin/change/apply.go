@@ -108,7 +108,7 @@ func NewApply(c *session.Session) *cobra.Command {
 }
 
 func (f *applyFlags) checkAll(c *session.Session) error {
-	if err := cmp.Or(f.input.Check(&c.Console), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+	if err := cmp.Or(f.input.Check(), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
 		return err
 	}
 	if f.asPlan() && f.dryRun != command.DryRunClient {

@@ -118,7 +118,7 @@ func (f *diffFlags) check(c *session.Session, args []string) (err error) {
 	case len(args) == 0 && !f.input.Given():
 		return usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
-		return f.input.Check(&c.Console)
+		return f.input.Check()
 	case f.input.Given() || f.input.Lease != "" || f.allowEmpty:
 		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and " +
 			"--allow-empty cannot be used with it")

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
@@ -91,7 +93,12 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 
 func newInstaller(c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig, dryRun string) *install.Installer {
 	events := console.NewEvents(&c.Console, "", dryRun)
-	return &install.Installer{Cluster: in.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.Report}
+	return &install.Installer{Cluster: in.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.Report, Show: func(lines []string) {
+		fmt.Fprintln(c.ErrOut, "The configuration in the cluster changes:")
+		for _, line := range lines {
+			fmt.Fprintln(c.ErrOut, "  "+terminal.OneLine(line, terminal.MaxCell))
+		}
+	}}
 }
 
 // NewUninstall returns the command that removes what install has installed.

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -29,6 +30,7 @@ type migrateFlags struct {
 	to              string
 	overlap, settle time.Duration
 	keepOld         bool
+	ignoreMissing   bool
 }
 
 // NewMigrate returns the command that moves routes to another kind.
@@ -45,7 +47,7 @@ func NewMigrate(c *session.Session) *cobra.Command {
 
 			Settings that only tune a route and that the new kind does not support are dropped and reported. If
 			the new route would let other requests through, the old route stays and is reported, with exit
-			code 1. To finish an interrupted migration, run the same command again; to undo it, run it with the
+			code 1, and so it is if a named lease has no route. To finish an interrupted migration, run the same command again; to undo it, run it with the
 			old kind for --to.`,
 		Example: `
 			# Preview, with what the new routes would lack
@@ -80,6 +82,7 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false,
 		"Keep the old routes, and their DNS records; run the same command without this flag to continue")
 	f.addAssumeCrashed(cmd)
+	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	f.selection.add(cmd, "Migrate")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})
 }
@@ -98,15 +101,34 @@ func (f *migrateFlags) check(args []string) error {
 func (f *migrateFlags) selected(args []string) (func(lease.ID) bool, error) {
 	groups := make([]lease.Group, len(args))
 	for i, arg := range args {
-		var err error
-		if groups[i], err = lease.ParseGroup(flags.TrimLease(arg)); err != nil {
+		t, err := thing.ParseLease(arg)
+		if err != nil {
 			return nil, usage.Wrap(err)
 		}
+		groups[i] = t.Group
 	}
 	return func(id lease.ID) bool {
 		return f.matches.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) &&
 			(len(groups) == 0 || slices.Contains(groups, id.Group()))
 	}, nil
+}
+
+// missing returns the error for named leases that have no route, or nil with --ignore-not-found.
+func (f *migrateFlags) missing(args []string, found []lease.ID) error {
+	if f.ignoreMissing {
+		return nil
+	}
+	var things []thing.Thing
+	for _, arg := range args {
+		if t, err := thing.ParseLease(arg); err == nil {
+			things = append(things, t)
+		}
+	}
+	has := func(t thing.Thing) bool {
+		return slices.ContainsFunc(found, func(id lease.ID) bool { return id.Group() == t.Group })
+	}
+	return flags.MissingThings(things, func(t thing.Thing) bool { return !has(t) },
+		"%s has no route; is its name right? \"kubectl akash-net leases\" lists the leases")
 }
 
 func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []string) error {
@@ -120,16 +142,24 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	}
 	configured := cfg.Target
 	cfg.Target = f.to
+	seen := map[lease.ID]bool{}
+	choose := func(id lease.ID) bool {
+		seen[id] = true
+		return selected(id)
+	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), selected,
+	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), choose,
 		migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}
 	c.Leases = len(migration.Leases())
+	missing := f.missing(args, migration.Leases())
+	if c.Leases == 0 && missing != nil {
+		return missing
+	}
 	if c.Leases == 0 {
-		fmt.Fprintln(c.ErrOut, "No lease has a route.")
-		return nil
+		return f.nothing(&c.Console, len(seen), "has a route", f.ignoreMissing)
 	}
 	question := fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(c.Leases, "lease"))
 	if migration.Routes() > 0 && !f.confirm(&c.Console, f.dryRun, question) {
@@ -140,5 +170,5 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. "+
 			"Write \"target: %s\" there.\n", configured, f.to)
 	}
-	return err
+	return cmp.Or(err, missing)
 }

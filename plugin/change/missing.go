@@ -29,7 +29,8 @@ func claimNames(things []thing.Thing, verb string) ([]string, error) {
 // missingWatcher finds named things that do not exist, from the events of a command. It passes the events on to report.
 type missingWatcher struct {
 	report func(report.Event)
-	// seen are the names of things that the command has processed, unknown those that a transfer did not find.
+	// seen are the names of things that the command has processed, unknown those that a
+	// transfer, or leases of which a release, did not find anything.
 	seen, unknown map[string]bool
 }
 
@@ -40,12 +41,13 @@ func newMissingWatcher(report func(report.Event)) *missingWatcher {
 func (m *missingWatcher) add(e report.Event) {
 	switch e.Action {
 	case report.Left:
-		if e.Kind == apply.KindThing {
+		if e.Kind == apply.KindThing || e.Kind == string(thing.Lease) && e.Message == apply.HoldsNothing {
 			m.unknown[e.Name] = true
 		}
 	case report.Failed, report.Done:
 	default:
 		m.seen[e.Name] = true
+		delete(m.unknown, e.Lease.Group().String()) // its namespace was left
 		if state.Kind(e.Kind).HasPorts() {
 			m.seen[string(thing.Endpoint)] = true
 		}
@@ -58,7 +60,7 @@ func (m *missingWatcher) notReleased(t thing.Thing) bool {
 	return !m.seen[t.Name()] && (t.Endpoint == "" || !m.seen[string(thing.Endpoint)])
 }
 
-// notFound reports whether a transfer did not find a thing.
+// notFound reports whether a transfer did not find a thing, or a release nothing of a lease.
 func (m *missingWatcher) notFound(t thing.Thing) bool {
 	return m.unknown[t.Name()] || m.unknown[t.String()]
 }

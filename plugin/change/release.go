@@ -46,8 +46,9 @@ func NewRelease(c *session.Session) *cobra.Command {
 
 			--all and -l also find leases that have objects but no claims any more.
 
-			Releasing a lease that holds nothing does nothing and reports it. If the lease does not hold a named
-			thing, the exit code is 1. Objects that Akash's provider wrote are not deleted.
+			If a named lease holds nothing, or does not hold a named thing, or if no lease has the labels (-l) or
+			the namespace (-n), the exit code is 1, or 0 with --ignore-not-found. Objects that Akash's provider
+			wrote are not deleted.
 
 			The lease's namespace stays; if "apply" created it, a message says so. With --delete-namespace it is
 			deleted last, if "apply" created it and nothing else is in it; otherwise a message says what is in
@@ -142,12 +143,12 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 		return err
 	}
 	if len(args) == 0 {
-		if groups, err = f.selected(ctx, cluster, cfg); err != nil {
+		held := 0
+		if groups, held, err = f.selected(ctx, cluster, cfg); err != nil {
 			return err
 		}
 		if len(groups) == 0 {
-			fmt.Fprintln(c.ErrOut, "No lease holds anything.")
-			return nil
+			return f.nothing(&c.Console, held, "holds anything", f.ignoreMissing)
 		}
 	}
 	if !f.confirm(&c.Console, f.dryRun, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
@@ -159,23 +160,29 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	opts := f.options(cfg, events)
 	opts.Report, opts.DeleteNamespace, opts.Named = watcher.add, f.deleteNamespace, namedLeases(args)
 	err = apply.New(cluster, opts).Release(ctx, groups, names...)
-	if err != nil || f.ignoreMissing {
+	switch {
+	case err != nil || f.ignoreMissing:
 		return err
+	case len(things) > 0:
+		return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 	}
-	return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
+	leases := make([]thing.Thing, len(groups))
+	for i, g := range groups {
+		leases[i] = thing.Thing{Kind: thing.Lease, Group: g}
+	}
+	return flags.MissingThings(leases, watcher.notFound, "%s holds nothing; is its name right? \"kubectl akash-net leases\" lists the leases")
 }
 
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without
-// one.
+// one. held is the number of all such groups.
 func (f *releaseFlags) selected(
 	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig,
-) ([]lease.Group, error) {
-	held, err := observed.Releasable(ctx, cluster, cfg)
+) (groups []lease.Group, held int, err error) {
+	all, err := observed.Releasable(ctx, cluster, cfg)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var groups []lease.Group
-	for g, holding := range held {
+	for g, holding := range all {
 		set := labels.Set{
 			lease.LabelManaged: "true", lease.LabelOwner: g.Owner,
 			lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
@@ -185,7 +192,7 @@ func (f *releaseFlags) selected(
 		}
 	}
 	slices.SortFunc(groups, lease.Group.Compare)
-	return groups, nil
+	return groups, len(all), nil
 }
 
 // completeRelease completes a lease, then leases and the things that the first one holds.

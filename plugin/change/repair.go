@@ -108,7 +108,7 @@ func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 	}
 	switch {
 	case f.input.Given():
-		return f.input.Check(&c.Console)
+		return f.input.Check()
 	case f.input.Lease != "":
 		return usage.Errorf("--lease requires -f or --from-cluster")
 	}

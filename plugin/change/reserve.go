@@ -90,7 +90,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 			if err := f.checkOrder(cmd, args); err != nil {
 				return err
 			}
-			order, err := flags.ParseOrder(&c.Console, f.order)
+			order, err := flags.ParseOrder(f.order)
 			if err != nil {
 				return err
 			}
@@ -186,6 +186,11 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	case f.expires < 0:
 		return usage.Errorf("--expires must not be negative")
 	}
+	if f.input.Lease != "" {
+		if _, err := flags.ParseLease("--lease", f.input.Lease); err != nil {
+			return err
+		}
+	}
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
@@ -236,7 +241,7 @@ func (f *reserveFlags) requests(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
 ) ([]state.Request, [][]kinds.Kind, error) {
 	if !f.input.Given() {
-		id, err := flags.NamedLease(ctx, c, cluster, cfg, "--lease", f.input.Lease)
+		id, err := flags.NamedLease(ctx, cluster, cfg, "--lease", f.input.Lease)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -246,7 +251,7 @@ func (f *reserveFlags) requests(
 		}
 		return []state.Request{request}, nil, nil
 	}
-	if err := f.input.Check(&c.Console); err != nil {
+	if err := f.input.Check(); err != nil {
 		return nil, nil, err
 	}
 	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)

@@ -8,7 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -45,6 +48,29 @@ func (s *selection) check(args []string, verb string) (err error) {
 		return usage.Errorf("--selector: %w", err)
 	}
 	return nil
+}
+
+// nothing reports that no lease is selected. has says what the leases have among which the flags select, and all is
+// their number. It is an error if a selector or a namespace was given, because there may be a typing error.
+func (s *selection) nothing(c *console.Console, all int, has string, ignore bool) error {
+	var asked []string
+	if s.selector != "" {
+		asked = append(asked, "has the labels "+s.selector+" (Akash's labels of a lease are "+lease.LabelOwner+", "+lease.LabelDSeq+" and "+
+			lease.LabelGSeq+")")
+	}
+	if s.namespace != "" {
+		asked = append(asked, "is in namespace "+s.namespace)
+	}
+	if len(asked) == 0 {
+		fmt.Fprintf(c.ErrOut, "No lease %s.\n", has)
+		return nil
+	}
+	missing := fmt.Sprintf("no lease that %s %s; looked at %s", has, strings.Join(asked, " and "), terminal.Count(all, "lease"))
+	if ignore {
+		fmt.Fprintln(c.ErrOut, missing+".")
+		return nil
+	}
+	return &flags.MissingError{What: []string{missing}}
 }
 
 // confirm asks the user a question if --all selects the leases, and reports whether the answer is yes.

@@ -80,14 +80,14 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	if err != nil {
 		return err
 	}
-	if _, err := lease.ParseGroup(flags.TrimLease(f.to)); err != nil {
-		return usage.Errorf("--to: %w", err)
+	if _, err := flags.ParseLease("--to", f.to); err != nil {
+		return err
 	}
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
-	to, err := flags.NamedLease(ctx, c, cluster, cfg, "--to", f.to)
+	to, err := flags.NamedLease(ctx, cluster, cfg, "--to", f.to)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	}
 	var def *lease.Definition
 	if len(f.input.Files) > 0 {
-		if err := f.input.Check(&c.Console); err != nil {
+		if err := f.input.Check(); err != nil {
 			return err
 		}
 		defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)

@@ -59,7 +59,7 @@ func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error
 	}
 	var orders []lease.Order
 	for _, text := range f.orders {
-		order, err := flags.ParseOrder(&c.Console, text)
+		order, err := flags.ParseOrder(text)
 		if err != nil {
 			return err
 		}

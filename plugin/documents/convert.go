@@ -35,7 +35,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 			kubectl akash-net convert --from-cluster`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := in.Check(&c.Console); err != nil {
+			if err := in.Check(); err != nil {
 				return err
 			}
 			if err := flags.CheckOneOf("output", output, "yaml", "json"); err != nil {

@@ -100,7 +100,7 @@ func NewRender(c *session.Session) *cobra.Command {
 				}
 				return runFunction(cmd.Context(), c, f)
 			}
-			if err := cmp.Or(f.input.Check(&c.Console), f.checkOutput(), flags.CheckTarget(f.target)); err != nil {
+			if err := cmp.Or(f.input.Check(), f.checkOutput(), flags.CheckTarget(f.target)); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), c)

@@ -84,6 +84,10 @@ func (f *Flags) readPath(ctx context.Context, stdin io.Reader, name string, read
 		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
 			return nil
 		}
+		// The entry may be a link, as in the folder of a mounted ConfigMap.
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return lease.Problems{{Message: fmt.Sprintf("the path %q is no file and is not opened; if it is to be read, name it itself", path)}}
+		}
 		count++
 		return Read(ctx, path, read)
 	})

@@ -40,16 +40,23 @@ func (f *Input) Add(cmd *cobra.Command) {
 func (f *Input) Given() bool { return len(f.Files) > 0 || f.FromCluster }
 
 // Check validates the flags and parses --lease.
-func (f *Input) Check(c *console.Console) (err error) {
+func (f *Input) Check() error {
 	switch {
 	case !f.Given():
 		return usage.Errorf("must specify one of -f and --from-cluster")
 	case len(f.Files) > 0 && f.FromCluster:
 		return usage.Errorf("-f and --from-cluster cannot be used together")
 	case f.Lease != "":
-		f.id, err = parseLease(c, "--lease", f.Lease)
+		t, err := ParseLease("--lease", f.Lease)
+		if err != nil {
+			return err
+		}
+		if t.ID == (lease.ID{}) {
+			return usage.Errorf("--lease: lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", lease.Clip(f.Lease))
+		}
+		f.id = &t.ID
 	}
-	return err
+	return nil
 }
 
 // Read calls yield with each definition in the inputs. All files together may have limit bytes; 0 means no limit. Read prints

@@ -13,53 +13,44 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // TrimLease returns the name of a lease without the optional prefix "lease/".
 func TrimLease(text string) string { return thing.TrimKind(text, thing.Lease) }
 
-// parseLease parses the full name of a lease in a flag, and warns about addresses with a wrong checksum.
-func parseLease(c *console.Console, flag, typed string) (*lease.ID, error) {
-	id, err := lease.ParseID(TrimLease(typed))
-	if err != nil {
-		return nil, usage.Errorf("%s: %w", flag, err)
-	}
-	warnChecksum(c, flag, id.Owner, id.Provider)
-	return &id, nil
-}
-
-// ParseOrder parses an order in the flag --order, with or without the prefix "order/", and warns about a wrong checksum.
-func ParseOrder(c *console.Console, typed string) (lease.Order, error) {
-	order, err := lease.ParseOrder(thing.TrimKind(typed, thing.Order))
+// ParseOrder parses an order in the flag --order, with or without the prefix "order/".
+func ParseOrder(typed string) (lease.Order, error) {
+	order, err := thing.ParseOrder(typed)
 	if err != nil {
 		return order, usage.Errorf("--order: %w", err)
 	}
-	warnChecksum(c, "--order", order.Owner)
 	return order, nil
 }
 
-func warnChecksum(c *console.Console, flag string, addresses ...string) {
-	for _, address := range addresses {
-		if !lease.ChecksumOK(address) {
-			fmt.Fprintf(c.ErrOut, "Warning: %s: the checksum of %s is wrong; is there a typing error?\n", flag, address)
-		}
+// ParseLease parses the name of a lease in a flag. It need not be the full name.
+func ParseLease(flag, typed string) (thing.Thing, error) {
+	t, err := thing.ParseLease(typed)
+	if err != nil {
+		return t, usage.Errorf("%s: %w", flag, err)
 	}
+	return t, nil
 }
 
 // NamedLease returns the lease that a flag names in full, or by its deployment group if the ledger keeps the group's
 // definition or the lease has a namespace.
 func NamedLease(
-	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string,
+	ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string,
 ) (*lease.ID, error) {
-	typed = TrimLease(typed)
-	group, err := lease.ParseGroup(typed)
-	if _, notFull := lease.ParseID(typed); err != nil || notFull == nil {
-		return parseLease(&c.Console, flag, typed)
+	t, err := ParseLease(flag, typed)
+	if err != nil {
+		return nil, err
 	}
-	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{group})
+	if t.ID != (lease.ID{}) {
+		return &t.ID, nil
+	}
+	typed = TrimLease(typed)
+	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{t.Group})
 	if err != nil {
 		return nil, err
 	}
@@ -79,15 +70,15 @@ func NamedLease(
 // FindLease returns the lease that typed names in full, or the only lease of a deployment group or an order that has a
 // namespace.
 func FindLease(ctx context.Context, from *cluster.Cluster, typed string) (lease.ID, error) {
-	typed = TrimLease(typed)
-	if id, err := lease.ParseID(typed); err == nil {
-		return id, nil
-	}
-	group, err := lease.ParseGroup(typed)
+	t, err := thing.ParseLease(typed)
 	if err != nil {
 		return lease.ID{}, usage.Wrap(err)
 	}
-	found, err := leasestatus.Find(ctx, from, group)
+	if t.ID != (lease.ID{}) {
+		return t.ID, nil
+	}
+	typed = TrimLease(typed)
+	found, err := leasestatus.Find(ctx, from, t.Group)
 	if err != nil {
 		return lease.ID{}, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
@@ -104,7 +105,13 @@ func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (
 			return nil, err
 		}
 		if text != "" {
-			return c.readConfig(strings.NewReader(text), place)
+			cfg, err := c.readConfig(strings.NewReader(text), place)
+			if err != nil {
+				fmt.Fprintf(c.ErrOut, "Note: %s is the provider's configuration. \"kubectl akash-net install --config FILE\" replaces it, and "+
+					"\"kubectl -n %s edit configmap %s\" opens it; until then --config FILE names another one.\n",
+					place, config.Default().LedgerNamespace, manifests.ConfigMapName)
+			}
+			return cfg, err
 		}
 	}
 	return config.Default(), nil

@@ -157,7 +157,7 @@ func logs(ctx context.Context, c *session.Session, typed string, f *logFlags) er
 // openLease validates the names of a lease and of a service, which may be "", connects to the cluster and finds the lease. It
 // does not read the provider's configuration.
 func openLease(ctx context.Context, c *session.Session, typed, service string) (*cluster.Cluster, lease.ID, error) {
-	if _, err := lease.ParseGroup(flags.TrimLease(typed)); err != nil {
+	if _, err := thing.ParseLease(typed); err != nil {
 		return nil, lease.ID{}, usage.Wrap(err)
 	}
 	if wrong := validation.IsValidLabelValue(service); len(wrong) > 0 {

@@ -12,13 +12,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
+	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// explain explains a typed thing, with the book computed from the same objects.
+// explain explains a typed thing, or a lease of WordLease, with the book computed from the same objects.
 func (f *facts) explain(t *testing.T, text string) Explanation {
 	t.Helper()
 	named, err := thing.Parse(text)
+	if strings.HasPrefix(text, "A/") || strings.HasPrefix(text, "B/") {
+		named, err = thing.Thing{Kind: thing.Lease, Group: claimtest.WordLease(t, text).Group()}, nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,15 @@ func (f *facts) endpoint(id lease.ID, part ...func(*state.Part)) *state.Claim {
 }
 
 var portProblems = []aProblem{
+	{state.WrongWallet, "a port of an owner with a typing error", func(f *facts) {
+		f.leases(statetest.Shop, atIP)
+		f.asks(statetest.Shop, atIP, atIP)
+		f.declares(statetest.Shop).WrongWallet = "owner: it is none"
+	}, beside("the owner is right", func(f *facts) { f.Objects[1].WrongWallet = "" })},
+	{state.WrongWallet, "one that somebody else wrote", func(f *facts) {
+		o := f.declares(statetest.Shop)
+		o.WrongWallet, o.Ours = "owner: it is none", false
+	}, beside("the owner is right", func(f *facts) { f.Objects[0].WrongWallet = "" })},
 	{state.CrashedRun, "where MetalLB chooses, a run took over a port, and Akash's operator serves it for the former holder", func(f *facts) {
 		pooled(f)
 		f.endpoint(statetest.Shop, marked, func(p *state.Part) { p.From = sibling.Group().String() })

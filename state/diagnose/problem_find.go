@@ -164,6 +164,7 @@ func (p *problems) checkObject(o *state.OwnObject) {
 			"drop those managed fields", state.DropManagedFields{Object: o.ObjectRef, Hash: p.hash(o.Lease)}))
 	}
 	p.checkReports(base, o)
+	p.checkWallets(base, o)
 	if o.HasLease {
 		p.checkAsks(base, o)
 		p.checkManifest(base, o)

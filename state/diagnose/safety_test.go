@@ -176,7 +176,7 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 func TestAllCanBeExplained(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		claims, objects := drawSituation(r)
-		for _, thing := range []string{"shop.example.com", "shop.example.com/v1", "*.example.com", "free.example.com", "203.0.113.0", "203.0.113.3", "198.51.100.7", "akash1a/1/1", "akash1a/2/1", "akash1b/1/1"} {
+		for _, thing := range []string{"shop.example.com", "shop.example.com/v1", "*.example.com", "free.example.com", "203.0.113.0", "203.0.113.3", "198.51.100.7", "A/1", "A/2", "B/1"} {
 			x := situation(t, claims, objects).explain(t, thing)
 			if x.Summary == "" || slices.Contains(x.Facts, "") || slices.Contains(x.Next, "") {
 				r.Errorf("%s: %+v", thing, x)

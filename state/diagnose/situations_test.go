@@ -55,8 +55,7 @@ func TestSituations(t *testing.T) {
 				}
 				return claimtest.Short(out.String())
 			}
-			named := strings.NewReplacer("A/", "akash1a/", "B/", "akash1b/").Replace(d.CmdArgs[0].Key)
-			x := f.explain(t, named)
+			x := f.explain(t, d.CmdArgs[0].Key)
 			fmt.Fprintln(&out, x.Summary)
 			if x.Missing {
 				fmt.Fprintln(&out, "  (missing)")

@@ -170,7 +170,7 @@ func TestNoCluster(t *testing.T) {
 		"no kubeconfig": {missing, []string{"no cluster is configured", "--kubeconfig"}},
 		"broken":        {file(t, "clusters: 7\n"), []string{"the kubeconfig cannot be used"}},
 	} {
-		for _, args := range [][]string{{"apply", "-f", definition}, {"state"}, {"release", "akash1abc/1/1"}, {"install"}, {"uninstall"}} {
+		for _, args := range [][]string{{"apply", "-f", definition}, {"state"}, {"release", "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/1/1"}, {"install"}, {"uninstall"}} {
 			r := user{kubeconfig: tt.kubeconfig}.run(t, args...).Exits(t, 1)
 			if r.Says(t, tt.says...); t.Failed() {
 				t.Fatal(name)

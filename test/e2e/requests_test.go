@@ -169,7 +169,7 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 			t.Errorf("%s is pinned to %s, which is not what was there", q, got)
 		}
 	}
-	r.do(t, "release", id.Group().String()).Prints(t, "holds nothing")
+	r.do(t, "release", id.Group().String(), "--ignore-not-found").Prints(t, "holds nothing")
 	if writes := writesOf(r.sent()); len(writes) > 0 {
 		t.Errorf("the second release writes %s", strings.Join(writes, ", "))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -61,8 +62,8 @@ func addressOf(t *testing.T, name string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(claims.Items[0].GetName(), "ip--"), "-", ".")
 }
 
-// owner is a wallet without a valid checksum, which only a chain would ask for.
-func owner(name string) string { return "akash1" + name + strings.Repeat("q", 38-len(name)) }
+// owner is the wallet of a tenant.
+func owner(name string) string { return leasetest.Wallet(name) }
 
 // definition is a lease of an owner with a host and a port of the endpoint "public": port 7000 and
 // the number of the deployment.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 )
 
 // Provider is the provider of all leases.
@@ -19,7 +20,7 @@ var number atomic.Int64
 func Number() int64 { return number.Add(1) }
 
 // NewOwner returns an owner's address that no other test gets.
-func NewOwner() string { return Address(fmt.Sprint("tenant ", Number())) }
+func NewOwner() string { return leasetest.Wallet(fmt.Sprint("tenant ", Number())) }
 
 // LeaseOf returns a lease of an owner's deployment.
 func LeaseOf(owner string, dseq uint64) lease.ID {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, harness.Setup{Pools: true, Install: true, Binary: true}))
 }
 
-func owner(name string) string { return "akash1" + name + strings.Repeat("q", 38-len(name)) }
+func owner(name string) string { return leasetest.Wallet(name) }
 
 func leaseOf(name string, dseq uint64) lease.ID {
 	return lease.ID{Owner: owner(name), DSeq: dseq, GSeq: 1, OSeq: 1, Provider: harness.Provider}

@@ -283,7 +283,7 @@ func TestReleaseGivesUpWhatALeaseHasReserved(t *testing.T) {
 		harness.Run(t.Context(), "release", group(won), "--dry-run="+how).Exits(t, 0).Prints(t, thing+" "+said)
 	}
 	harness.Run(t.Context(), "release", group(won), "a.example.com").Exits(t, 1).Prints(t, "holds nothing of that name")
-	harness.Run(t.Context(), "release", group(bid)).Exits(t, 0).Prints(t, "holds nothing")
+	harness.Run(t.Context(), "release", group(bid)).Exits(t, 1).Prints(t, "holds nothing")
 	for o, old := range map[lease.Order]*reserved.Claim{won: was, bid: nil, beside: nil} {
 		if now := claimOf(t, o); now == nil || old != nil && now.ResourceVersion != old.ResourceVersion {
 			t.Errorf("of %s there is %+v", o, now)
@@ -299,5 +299,5 @@ func TestReleaseGivesUpWhatALeaseHasReserved(t *testing.T) {
 	if claimOf(t, beside) == nil || claimOf(t, bid) == nil {
 		t.Error("what others have reserved is gone")
 	}
-	harness.Run(t.Context(), "release", group(won)).Exits(t, 0).Prints(t, "holds nothing")
+	harness.Run(t.Context(), "release", group(won)).Exits(t, 1).Prints(t, "holds nothing")
 }

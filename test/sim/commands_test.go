@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -74,7 +75,7 @@ func settings() *config.ProviderConfig {
 // leaseOf is one of the two leases of an owner; the owners are a, b and c.
 func leaseOf(owner string, dseq uint64) lease.ID {
 	const provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
-	return lease.ID{Owner: "akash1" + owner + strings.Repeat("q", 37), DSeq: dseq, GSeq: 1, OSeq: 1, Provider: provider}
+	return lease.ID{Owner: leasetest.Wallet(owner), DSeq: dseq, GSeq: 1, OSeq: 1, Provider: provider}
 }
 
 func allLeases() (ids []lease.ID) {

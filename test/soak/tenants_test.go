@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/akash-net/kubectl-akash-net/test/harness"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 )
 
 // The tenants and what they ask for. Each tenant has domains of its own with hosts below, which its
@@ -42,7 +42,7 @@ type tenant struct {
 }
 
 func (t tenant) owner() string {
-	return harness.Address(fmt.Sprint("soak ", t.number))
+	return leasetest.Wallet(fmt.Sprint("soak ", t.number))
 }
 
 func (t tenant) group(deployment int) string { return fmt.Sprintf("%s/%d/1", t.owner(), deployment) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -23,7 +24,7 @@ var number atomic.Int64
 // newLease is a lease of a new tenant.
 func newLease() lease.ID {
 	return lease.ID{
-		Owner: "akash1" + lease.Hash(fmt.Sprint("tenant ", number.Add(1)))[:38], DSeq: 1, GSeq: 1, OSeq: 1,
+		Owner: leasetest.Wallet(fmt.Sprint("tenant ", number.Add(1))), DSeq: 1, GSeq: 1, OSeq: 1,
 		Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0",
 	}
 }

@@ -164,6 +164,28 @@ func addressProblems() []madeProblem {
 			}
 			return produced{thing: address, definition: define(t, s.id, leased("game", "public", 7001)), touched: []string{"services " + s.id.Namespace() + "/" + service}}
 		}},
+		{state.WrongWallet, byOthers, func(t *testing.T, s scene) produced {
+			// A pipeline delivers a host of an owner with a typing error, for which another one could have been sent.
+			s.apply(t, web("web", 8080, s.host))
+			o, mistyped := need(t, hosts, "lease", s.host), s.id
+			mistyped.Owner = "akash1" + strings.Repeat("q", 38)
+			o.SetName("typo." + s.host)
+			o.SetLabels(mistyped.Labels())
+			o.SetResourceVersion("")
+			o.SetAnnotations(nil)
+			o.SetManagedFields(nil)
+			_ = unstructured.SetNestedField(o.Object, mistyped.Owner, "spec", "owner")
+			if _, err := harness.Objects.Resource(hosts).Namespace("lease").Create(t.Context(), o, metav1.CreateOptions{FieldManager: "pipeline"}); err != nil {
+				t.Fatal(err)
+			}
+			removeLater(t, hosts, "lease", o.GetName())
+			return produced{thing: "providerhost/" + o.GetName(), after: func(t *testing.T) {
+				mustRun(t, 1, "state", "--problems", "--config", s.plain).Prints(t, mistyped.Owner, "checksum", "kubectl -n lease delete providerhost.akash.network "+o.GetName())
+				s.apply(t, web("web", 8080, s.host)) // it stops nobody
+				remove(t, hosts, "lease", o.GetName())
+				mustRun(t, 0, "state", "--problems", "--config", s.plain)
+			}}
+		}},
 		{state.AddressSquatted, byOthers, func(t *testing.T, s scene) produced {
 			// A Service of no lease has a claimed address among its external IPs.
 			s.apply(t, leased("game", "public", 7001))

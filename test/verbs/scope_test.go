@@ -25,7 +25,8 @@ func TestNamespaceLimits(t *testing.T) {
 	}
 	held(t, hosts[0])
 	held(t, hosts[1], "1 /")
-	mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace()).Says(t, "No lease holds anything")
+	mustRun(t, 1, "release", "--all", "-y", "-n", mine.Namespace()).Says(t, "no lease that holds anything is in namespace "+mine.Namespace()+"; looked at ")
+	mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace(), "--ignore-not-found").Says(t, "no lease that holds anything")
 
 	// A blocked host is a problem of its lease's namespace, and of no other.
 	cfg := configure(t, "hosts: {blocked: ["+hosts[1]+"]}")
@@ -51,14 +52,14 @@ func TestReleaseFindsLeasesWithoutClaims(t *testing.T) {
 
 			mustRun(t, 0, append(command, "--dry-run")...).Prints(t, "ingress/"+host+" deleted")
 			need(t, ingresses, id.Namespace(), host)
-			mustRun(t, 0, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).Says(t, "No lease holds anything")
+			mustRun(t, 1, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).Says(t, "no lease that holds anything")
 			need(t, ingresses, id.Namespace(), host)
 			mustRun(t, 0, command...).Prints(t, "ingress/"+host+" deleted")
 			if left := ownedBy(t, id); len(left) > 0 {
 				t.Errorf("after the release there are %q", left)
 			}
 			held(t, host)
-			mustRun(t, 0, command...).Says(t, "No lease holds anything")
+			mustRun(t, 1, command...).Says(t, "no lease that holds anything")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -45,7 +46,7 @@ func TestUpstreamMigration(t *testing.T) {
 		mustRun(t, 0, "transfer", host, "--to", green.String()).Tells(t, "until then the old ones serve")
 		held(t, host, "2 /")
 		need(t, ingresses, blue.Namespace(), host)
-		mustRun(t, 2, "transfer", host, "--to", "akash1nobody/1/1").Says(t, "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER")
+		mustRun(t, 2, "transfer", host, "--to", leasetest.Wallet("nobody")+"/1/1").Says(t, "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER")
 	})
 	t.Run("MG-2", func(t *testing.T) {
 		t.Parallel()

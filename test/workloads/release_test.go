@@ -30,7 +30,7 @@ func TestRelease(t *testing.T) {
 	if got := names(x.objects(t)); len(got) > 0 {
 		t.Errorf("left are %q: %s", got, out)
 	}
-	harness.Run(t.Context(), "release", x.String()).Exits(t, 0).Prints(t, "holds nothing")
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 1).Prints(t, "holds nothing")
 	harness.Run(t.Context(), "release", x.String(), "--delete-namespace").Exits(t, 0).Prints(t, "namespace/"+x.Namespace()+" deleted")
 	if harness.Find(t, cluster.Namespaces, "", x.Namespace()) != nil {
 		t.Error("the namespace is still there")

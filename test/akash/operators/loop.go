@@ -126,8 +126,8 @@ func (o *Operators) concerns(object *unstructured.Unstructured) bool {
 
 // address reads a bech32 address as Akash's programs do.
 func address(s string) error {
-	if !strings.HasPrefix(s, "akash1") || !lease.ChecksumOK(s) {
-		return fmt.Errorf("decoding bech32 failed: %q", s)
+	if err := lease.CheckWallet(s); err != nil {
+		return fmt.Errorf("decoding bech32 failed: %w", err)
 	}
 	return nil
 }
