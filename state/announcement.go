@@ -95,6 +95,12 @@ func (a *Announcement) Names(groups ...lease.Group) bool {
 	return slices.ContainsFunc(groups, func(g lease.Group) bool { return slices.Contains(a.Groups, g) })
 }
 
+// HasEndedFor reports whether the command gives nothing of a deployment group back any more: its announcement is gone (a is
+// nil), or was left when the command ended, and does not name the group.
+func (a *Announcement) HasEndedFor(g lease.Group) bool {
+	return a == nil || a.Phase == Fenced && !a.Names(g)
+}
+
 // Over reports whether the announcement has expired: the command has not renewed it in time. now is by the API server's
 // clock.
 func (a *Announcement) Over(now time.Time) bool {
