@@ -98,7 +98,7 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 			look.Leased = append(look.Leased, &c)
 		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
 			there.add(nonce, meta)
-			look.Closing = look.Closing || meta.Annotations[state.AnnotationPhase] == string(state.Closing)
+			look.Closing = look.Closing || isClosing(meta)
 		}
 	}, func() {
 		look = Look{}
