@@ -51,7 +51,7 @@ const (
 	// Fenced commands count as dead. Another command has taken over their work; they no longer write.
 	Fenced Phase = "fenced"
 	// Closing is the phase of an uninstall that removes the ledger. It names no groups: nobody waits for it, and
-	// commands that see it take no claims. It is never renewed; install or uninstall deletes it.
+	// commands that see it take no claims. That of a crashed uninstall stays until somebody opens the ledger again.
 	Closing Phase = "closing"
 )
 
@@ -95,16 +95,22 @@ func (a *Announcement) Names(groups ...lease.Group) bool {
 	return slices.ContainsFunc(groups, func(g lease.Group) bool { return slices.Contains(a.Groups, g) })
 }
 
+// HasEndedFor reports whether the command gives nothing of a deployment group back any more: its announcement is gone (a is
+// nil), or was left when the command ended, and does not name the group.
+func (a *Announcement) HasEndedFor(g lease.Group) bool {
+	return a == nil || a.Phase == Fenced && !a.Names(g)
+}
+
 // Over reports whether the announcement has expired: the command has not renewed it in time. now is by the API server's
 // clock.
 func (a *Announcement) Over(now time.Time) bool {
-	return a.Phase != Closing && now.After(a.Renewed.Add(a.Lasts+Margin))
+	return now.After(a.Renewed.Add(a.Lasts + Margin))
 }
 
 // Dead reports whether the announcement has expired, or is older than after since its last renewal. With after 0 every
-// announcement counts as dead, except one that is Closing.
+// announcement counts as dead.
 func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
-	return a.Phase != Closing && (after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after)
+	return after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after
 }
 
 // String names the run, who runs it and when it began.
@@ -119,6 +125,8 @@ func (a *Announcement) Stands(now time.Time) string {
 		return a.String() + ", ended with unfinished work"
 	case a.Phase == Fenced:
 		return a.String() + ", has crashed; run " + a.FencedBy + " has taken over"
+	case a.Over(now) && a.Phase == Closing:
+		return a.String() + ", has crashed while it uninstalled the ledger (last renewed at " + a.Renewed.UTC().Format(time.RFC3339) + ")"
 	case a.Over(now):
 		return a.String() + ", has crashed (last renewed at " + a.Renewed.UTC().Format(time.RFC3339) + ")"
 	case a.Phase == Closing:

@@ -203,7 +203,8 @@ func TestStands(t *testing.T) {
 		"an undoing command gives back":                    {func(a *Announcement) { a.Phase = Undoing }, 0, who + ", gives back what it took"},
 		"a command that has not renewed in time crashed":   {func(*Announcement) {}, time.Hour, who + ", has crashed (last renewed at 2026-11-20T12:01:00Z)"},
 		"an undoing command crashes too":                   {func(a *Announcement) { a.Phase = Undoing }, time.Hour, who + ", has crashed (last renewed at 2026-11-20T12:01:00Z)"},
-		"an uninstall is never renewed":                    {func(a *Announcement) { a.Phase = Closing }, time.Hour, who + ", is uninstalling the ledger"},
+		"an uninstall closes the ledger":                   {func(a *Announcement) { a.Phase = Closing }, time.Minute, who + ", is uninstalling the ledger"},
+		"an uninstall crashes too":                         {func(a *Announcement) { a.Phase = Closing }, time.Hour, who + ", has crashed while it uninstalled the ledger (last renewed at 2026-11-20T12:01:00Z)"},
 		"a fenced command has crashed":                     {func(a *Announcement) { a.Phase, a.FencedBy = Fenced, "other" }, 0, who + ", has crashed; run other has taken over"},
 		"a command that fenced itself has unfinished work": {func(a *Announcement) { a.Phase, a.FencedBy = Fenced, a.Nonce }, 0, who + ", ended with unfinished work"},
 	} {

@@ -9,7 +9,8 @@ import (
 
 // A run marks the parts that it takes with the nonce of its command's announcement and, from the command's second run
 // on, the number of the run. While the announcement exists, the run may give the part back. Once it is gone, the part
-// is settled and the mark has no meaning.
+// is settled and the mark has no meaning. A command that ends with unfinished work leaves an announcement of the unfinished
+// groups alone: the parts of its other groups are settled too.
 
 // nonceAlphabet lists the digits of a nonce in sort order.
 const nonceAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
@@ -52,16 +53,16 @@ func (c *Claim) Nonces() (nonces []string) {
 
 // Meet removes the marks of commands that are not announced, and sets AtWork to the first command that is.
 func (c *Claim) Meet(announced map[string]*Announcement, now time.Time) {
-	c.Settle(func(mark string) bool { return announced[NonceOf(mark)] == nil })
+	c.Settle(func(p Part) bool { return announced[NonceOf(p.Run)].HasEndedFor(p.Lease.Group()) })
 	if nonces := c.Nonces(); len(nonces) > 0 {
 		c.AtWork = announced[nonces[0]].Stands(now)
 	}
 }
 
 // Settle removes the marks of runs that have ended.
-func (c *Claim) Settle(ended func(mark string) bool) {
+func (c *Claim) Settle(ended func(marked Part) bool) {
 	for i := range c.Parts {
-		if p := &c.Parts[i]; p.Run != "" && ended(p.Run) {
+		if p := &c.Parts[i]; p.Run != "" && ended(*p) {
 			p.Run = ""
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // Nonces sort by the start of their commands, across years too, and two of the same moment differ. NonceOf returns the
@@ -36,6 +38,12 @@ func TestMeet(t *testing.T) {
 	active, undoing := announcement(), announcement()
 	active.Nonce = "first"
 	undoing.Nonce, undoing.Phase = "second", Undoing
+	other := lease.Group{Owner: "akash1other", DSeq: 1, GSeq: 1}
+	ended := func(nonce string, unfinished ...lease.Group) *Announcement {
+		a := announcement()
+		a.Nonce, a.Phase, a.FencedBy, a.Groups = nonce, Fenced, nonce, unfinished
+		return a
+	}
 	for name, tt := range map[string]struct {
 		marks     []string
 		announced []*Announcement
@@ -43,12 +51,14 @@ func TestMeet(t *testing.T) {
 		// atWork starts and ends the description, empty for none.
 		atWork [2]string
 	}{
-		"a claim without marks":                {[]string{""}, []*Announcement{active}, []string{""}, [2]string{}},
-		"a mark of an ended command":           {[]string{"first"}, nil, []string{""}, [2]string{}},
-		"a mark of a command at work":          {[]string{"first"}, []*Announcement{active}, []string{"first"}, [2]string{"run first", "is at work"}},
-		"a mark of a command's second run":     {[]string{"first-1"}, []*Announcement{active}, []string{"first-1"}, [2]string{"run first", "is at work"}},
-		"marks of an ended and of another one": {[]string{"gone", "second"}, []*Announcement{active, undoing}, []string{"", "second"}, [2]string{"run second", "gives back what it took"}},
-		"marks of two commands":                {[]string{"first", "second"}, []*Announcement{undoing, active}, []string{"first", "second"}, [2]string{"run first", "is at work"}},
+		"a claim without marks":                                {[]string{""}, []*Announcement{active}, []string{""}, [2]string{}},
+		"a mark of an ended command":                           {[]string{"first"}, nil, []string{""}, [2]string{}},
+		"a mark of a command at work":                          {[]string{"first"}, []*Announcement{active}, []string{"first"}, [2]string{"run first", "is at work"}},
+		"a mark of a command's second run":                     {[]string{"first-1"}, []*Announcement{active}, []string{"first-1"}, [2]string{"run first", "is at work"}},
+		"marks of an ended and of another one":                 {[]string{"gone", "second"}, []*Announcement{active, undoing}, []string{"", "second"}, [2]string{"run second", "gives back what it took"}},
+		"marks of two commands":                                {[]string{"first", "second"}, []*Announcement{undoing, active}, []string{"first", "second"}, [2]string{"run first", "is at work"}},
+		"a mark of a group that an ended command has finished": {[]string{"finished"}, []*Announcement{ended("finished", other)}, []string{""}, [2]string{}},
+		"a mark of a group that it has not finished":           {[]string{"half"}, []*Announcement{ended("half", lease.Group{})}, []string{"half"}, [2]string{"run half", "unfinished work"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, announced := &Claim{}, map[string]*Announcement{}

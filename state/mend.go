@@ -109,6 +109,12 @@ type DropAnnouncement struct {
 // WritesFor implements Mend.
 func (m DropAnnouncement) WritesFor() (groups []lease.Group, objects []ObjectRef) { return m.Of, nil }
 
+// OpenLedger opens the ledger that a crashed uninstall has closed; Nonce is that of the uninstall.
+type OpenLedger struct {
+	ofProblem
+	Nonce string
+}
+
 // ReleaseClaim releases a claim for all who hold a part of it, with the objects that serve it.
 type ReleaseClaim struct {
 	Claim *Claim

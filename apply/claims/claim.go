@@ -159,7 +159,7 @@ func (r *Claims) Rollback(ctx context.Context) error {
 		left, err := r.Ledger.Restore(ctx, name, r.Group, r.Nonce, before)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.Want.Kind, h.Want.Thing, err))
+			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.Want.Kind, h.Want.Thing, executor.UndoError(ctx, err)))
 		case left:
 			r.Event(report.Released, string(h.Want.Kind), "", h.Want.Thing, Partly(before))
 		}

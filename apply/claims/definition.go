@@ -144,7 +144,7 @@ func (r *KeptDefinition) Undo(ctx context.Context) error {
 	}
 	ctx, cancel := executor.UndoContext(ctx)
 	defer cancel()
-	return observed.UntilKept(ctx, r.Ledger, r.Group, func(ctx context.Context) (err error) {
+	err := observed.UntilKept(ctx, r.Ledger, r.Group, func(ctx context.Context) (err error) {
 		if before == nil || before.Deleting {
 			err = r.Ledger.Forget(ctx, now)
 		} else {
@@ -160,4 +160,5 @@ func (r *KeptDefinition) Undo(ctx context.Context) error {
 		now = current
 		return err
 	})
+	return executor.UndoError(ctx, err)
 }

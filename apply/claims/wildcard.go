@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -215,11 +216,11 @@ func (r *Claims) checkAbove(ctx context.Context, hosts []*Held) error {
 	if len(over) == 0 {
 		return nil
 	}
-	var pending error
+	var pending, why error
 	err := wait.ExponentialBackoffWithContext(ctx, r.Patience, func(ctx context.Context) (bool, error) {
-		claims, err := r.wildcards(ctx, over)
-		if err != nil {
-			return ledger.Retry(err)
+		var claims []*state.Claim
+		if claims, why = r.wildcards(ctx, over); why != nil {
+			return ledger.Retry(why)
 		}
 		pending = nil
 		for _, c := range claims {
@@ -236,16 +237,17 @@ func (r *Claims) checkAbove(ctx context.Context, hosts []*Held) error {
 			case protocol.Read:
 				pending = refused
 			case protocol.Evict:
-				if err := r.evict(ctx, c); err != nil {
-					return ledger.Retry(err)
+				if why = r.evict(ctx, c); why != nil {
+					return ledger.Retry(why)
 				}
 				return false, nil
 			}
 		}
 		return pending == nil, nil
 	})
-	if wait.Interrupted(err) && pending != nil && ctx.Err() == nil {
-		return pending
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		names := strings.Join(slices.Sorted(maps.Keys(over)), ", ")
+		return cmp.Or(pending, fmt.Errorf("its hosts could not be compared with the wildcards above them (%s): %w", names, cmp.Or(why, ledger.ErrAgain)))
 	}
 	return err
 }

@@ -19,10 +19,11 @@ func (c *Cluster) ask(ctx context.Context) error {
 	if gate == nil || c.drafts != nil {
 		return nil
 	}
-	if err := gate(ctx); err != nil {
-		return &ShutError{Err: err}
+	err := gate(ctx)
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) { // an interrupt says nothing about the turn
+		return err
 	}
-	return nil
+	return &ShutError{Err: err}
 }
 
 // ShutError reports that a gate refused a write. The write was not sent, and sending it again would not help.

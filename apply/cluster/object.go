@@ -209,12 +209,16 @@ func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
 	return text, place, err
 }
 
-// ErrMoving reports that every attempt lost a race against other writers.
-var ErrMoving = errors.New("it changes faster than it can be written")
+// ErrMoving reports that every attempt lost a race against other writers, or got no answer. wait.Interrupted is true for it.
+var ErrMoving = wait.ErrorInterrupted(errors.New("every attempt lost a race against other writers, or got no answer"))
 
-// Retry calls try until it is done or fails, at most as often as Retries allows.
+// Retry calls try until it is done or fails, at most as often as Retries allows; then it returns ErrMoving.
 func (c *Cluster) Retry(ctx context.Context, try wait.ConditionWithContextFunc) error {
-	return wait.ExponentialBackoffWithContext(ctx, c.Retries, try)
+	err := wait.ExponentialBackoffWithContext(ctx, c.Retries, try)
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return ErrMoving
+	}
+	return err
 }
 
 // Rewrite changes an object that was read. decide returns the write to send, pinned to the object it is given, or nil
@@ -224,7 +228,7 @@ func (c *Cluster) Rewrite(ctx context.Context, kind kinds.Kind, live *unstructur
 	decide func(context.Context, *unstructured.Unstructured) (write func(context.Context) error, err error),
 ) error {
 	now, read := live, true
-	err := c.Retry(ctx, func(ctx context.Context) (_ bool, err error) {
+	return c.Retry(ctx, func(ctx context.Context) (_ bool, err error) {
 		if !read {
 			if now, err = c.Get(ctx, kind, live.GetNamespace(), live.GetName()); err != nil || now == nil || now.GetUID() != live.GetUID() {
 				return err == nil, err
@@ -240,8 +244,29 @@ func (c *Cluster) Rewrite(ctx context.Context, kind kinds.Kind, live *unstructur
 		}
 		return err == nil, err
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return ErrMoving
+}
+
+// Remove deletes an object if may allows it, pinned to the version that may was asked about, and asks again if the object
+// has changed. It returns the version that it has deleted, also if the answer was lost and the object is gone; nil if may
+// has forbidden it or somebody else was first.
+func (c *Cluster) Remove(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured,
+	may func(context.Context, *unstructured.Unstructured) (bool, error),
+) (deleted *unstructured.Unstructured, err error) {
+	err = c.Rewrite(ctx, kind, live, func(ctx context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		deleted = nil
+		if ok, err := may(ctx, now); err != nil || !ok {
+			return nil, err
+		}
+		return func(ctx context.Context) error {
+			err := c.DeletePinned(ctx, kind, now.GetNamespace(), now.GetName(), now.GetUID(), now.GetResourceVersion())
+			if err == nil || IsUnclear(err) {
+				deleted = now
+			}
+			return c.Explain(err, "delete", kind.Resource())
+		}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return deleted, nil
 }

@@ -103,23 +103,25 @@ func (c *Cluster) Withdraw(
 	}
 	pinned := &unstructured.Unstructured{Object: owned}
 	pinned.SetUID(meta.UID)
-	for version := meta.ResourceVersion; ; {
+	version := meta.ResourceVersion
+	return c.Retry(ctx, func(ctx context.Context) (bool, error) {
 		pinned.SetResourceVersion(version)
 		body, err := pinned.MarshalJSON()
 		if err != nil {
-			return err
+			return false, err
 		}
 		opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 		_, err = c.patch(ctx, kind, before.GetNamespace(), before.GetName(), types.ApplyPatchType, body, opts)
 		if err == nil || !IsOvertaken(err) && !IsUnclear(err) || IsAway(err) || ctx.Err() != nil {
-			return err
+			return err == nil, err
 		}
 		live, err := c.Get(ctx, kind, before.GetNamespace(), before.GetName())
 		if err != nil || live == nil || live.GetUID() != meta.UID || !sameApply(live, meta, manager) {
-			return err
+			return err == nil, err
 		}
 		version = live.GetResourceVersion()
-	}
+		return false, nil
+	})
 }
 
 // sameApply reports whether the manager's last apply is the same in both objects.

@@ -132,10 +132,11 @@ func New(c *cluster.Cluster, opts Options) *Command {
 	if opts.Turn != nil { // a part of another command: its ledger knows which runs have ended
 		book = opts.Turn.Ledger()
 	}
-	return &Command{
-		Cluster: c, Options: opts, Ledger: book,
-		Patience: wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8},
+	patience := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8}
+	if !c.Waits() { // a dry run looks once
+		patience.Steps = 1
 	}
+	return &Command{Cluster: c, Options: opts, Ledger: book, Patience: patience}
 }
 
 // ChangesOf returns the changes that a run on a lease may make: its own, and those of objects that leases share. nil

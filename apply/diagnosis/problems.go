@@ -70,7 +70,7 @@ func Facts(
 			Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
-		Definitions: keptDefinitions(s), Runs: s.Runs, Own: c.Options.Turn.Nonce(),
+		Definitions: keptDefinitions(s), ClosedBy: s.ClosedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
 	}
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks

@@ -41,23 +41,18 @@ func (x *Executor) RemoveWhile(ctx context.Context, o observed.Owned, action rep
 // DeleteWhile deletes an object if mayGo allows it, pinned to the version that mayGo was asked about. If the object has
 // changed since, it is read again and mayGo is asked again. message is the message of the event.
 func (x *Executor) DeleteWhile(ctx context.Context, o observed.Owned, action report.Action, message string, mayGo observed.MayGo) error {
-	err := x.Cluster.Rewrite(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (func(context.Context) error, error) {
-		if may, err := mayGo(ctx, live); err != nil || !may {
-			return nil, err
+	deleted, err := x.Cluster.Remove(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
+		may, err := mayGo(ctx, live)
+		if err == nil && may {
+			err = x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, message) })
 		}
-		if err := x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, message) }); err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) error {
-			err := x.Cluster.DeletePinned(ctx, o.Kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
-			if err == nil {
-				x.removed[live.GetUID()] = true
-				x.noteLeaving(o.Kind, live)
-				x.Event(action, o.Kind.Singular, live.GetNamespace(), live.GetName(), message)
-			}
-			return x.Cluster.Explain(err, "delete", o.Kind.Resource())
-		}, nil
+		return may, err
 	})
+	if deleted != nil {
+		x.removed[deleted.GetUID()] = true
+		x.noteLeaving(o.Kind, deleted)
+		x.Event(action, o.Kind.Singular, deleted.GetNamespace(), deleted.GetName(), message)
+	}
 	if errors.Is(err, cluster.ErrMoving) {
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName())
 	}

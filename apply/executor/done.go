@@ -21,6 +21,12 @@ func (x *Executor) Changed() bool {
 // Took returns how long the run has lasted so far.
 func (x *Executor) Took() time.Duration { return time.Since(x.start) }
 
+// IsNew reports whether the lease had nothing before the run: neither claims nor objects of anybody.
+func (x *Executor) IsNew() bool {
+	s := x.Snapshot
+	return s != nil && !x.Options.Adopt && len(s.Held[x.Group]) == 0 && len(s.Written[x.Group]) == 0 && len(s.Theirs[x.Group]) == 0 && len(s.Shared[x.Group]) == 0
+}
+
 // HasMade reports whether the run has created an object and not retracted it.
 func (x *Executor) HasMade() bool {
 	x.mu.Lock()

@@ -210,7 +210,7 @@ func (x *Executor) Failed(err error) error {
 	}
 	named := make(report.Failures, len(fs))
 	for i, e := range fs {
-		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.changes)}
+		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.changes), New: x.IsNew()}
 	}
 	return named
 }

@@ -33,9 +33,20 @@ func (m MadeObject) IsUnwritten(now *unstructured.Unstructured) bool {
 // undoTimeout limits how long a run takes to undo its writes.
 const undoTimeout = 30 * time.Second
 
+// errUndoTimeout is the cause of an undo that did not end in time.
+var errUndoTimeout = fmt.Errorf("the API server did not answer within %s", undoTimeout)
+
+// UndoError returns an error of an undo. It names the reason if the time was over.
+func UndoError(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errUndoTimeout) {
+		return errUndoTimeout
+	}
+	return err
+}
+
 // UndoContext returns a context for undoing writes: the run's context may have been cancelled already.
 func UndoContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	return context.WithTimeoutCause(context.WithoutCancel(ctx), undoTimeout, errUndoTimeout)
 }
 
 // Retract deletes the chosen objects among those that the run has created, the last one first. The error joins those of
@@ -49,7 +60,7 @@ func (x *Executor) Retract(ctx context.Context, chosen func(render.Object) bool)
 			continue
 		}
 		if err := x.retractOne(ctx, m); err != nil {
-			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.Object, err))
+			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.Object, UndoError(ctx, err)))
 		}
 	}
 	x.made = slices.DeleteFunc(x.made, func(m MadeObject) bool { return chosen(m.Object) })
@@ -71,10 +82,11 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 	}
 	stays := false
 	if first != nil && first.GetUID() == m.uid {
-		err = x.Cluster.Rewrite(ctx, o.Kind, first, func(ctx context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		var deleted *unstructured.Unstructured
+		deleted, err = x.Cluster.Remove(ctx, o.Kind, first, func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 			deletable, err := x.By.KeepForOthers(ctx, []observed.Owned{made})
 			if stays = len(deletable) == 0; err != nil || stays {
-				return nil, err
+				return false, err
 			}
 			if now != made.Live || x.lost {
 				mine, err := x.By.StillMine(ctx, m, now)
@@ -82,18 +94,15 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 					if err == nil {
 						x.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, "somebody else relies on it by now")
 					}
-					return nil, err
+					return false, err
 				}
 			}
-			return func(ctx context.Context) error {
-				err := x.Cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, now.GetResourceVersion())
-				if err == nil {
-					x.noteLeaving(o.Kind, now)
-					x.Event(report.Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
-				}
-				return err
-			}, nil
+			return true, nil
 		})
+		if deleted != nil {
+			x.noteLeaving(o.Kind, deleted)
+			x.Event(report.Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
+		}
 	}
 	if err == nil && !stays {
 		x.takenBack = append(x.takenBack, o.Kind)
@@ -123,7 +132,7 @@ func (x *Executor) RestoreAltered(ctx context.Context) error {
 			x.Event(report.Configured, a.object.Kind.Singular, a.object.Namespace, a.object.Name, "taken back")
 		case cluster.IsOwned(err), cluster.IsOvertaken(err), apierrors.IsNotFound(err): // somebody else has changed it since
 		default:
-			errs = append(errs, fmt.Errorf("%s could not be given its former values: %w", a.object, err))
+			errs = append(errs, fmt.Errorf("%s could not be given its former values: %w", a.object, UndoError(ctx, err)))
 		}
 	}
 	x.altered = nil

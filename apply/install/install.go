@@ -22,6 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // managedBy is the label of the objects that install creates; resource definitions without it are Akash's own.
@@ -55,8 +56,8 @@ type Installer struct {
 	// Report receives the events.
 	Report func(report.Event)
 
-	// nonce identifies this uninstall in its announcement and its mark on the ledger's namespace.
-	nonce string
+	// own is the announcement of this uninstall; its nonce is the mark on the ledger's namespace.
+	own *state.Announcement
 }
 
 // Install installs Akash's resource definitions if they are missing, the namespaces, the roles, and a configuration if
@@ -144,7 +145,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		action = report.Configured
 	}
 	if i.isLedger(o) {
-		opened, err := i.open(ctx)
+		opened, err := i.ledger().Open(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +56,22 @@ func (e *AtWorkError) Error() string {
 // namespace. It refuses if there are claims, unless force is true, and always if a command is working.
 //
 // It closes the ledger before it lists claims: a command that takes its first claim later gives it back, and one that
-// has taken it before is seen. If the namespace stays, Uninstall reopens the ledger.
+// has taken it before is seen. If the namespace stays, for whatever reason, Uninstall reopens the ledger.
 func (i *Installer) Uninstall(ctx context.Context, force bool) error {
-	if err := i.close(ctx); err != nil {
-		return err
+	err := i.close(ctx)
+	if err == nil {
+		err = i.uninstall(ctx, force)
 	}
-	if refused, err := i.inUse(ctx, force); err != nil || refused != nil {
-		return cmp.Or(err, errors.Join(refused, i.reopen(ctx)))
+	if closed := i.reopen(ctx); closed != nil {
+		return errors.Join(err, closed)
+	}
+	return err
+}
+
+// uninstall deletes the objects while the ledger is closed.
+func (i *Installer) uninstall(ctx context.Context, force bool) error {
+	if err := i.inUse(ctx, force); err != nil {
+		return err
 	}
 	objects, err := manifests.All(i.Config, "")
 	if err != nil {
@@ -79,24 +87,27 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 		return err
 	}
 	slices.Reverse(objects)
+	closed := true
 	for _, o := range append(policies, objects...) {
-		err := i.uninstallObject(ctx, o)
-		if _, ok := errors.AsType[*ReopenedError](err); ok {
-			err = errors.Join(err, i.reopen(ctx))
+		if closed {
+			if err := i.renew(ctx); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if err := i.uninstallObject(ctx, o); err != nil {
 			return err
 		}
+		closed = closed && !i.isLedger(o)
 	}
-	return i.reopen(ctx)
+	return nil
 }
 
-// inUse returns why the ledger cannot be removed, or nil.
-func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) {
+// inUse returns an error if commands or claims use the ledger.
+func (i *Installer) inUse(ctx context.Context, force bool) error {
 	l := i.ledger()
 	runs, err := l.Announcements(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now := i.Cluster.Now()
 	for _, run := range runs {
@@ -104,18 +115,18 @@ func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) 
 			continue
 		}
 		if crashed := run.Over(now); !crashed || !force {
-			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}, nil
+			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}
 		}
 	}
 	claims, err := l.List(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	reservations, err := l.Reservations(ctx, "")
 	if err == nil && len(claims)+len(reservations) > 0 && !force {
-		refused = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations)}
+		err = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations)}
 	}
-	return refused, err
+	return err
 }
 
 // uninstallObject deletes an object, or reports why it stays. If the object has changed since it was read, it reads it
@@ -147,7 +158,7 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	uid, version := live.GetUID(), live.GetResourceVersion()
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	if i.isLedger(o) && live.GetDeletionTimestamp() == nil {
-		if live.GetAnnotations()[lease.AnnotationClosing] != i.nonce {
+		if live.GetAnnotations()[lease.AnnotationClosing] != i.own.Nonce {
 			return &ReopenedError{Namespace: o.GetName()}
 		}
 		opts.Preconditions.ResourceVersion = &version

@@ -95,9 +95,9 @@ func (l Ledger) Announced(ctx context.Context, owners []string) ([]*state.Announ
 	if err != nil {
 		return nil, nil, err
 	}
-	present := map[string]bool{}
+	present := announced{}
 	for _, a := range all {
-		present[a.Nonce] = true
+		present[a.Nonce] = a.HasEndedFor
 	}
 	return all, claims, l.settle(ctx, claims, present)
 }

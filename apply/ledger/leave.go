@@ -66,23 +66,23 @@ func (l Ledger) rework(
 	ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool),
 ) (bool, error) {
 	var left bool
-	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err := l.Until(ctx, func(ctx context.Context) error {
 		claim, err := l.Get(ctx, name)
 		if err != nil {
-			return Retry(err)
+			return err
 		}
 		if claim == nil || claim.Deleting || claim.Unreadable != "" {
-			return true, nil
+			return nil
 		}
 		entries := claim.Entries(group)
 		keep, changed := change(entries)
 		if !changed {
-			return true, nil
+			return nil
 		}
 		_, err = l.Shrink(ctx, claim, group, keep)
 		// If the answer was lost and the next read shows no part, the write took effect.
 		left = left || held(keep) < held(entries) && (err == nil || cluster.IsUnclear(err))
-		return Retry(err)
+		return err
 	})
 	return left, err
 }

@@ -47,7 +47,7 @@ func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 	if len(kinds) == 1 {
 		opts.LabelSelector = state.LabelKind + " in (" + string(kinds[0]) + "," + state.KindRun + ")"
 	}
-	return l.list(ctx, opts, map[string]bool{})
+	return l.list(ctx, opts, announced{})
 }
 
 // ListOwner lists the claims of one owner, like List.
@@ -55,14 +55,14 @@ func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, er
 	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + ClaimsOnly}, nil)
 }
 
-// list lists claims. If opts selects announcements too, list adds their nonces to there, which must not be nil then.
-func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there map[string]bool) ([]*state.Claim, error) {
+// list lists claims. If opts selects announcements too, list adds them to there, which must not be nil then.
+func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announced) ([]*state.Claim, error) {
 	var claims []*state.Claim
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
 		if c, ok := state.ReadClaim(meta); ok {
 			claims = append(claims, &c)
 		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok && there != nil {
-			there[nonce] = true
+			there.add(nonce, meta)
 		}
 	}, func() { claims = nil })
 	if err != nil {

@@ -89,7 +89,7 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 		kinds += "," + string(state.Address) + "," + string(state.Endpoint)
 	}
 	var look Look
-	there := map[string]bool{}
+	there := announced{}
 	opts := metav1.ListOptions{LabelSelector: state.LabelKind + " in (" + kinds + ")", Limit: cluster.OnePage}
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
 		if r, ok := reserved.Read(meta); ok {
@@ -97,8 +97,8 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 		} else if c, ok := state.ReadClaim(meta); ok {
 			look.Leased = append(look.Leased, &c)
 		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
-			there[nonce] = true
-			look.Closing = look.Closing || meta.Annotations[state.AnnotationPhase] == string(state.Closing)
+			there.add(nonce, meta)
+			look.Closing = look.Closing || isClosing(meta)
 		}
 	}, func() {
 		look = Look{}

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,18 +80,21 @@ func (r *runs) hasEnded(mark string) bool {
 }
 
 // settle removes the marks of ended runs from claims. A command has ended if its announcement, read after the claims,
-// is gone. present has the nonces of all announcements; if it is nil, settle reads them.
-func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present map[string]bool) error {
+// is gone; it has ended for a deployment group if it has left an announcement that does not name the group. present has all
+// announcements; if it is nil, settle reads them.
+func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present announced) error {
 	unknown := l.runs.unknown(claims)
 	if len(unknown) > 0 && present == nil {
-		present = map[string]bool{}
+		present = announced{}
 		if len(unknown) == 1 {
 			for nonce := range unknown {
 				meta, err := l.get(ctx, state.AnnouncementName(nonce))
 				if err != nil {
 					return err
 				}
-				present[nonce] = meta != nil
+				if meta != nil {
+					present.add(nonce, meta)
+				}
 			}
 		} else if err := l.addAnnounced(ctx, present); err != nil {
 			return err
@@ -97,13 +102,16 @@ func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present map[s
 	}
 	l.runs.mu.Lock()
 	for nonce := range unknown {
-		if !present[nonce] {
+		if present[nonce] == nil {
 			l.runs.gone[nonce] = true
 		}
 	}
 	l.runs.mu.Unlock()
 	for _, c := range claims {
-		c.Settle(l.runs.hasEnded)
+		c.Settle(func(p state.Part) bool {
+			nonce := state.NonceOf(p.Run)
+			return l.runs.hasEnded(p.Run) || unknown[nonce] && present[nonce](p.Lease.Group())
+		})
 		l.runs.meet(c)
 	}
 	return nil
@@ -120,12 +128,23 @@ func (r *runs) meet(c *state.Claim) {
 	}
 }
 
-// addAnnounced adds the nonces of all announcements to present.
-func (l Ledger) addAnnounced(ctx context.Context, present map[string]bool) error {
+// announced has, by the nonce of each announcement, whether its command has ended for a deployment group.
+type announced map[string]func(lease.Group) bool
+
+// add adds an announcement by its metadata, with the rule of state.Announcement.HasEndedFor.
+func (a announced) add(nonce string, meta *metav1.ObjectMeta) {
+	phase, groups := meta.Annotations[state.AnnotationPhase], meta.Annotations[state.AnnotationGroups]
+	a[nonce] = func(g lease.Group) bool {
+		return phase == string(state.Fenced) && !slices.Contains(strings.Fields(groups), g.String())
+	}
+}
+
+// addAnnounced adds all announcements to present.
+func (l Ledger) addAnnounced(ctx context.Context, present announced) error {
 	opts := metav1.ListOptions{LabelSelector: announcedOnly}
 	return cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
 		if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
-			present[nonce] = true
+			present.add(nonce, meta)
 		}
 	}, func() { clear(present) })
 }

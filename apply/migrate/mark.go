@@ -147,7 +147,7 @@ func (m *leaseMigration) unmark() {
 	for name, h := range m.Holds {
 		claim := *h.Claim
 		claim.Parts = slices.Clone(claim.Parts)
-		claim.Settle(func(mark string) bool { return mark == m.Nonce })
+		claim.Settle(func(p state.Part) bool { return p.Run == m.Nonce })
 		m.marked[name] = &claim
 	}
 	clear(m.Holds)

@@ -23,7 +23,7 @@ func (r *Objects) Wants(c *state.Claim, p state.Part) bool {
 // Reserve takes everything that the lease must hold, or nothing: if others hold something, it releases what it has
 // taken and returns a HeldError with the holders. The caller must call Confirm.
 func (r *Objects) Reserve(ctx context.Context) error {
-	if r.Snapshot.Closing {
+	if r.Snapshot.ClosedBy != "" {
 		return &report.ClosingError{Namespace: r.Options.Config.LedgerNamespace}
 	}
 	if err := r.FindKinds(); err != nil {

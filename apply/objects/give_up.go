@@ -31,7 +31,7 @@ func (r *Objects) GiveUp(ctx context.Context, why error) error {
 	left := errors.Join(r.RestoreAltered(ctx), r.Retract(ctx, func(render.Object) bool { return true }))
 	left = errors.Join(left, r.KeptDefinition.Undo(ctx), r.Operated.KeepServed(ctx), r.Rollback(ctx))
 	if left != nil {
-		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: left}
+		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: left, New: r.IsNew()}
 	}
 	r.Closed = true
 	return why

@@ -49,14 +49,15 @@ func (r *Objects) SettleHolds(ctx context.Context) error {
 }
 
 // noteWaits writes a note for each withheld part on the claim of the deployment that holds it, so that users see it,
-// and a transfer knows the service and port. It writes only notes that are missing or have changed.
+// and a transfer knows the service and port. It writes only notes that are missing or have changed. A note that cannot be
+// written is reported, and fails nothing.
 func (r *Objects) noteWaits(ctx context.Context) error {
 	for _, w := range r.Withheld {
 		claim, fresh := r.Snapshot.Claims[w.Want.Name()], !r.Late
-		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (_ bool, err error) {
+		err := r.Ledger.Until(ctx, func(ctx context.Context) (err error) {
 			if !fresh {
 				if claim, err = r.Ledger.Get(ctx, w.Want.Name()); err != nil {
-					return ledger.Retry(err)
+					return err
 				}
 			}
 			fresh = false
@@ -64,22 +65,25 @@ func (r *Objects) noteWaits(ctx context.Context) error {
 			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == w.Note.Key })
 			switch {
 			case claim == nil || claim.Deleting || claim.Owner != r.Group.Owner || claim.Part(w.Note.For) == nil:
-				return true, nil // the part is free now: the next apply takes it
+				return nil // the part is free now: the next apply takes it
 			case i >= 0 && entries[i].Same(w.Note):
-				return true, nil
+				return nil
 			case i >= 0:
 				entries[i] = w.Note
 			case claim.Full(r.Group):
-				return true, nil // no room for the note; an event has reported it
+				return nil // no room for the note; an event has reported it
 			default:
 				entries = append(entries, w.Note)
 			}
 			_, err = r.Ledger.Put(ctx, claim, r.Group, entries)
 			r.Wrote(err)
-			return ledger.Retry(err)
+			return err
 		})
-		if err != nil {
+		switch {
+		case err != nil && (ctx.Err() != nil || command.CannotUndo(err)):
 			return fmt.Errorf("%s %s: %w", w.Want.Kind, w.Want.Thing, err)
+		case err != nil:
+			r.Event(report.Left, string(w.Want.Kind), "", w.Want.Thing, "the note that this lease waits for it could not be written, and the next apply writes it: "+err.Error())
 		}
 	}
 	return nil

@@ -93,8 +93,8 @@ func TestReadAndLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Closing || s.Tenants[ot.Shop.Namespace()] != ot.Shop || !s.Namespaces["akash-net"] {
-		t.Errorf("closing %t, tenants %v, namespaces %v", s.Closing, s.Tenants, s.Namespaces)
+	if s.ClosedBy != "n" || s.Tenants[ot.Shop.Namespace()] != ot.Shop || !s.Namespaces["akash-net"] {
+		t.Errorf("closed by %q, tenants %v, namespaces %v", s.ClosedBy, s.Tenants, s.Namespaces)
 	}
 	if len(s.Written[ot.Shop.Group()]) != 1 || len(s.Written[ot.Blog.Group()]) != 1 || len(s.HostUses["blog.example.com"]) != 1 {
 		t.Errorf("written are %v", s.Written)

@@ -27,8 +27,8 @@ import (
 type Snapshot struct {
 	Claims     map[string]*state.Claim
 	Namespaces map[string]bool
-	// Closing is true while an uninstall removes the ledger.
-	Closing bool
+	// ClosedBy is the nonce of the uninstall that has closed the ledger; empty while the ledger is open.
+	ClosedBy string
 	// Written are the objects that this program wrote, by the deployment group in their labels, in the order in which
 	// to delete them.
 	Written map[lease.Group][]Owned
@@ -231,7 +231,9 @@ func (s *Snapshot) AddClaims(claims []*state.Claim) {
 
 func (s *Snapshot) addNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace string) {
 	for _, m := range metas {
-		s.Closing = s.Closing || m.Name == ledgerNamespace && m.Annotations[lease.AnnotationClosing] != ""
+		if m.Name == ledgerNamespace {
+			s.ClosedBy = m.Annotations[lease.AnnotationClosing]
+		}
 		s.Namespaces[m.Name] = m.DeletionTimestamp == nil
 		if id, ok := lease.IDFromLabels(m.Labels); ok {
 			s.Tenants[m.Name] = id

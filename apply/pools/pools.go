@@ -3,6 +3,7 @@ package pools
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"sync"
 
@@ -26,15 +27,16 @@ type Pools struct {
 	live func() *state.PoolIndex
 	used func() []netip.Addr
 	mu   sync.Mutex
-	done map[string]ensured
+	done map[string]*ensured
 	// removed are the pools, and their advertisements, that were read and that leases have removed since.
 	removed sync.Map
 }
 
-// ensured is the result of writing a pool or its advertisement for one of the leases.
+// ensured is the result of writing a pool or its advertisement for one of the leases; ended is closed once it is known.
 type ensured struct {
 	object render.Object
 	err    error
+	ended  chan struct{}
 }
 
 // Writer writes a pool or its advertisement for a lease, or records that the lease needs one that was written for
@@ -47,7 +49,7 @@ type Writer interface {
 // New returns the pools that were read.
 func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 	return &Pools{
-		cfg: cfg, snapshot: s, done: map[string]ensured{},
+		cfg: cfg, snapshot: s, done: map[string]*ensured{},
 		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.Pools()) }),
 		used: sync.OnceValue(func() []netip.Addr { return s.Addresses.InUse() }),
 	}
@@ -112,22 +114,40 @@ func (p *Pools) fit(o render.Object) render.Object {
 	return render.Pool(p.cfg, o.Name, state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), p.live(), p.used()))
 }
 
-// once writes an object for the first lease that needs it, and notes that others need it too.
+// once writes an object for the first lease that needs it, and notes that others need it too. The others wait until it is
+// written, which may take as long as the deletion of a former one.
 func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if was, done := p.done[o.String()]; done {
-		if was.err == nil {
-			return to.NeedPool(was.object)
+	now, first := p.begin(o)
+	if !first {
+		select {
+		case <-now.ended:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return was.err
+		if now.err == nil {
+			return to.NeedPool(now.object)
+		}
+		return now.err
 	}
-	now := ensured{object: p.fit(o)}
+	defer close(now.ended)
+	now.object = p.fit(o)
 	if now.err = p.overlap(now.object); now.err == nil {
+		now.err = fmt.Errorf("%s was not written", o) // stays if the write panics
 		now.err = to.WritePool(ctx, now.object)
 	}
-	p.done[o.String()] = now
 	return now.err
+}
+
+// begin returns the result for an object, and whether the caller is the first to need it and has to write it.
+func (p *Pools) begin(o render.Object) (_ *ensured, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, known := p.done[o.String()]
+	if !known {
+		now = &ensured{ended: make(chan struct{})}
+		p.done[o.String()] = now
+	}
+	return now, !known
 }
 
 func (p *Pools) overlap(o render.Object) error {

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -61,6 +62,43 @@ func poolTexts(t *testing.T, objects []render.Object) (texts []string) {
 
 // The one range that is configured, and its pool.
 const network, rangePool = "203.0.113.0/28", "akash-net-203-0-113-0-28"
+
+// slowWriter writes when it may.
+type slowWriter struct{ begun, may chan struct{} }
+
+func (w slowWriter) WritePool(context.Context, render.Object) error {
+	close(w.begun)
+	<-w.may
+	return nil
+}
+
+func (slowWriter) NeedPool(render.Object) error { return nil }
+
+// A lease that waits for a pool that another one writes can be interrupted, and one that needs another pool does not wait.
+func TestWaitForAPool(t *testing.T) {
+	p := New(config.Default(), ot.Snapshot(nil))
+	w, other := slowWriter{make(chan struct{}), make(chan struct{})}, slowWriter{make(chan struct{}), make(chan struct{})}
+	close(other.may)
+	advertisement := func(name string) render.Object { return render.Object{Kind: kinds.L2Advertisement, Name: name} }
+	ended := make(chan error)
+	go func() { ended <- p.once(t.Context(), advertisement("a"), w) }()
+	<-w.begun
+	if err := p.once(t.Context(), advertisement("b"), other); err != nil {
+		t.Error(err)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.once(interrupted, advertisement("a"), w); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted lease: %v", err)
+	}
+	close(w.may)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := p.once(t.Context(), advertisement("a"), w); err != nil {
+		t.Errorf("after the write: %v", err)
+	}
+}
 
 // Pools are written beside those that are there: an address never moves to another pool, and two pools never overlap.
 func TestBeside(t *testing.T) {

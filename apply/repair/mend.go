@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -20,6 +21,18 @@ import (
 func (r *repair) unreserve(ctx context.Context, ref state.ObjectRef) error {
 	claim := &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion}
 	return asChanged(r.Ledger.DropReservation(ctx, claim))
+}
+
+// openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
+func (r *repair) openLedger(ctx context.Context, nonce string) error {
+	now, err := r.Ledger.Announcement(ctx, nonce)
+	if err != nil {
+		return err
+	}
+	if now != nil && !now.Dead(r.Cluster.Now(), r.asked.CrashedAfter) {
+		return report.ErrChanged
+	}
+	return r.Ledger.OpenAfter(ctx, nonce)
 }
 
 // workFor returns the work on a lease's claims and objects. It reports no events.
@@ -50,6 +63,8 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 		return "", r.followDeclared(ctx, m)
 	case state.EndRun:
 		return "", r.change(ctx, m.Parts, func(p *state.Part) { p.Run = "" })
+	case state.OpenLedger:
+		return "", r.openLedger(ctx, m.Nonce)
 	case state.ReleaseClaim:
 		return "", r.release(ctx, m.Claim)
 	case state.DiscardClaim:

@@ -42,7 +42,8 @@ func (t *Turn) announce(ctx context.Context) error {
 	if err := t.put(ctx, want); err != nil {
 		return fmt.Errorf("the command could not be announced: %w", err)
 	}
-	t.stop = t.keepRenewing(ctx)
+	stop := t.keepRenewing(ctx)
+	t.locked(func() { t.stop = stop })
 	return nil
 }
 
@@ -134,6 +135,9 @@ func (t *Turn) stoodStill() bool {
 	return time.Since(t.renewed) >= Lasts || time.Since(t.renewedAt) >= Lasts
 }
 
+// isDoubtful reports whether other commands may have taken this one for crashed, or write for its groups. The caller holds mu.
+func (t *Turn) isDoubtful() bool { return t.stoodStill() || t.cluster.Conflicts() > t.conflicts }
+
 // Confirm checks, after the command has read again what it writes next, that no other command has declared it crashed:
 // the new versions would not tell its writes from those of its successor. A later successor changes what it relies on.
 func (t *Turn) Confirm(ctx context.Context) error {
@@ -179,7 +183,9 @@ func (t *Turn) fence(ctx context.Context, dead *state.Announcement) error {
 
 // withdraw deletes the own announcement while another command works.
 func (t *Turn) withdraw(ctx context.Context) error {
-	t.stop()
+	var stop func()
+	t.locked(func() { stop = t.stop })
+	stop()
 	if err := t.writing.Acquire(ctx, 1); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,6 +20,11 @@ const commitTime = 30 * time.Second
 // Undo announces that the command is about to undo its work. An error means that another command has declared this one
 // crashed; then it must not undo anything.
 func (t *Turn) Undo(ctx context.Context) error {
+	var announced bool
+	t.locked(func() { announced = t.lost == nil && t.own != nil && t.own.Phase == state.Undoing && !t.isDoubtful() })
+	if announced { // by another lease of the command; what is undone asks the turn before each write
+		return nil
+	}
 	return t.update(context.WithoutCancel(ctx), func(a *state.Announcement) {
 		if a.Phase == state.Active {
 			a.Phase = state.Undoing
@@ -43,21 +49,33 @@ func (t *Turn) Leave(groups ...lease.Group) {
 func (t *Turn) Commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(cluster.WithGate(context.WithoutCancel(ctx), nil), commitTime)
 	defer cancel()
+	err := t.commit(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && !cluster.IsAway(err) {
+		return fmt.Errorf("the API server did not store the end of the command within %s; others take it for crashed soon, and the same command continues", commitTime)
+	}
+	return err
+}
+
+func (t *Turn) commit(ctx context.Context) error {
 	if err := t.opening.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer t.opening.Release(1)
-	if t.stop != nil {
-		t.stop()
+	var stop func()
+	if t.locked(func() { stop = t.stop }); stop != nil {
+		stop()
 	}
 	if err := t.writing.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer t.writing.Release(1)
-	if t.lost != nil || t.own == nil {
-		return t.lost
+	var own *state.Announcement
+	var lost error
+	var unfinished []lease.Group
+	t.locked(func() { own, lost, unfinished = t.own, t.lost, slices.Clone(t.unfinished) })
+	if lost != nil || own == nil {
+		return lost
 	}
-	unfinished := t.unfinished
 	if err := t.removeFenced(ctx, unfinished); err != nil {
 		return err
 	}
@@ -66,7 +84,7 @@ func (t *Turn) Commit(ctx context.Context) error {
 		t.locked(func() { t.open = false })
 		return err
 	}
-	want := *t.own
+	want := *own
 	want.Groups, want.Phase, want.FencedBy, want.Renewed = unfinished, state.Fenced, t.nonce, t.cluster.Now()
 	err := t.put(ctx, &want)
 	t.locked(func() { t.own, t.open = nil, false })
@@ -76,7 +94,9 @@ func (t *Turn) Commit(ctx context.Context) error {
 // removeFenced removes the groups that this command has finished from the announcements of the crashed commands that it
 // succeeds, unless claims still carry their marks. It deletes announcements without groups.
 func (t *Turn) removeFenced(ctx context.Context, unfinished []lease.Group) error {
-	for _, dead := range t.fenced {
+	var fenced []*state.Announcement
+	t.locked(func() { fenced = t.fenced })
+	for _, dead := range fenced {
 		left, err := t.marked(ctx, dead)
 		if err != nil {
 			return err

@@ -152,7 +152,7 @@ func (t *Turn) enter(ctx context.Context, round int) error {
 	var doubtful bool
 	t.locked(func() {
 		old, lost = t.round > round, t.lost
-		doubtful = t.stoodStill() || t.cluster.Conflicts() > t.conflicts
+		doubtful = t.isDoubtful()
 	})
 	switch {
 	case lost != nil:

@@ -27,7 +27,7 @@ type Console struct {
 	running bool
 	// readOnly is true if the command writes nothing to the cluster, or only in a dry run.
 	readOnly bool
-	// claims is true if "release LEASE" undoes the command.
+	// claims is true if "release LEASE" undoes the command for a lease that had nothing before.
 	claims bool
 	// Terminal is true if standard output is a terminal.
 	Terminal bool
@@ -51,7 +51,7 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 }
 
 // Begin starts a command whose command line has been parsed. readOnly is true if it writes nothing to the cluster, or only in
-// a dry run; claims is true if "release LEASE" undoes it.
+// a dry run; claims is true if "release LEASE" undoes it for a lease that had nothing before.
 func (c *Console) Begin(readOnly, claims bool) {
 	c.running, c.readOnly, c.claims = true, readOnly, claims
 	if !readOnly {

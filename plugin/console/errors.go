@@ -74,7 +74,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 		if by, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
 			code = by.exitCode()
 		}
-		fmt.Fprintln(c.ErrOut, "Interrupted."+c.resumeHint())
+		fmt.Fprintln(c.ErrOut, "Interrupted."+c.resumeHint(stop))
 		if !printed {
 			c.printUnprocessed(stop, perLease)
 		}
@@ -83,15 +83,24 @@ func (c *Console) End(ctx context.Context, err error) int {
 }
 
 // resumeHint returns how to continue after an interrupt, or "" for a command that wrote nothing. It suggests "release" only
-// for commands that claim things; for others it would release more than they have changed.
-func (c *Console) resumeHint() string {
-	switch {
-	case c.readOnly:
+// for a command that claims things, and only if all leases that it has begun had nothing before: otherwise that would
+// release more than the command has changed.
+func (c *Console) resumeHint(s stop) string {
+	if c.readOnly {
 		return ""
-	case c.claims:
-		return " Run the same command again to finish; `kubectl akash-net release LEASE` undoes it."
 	}
-	return " Run the same command again to finish."
+	return " " + c.finishHint("LEASE", s.begun, s.made)
+}
+
+// finishHint returns how to finish the work on leases, of which begun were changed and made had nothing before.
+func (c *Console) finishHint(id string, begun, made int) string {
+	switch {
+	case !c.claims || begun == 0:
+		return "Run the same command again to finish."
+	case begun == made:
+		return "Run the same command again to finish; `kubectl akash-net release " + id + "` undoes it."
+	}
+	return "Run the same command again to finish; `kubectl akash-net repair` finishes it by the definition that the ledger keeps."
 }
 
 // unwrapLease removes the name of the lease from an error if the command processes only one lease.
@@ -120,8 +129,11 @@ func (c *Console) print(err error) int {
 		}
 		return exitInvalid
 	case errors.As(err, &half):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\n"+
-			"Run the same command again to finish; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
+		made := 0
+		if half.New {
+			made = 1
+		}
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\n%s\n", half.Why, half.Left, c.finishHint(half.Lease.Group().String(), 1, made))
 		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)

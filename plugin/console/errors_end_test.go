@@ -121,7 +121,7 @@ func TestFailuresNameTheirLeases(t *testing.T) {
 	failures := report.Failures{ofLease(1, errors.New("forbidden")), ofLease(2, half(2)), ofLease(3, half(3))}
 	for leases, want := range map[int][]string{
 		1: {"Error: forbidden\n"},
-		3: {"Error: lease akash1owner/1/1: forbidden\n", "host 2.example.com could not be", "release akash1owner/2/1", "host 3.example.com could not be"},
+		3: {"Error: lease akash1owner/1/1: forbidden\n", "host 2.example.com could not be", "Run the same command again to finish.\n", "host 3.example.com could not be"},
 	} {
 		var out bytes.Buffer
 		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: leases}

@@ -16,9 +16,9 @@ import (
 // stop is an interrupt, or the loss of the API server, that stopped the processing of several leases. It is printed once.
 type stop struct {
 	err error
-	// stopped is the number of leases that it stopped, begun how many of these had been changed, failed the number of
-	// leases that are not done for any reason.
-	stopped, begun, failed int
+	// stopped is the number of leases that it stopped, begun how many of these had been changed, and made how many of those
+	// had nothing before. failed is the number of leases that are not done for any reason.
+	stopped, begun, made, failed int
 	// done are the changes made before.
 	done []string
 	// unchanged is true if no write was sent.
@@ -79,6 +79,9 @@ func (s *stop) add(err error, of *report.LeaseError) {
 		s.done, err = append(s.done, of.Done...), of.Err
 		if len(of.Done) > 0 {
 			s.begun++
+			if of.New {
+				s.made++
+			}
 		}
 	}
 	away, isAway := errors.AsType[*cluster.AwayError](err)

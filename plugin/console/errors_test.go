@@ -27,7 +27,7 @@ func TestUnfinishedRuns(t *testing.T) {
 	}{
 		"held": {held, exitHeld, []string{"Nothing was changed"}},
 		"held, and not all given back": {&report.HalfError{Why: held, Left: errors.New("host a.example.com could not be given back: forbidden")}, exitFailed,
-			[]string{"b.example.com is held by", "could not be given back: forbidden", "Run the same command again", "release"}},
+			[]string{"b.example.com is held by", "could not be given back: forbidden", "Run the same command again to finish."}},
 		"the server is away": {&report.LeaseError{Err: &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused")}, Done: done}, exitFailed,
 			[]string{"https://cluster has stopped answering, for 30s now: connection refused", "kept: host/a.example.com claimed, ", " and 2 more.", "Run the same command again to finish"}},
 	}

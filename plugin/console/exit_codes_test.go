@@ -88,7 +88,7 @@ func TestInterruptedCommandsSayHowToResume(t *testing.T) {
 		want             string
 	}{
 		{"a command that writes nothing", true, false, context.Canceled, 130, "Interrupted.\n"},
-		{"a command that claims", false, true, context.Canceled, 130, "to finish; `kubectl akash-net release LEASE` undoes it.\n"},
+		{"a command that claims, and has begun nothing", false, true, context.Canceled, 130, "Interrupted. Run the same command again to finish.\n"},
 		{"a command that claims nothing", false, false, context.Canceled, 130, "Interrupted. Run the same command again to finish.\n"},
 		{"SIGINT", true, false, &interrupted{syscall.SIGINT}, 130, "Interrupted.\n"},
 		{"SIGTERM", true, false, &interrupted{syscall.SIGTERM}, 143, "Interrupted.\n"},
@@ -102,6 +102,25 @@ func TestInterruptedCommandsSayHowToResume(t *testing.T) {
 				t.Errorf("exit code %d, want %d; printed %q", code, c.code, out.String())
 			}
 		})
+	}
+}
+
+// "release" is offered only to a command that claims, and only if what it has begun had nothing before.
+func TestFinishHint(t *testing.T) {
+	for name, tt := range map[string]struct {
+		claims      bool
+		begun, made int
+		want        string
+	}{
+		"nothing was begun":             {true, 0, 0, "Run the same command again to finish."},
+		"new leases":                    {true, 2, 2, "Run the same command again to finish; `kubectl akash-net release LEASE` undoes it."},
+		"a new lease and a live one":    {true, 2, 1, "Run the same command again to finish; `kubectl akash-net repair` finishes it by the definition that the ledger keeps."},
+		"a command that claims nothing": {false, 2, 2, "Run the same command again to finish."},
+	} {
+		c, _ := testConsole()
+		if c.claims = tt.claims; c.finishHint("LEASE", tt.begun, tt.made) != tt.want {
+			t.Errorf("%s: %q", name, c.finishHint("LEASE", tt.begun, tt.made))
+		}
 	}
 }
 

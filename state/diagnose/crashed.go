@@ -37,7 +37,7 @@ func (p *problems) findCrashedRuns() {
 		}
 	}
 	for _, a := range p.Runs {
-		if marked[a.Nonce] || a.FencedBy == p.Own && p.Own != "" || !p.isDead(a) {
+		if a.Phase == state.Closing || marked[a.Nonce] || a.FencedBy == p.Own && p.Own != "" || !p.isDead(a) {
 			continue
 		}
 		p.add(state.Problem{
@@ -45,6 +45,25 @@ func (p *problems) findCrashedRuns() {
 			Message: a.String() + ", did not finish, and has left nothing",
 			Plan:    "take its announcement away", Mend: state.DropAnnouncement{Of: a.Groups},
 		})
+	}
+}
+
+// findCrashedUninstalls finds the announcements of uninstalls that have crashed, and the mark of one whose announcement is
+// gone: no command takes a claim until the ledger is opened again.
+func (p *problems) findCrashedUninstalls() {
+	add := func(nonce, message string, since time.Time) {
+		p.add(state.Problem{
+			Problem: state.CrashedRun, Thing: state.AnnouncementName(nonce), Since: metav1.NewTime(since), Message: message + "; no command can claim anything",
+			Plan: "open the ledger again, as install does", Mend: state.OpenLedger{Nonce: nonce},
+		})
+	}
+	for _, a := range p.Runs {
+		if a.Phase == state.Closing && p.isDead(a) {
+			add(a.Nonce, a.String()+", did not finish to uninstall the ledger", a.Begun)
+		}
+	}
+	if p.ClosedBy != "" && p.runs[p.ClosedBy] == nil {
+		add(p.ClosedBy, "an uninstall has closed the ledger, and is not announced", time.Time{})
 	}
 }
 

@@ -64,6 +64,39 @@ func TestCrashedRuns(t *testing.T) {
 	}
 }
 
+// An uninstall that has crashed keeps the ledger closed: by its announcement, or by its mark on the namespace alone.
+func TestCrashedUninstalls(t *testing.T) {
+	closing := func(nonce string, minute int) *state.Announcement {
+		a := announced(nonce, minute)
+		a.Phase, a.Groups = state.Closing, nil
+		return a
+	}
+	for name, tt := range map[string]struct {
+		runs     []*state.Announcement
+		closedBy string
+		want     string
+	}{
+		"an uninstall at work":                      {[]*state.Announcement{closing("n0nce", 10)}, "n0nce", ""},
+		"one that is not renewed since":             {[]*state.Announcement{closing("n0nce", 9)}, "n0nce", "n0nce"},
+		"one that has not marked the namespace yet": {[]*state.Announcement{closing("n0nce", 9)}, "", "n0nce"},
+		"a mark without an announcement":            {nil, "n0nce", "n0nce"},
+		"an open ledger":                            {[]*state.Announcement{announced("n0nce", 10)}, "", ""},
+	} {
+		f := newFacts(t)
+		f.Runs, f.ClosedBy = tt.runs, tt.closedBy
+		found := f.find()
+		if tt.want == "" {
+			if len(found) > 0 {
+				t.Errorf("%s: found %+v", name, found)
+			}
+			continue
+		}
+		if len(found) != 1 || found[0].Name() != "CrashedRun/run--"+tt.want || found[0].Mend != (state.OpenLedger{Nonce: tt.want}) || found[0].Manual {
+			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+}
+
 // A crashed command without marks is reported too: other commands wait until its announcement expires.
 func TestCrashedRunsThatLeftNothing(t *testing.T) {
 	f := newFacts(t)

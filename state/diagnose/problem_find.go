@@ -19,6 +19,7 @@ import (
 func Problems(f ProblemFacts) []state.Problem {
 	p := newProblems(f)
 	p.findCrashedRuns()
+	p.findCrashedUninstalls()
 	p.checkKept()
 	for _, c := range f.Claims {
 		p.checkClaim(c)
@@ -211,6 +212,8 @@ type ProblemFacts struct {
 	Lacks func(id lease.ID, service string, port uint16) string
 	// Definitions are the definitions that the ledger keeps.
 	Definitions []KeptDefinition
+	// ClosedBy is the nonce of the uninstall that has closed the ledger; empty while the ledger is open.
+	ClosedBy string
 	// Runs are the announcements of commands that are running or have crashed. Own is the nonce of the command that
 	// asks.
 	Runs []*state.Announcement

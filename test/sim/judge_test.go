@@ -27,10 +27,10 @@ func (w *world) wrong(format string, args ...any) {
 
 // claims are the claims as they are, read as the program reads them: without the marks of runs that have ended.
 func (w *world) claims() (out []*state.Claim) {
-	announced := map[string]bool{}
+	announced := map[string]*state.Announcement{}
 	for _, o := range w.server.Objects("leases") {
-		if nonce, ok := state.AnnouncedNonce(o.GetName()); ok {
-			announced[nonce] = true
+		if a, err := state.ReadAnnouncement(o); err == nil {
+			announced[a.Nonce] = a
 		}
 	}
 	for _, o := range w.server.Objects("leases") {
@@ -42,7 +42,7 @@ func (w *world) claims() (out []*state.Claim) {
 			w.wrong("%s is no claim that can be read (%s)", o.GetName(), c.Unreadable)
 			continue
 		}
-		c.Settle(func(mark string) bool { return !announced[state.NonceOf(mark)] })
+		c.Meet(announced, w.server.Now())
 		out = append(out, &c)
 	}
 	return out

@@ -98,8 +98,8 @@ func claim(t *testing.T, name string) *state.Claim {
 	if !ok {
 		t.Fatalf("%s is no claim: %v", name, o.Object)
 	}
-	c.Settle(func(mark string) bool {
-		return find(t, claims, ledger, state.AnnouncementName(state.NonceOf(mark))) == nil
+	c.Settle(func(p state.Part) bool {
+		return find(t, claims, ledger, state.AnnouncementName(state.NonceOf(p.Run))) == nil
 	})
 	return &c
 }

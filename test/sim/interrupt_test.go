@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// leasesWithHosts are definitions of n leases with a host each, from a DSeq on.
+func leasesWithHosts(t *testing.T, n int, first uint64) string {
+	t.Helper()
+	id := allLeases()[0]
+	var text strings.Builder
+	for i := range n {
+		id.DSeq = first + uint64(i)
+		fmt.Fprintf(&text, `---
+apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: "%d"}
+spec:
+  lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s}
+  services: [{name: web, expose: [{port: 80, global: true, hosts: [h%d.example.org]}]}]
+`, i, id.Owner, id.DSeq, id.Provider, i)
+	}
+	return inFile(t, text.String())
+}
+
+var doneLeases = regexp.MustCompile(`(\d+) are done`)
+
+// bareClaims are the claims on hosts for which nothing was made.
+func (o *outside) bareClaims() (bare []string) {
+	made := map[string]bool{}
+	for _, plural := range []string{"providerhosts", "ingresses"} {
+		for _, object := range o.Objects(plural) {
+			made[object.GetName()] = true
+		}
+	}
+	for _, claim := range o.Objects("leases") {
+		if name := claim.GetName(); strings.HasPrefix(name, "h") && !made[name] {
+			bare = append(bare, name)
+		}
+	}
+	return bare
+}
+
+// An interrupt ends an apply of many leases, wherever it comes: what is reported as done is settled, and claims for which
+// nothing was made are given back. The same command finishes the rest.
+func TestInterruptedApply(t *testing.T) {
+	const n = 120
+	for _, at := range []struct {
+		request string
+		nth     int64
+	}{{"PATCH leases/h", 50}, {"PATCH ingresses/h", 54}, {"PATCH providerhosts/h", 90}} {
+		t.Run(at.request, func(t *testing.T) {
+			o := fromOutside(t)
+			definitions := leasesWithHosts(t, n, 1000)
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var seen atomic.Int64
+			o.each(func(request string) int {
+				if strings.HasPrefix(request, at.request) && seen.Add(1) == at.nth {
+					interrupt()
+				}
+				return 0
+			})
+			code, out := o.run(ctx, "apply", "-f", definitions)
+			o.each(nil)
+			m := doneLeases.FindStringSubmatch(out)
+			if code != 130 || m == nil {
+				t.Fatalf("exit code %d:\n%s", code, out)
+			}
+			done, _ := strconv.Atoi(m[1])
+			if bare := o.bareClaims(); len(bare) > 0 {
+				t.Errorf("claimed, and nothing made: %q", bare)
+			}
+			hosts := o.must(t, 0, []string{"state", "hosts"})
+			_, problems := o.run(t.Context(), "state", "--problems")
+			active := strings.Count(hosts, "Active")
+			if claiming := strings.Count(hosts, "Claiming"); active < done || claiming+active > n || strings.Contains(problems, "CrashedRun") && claiming == 0 {
+				t.Errorf("%d are done, %d Active and %d Claiming:\n%s", done, active, claiming, problems)
+			}
+			for _, line := range strings.Split(hosts, "\n") {
+				if host := strings.Fields(line); strings.Contains(line, "Active") && strings.Contains(problems, host[0]+" ") {
+					t.Errorf("a problem of what is Active: %s\n%s", line, problems)
+				}
+			}
+			o.must(t, 0, []string{"apply", "-f", definitions, "-o", "name"})
+			o.must(t, 0, []string{"state", "--problems"}, "No problems")
+		})
+	}
+}
+
+// "release" is offered only where the command has made the lease: for a lease that was live it would be an outage.
+func TestInterruptHint(t *testing.T) {
+	o := fromOutside(t)
+	interrupted := func(args ...string) string {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		o.each(func(request string) int {
+			if strings.HasPrefix(request, "PATCH ingresses/") {
+				interrupt()
+			}
+			return 0
+		})
+		code, out := o.run(ctx, args...)
+		if o.each(nil); code != 130 {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+		return out
+	}
+	one, id := leasesWithHosts(t, 1, 1000), allLeases()[0]
+	id.DSeq = 1000
+	if out := interrupted("apply", "-f", one); !strings.Contains(out, "`kubectl akash-net release LEASE` undoes it") {
+		t.Errorf("of a new lease:\n%s", out)
+	}
+	o.must(t, 0, []string{"apply", "-f", one})
+	more := inFile(t, strings.ReplaceAll(o.must(t, 0, []string{"state", "lease", id.Group().String(), "-o", "yaml"}), "h0.example.org", "other.example.org"))
+	if out := interrupted("apply", "-f", more, "--prune=false"); strings.Contains(out, "akash-net release") || !strings.Contains(out, "kubectl akash-net repair") {
+		t.Errorf("of a live lease:\n%s", out)
+	}
+}
