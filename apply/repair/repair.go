@@ -233,7 +233,8 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 
 // fix fixes a problem. The note says what else people have to do.
 func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
-	if _, ok := p.Mend.(state.DropReservation); ok { // a reservation claims no thing, and the delete is pinned
+	switch p.Mend.(type) {
+	case state.DropReservation, state.DiscardRun: // they claim no thing, and the delete is pinned
 		return r.execute(ctx, p.Mend)
 	}
 	if _, moves := p.Mend.(state.MoveRoutes); !apply && !moves {
