@@ -298,6 +298,8 @@ func runTouches() []touch {
 		change("it names what is no number", nobody, groups(alice+"/99999999999999999999999/1")),
 		change("it gives back", mine, annotate(state.AnnotationPhase, "undoing")),
 		change("it is fenced", mine, fence),
+		change("it is fenced, and names its groups in another order", mine, all(fence, groups(alice+"/2/1 "+alice+"/1/1"))),
+		change("it is fenced, and names more groups", nobody, all(fence, groups(alice+"/1/1 "+alice+"/2/1 "+alice+"/3/1"))),
 		change("it is fenced, and some of its groups are done", mine, all(fence, groups(alice+"/1/1"))),
 		change("it closes the ledger", nobody, closing),
 		change("its phase goes", nobody, unset("metadata", "annotations", state.AnnotationPhase)),
