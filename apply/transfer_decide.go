@@ -160,7 +160,10 @@ func (r *transfer) whyNotFound(thing string) string {
 func (r *transfer) newPart(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.Request.Lease, r.Nonce
-	out.Expires, out.From, out.Applied = "", r.FormerOf(claim, p), false
+	out.From, out.Applied = r.FormerOf(claim, p), false
+	if out.Expires != "" {
+		out.Expires = state.WhileTurned
+	}
 	if claim.Kind == state.Wildcard && !p.Bound {
 		out = protocol.Pend(out, claim, r.PendingUntil())
 	}

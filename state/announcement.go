@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,10 +72,20 @@ type Announcement struct {
 	// FencedBy is the nonce of the command that has taken over. It is the command's own nonce if the command ended with
 	// unfinished work.
 	FencedBy string
+	// Unreadable says why the announcement cannot be read. Groups are then those that can be read: only their commands
+	// have to wait until somebody has deleted it.
+	Unreadable string
 
 	UID             types.UID
 	ResourceVersion string
 }
+
+// MaxLasts limits how long a renewal is valid, whatever the announcement says, and maxAhead how far ahead of the API
+// server's clock a renewal may be: nobody stops a deployment group for years with one write.
+const (
+	MaxLasts = time.Minute
+	maxAhead = 24 * time.Hour
+)
 
 // Name returns the name of the object.
 func (a *Announcement) Name() string { return AnnouncementName(a.Nonce) }
@@ -104,7 +115,7 @@ func (a *Announcement) HasEndedFor(g lease.Group) bool {
 // Over reports whether the announcement has expired: the command has not renewed it in time. now is by the API server's
 // clock.
 func (a *Announcement) Over(now time.Time) bool {
-	return now.After(a.Renewed.Add(a.Lasts + Margin))
+	return now.After(a.Renewed.Add(a.Lasts+Margin)) || a.Renewed.After(now.Add(maxAhead))
 }
 
 // Dead reports whether the announcement has expired, or is older than after since its last renewal. With after 0 every
@@ -121,6 +132,8 @@ func (a *Announcement) String() string {
 // Stands describes the run and its state. now is by the API server's clock.
 func (a *Announcement) Stands(now time.Time) string {
 	switch {
+	case a.Unreadable != "":
+		return "run " + a.Nonce + ", whose announcement cannot be read (" + a.Unreadable + ")"
 	case a.Phase == Fenced && a.FencedBy == a.Nonce:
 		return a.String() + ", ended with unfinished work"
 	case a.Phase == Fenced:
@@ -138,7 +151,8 @@ func (a *Announcement) Stands(now time.Time) string {
 }
 
 // ReadAnnouncement reads an announcement from an unstructured Lease. It returns an error for any field it does not
-// understand: a client that misreads an announcement could write for groups it should wait for.
+// understand: a client that misreads an announcement could write for groups it should wait for. With the error it
+// returns the announcement as far as it can be read, or nil for an object with another name.
 func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	at := func(field string) time.Time {
@@ -149,8 +163,13 @@ func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 	by, _ := spec["holderIdentity"].(string)
 	seconds, _ := spec["leaseDurationSeconds"].(int64)
 	return readAnnouncement(o, Announcement{
-		By: by, Lasts: time.Duration(seconds) * time.Second, Begun: at("acquireTime"), Renewed: at("renewTime"),
+		By: by, Lasts: lasting(seconds), Begun: at("acquireTime"), Renewed: at("renewTime"),
 	})
+}
+
+// lasting returns for how long a renewal is valid.
+func lasting(seconds int64) time.Duration {
+	return time.Duration(min(seconds, int64(MaxLasts/time.Second))) * time.Second
 }
 
 // AnnouncementOf reads an announcement from a typed Lease, by the rules of ReadAnnouncement.
@@ -160,7 +179,7 @@ func AnnouncementOf(o *coordination.Lease) (*Announcement, error) {
 		spec.By = *by
 	}
 	if seconds := o.Spec.LeaseDurationSeconds; seconds != nil {
-		spec.Lasts = time.Duration(*seconds) * time.Second
+		spec.Lasts = lasting(int64(*seconds))
 	}
 	if at := o.Spec.AcquireTime; at != nil {
 		spec.Begun = at.Time
@@ -179,42 +198,50 @@ func readAnnouncement(o metav1.Object, spec Announcement) (*Announcement, error)
 		Nonce: nonce, Version: annotations[AnnotationVersion], Phase: Phase(annotations[AnnotationPhase]),
 		FencedBy: annotations[AnnotationFencedBy], UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
 	}
-	fail := func(err error) error {
-		return fmt.Errorf("lease.coordination.k8s.io/%s cannot be read as the announcement of a run: %w", o.GetName(), err)
-	}
-	switch {
-	case nonce == "" || nonce == o.GetName():
-		return nil, fail(errors.New("its name does not say so"))
-	case o.GetLabels()[LabelKind] != KindRun:
-		return nil, fail(fmt.Errorf("its label %s is not %s", LabelKind, KindRun))
-	case annotations[AnnotationLedger] != LedgerVersion:
-		return nil, fail(fmt.Errorf("it was written for version %q of the ledger", annotations[AnnotationLedger]))
-	case !slices.Contains([]Phase{Active, Undoing, Fenced, Closing}, a.Phase):
-		return nil, fail(fmt.Errorf("there is no phase %q", a.Phase))
-	case (a.Phase == Fenced) != (a.FencedBy != ""):
-		return nil, fail(errors.New("it is not fenced and said by whom, or neither"))
-	case a.FencedBy != "" && len(validation.IsDNS1123Subdomain(AnnouncementName(a.FencedBy))) > 0:
-		return nil, fail(fmt.Errorf("%q, which has fenced it, is no run", lease.Clip(a.FencedBy)))
-	}
-	if groups := annotations[AnnotationGroups]; a.Phase != Closing || groups != "" {
-		for text := range strings.SplitSeq(groups, " ") {
-			g, err := lease.ParseGroup(text)
-			if err != nil {
-				return nil, fail(err)
-			}
-			a.Groups = append(a.Groups, g)
-		}
-	}
-	switch {
-	case spec.Lasts < time.Second:
-		return nil, fail(errors.New("it has no spec.leaseDurationSeconds"))
-	case spec.Begun.IsZero():
-		return nil, fail(errors.New("its spec.acquireTime is no time"))
-	case spec.Renewed.IsZero():
-		return nil, fail(errors.New("its spec.renewTime is no time"))
+	if nonce == "" || nonce == o.GetName() {
+		return nil, fmt.Errorf("lease.coordination.k8s.io/%s cannot be read as the announcement of a run: its name does not say so", o.GetName())
 	}
 	a.By, a.Lasts, a.Begun, a.Renewed = spec.By, spec.Lasts, spec.Begun.UTC(), spec.Renewed.UTC()
+	err := a.readGroups(annotations[AnnotationGroups])
+	switch {
+	case o.GetLabels()[LabelKind] != KindRun:
+		err = fmt.Errorf("its label %s is not %s", LabelKind, KindRun)
+	case annotations[AnnotationLedger] != LedgerVersion:
+		err = fmt.Errorf("it was written for version %q of the ledger", lease.Clip(annotations[AnnotationLedger]))
+	case !slices.Contains([]Phase{Active, Undoing, Fenced, Closing}, a.Phase):
+		err = fmt.Errorf("there is no phase %q", lease.Clip(string(a.Phase)))
+	case (a.Phase == Fenced) != (a.FencedBy != ""):
+		err = errors.New("it is not fenced and said by whom, or neither")
+	case a.FencedBy != "" && len(validation.IsDNS1123Subdomain(AnnouncementName(a.FencedBy))) > 0:
+		err = fmt.Errorf("%q, which has fenced it, is no run", lease.Clip(a.FencedBy))
+	case err != nil:
+	case spec.Lasts < time.Second:
+		err = errors.New("it has no spec.leaseDurationSeconds")
+	case spec.Begun.IsZero():
+		err = errors.New("its spec.acquireTime is no time")
+	case spec.Renewed.IsZero():
+		err = errors.New("its spec.renewTime is no time")
+	}
+	if err != nil {
+		a.Unreadable = err.Error()
+		return a, fmt.Errorf("lease.coordination.k8s.io/%s cannot be read as the announcement of a run: %w", o.GetName(), err)
+	}
 	return a, nil
+}
+
+// readGroups reads the deployment groups that the announcement names. After an error it goes on with the next.
+func (a *Announcement) readGroups(text string) (err error) {
+	if text == "" && a.Phase == Closing {
+		return nil
+	}
+	for name := range strings.SplitSeq(text, " ") {
+		g, unread := lease.ParseGroup(name)
+		if unread == nil {
+			a.Groups = append(a.Groups, g)
+		}
+		err = cmp.Or(err, unread)
+	}
+	return err
 }
 
 // Configuration returns the apply configuration that writes the announcement.

@@ -95,6 +95,46 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 		change(o)
 		if a, err := ReadAnnouncement(o); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want an error that says %q, got %+v, %v", says, a, err)
+		} else if a != nil && !strings.Contains(a.Unreadable, says) {
+			t.Errorf("want that it says %q, got %q", says, a.Unreadable)
+		}
+	}
+}
+
+// An announcement that cannot be read concerns the groups that can be read of it, and no others.
+func TestUnreadableAnnouncementNamesItsGroups(t *testing.T) {
+	o := writtenRun(t, announcement())
+	annotations := o.GetAnnotations()
+	annotations[AnnotationGroups] = "everybody " + runShop.Group().String() + " " + runShop.Owner + "/99999999999999999999/1"
+	o.SetAnnotations(annotations)
+	a, err := ReadAnnouncement(o)
+	if err == nil || a == nil || !a.Names(runShop.Group()) || len(a.Groups) != 1 {
+		t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// However long an announcement says that it lasts, or however far ahead it was renewed, it is over some time.
+func TestNoAnnouncementLastsForEver(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		seconds int64
+		renewed time.Time
+		want    bool
+	}{
+		"as the program writes it":         {15, now.Add(-20 * time.Second), false},
+		"as the program writes it, over":   {15, now.Add(-21 * time.Second), true},
+		"68 years":                         {1<<31 - 1, now.Add(-65 * time.Second), false},
+		"68 years, over":                   {1<<31 - 1, now.Add(-66 * time.Second), true},
+		"more than a number":               {1<<63 - 1, now.Add(-66 * time.Second), true},
+		"renewed by a clock that is ahead": {15, now.Add(time.Hour), false},
+		"renewed in the year 9999":         {15, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), true},
+	} {
+		o := writtenRun(t, announcement())
+		spec := o.Object["spec"].(map[string]any)
+		spec["leaseDurationSeconds"], spec["renewTime"] = tt.seconds, tt.renewed.Format(time.RFC3339Nano)
+		a, err := ReadAnnouncement(o)
+		if err != nil || a.Over(now) != tt.want {
+			t.Errorf("%s: want over %t, got %+v, %v", name, tt.want, a, err)
 		}
 	}
 }

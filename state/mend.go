@@ -137,6 +137,12 @@ type DropReservation struct {
 	Reservation ObjectRef
 }
 
+// DiscardRun deletes an announcement that cannot be read.
+type DiscardRun struct {
+	ofProblem
+	Run ObjectRef
+}
+
 // DeleteObjects deletes objects that this program wrote, in this order.
 type DeleteObjects struct {
 	Delete []ObjectRef

@@ -45,6 +45,10 @@ type Part struct {
 	Applied bool `json:"applied,omitempty"`
 }
 
+// WhileTurned is the end of a hold while a run turns it into a claim. The last write of the run removes it. If the run
+// fails it gives back the hold: a claim never becomes a hold, and the guard refuses that.
+const WhileTurned = "2199-12-31T23:59:59Z"
+
 // RouteKey returns the annotation key of a path of a host. The root path is "" or "/".
 func RouteKey(path string) string {
 	return routePrefix + lease.Hash(cmp.Or(path, "/"))

@@ -114,7 +114,7 @@ func (i *Installer) inUse(ctx context.Context, force bool) error {
 		if run.Phase == state.Fenced || run.Phase == state.Closing {
 			continue
 		}
-		if crashed := run.Over(now); !crashed || !force {
+		if crashed := run.Unreadable != "" || run.Over(now); !crashed || !force {
 			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}
 		}
 	}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,20 +61,23 @@ func (l Ledger) Announcement(ctx context.Context, nonce string) (*state.Announce
 
 func (l Ledger) readAnnouncement(o *unstructured.Unstructured) (*state.Announcement, error) {
 	a, err := state.ReadAnnouncement(o)
-	return a, l.unreadable(o, err)
+	if err != nil && a != nil {
+		err = l.Unreadable(a)
+	}
+	return a, err
 }
 
-// unreadable adds to an error what to do about an announcement that cannot be read. A command that cannot read which
-// groups it names has to wait.
-func (l Ledger) unreadable(o metav1.Object, err error) error {
-	if err == nil {
+// Unreadable returns the error of a command that has to wait for an announcement, if that cannot be read, with what to
+// do about it.
+func (l Ledger) Unreadable(a *state.Announcement) error {
+	if a.Unreadable == "" {
 		return nil
 	}
-	return fmt.Errorf("%w; look who wrote it, and delete it where no command of theirs is at work: "+
-		"kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
+	return fmt.Errorf("lease.coordination.k8s.io/%s in namespace %s cannot be read as the announcement of a run: %s; look who wrote it. "+
+		"Where no command of theirs is at work, delete it: kubectl akash-net repair %s/%s", a.Name(), l.Namespace, a.Unreadable, state.UnreadableClaim, a.Name())
 }
 
-// Announcements lists all announcements, not older than the request.
+// Announcements lists all announcements, not older than the request. Those that cannot be read say so.
 func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
 	all, _, err := l.announced(ctx, announcedOnly)
 	return all, err
@@ -105,7 +107,7 @@ func (l Ledger) Announced(ctx context.Context, owners []string) ([]*state.Announ
 // announced lists announcements and claims. Every command does, and each announcement may name hundreds of deployment
 // groups, so they are decoded from protobuf.
 func (l Ledger) announced(ctx context.Context, selector string) ([]*state.Announcement, []*state.Claim, error) {
-	all, claims, unread := []*state.Announcement{}, []*state.Claim{}, error(nil)
+	all, claims := []*state.Announcement{}, []*state.Claim{}
 	read := func(list *coordinationv1.LeaseList) {
 		for i := range list.Items {
 			o := &list.Items[i]
@@ -113,15 +115,14 @@ func (l Ledger) announced(ctx context.Context, selector string) ([]*state.Announ
 				if c, ok := state.ReadClaim(&o.ObjectMeta); ok {
 					claims = append(claims, &c)
 				}
-				continue
+			} else if a, _ := state.AnnouncementOf(o); a != nil {
+				all = append(all, a)
 			}
-			a, err := state.AnnouncementOf(o)
-			all, unread = append(all, a), cmp.Or(unread, l.unreadable(o, err))
 		}
 	}
 	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: selector},
-		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, claims, unread = all[:0], claims[:0], nil })
-	if err = cmp.Or(err, unread); err != nil {
+		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, claims = all[:0], claims[:0] })
+	if err != nil {
 		return nil, nil, err
 	}
 	return all, claims, nil
@@ -138,4 +139,21 @@ func (l Ledger) Unannounce(ctx context.Context, a *state.Announcement) error {
 		return fmt.Errorf("%w: %w", ErrAgain, err)
 	}
 	return l.again(ctx, err, "delete")
+}
+
+// IsClosing reports whether an uninstall removes the ledger, for a command that has seen the announcement of one. It
+// marks the ledger's namespace first: whoever may only write Leases cannot close the ledger for others.
+func (l Ledger) IsClosing(ctx context.Context) (closing bool, err error) {
+	var o *metav1.PartialObjectMetadata
+	err = l.cluster.Read(ctx, func() (err error) {
+		o, err = l.cluster.Metadata.Resource(cluster.Namespaces).Get(ctx, l.Namespace, metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, l.cluster.Explain(err, "get", cluster.Namespaces)
+	}
+	return o.Annotations[lease.AnnotationClosing] != "" || o.DeletionTimestamp != nil, nil
 }

@@ -104,6 +104,9 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 		look = Look{}
 		clear(there)
 	})
+	if err == nil && look.Closing {
+		look.Closing, err = l.IsClosing(ctx)
+	}
 	if err != nil {
 		return Look{}, err
 	}

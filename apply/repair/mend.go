@@ -17,8 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// unreserve deletes the reservation of an order that is as it was read.
-func (r *repair) unreserve(ctx context.Context, ref state.ObjectRef) error {
+// deleteRead deletes an object of the ledger that is as it was read.
+func (r *repair) deleteRead(ctx context.Context, ref state.ObjectRef) error {
 	claim := &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion}
 	return asChanged(r.Ledger.DropReservation(ctx, claim))
 }
@@ -62,7 +62,11 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.FollowMove:
 		return "", r.followDeclared(ctx, m)
 	case state.EndRun:
-		return "", r.change(ctx, m.Parts, func(p *state.Part) { p.Run = "" })
+		return "", r.change(ctx, m.Parts, func(p *state.Part) {
+			if p.Run = ""; p.Expires == state.WhileTurned {
+				p.Expires = ""
+			}
+		})
 	case state.OpenLedger:
 		return "", r.openLedger(ctx, m.Nonce)
 	case state.ReleaseClaim:
@@ -70,7 +74,9 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.DiscardClaim:
 		return "", r.discard(ctx, m.Claim)
 	case state.DropReservation:
-		return "", r.unreserve(ctx, m.Reservation)
+		return "", r.deleteRead(ctx, m.Reservation)
+	case state.DiscardRun:
+		return "", r.deleteRead(ctx, m.Run)
 	case state.ForgetDefinition:
 		return "", r.forgetStray(ctx, m)
 	case state.TakeServed:

@@ -103,12 +103,12 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s: timed out after %s waiting for %s", e.Undone, e.After, e.What)
 }
 
-// UnreadableError reports a reservation that cannot be read. As it may take anything, nothing else can be reserved.
+// UnreadableError reports that what the order itself has reserved cannot be read.
 type UnreadableError struct{ Namespace, Name, Why string }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("reservation %s cannot be read, so nobody knows what it takes: %s; look who wrote it, and delete it where nothing rests on it: "+
-		"kubectl -n %s delete lease.coordination.k8s.io/%s", e.Name, e.Why, e.Namespace, e.Name)
+	return fmt.Sprintf("the reservation of the order, lease.coordination.k8s.io/%s in namespace %s, cannot be read: %s; look who wrote it. "+
+		"Where nothing rests on it, delete it: kubectl akash-net repair %s/%s", e.Name, e.Namespace, e.Why, state.UnreadableClaim, e.Name)
 }
 
 // ClosingError reports that the ledger is being uninstalled.
@@ -117,16 +117,6 @@ type ClosingError struct{ Namespace string }
 func (e *ClosingError) Error() string {
 	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no reservations. "+
 		"Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
-}
-
-// checkReadable returns an UnreadableError if a reservation cannot be read.
-func (o *Orders) checkReadable(all []*reserved.Claim) error {
-	for _, c := range all {
-		if c.Unreadable != "" && !c.Deleting {
-			return &UnreadableError{Namespace: o.ledger.Namespace, Name: c.ObjectName, Why: c.Unreadable}
-		}
-	}
-	return nil
 }
 
 // again reports whether everything has to be listed and decided again after an error.

@@ -115,14 +115,13 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	}
 	all := look.Reservations
 	r.addLeased(look.Leased)
-	if err := r.checkReadable(all); err != nil {
-		return false, err
-	}
 	now := r.cluster.Now()
 	own, others := reserved.Find(all, r.order)
 	switch {
 	case own != nil && own.Deleting:
 		return r.wait("the order's former reservation to be gone, which is being deleted")
+	case own != nil && own.Unreadable != "":
+		return false, &UnreadableError{Namespace: r.ledger.Namespace, Name: own.ObjectName, Why: own.Unreadable}
 	case own != nil && own.Bound != nil && own.Bound.Asked == r.asked:
 		err := r.keep(ctx, own, now)
 		return err == nil, err

@@ -45,9 +45,12 @@ func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	}
 	var notes []string
 	for _, claim := range look.Reservations {
-		if claim.Unreadable != "" {
+		switch {
+		case claim.Unreadable != "" && claim.Part() == nil:
 			notes = append(notes, fmt.Sprintf("reservation %s does not count: %s", claim.ObjectName, claim.Unreadable))
 			continue
+		case claim.Unreadable != "":
+			notes = append(notes, fmt.Sprintf("reservation %s counts only as far as it can be read: %s", claim.ObjectName, claim.Unreadable))
 		}
 		fold.Reserve(claim.Order.String(), claim.Hold())
 	}

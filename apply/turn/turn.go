@@ -217,11 +217,19 @@ func (t *Turn) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Unreadable != "" && a.Names(t.groups...) }); i >= 0 {
+			return t.ledger.Unreadable(all[i])
+		}
 		now, own := t.cluster.Now(), t.announced()
 		next, other := protocol.NextTurn(own, all, func(a *state.Announcement) bool { return t.opts.Dead(a, now) })
 		switch next {
 		case protocol.Work:
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
+			if closing {
+				if closing, err = t.ledger.IsClosing(ctx); err != nil {
+					return err
+				}
+			}
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
 			t.locked(func() { t.fenced, t.closing = fenced, closing })
 			return t.takeTurn(ctx, claims, waited || t.ledger.Met(t.groups) || len(fenced) > 0)

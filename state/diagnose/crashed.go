@@ -21,6 +21,9 @@ func (p *problems) hasCrashed(mark string) bool {
 // isDead reports whether the command of the announcement has crashed and no running command has taken over its work.
 // The command that asks counts what it has taken over itself.
 func (p *problems) isDead(a *state.Announcement) bool {
+	if a.Unreadable != "" {
+		return false // nobody knows whether its command is at work
+	}
 	if a.Phase != state.Fenced {
 		return a.Nonce != p.Own && a.Dead(p.Now, p.CrashedAfter)
 	}
@@ -37,6 +40,15 @@ func (p *problems) findCrashedRuns() {
 		}
 	}
 	for _, a := range p.Runs {
+		if a.Unreadable != "" {
+			p.add(fill(state.Problem{Thing: a.Name(), Since: metav1.NewTime(a.Begun)}, state.UnreadableClaim,
+				"it cannot be read as the announcement of a run, so commands for the leases that it names cannot begin: "+a.Unreadable,
+				"look who wrote it, and delete it where no command of theirs is at work",
+				state.DiscardRun{Run: state.ObjectRef{
+					Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: a.Name(), UID: string(a.UID), ResourceVersion: a.ResourceVersion,
+				}}).ByName())
+			continue
+		}
 		if a.Phase == state.Closing || marked[a.Nonce] || a.FencedBy == p.Own && p.Own != "" || !p.isDead(a) {
 			continue
 		}

@@ -8,8 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// checkReservations finds expired reservations and unreadable ones. While one is unreadable, no order can reserve
-// anything.
+// checkReservations finds expired reservations and unreadable ones.
 func (p *problems) checkReservations() {
 	for _, c := range p.Contents.Reservations {
 		drop := state.DropReservation{Reservation: state.ObjectRef{
@@ -22,7 +21,7 @@ func (p *problems) checkReservations() {
 		case c.Unreadable != "":
 			x.Thing = c.ObjectName
 			p.add(fill(x, state.UnreadableClaim,
-				"nobody knows what it reserves, so no order can reserve anything: "+c.Unreadable, "delete it", drop).ByName())
+				"what cannot be read of it takes no room, and its order cannot reserve: "+c.Unreadable, "look who wrote it, and delete it", drop).ByName())
 		case c.Over(p.Now):
 			by := cmp.Or(c.Part().By, "nobody that is known")
 			p.add(fill(x, state.HoldEnded, "what it has reserved has expired; it was reserved by "+by,

@@ -4,6 +4,7 @@
 package protocol
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -155,7 +156,7 @@ func (t Taking) keepPart(own, want state.Part, out *Taken) state.Part {
 		own.Run, own.Applied = t.Nonce, own.Applied || want.Applied
 	}
 	if renew && (t.Want.Kind != state.Wildcard || own.Bound) {
-		own.Expires = want.Expires
+		own.Expires = cmp.Or(want.Expires, state.WhileTurned)
 	}
 	return own
 }
@@ -261,7 +262,11 @@ func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []s
 		case p.Run != nonce:
 			keep = append(keep, p)
 		case i >= 0:
-			keep, changed = append(keep, before[i]), true
+			was := before[i]
+			if was.Bound = was.Bound || p.Bound; p.Expires == "" {
+				was.Expires = "" // the run has made it a claim, which never becomes a hold
+			}
+			keep, changed = append(keep, was), true
 		default:
 			changed = true
 		}

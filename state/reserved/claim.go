@@ -45,7 +45,8 @@ type Claim struct {
 	// Deleting is true for a claim with a deletion timestamp: it takes no room, but its name is not free yet.
 	Deleting   bool
 	Finalizers []string
-	// Unreadable says why the claim cannot be read. What it takes is unknown then.
+	// Unreadable says why the claim cannot be read. Bound is then what it takes as far as it can be read, or nil, and
+	// its order can reserve nothing until somebody has deleted it. Other orders are not concerned.
 	Unreadable string
 }
 

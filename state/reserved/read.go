@@ -13,8 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Read reads a reservation from the metadata of a Lease object. ok is false for any other object. Read is strict: if it
-// cannot read a claim, what the claim takes is unknown.
+// Read reads a reservation from the metadata of a Lease object. ok is false for any other object. Read is strict; of a
+// claim that it cannot read only what is bound counts, if at least that can be read.
 func Read(meta *metav1.ObjectMeta) (c *Claim, ok bool) {
 	if !state.IsReservation(meta.Name) && meta.Labels[state.LabelKind] != state.KindResources {
 		return nil, false
@@ -24,7 +24,7 @@ func Read(meta *metav1.ObjectMeta) (c *Claim, ok bool) {
 		Deleting: meta.DeletionTimestamp != nil, Finalizers: meta.Finalizers,
 	}
 	if err := c.read(meta); err != nil {
-		c.Unreadable, c.Bound, c.Pending = err.Error(), nil, nil
+		c.Unreadable, c.Pending = err.Error(), nil
 	}
 	return c, true
 }

@@ -145,7 +145,6 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"nothing asked":       {bound(`{"hold":{}}`), "what was asked for"},
 		"no time":             {bound(`{"asked":"a","hold":{},"expires":"tomorrow"}`), `"tomorrow" is no time`},
 		"no provider":         {bound(`{"asked":"a","hold":{},"provider":"me"}`), "not an Akash address"},
-		"pending, no JSON":    {set(reserved.AnnotationPending, "{"), reserved.AnnotationPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			meta := good()
@@ -158,6 +157,12 @@ func TestWhatCannotBeRead(t *testing.T) {
 				t.Error("what cannot be read says something")
 			}
 		})
+	}
+	// What is bound counts as far as it can be read.
+	spoilt := good()
+	set(reserved.AnnotationPending, "{")(spoilt)
+	if c, ok := reserved.Read(spoilt); !ok || !strings.Contains(c.Unreadable, reserved.AnnotationPending) || c.Pending != nil || c.Hold().Addresses != 1 {
+		t.Errorf("with a pending part that cannot be read it is %+v", c)
 	}
 	if c, ok := reserved.Read(good()); !ok || c.Unreadable != "" {
 		t.Errorf("what is good cannot be read: %+v", c)

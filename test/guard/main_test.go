@@ -64,6 +64,9 @@ func TestMain(m *testing.M) {
 				return err
 			}
 		}
+		if err := makeFields(ctx); err != nil {
+			return err
+		}
 		return applied(ctx, reserved.Name(reservation.Order), reservation.Order.FieldManager(), reservation.Configuration("akash-net"))
 	}}))
 }
@@ -86,7 +89,7 @@ var (
 )
 
 // reservation is what an order of alice has reserved.
-var reservation = &reserved.Claim{Order: lease.Order{Owner: alice, DSeq: 7, GSeq: 1, OSeq: 1}, Bound: &reserved.Part{Asked: "group", Hold: inventory.Hold{Addresses: 1}}}
+var reservation = &reserved.Claim{Order: lease.Order{Owner: alice, DSeq: 7, GSeq: 1, OSeq: 1}, Bound: &reserved.Part{Asked: "group", Hold: inventory.Hold{Addresses: 1}, By: "alice@laptop", Run: "3a3l2dqngtg4w"}}
 
 // applied writes an object of the ledger as the program does.
 func applied(ctx context.Context, name, manager string, configuration any) error {

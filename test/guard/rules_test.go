@@ -62,14 +62,14 @@ func (w write) object(t *testing.T) *unstructured.Unstructured {
 	return o
 }
 
-// send writes the object in the plainest way.
-func (b breach) send(ctx context.Context, t *testing.T) (err error) {
+// send writes the object in the plainest way, as a dry run, under a field manager.
+func (w write) send(ctx context.Context, t *testing.T, manager string) (err error) {
 	t.Helper()
-	o := b.write.object(t)
-	if b.write.name != "" {
-		_, err = b.write.like.client().Create(ctx, o, metav1.CreateOptions{DryRun: dryRun})
+	o := w.object(t)
+	if w.name != "" {
+		_, err = w.like.client().Create(ctx, o, metav1.CreateOptions{DryRun: dryRun, FieldManager: manager})
 	} else {
-		_, err = b.write.like.client().Update(ctx, o, metav1.UpdateOptions{DryRun: dryRun})
+		_, err = w.like.client().Update(ctx, o, metav1.UpdateOptions{DryRun: dryRun, FieldManager: manager})
 	}
 	return err
 }
@@ -118,9 +118,11 @@ func ownedBy(name string) func(*unstructured.Unstructured) {
 	}
 }
 
+// same changes nothing.
+func same(*unstructured.Unstructured) {}
+
 func claimBreaches() []breach {
 	const claims, written = "akash-net-claims", "must be JSON as kubectl akash-net writes it"
-	same := func(*unstructured.Unstructured) {}
 	b := func(names, name, says string, write write) breach {
 		return breach{policy: claims, names: names, name: name, says: says, write: write}
 	}
@@ -158,7 +160,7 @@ func claimBreaches() []breach {
 		b(alice, "another order", "order never changes", update(aliceReserved, annotate(reserved.AnnotationOrder, alice+"/7/1/2"))),
 		b(alice, "another owner's order", "must be an order of its holder", update(aliceReserved, annotate(reserved.AnnotationOrder, bob+"/7/1/1"))),
 		b(alice, "no order", "must be an order of its holder", update(aliceReserved, unset("metadata", "annotations", reserved.AnnotationOrder))),
-		b("", "new, what is no order", "must be an order of its holder", create(aliceReserved, "rs--0", annotate(reserved.AnnotationOrder, alice+"/7/1"))),
+		b("", "new, what is no order", "must be an order of its holder", create(aliceReserved, reserved.Name(lease.Order{Owner: alice, DSeq: 7, GSeq: 1, OSeq: 9}), annotate(reserved.AnnotationOrder, alice+"/7/1"))),
 		b(alice, "the last part goes", "at least one lease must hold a part",
 			update(aliceClaim, unset("metadata", "annotations", rootPath))),
 		b("", "new, without a part", "at least one lease must hold a part",
@@ -202,6 +204,25 @@ func claimBreaches() []breach {
 		b(alice, "a finalizer", "may have no new finalizers", update(aliceClaim, finalizer)),
 		b("", "new, a finalizer", "may have no new finalizers", create(aliceClaim, "new.example.com", finalizer)),
 		b("", "a host that ends in a number", "must agree", create(aliceClaim, "1.2.3", same)),
+		b("", "a reservation whose name is no hash", "must agree", create(aliceReserved, "rs--zzz", same)),
+		b("", "an address that is none", "must agree", create(aliceAddress, "ip--203-0-113-256", same)),
+		b(alice, "a text direction", written, update(aliceClaim, annotate(otherPath, part(aliceLease, ",\"service\":\"\u202e\"")))),
+		b(alice, "an end that is no time", "expires must be a time", update(aliceClaim, annotate(otherPath, part(aliceLease, `,"expires":"x"`)))),
+		b(alice, "a host that is reserved like resources", "a reservation of an order, and nothing else", update(aliceClaim, annotate(reserved.AnnotationBound, "x"))),
+		b(alice, "bound is x", "bound must be as", update(aliceReserved, annotate(reserved.AnnotationBound, "x"))),
+		b(alice, "pending is x", "pending must be as", update(aliceReserved, annotate(reserved.AnnotationPending, "x"))),
+		b(alice, "another sharing key of an endpoint", "of an endpoint never changes", update(endpointWithFields, annotate(state.AnnotationSharingKey, alice+"-ip-other"))),
+		b(alice, "another path", "the path of a part never changes", update(aliceClaim, annotate(rootPath, part(aliceLease, `,"path":"/x"`)))),
+		b(alice, "a claim becomes a hold", "never gets one: a claim does not become a hold",
+			update(aliceClaim, annotate(rootPath, part(aliceLease, `,"path":"/","expires":"2020-01-01T00:00:00Z"`)))),
+		b(alice, "a wildcard becomes pending", "stays bound", update(wildcardWithFields, annotate(rootPath, part(aliceLease, `,"path":"/"`)))),
+		b(alice, "a reservation becomes a hold", "a reservation without an end never gets one",
+			update(aliceReserved, annotate(reserved.AnnotationBound, `{"asked":"group","hold":{"addresses":1},"by":"x","expires":"2020-01-01T00:00:00Z"}`))),
+		b(alice, "more is reserved", "changes only to what", update(aliceReserved, annotate(reserved.AnnotationBound, `{"asked":"group","hold":{"addresses":2}}`))),
+		b(alice, "somebody writes a part", "writes a part", update(aliceClaim, annotate(otherPath, part(aliceLease, `,"path":"/other"`)))),
+		b(alice, "somebody removes a part", "removes a part", update(hostWithFields, unset("metadata", "annotations", rootPath))),
+		b(alice, "somebody gives a host a sharing key", "change its annotation net.akash.network/sharing-key", update(aliceClaim, annotate(state.AnnotationSharingKey, alice+"-ip-x"))),
+		b(alice, "somebody reserves", "changes what is reserved", update(orderWithFields, unset("metadata", "annotations", reserved.AnnotationPending))),
 		b(alice, "a claim that is not listed", "may not have the label net.akash.network/definition-of",
 			update(aliceClaim, set(alice, "metadata", "labels", kept.Label))),
 		b(alice, "stripped managed fields", "the managed fields of a lease", update(aliceClaim, set([]any{map[string]any{}}, "metadata", "managedFields"))),
@@ -290,7 +311,6 @@ func otherBreaches() []breach {
 // on who asks.
 func definitionBreaches() []breach {
 	const text, agree = kept.AnnotationText, "its annotation net.akash.network/lease-definition must be"
-	same := func(*unstructured.Unstructured) {}
 	bobsText := func(o *unstructured.Unstructured) {
 		annotate(text, strings.ReplaceAll(o.GetAnnotations()[text], alice, bob))(o)
 	}
@@ -324,7 +344,7 @@ func definitionBreaches() []breach {
 // runBreaches are writes of announcements: by one nobody gets a claim, and nobody makes others wait for ever.
 func runBreaches() []breach {
 	const runs, another = "akash-net-runs", "run--ccccccccccccc"
-	same := func(*unstructured.Unstructured) {}
+	now := all(set(at(0), "spec", "acquireTime"), set(at(0), "spec", "renewTime"))
 	b := func(name, says string, write write) breach {
 		return breach{policy: runs, name: name, says: says, write: write}
 	}
@@ -347,6 +367,14 @@ func runBreaches() []breach {
 		b("no duration", "it must say in its spec", update(aliceRun, unset("spec", "leaseDurationSeconds"))),
 		b("another's run", "must not change", update(aliceRun, set("bob@laptop", "spec", "holderIdentity"))),
 		b("another beginning", "must not change", update(aliceRun, set("2026-01-01T00:00:00.000000Z", "spec", "acquireTime"))),
+		b("a name that is no nonce", "must be named run--", create(aliceRun, "run--zzz", announced(now))),
+		b("a text direction", "text that people can read", update(aliceRun, annotate(state.AnnotationVersion, "\u202e"))),
+		b("a renewal in the year 9999", "renewTime must be of now", update(aliceRun, set("9999-01-01T00:00:00.000000Z", "spec", "renewTime"))),
+		b("a duration of 68 years", "at most 60 seconds", update(aliceRun, set(int64(2147483647), "spec", "leaseDurationSeconds"))),
+		b("other groups", "groups stays as it is", update(aliceRun, annotate(state.AnnotationGroups, bobLease.Group().String()))),
+		b("an uninstall that was none", "never back", update(aliceRun, all(annotate(state.AnnotationPhase, "closing"), unset("metadata", "annotations", state.AnnotationGroups)))),
+		b("another successor", "has taken over from it stays the same", update(deadRun, annotate(state.AnnotationFencedBy, "ddddddddddddd"))),
+		b("somebody writes it", "only the field manager akash-net writes it", update(aliceRun, annotate(state.AnnotationPhase, "undoing"))),
 		b("an owner reference", "no ownerReferences", update(aliceRun, ownedBy("nobody"))),
 		b("a finalizer", "no ownerReferences", update(aliceRun, finalizer)),
 	}
@@ -358,14 +386,14 @@ func breaches() []breach {
 
 func TestRules(t *testing.T) {
 	for _, b := range breaches() {
-		if err := b.send(t.Context(), t); err != nil {
+		if err := b.write.send(t.Context(), t, person); err != nil {
 			t.Errorf("%s: %s: without the guard: %v", b.policy, b.name, err)
 		}
 	}
 	installGuard(t, config.Default(), false)
 	for _, b := range breaches() {
 		t.Run(b.policy+"/"+b.name, func(t *testing.T) {
-			err := b.send(t.Context(), t)
+			err := b.write.send(t.Context(), t, person)
 			if !refusedBy(err, b.policy) || !strings.Contains(err.Error(), b.says) || !strings.Contains(err.Error(), b.names) {
 				t.Errorf("want a refusal by %s that says %q and names %q, got %v", b.policy, b.says, b.names, err)
 			}
@@ -407,7 +435,7 @@ func TestEachRuleHasItsBreach(t *testing.T) {
 				replace(t, less)
 				defer replace(t, policy)
 				harness.Eventually(t, b.name+" is not refused by a rule that is gone", func(ctx context.Context) (bool, error) {
-					err := b.send(ctx, t)
+					err := b.write.send(ctx, t, person)
 					if err != nil && !apierrors.IsForbidden(err) {
 						return false, err
 					}

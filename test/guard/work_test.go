@@ -17,6 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -170,16 +172,16 @@ func TestLargestClaim(t *testing.T) {
 	parts := make([]state.Part, state.MaxParts)
 	for i := range parts {
 		path := fmt.Sprintf("/%d/%s", i, strings.Repeat("x", 150))
-		parts[i] = state.Part{Key: state.RouteKey(path), Lease: groups[i%len(groups)], Path: path, Service: "web", Port: 80, Run: "0123456789abcdef"}
+		parts[i] = state.Part{Key: state.RouteKey(path), Lease: groups[i%len(groups)], Path: path, Service: "web", Port: 80, Run: "0123456789abcdef", Expires: "2099-01-01T00:00:00Z"}
 	}
-	body := []byte(text(t, claim.Configuration(r.namespace, parts)))
-	if _, err := r.client().Patch(t.Context(), r.name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: groups[0].Group().FieldManager()}); err != nil {
+	body := []byte(text(t, claim.Configuration(r.namespace, parts))) // as a restore makes it
+	if _, err := r.client().Patch(t.Context(), r.name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "velero"}); err != nil {
 		t.Fatal(err)
 	}
 	// A hundred applies take half a minute; managed fields can be written as well.
 	o := r.get(t)
 	fields := o.GetManagedFields()
-	for _, g := range groups[1:] {
+	for _, g := range groups {
 		entry := fields[0]
 		entry.Manager = g.Group().FieldManager()
 		entry.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:holderIdentity":{}}}`)
@@ -196,10 +198,10 @@ func TestLargestClaim(t *testing.T) {
 	if o, err = r.client().Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		t.Errorf("nothing changes: %v", err)
 	}
-	for _, p := range parts {
-		annotate(p.Key, part(p.Lease, `,"service":"other"`))(o)
+	for _, p := range parts { // one group gets them all
+		annotate(p.Key, part(groups[0], fmt.Sprintf(`,"path":%q,"service":"other","run":"bbbbbbbbbbbbb","expires":"2199-12-31T23:59:59Z"`, p.Path)))(o)
 	}
-	if o, err = r.client().Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if o, err = r.client().Update(t.Context(), o, metav1.UpdateOptions{FieldManager: groups[0].Group().FieldManager()}); err != nil {
 		t.Fatalf("all parts change: %v", err)
 	}
 	uid := o.GetUID()
@@ -207,6 +209,41 @@ func TestLargestClaim(t *testing.T) {
 	if _, err := r.client().Update(t.Context(), o, metav1.UpdateOptions{}); !refusedBy(err, "akash-net-claims") {
 		t.Errorf("no managed fields: %v", err)
 	}
+	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The rules stay within what the API server lets an expression cost, up to the largest reservation.
+func TestLargestReservation(t *testing.T) {
+	installGuard(t, config.Default(), true)
+	largest := func(asked string) *reserved.Part {
+		p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}, By: "bob@laptop", Run: "3a3l2dqngtg4w", Expires: "2099-01-01T00:00:00Z"}
+		for i := 0; p.Check() == nil; i++ {
+			p.Hold.Nodes[fmt.Sprintf("n%d", i)] = inventory.Amounts{}
+		}
+		delete(p.Hold.Nodes, "n0")
+		delete(p.Hold.Nodes, "n1")
+		return p
+	}
+	c := &reserved.Claim{Order: lease.Order{Owner: bob, DSeq: 7, GSeq: 1, OSeq: 1}}
+	r := ref{leases, "akash-net", reserved.Name(c.Order)}
+	put := func(what string) {
+		t.Helper()
+		body := []byte(text(t, c.Configuration(r.namespace)))
+		if _, err := r.client().Patch(t.Context(), r.name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: c.Order.FieldManager()}); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	c.Pending = largest("a")
+	put("it is announced")
+	c.Bound, c.Pending = c.Pending, nil
+	put("it is bound")
+	c.Pending = largest("b")
+	put("it is announced for another group")
+	c.Bound, c.Pending = c.Pending, nil
+	put("it is moved")
+	uid := r.get(t).GetUID()
 	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
 		t.Error(err)
 	}

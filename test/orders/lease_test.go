@@ -185,19 +185,25 @@ func TestWhatIsOverIsFreed(t *testing.T) {
 	}
 }
 
-// A reservation that nobody can read stops those who reserve, and nobody else; its name frees it.
-func TestWhatCannotBeReadStopsReserving(t *testing.T) {
+// A reservation that nobody can read stops its own order, and nobody else; its name frees it.
+func TestWhatCannotBeReadStopsItsOrder(t *testing.T) {
 	free(t)
 	harness.Node(t, "spoilt-1", nil, harness.Amounts("4", "8Gi"))
 	order, file := newOrder(), sdl(t, group{resources: small})
 	reserve(t, 0, order, file)
 	edit(t, order, map[string]any{reserved.AnnotationBound: `{"asked":"x","hold":{},"of":"a later version"}`})
-	reserve(t, 1, newOrder(), file).Says(t, "reservation "+reserved.Name(order)+" cannot be read", `unknown field "of"`, "delete lease.coordination.k8s.io/"+reserved.Name(order))
+	reserve(t, 0, newOrder(), file)
+	reserve(t, 1, order, file).Says(t, reserved.Name(order), "cannot be read", `unknown field "of"`, "kubectl akash-net repair UnreadableClaim/"+reserved.Name(order))
 	harness.Run(t.Context(), "fit", "-f", file).Exits(t, 0).Says(t, "Warning: reservation "+reserved.Name(order)+" does not count")
 	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Unreadable")
 	harness.Run(t.Context(), "state").Exits(t, 0)
 	harness.Run(t.Context(), "repair", "UnreadableClaim/"+reserved.Name(order)).Exits(t, 0)
-	reserve(t, 0, newOrder(), file)
+	reserve(t, 0, order, file)
+
+	// What is bound counts as long as it can be read.
+	whole := sdl(t, group{resources: "cpu: {units: 3}, memory: {size: 1Gi}, storage: {size: 1Gi}"})
+	edit(t, order, map[string]any{reserved.AnnotationPending: "x"})
+	reserve(t, 4, newOrder(), whole)
 }
 
 // An interrupted run takes back what it has announced, and leaves what was reserved before.
