@@ -151,10 +151,10 @@ func (a *Applier) readAgain(
 		return observed.Look(ctx, a.Command, before, todo[0].Group)
 	}
 	s, err := observed.Read(ctx, a.Cluster, a.Ledger, how)
-	if err == nil {
-		s.Operators, s.Manifests = before.Operators, before.Manifests
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	return s.WithOperators(before), nil
 }
 
 // release releases what the snapshot shows of the lease. again is true if there was anything: another run of the lease

@@ -52,7 +52,7 @@ func (r *Objects) SettleHolds(ctx context.Context) error {
 // and a transfer knows the service and port. It writes only notes that are missing or have changed.
 func (r *Objects) noteWaits(ctx context.Context) error {
 	for _, w := range r.Withheld {
-		claim, fresh := r.Snapshot.Claims[w.Want.Name()], !r.Late
+		claim, fresh := r.Snapshot.Claim(w.Want.Name()), !r.Late
 		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (_ bool, err error) {
 			if !fresh {
 				if claim, err = r.Ledger.Get(ctx, w.Want.Name()); err != nil {

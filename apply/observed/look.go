@@ -26,8 +26,7 @@ func Look(ctx context.Context, c *command.Command, before *Snapshot, group lease
 	if err != nil {
 		return nil, err
 	}
-	s.Operators, s.Manifests = before.Operators, before.Manifests
-	return s, nil
+	return s.WithOperators(before), nil
 }
 
 // unlabelled reports whether an object of the group has lost the labels that name its lease.
@@ -40,7 +39,7 @@ func (s *Snapshot) unlabelled(group lease.Group) bool {
 // recordsRead returns the kinds of DNS records in a snapshot.
 func recordsRead(s *Snapshot) (further []kinds.Kind) {
 	for _, kind := range kinds.Records {
-		if _, read := s.Live[kind.Plural]; read {
+		if s.HasRead(kind) {
 			further = append(further, kind)
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Snapshot) Stays(o Owned) bool {
 // same deployment group.
 func (s *Snapshot) Declared(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) bool {
 	byAkash := func(kind kinds.Kind, namespace, name string) bool {
-		o := s.Live[kind.Plural][namespace+"/"+name]
+		o := s.At(kind, namespace, name)
 		if o == nil {
 			return false
 		}

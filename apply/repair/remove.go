@@ -128,7 +128,7 @@ func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
 		})
 	}
 	port := state.PortObjectOf(declared)
-	for _, o := range s.Live[kinds.Service.Plural] {
+	for o := range s.Of(kinds.Service) {
 		if is := state.ServiceObjectOf(o); is.SharingKey == port.SharingKey && is.Protocol == port.Protocol && is.Port == port.Port {
 			return true
 		}
@@ -169,7 +169,7 @@ func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
 			if err != nil {
 				return err
 			}
-			if was := r.snapshot.Live[kind.Plural][namespace+"/"+m.Undeclared]; executor.PinOf(was) != executor.PinOf(now) {
+			if was := r.snapshot.At(kind, namespace, m.Undeclared); executor.PinOf(was) != executor.PinOf(now) {
 				return report.ErrChanged
 			}
 		}
