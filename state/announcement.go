@@ -95,16 +95,17 @@ func (a *Announcement) Names(groups ...lease.Group) bool {
 	return slices.ContainsFunc(groups, func(g lease.Group) bool { return slices.Contains(a.Groups, g) })
 }
 
-// Over reports whether the announcement has expired: the command has not renewed it in time. now is by the API server's
-// clock.
+// Over reports whether the announcement seems to have expired. now is by the API server's clock, by which a renewal is
+// not to come either: that of a server whose clock was ahead says nothing. This is for people. Before a command takes over
+// the work of another one, it watches whether the other one renews its announcement (protocol.Watch).
 func (a *Announcement) Over(now time.Time) bool {
-	return a.Phase != Closing && now.After(a.Renewed.Add(a.Lasts+Margin))
+	return a.Phase != Closing && now.Sub(a.Renewed).Abs() > a.Lasts+Margin
 }
 
-// Dead reports whether the announcement has expired, or is older than after since its last renewal. With after 0 every
-// announcement counts as dead, except one that is Closing.
+// Dead reports whether the announcement seems to have expired, or is older than after since its last renewal. With after
+// 0 every announcement counts as dead, except one that is Closing.
 func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
-	return a.Phase != Closing && (after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after)
+	return a.Phase != Closing && (after <= 0 || a.Over(now) || now.Sub(a.Renewed).Abs() > after)
 }
 
 // String names the run, who runs it and when it began.
