@@ -9,8 +9,10 @@ SOAK ?= 10m
 
 TESTBED := go run ./hack/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
-# The packages whose code runs concurrently, or is called so; the race detector needs a C compiler.
+# The packages whose code runs concurrently, or is called so; the race detector needs a C compiler. RACESIM are the tests
+# of the simulation that it watches too: sixteen leases at once, and 100 histories.
 RACE := ./lease/... ./state/... ./apply/...
+RACESIM := -run 'TestHistories$$|TestSixteenLeasesAtOnce' ./test/sim -histories 100
 RACEFLAG := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null && echo -race)
 
 .PHONY: help
@@ -34,6 +36,7 @@ test: testbed ## lint, then all tests: unit, golden files, scripts, and end to e
 	race="$$(go list $(RACE))"; \
 	rest="$$(go list ./... | grep -vxF "$$race")"; \
 	echo "go test $(RACEFLAG) $(RACE)"; go test $(RACEFLAG) -timeout 20m $$race || status=1; \
+	echo "go test $(RACEFLAG)" $(RACESIM); go test $(RACEFLAG) -timeout 20m $(RACESIM) || status=1; \
 	echo "go test, all other packages"; go test -timeout 20m $$rest || status=1; \
 	exit $$status
 

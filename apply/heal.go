@@ -26,7 +26,7 @@ func (r *run) narrow(s *observed.Snapshot) error {
 	}
 	var left []plan.Change
 	r.Request.Hosts = slices.DeleteFunc(r.Request.Hosts, func(h state.HostWant) bool {
-		claim, key := s.Claims[state.HostName(h.Host)], state.RouteKey(h.Path)
+		claim, key := s.Claim(state.HostName(h.Host)), state.RouteKey(h.Path)
 		gone := !h.Own && !holds(claim, key)
 		if gone {
 			name := lease.HostPath(h.Host, h.Path)

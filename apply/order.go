@@ -115,7 +115,7 @@ func (r *run) findRivals() {
 	if len(requests) == 0 {
 		return
 	}
-	claimed := func(name string) bool { return r.Snapshot.Claims[name] != nil }
+	claimed := func(name string) bool { return r.Snapshot.Claim(name) != nil }
 	found := state.Rivals(append(requests, r.Request), r.Options.Config, claimed)
 	r.Rivals = found[len(requests)]
 }

@@ -162,10 +162,10 @@ func (a *Applier) readAgain(
 		return observed.Look(ctx, a.Command, before, owner)
 	}
 	s, err := observed.Read(ctx, a.Cluster, a.Ledger, how)
-	if err == nil {
-		s.Operators, s.Manifests = before.Operators, before.Manifests
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	return s.WithOperators(before), nil
 }
 
 // runsOf returns the runs of releases.

@@ -65,7 +65,7 @@ func (c choice) object(o observed.Owned, s *observed.Snapshot) bool {
 		if !u.Address.IsValid() {
 			return c.things[u.Host]
 		}
-		claim := s.Claims[state.AddressName(u.Address)]
+		claim := s.Claim(state.AddressName(u.Address))
 		return claim != nil && c.claim(claim)
 	})
 }

@@ -31,7 +31,7 @@ func TestKeptDefinitionComesBeforeNotes(t *testing.T) {
 		"of another definition":       {note("later", "web"), "web", false},
 		"of a reservation":            {note("", "other"), "other", false},
 	} {
-		r := newTransfer(a.Command, to, &observed.Snapshot{})
+		r := newTransfer(a.Command, to, observed.NewSnapshot())
 		req, _ := state.NewRequest(def, a.Options.Config)
 		r.asked = &asked{def: def, req: req}
 		part := state.Part{Key: key, Lease: from, Path: "/", Service: "old", Port: 80}

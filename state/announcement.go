@@ -80,12 +80,9 @@ type Announcement struct {
 	ResourceVersion string
 }
 
-// MaxLasts limits how long a renewal is valid, whatever the announcement says, and maxAhead how far ahead of the API
-// server's clock a renewal may be: nobody stops a deployment group for years with one write.
-const (
-	MaxLasts = time.Minute
-	maxAhead = 24 * time.Hour
-)
+// MaxLasts limits how long a renewal is valid, whatever the announcement says: nobody stops a deployment group for years with
+// one write.
+const MaxLasts = time.Minute
 
 // Name returns the name of the object.
 func (a *Announcement) Name() string { return AnnouncementName(a.Nonce) }
@@ -112,16 +109,17 @@ func (a *Announcement) HasEndedFor(g lease.Group) bool {
 	return a == nil || a.Phase == Fenced && !a.Names(g)
 }
 
-// Over reports whether the announcement has expired: the command has not renewed it in time. now is by the API server's
-// clock.
+// Over reports whether the announcement seems to have expired. now is by the API server's clock, by which a renewal is
+// not to come either: that of a server whose clock was ahead says nothing. This is for people. Before a command takes over
+// the work of another one, it watches whether the other one renews its announcement (protocol.Watch).
 func (a *Announcement) Over(now time.Time) bool {
-	return now.After(a.Renewed.Add(a.Lasts+Margin)) || a.Renewed.After(now.Add(maxAhead))
+	return now.Sub(a.Renewed).Abs() > a.Lasts+Margin
 }
 
-// Dead reports whether the announcement has expired, or is older than after since its last renewal. With after 0 every
-// announcement counts as dead.
+// Dead reports whether the announcement seems to have expired, or is older than after since its last renewal. With after
+// 0 every announcement counts as dead.
 func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
-	return after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after
+	return after <= 0 || a.Over(now) || now.Sub(a.Renewed).Abs() > after
 }
 
 // String names the run, who runs it and when it began.

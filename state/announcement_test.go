@@ -185,6 +185,8 @@ func TestDeadRuns(t *testing.T) {
 		{time.Minute + Margin + time.Millisecond, time.Hour, true, true},
 		{31 * time.Second, 30 * time.Second, false, true},
 		{0, 0, false, true},
+		{-time.Minute, time.Hour, false, false},
+		{-2 * time.Minute, time.Hour, true, true}, // by the clock of a server that was ahead
 	} {
 		now := a.Renewed.Add(tt.after)
 		if a.Over(now) != tt.over || a.Dead(now, tt.given) != tt.dead {

@@ -59,7 +59,7 @@ func (r *Claims) movedAway(h state.Hold, p state.Part) (by state.Holder, moved b
 	case h.Kind.HasPorts():
 		kind, name = kinds.ProviderLeasedIP, lease.LeasedIPName(h.SharingKey, protocol, port)
 	}
-	o := r.Snapshot.Live[kind.Plural][r.Options.Config.ManifestNamespace+"/"+name]
+	o := r.Snapshot.At(kind, r.Options.Config.ManifestNamespace, name)
 	if o == nil {
 		return by, false
 	}

@@ -58,7 +58,7 @@ func (r *Claims) Knows(name string, p state.Part) bool {
 	if p.Run == r.Nonce || p.For != "" || r.Options.Turn.SucceedsRun(p.Run) { // a note holds nothing
 		return true
 	}
-	was := r.Snapshot.Claims[name].Part(p.Key)
+	was := r.Snapshot.Claim(name).Part(p.Key)
 	if h := r.Holds[name]; h != nil && h.Claim.Part(p.Key) != nil && was == nil {
 		was = h.Claim.Part(p.Key)
 	}

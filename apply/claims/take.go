@@ -34,8 +34,8 @@ func (r *Claims) InTheWay(h state.Hold) (held []report.HeldThing) {
 	}
 	uses, mine := r.uses(h), false
 	for _, p := range h.Parts {
-		f := r.decide(h, p, r.Snapshot.Claims[h.Name()], uses)
-		mine = mine || f.Verdict == state.Mine && !r.Snapshot.Claims[h.Name()].Part(p.Key).Ended(r.Cluster.Now())
+		f := r.decide(h, p, r.Snapshot.Claim(h.Name()), uses)
+		mine = mine || f.Verdict == state.Mine && !r.Snapshot.Claim(h.Name()).Part(p.Key).Ended(r.Cluster.Now())
 		if f.Verdict == state.Held {
 			held = append(held, report.HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
 			break
@@ -99,7 +99,7 @@ func (r *Claims) uses(h state.Hold) []state.Use {
 		a, _ := netip.ParseAddr(h.Thing)
 		return r.Snapshot.Addresses.Foreign(a, h.SharingKey)
 	}
-	return state.UsesOf(h.Thing, r.Snapshot.HostUses, r.Group.Owner, func(name string) bool { return r.Snapshot.Claims[name] != nil })
+	return state.UsesOf(h.Thing, r.Snapshot.HostUses, r.Group.Owner, func(name string) bool { return r.Snapshot.Claim(name) != nil })
 }
 
 // TakeAll takes everything that the lease asks for, one thing after the other in the common order, and binds its
@@ -156,7 +156,7 @@ func (r *Claims) heldBySibling(err error) bool {
 // fresh is true it reads the claim first; otherwise the first decision uses the snapshot.
 func (r *Claims) TakeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 	name := h.Name()
-	claim := r.Snapshot.Claims[name]
+	claim := r.Snapshot.Claim(name)
 	if known := r.Holds[name]; known != nil {
 		claim = known.Claim
 	}

@@ -176,7 +176,7 @@ func (r *Claims) hostsBelow(want state.Hold, claims []*state.Claim) error {
 		add(c.Thing, c.HeldBy())
 	}
 	for host, uses := range r.Snapshot.HostUses {
-		if state.WildcardOver(host) != want.Thing || r.Snapshot.Claims[host] != nil {
+		if state.WildcardOver(host) != want.Thing || r.Snapshot.Claim(host) != nil {
 			continue
 		}
 		if f := r.judge().Decide(state.Hold{}, "", nil, uses); f.Verdict == state.Held {
@@ -197,7 +197,7 @@ func (r *Claims) wildcardAbove(want state.Hold) *report.HeldThing {
 	if over == "" {
 		return nil
 	}
-	c := r.Snapshot.Claims[state.HostName(over)]
+	c := r.Snapshot.Claim(state.HostName(over))
 	if protocol.Above(r.Group, r.Cluster.Now(), c) != protocol.Yield {
 		return nil
 	}

@@ -145,7 +145,7 @@ func (c *Cluster) ReadOf(ctx context.Context, resource schema.GroupVersionResour
 // caller has to check it. Cancelling the context does not interrupt a write that has begun, so that the caller knows
 // what to undo; a deadline does.
 //
-// Write first asks the gate of the context (see WithGate).
+// Write first asks the gate of the context, and each attempt asks it again (see WithGate).
 func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) error {
 	if err := c.ask(ctx); err != nil {
 		return err

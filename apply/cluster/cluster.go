@@ -65,6 +65,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config.Wrap(clock.wrap)
 	config.Wrap(availability.wrap)
 	config.Wrap(noteStatus)
+	config.Wrap(gated)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

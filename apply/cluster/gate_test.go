@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // A write that a gate refuses is shut off; one that an interrupt ends while it asks is only interrupted, and can be undone.
@@ -22,7 +23,7 @@ func TestGate(t *testing.T) {
 		"an interrupt while it asks":              {interrupted, context.Canceled, false},
 		"the end of something else while it asks": {t.Context(), context.Canceled, true},
 	} {
-		err := (&Cluster{}).ask(WithGate(tt.ctx, func(context.Context) error { return tt.gate }))
+		err := (&Cluster{}).ask(WithGate(tt.ctx, func(context.Context, bool) (time.Time, error) { return time.Time{}, tt.gate }))
 		if !errors.Is(err, tt.gate) || IsShut(err) != tt.shut {
 			t.Errorf("%s: %v, shut %t", name, err, IsShut(err))
 		}

@@ -239,6 +239,9 @@ func (c *Cluster) Rewrite(ctx context.Context, kind kinds.Kind, live *unstructur
 		if write == nil || err != nil {
 			return err == nil, err
 		}
+		if now != live {
+			ctx = Anew(ctx)
+		}
 		if err = write(ctx); err != nil && ctx.Err() == nil && (IsOvertaken(err) || IsUnclear(err)) {
 			return false, nil
 		}

@@ -73,9 +73,6 @@ type Options struct {
 	Refused map[lease.ID]error
 	// Heal applies stored definitions, limited to what their leases still hold.
 	Heal bool
-	// CrashedAfter is how long a command may go without renewing its announcement before it counts as crashed, if that
-	// is shorter than the announcement's own limit; 0 uses that limit.
-	CrashedAfter time.Duration
 	// Turn is the command's turn, once it has one.
 	Turn *turn.Turn
 	// Report receives the events, one at a time.

@@ -16,11 +16,7 @@ import (
 // NewTurn returns a turn of the command for deployment groups.
 func (c *Command) NewTurn(groups []lease.Group) *turn.Turn {
 	return turn.New(c.Cluster, c.Ledger, groups, turn.Options{
-		By: turn.WhoRuns(), Version: c.Options.Version,
-		Dead: func(other *state.Announcement, now time.Time) bool {
-			return c.Options.AssumeCrashed || other.Over(now) || c.Options.CrashedAfter > 0 && other.Dead(now, c.Options.CrashedAfter)
-		},
-		Waiting: c.reportWaiting,
+		By: turn.WhoRuns(), Version: c.Options.Version, AssumeCrashed: c.Options.AssumeCrashed, Waiting: c.reportWaiting,
 	})
 }
 
@@ -29,7 +25,8 @@ func (c *Command) reportWaiting(other *state.Announcement) {
 	g := other.Groups[0] // an announcement without groups is unreadable
 	c.Send(report.Event{
 		Time: time.Now(), Action: report.Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
-		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
+		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String() +
+			"; it has crashed if it does not renew its announcement for " + (other.Lasts + state.Margin).String(),
 	})
 }
 

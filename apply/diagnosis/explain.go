@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -61,8 +60,8 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 		return nil, err
 	}
 	around.Reports = s.Reports(routers)
-	for name := range s.Live[kinds.Service.Plural] {
-		around.Backends[name] = true
+	for o := range s.Of(kinds.Service) {
+		around.Backends[o.GetNamespace()+"/"+o.GetName()] = true
 	}
 	if around.Unlike, err = unlikeDefined(ctx, s, ledger.New(c, cfg.LedgerNamespace), things); err != nil {
 		return nil, err
@@ -79,8 +78,8 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 func contents(s *observed.Snapshot, now time.Time) view.Contents {
 	in := view.Contents{Now: now, Claims: s.List()}
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
-		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
-			in.Add(s.Live[kind.Plural][name], "")
+		for o := range s.Of(kind) {
+			in.Add(o, "")
 		}
 	}
 	return in

@@ -103,8 +103,7 @@ func keptDefinitions(s *observed.Snapshot) []diagnose.KeptDefinition {
 func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 	var out []state.OwnObject
 	for _, kind := range kinds.OfLease {
-		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
-			live := s.Live[kind.Plural][name]
+		for live := range s.Of(kind) {
 			if state.IsWorkloadService(live) {
 				continue
 			}

@@ -52,7 +52,7 @@ func unlikeDefined(ctx context.Context, s *observed.Snapshot, l ledger.Ledger, t
 // operatorsRoute returns the route of a host that Akash's hostname operator made for a lease, or nil.
 func operatorsRoute(s *observed.Snapshot, id lease.ID, host string) *unstructured.Unstructured {
 	for _, kind := range observed.OperatorKinds(kinds.Ingress) {
-		live := s.Live[kind.Plural][id.Namespace()+"/"+host]
+		live := s.At(kind, id.Namespace(), host)
 		if live == nil {
 			continue
 		}

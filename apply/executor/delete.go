@@ -86,9 +86,14 @@ func (x *Executor) withdraw(ctx context.Context, o observed.Owned) error {
 		empty.SetGroupVersionKind(o.Kind.GroupVersionKind)
 		empty.SetNamespace(o.Live.GetNamespace())
 		empty.SetName(o.Live.GetName())
-		empty.SetUID(o.Live.GetUID())
 		object := render.Object{Kind: o.Kind, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName(), Config: empty}
-		if _, _, err := x.Patch(ctx, object, observed.ManagerOf(o.Kind, o.Group)); err != nil && !cluster.IsOvertaken(err) {
+		err := x.Cluster.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, live *unstructured.Unstructured) (func(context.Context) error, error) {
+			return func(ctx context.Context) error {
+				_, _, err := x.Cluster.Patch(ctx, versionOf(live).on(object), observed.ManagerOf(o.Kind, o.Group))
+				return err
+			}, nil
+		})
+		if err != nil {
 			return x.Cluster.Explain(err, "patch", o.Kind.Resource())
 		}
 	}

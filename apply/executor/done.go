@@ -8,7 +8,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // Changed reports whether the run has changed anything.
@@ -45,11 +44,6 @@ func (x *Executor) Leaving() []observed.Owned { return x.leaving }
 
 // TakenBack returns the kinds of the objects that the run has created and retracted.
 func (x *Executor) TakenBack() []kinds.Kind { return x.takenBack }
-
-// Pin makes later writes of an object fail unless it still has the version that was read.
-func (x *Executor) Pin(o render.Object, read *unstructured.Unstructured) {
-	x.pins[o.String()] = PinOf(read)
-}
 
 // Lose records that another command has taken this one for dead.
 func (x *Executor) Lose() { x.lost = true }

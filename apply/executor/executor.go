@@ -57,8 +57,8 @@ type Executor struct {
 	unsure map[string]bool
 	// takenBack are the kinds of the objects that were created and retracted.
 	takenBack []kinds.Kind
-	// pins are the resource versions to which writes are pinned, by kind and name of the object.
-	pins map[string]string
+	// pins are those that writes must have, by kind and name of the object.
+	pins map[string]Pin
 	// until is the end of all waits; the first wait sets it.
 	until time.Time
 }
@@ -85,7 +85,7 @@ type decisions interface {
 func New(c *command.Command, req state.Request) *Executor {
 	return &Executor{
 		Command: c, Request: req, Group: req.Lease.Group(), start: time.Now(),
-		removed: map[types.UID]bool{}, pins: map[string]string{}, unsure: map[string]bool{}, reported: map[string]bool{},
+		removed: map[types.UID]bool{}, pins: map[string]Pin{}, unsure: map[string]bool{}, reported: map[string]bool{},
 	}
 }
 

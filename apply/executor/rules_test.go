@@ -35,15 +35,16 @@ func owned(o *unstructured.Unstructured, manager, fields string) *unstructured.U
 func TestPinOf(t *testing.T) {
 	live, deleting := &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	live.SetResourceVersion("7")
+	live.SetUID("uid")
 	deleting.SetResourceVersion("7")
 	deleting.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
 	for name, c := range map[string]struct {
 		live *unstructured.Unstructured
-		want string
+		want Pin
 	}{
-		"no object: the write must create it":               {nil, cluster.Unwritten},
-		"an object: the write must change what was read":    {live, "7"},
-		"an object that is being deleted counts as missing": {deleting, cluster.Unwritten},
+		"no object: the write must create it":               {nil, Pin{version: cluster.Unwritten}},
+		"an object: the write must change what was read":    {live, Pin{"uid", "7"}},
+		"an object that is being deleted counts as missing": {deleting, Pin{version: cluster.Unwritten}},
 	} {
 		if got := PinOf(c.live); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)

@@ -24,9 +24,12 @@ func (x *Executor) SendObject(ctx context.Context, o render.Object, live *unstru
 	if live == nil {
 		action = report.Created
 	}
-	meta, made, err := x.patchOver(ctx, o, live)
-	if x.Only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
+	meta, made, err := x.PatchOver(ctx, o, live)
+	switch {
+	case x.Only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)):
 		meta, made, err = x.patchMoved(ctx, o)
+	case live == nil && x.pins[o.String()] == Pin{} && cluster.IsOvertaken(err):
+		return x.By.SendAgain(ctx, o)
 	}
 	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) {
 		return x.By.SendAgain(ctx, o)
@@ -71,61 +74,76 @@ func (x *Executor) remember(o render.Object, live *unstructured.Unstructured, ac
 	}
 }
 
-// patchOver applies an object over the live one, which may be nil, pinned to its version: a command that was taken for
-// crashed, and goes on, must not write over what its successor has written. If the object has changed, patchOver reads
-// it again; before its next write the command asks whether it was taken for crashed (turn.Turn).
-func (x *Executor) patchOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+// PatchOver applies an object over the live one, which may be nil, pinned to it: a command that was taken for crashed,
+// and goes on, must not write over what its successor has written, nor make what that has deleted. If the object has
+// changed, PatchOver reads it again, and the next attempt asks whether the command was taken for crashed. An object that
+// somebody has made where there was none is the caller's to decide on: the error is that of a stale write.
+func (x *Executor) PatchOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	manager := x.By.Manager(o)
-	if live == nil || x.pinOf(o) != "" {
-		return x.Patch(ctx, o, manager)
+	if pin := x.pinOf(o); pin != (Pin{}) {
+		return x.patch(ctx, o, pin, true, manager)
 	}
 	for range Looks {
-		meta, made, err = x.patch(ctx, o, pinTo(o, live.GetResourceVersion()), manager)
-		if !cluster.IsOvertaken(err) {
+		meta, made, err = x.patch(ctx, o, versionOf(live), false, manager)
+		if live == nil || !cluster.IsOvertaken(err) {
 			return meta, made, err
 		}
 		if live, err = x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name); err != nil {
 			return nil, false, err
 		}
-		if live == nil {
-			break
-		}
+		ctx = cluster.Anew(ctx)
 	}
-	return x.patch(ctx, o, o, manager)
+	return nil, false, fmt.Errorf("%s: %w", o, cluster.ErrMoving)
 }
 
-// Patch applies an object. If the answer does not tell whether the write took effect, it reads the object, and applies
-// it again unless it is as wanted: otherwise the run would not know of an object that it has created. made is true if
-// the object did not exist before, or if a lost answer may have created it.
+// Patch applies an object that has its pin already. One without a pin is made, if there is none.
 func (x *Executor) Patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
-	return x.patch(ctx, o, x.pinned(o), manager)
+	pin := x.pinOf(o)
+	if body := cluster.Rendered(o); pin == (Pin{}) {
+		pin = Pin{body.GetUID(), body.GetResourceVersion()}
+	}
+	if pin == (Pin{}) {
+		pin = versionOf(nil)
+	}
+	return x.patch(ctx, o, pin, true, manager)
 }
 
-// patch is Patch with the object as it is sent first: pinned, or as it is.
-func (x *Executor) patch(ctx context.Context, o, pinned render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+// patch sends an apply. If the answer does not tell whether it took effect, patch reads the object: otherwise the run
+// would not know of an object that it has created. It sends the apply again unless the object is as wanted: with the
+// same pin if that is strict, and otherwise pinned to what was read. made is true if the object did not exist before, or
+// if a lost answer may have created it.
+func (x *Executor) patch(ctx context.Context, o render.Object, pin Pin, strict bool, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	again := false
 	tried := x.Cluster.Retry(ctx, func(context.Context) (bool, error) {
-		meta, made, err = x.Cluster.Patch(ctx, pinned, manager)
+		meta, made, err = x.Cluster.Patch(ctx, pin.on(o), manager)
 		if again && !made { // the first request may have created the object
 			made = true
 			x.noteUnsure(o)
 		}
-		if again = true; x.Only == nil {
-			pinned = o
+		if open := cluster.IsUnclear(err) || again && cluster.IsOvertaken(err); err == nil || !open || ctx.Err() != nil {
+			return true, nil
 		}
-		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
-		if !done {
-			now, failed := x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-			switch {
-			case cluster.IsAway(failed):
-				err, done = failed, true
-			case failed == nil && cluster.Unchanged(o, now, manager):
-				done, made = true, true
-				x.noteUnsure(o)
-				meta, err = metaOf(now)
-			}
+		again = true
+		now, failed := x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		switch {
+		case cluster.IsAway(failed):
+			err = failed
+			return true, nil
+		case failed != nil:
+			return false, nil
+		case cluster.Unchanged(o, now, manager):
+			made = true
+			x.noteUnsure(o)
+			meta, err = metaOf(now)
+			return true, nil
+		case cluster.IsOvertaken(err): // somebody else has written it
+			return true, nil
 		}
-		return done, nil
+		if !strict {
+			pin = versionOf(now)
+		}
+		ctx = cluster.Anew(ctx)
+		return false, nil
 	})
 	return meta, made, cmp.Or(err, tried)
 }
@@ -175,40 +193,6 @@ func (x *Executor) Seize(ctx context.Context, o render.Object, live *unstructure
 	})
 }
 
-// PinOf returns the resource version to which the write of an object is pinned. If there is no live object, or it is
-// being deleted, it returns a version that no object has: the write then creates the object, and fails if one exists.
-func PinOf(live *unstructured.Unstructured) string {
-	if live == nil || live.GetDeletionTimestamp() != nil {
-		return cluster.Unwritten
-	}
-	return live.GetResourceVersion()
-}
-
-// pinOf returns the resource version to which a write of the object must be pinned, or "". A run that carries out a plan
-// pins every object to the version that was read, except DNS records, which it may delete and create.
-func (x *Executor) pinOf(o render.Object) string {
-	if x.Only == nil || slices.Contains(kinds.Records, o.Kind) {
-		return x.pins[o.String()]
-	}
-	return cmp.Or(cluster.Rendered(o).GetResourceVersion(), PinOf(x.By.Find(o)))
-}
-
-// pinned returns the object with the resource version to which its write must be pinned, if any.
-func (x *Executor) pinned(o render.Object) render.Object {
-	if pin := x.pinOf(o); pin != "" {
-		return pinTo(o, pin)
-	}
-	return o
-}
-
-// pinTo returns the object with a resource version.
-func pinTo(o render.Object, version string) render.Object {
-	body := cluster.Rendered(o)
-	body.SetResourceVersion(version)
-	o.Config = body
-	return o
-}
-
 // patchMoved applies an object again after the API server has refused a pinned write. It reads the object and checks
 // that the change is still the one of the plan: controllers write the status of objects.
 func (x *Executor) patchMoved(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
@@ -220,7 +204,7 @@ func (x *Executor) patchMoved(ctx context.Context, o render.Object) (meta *metav
 		if err := x.Change(x.WriteOf(o, live)); err != nil {
 			return nil, false, err
 		}
-		meta, made, err = x.Patch(ctx, pinTo(o, PinOf(live)), x.By.Manager(o))
+		meta, made, err = x.patch(cluster.Anew(ctx), o, PinOf(live), true, x.By.Manager(o))
 		if !cluster.IsOvertaken(err) {
 			return meta, made, err
 		}

@@ -101,7 +101,7 @@ func (m *leaseMigration) hostsToRepoint() []*hostMove {
 	}
 	var hosts []*hostMove
 	for _, c := range m.routes {
-		claim := m.Snapshot.Claims[state.HostName(c.use.Host)]
+		claim := m.Snapshot.Claim(state.HostName(c.use.Host))
 		if !c.ready || claim == nil || len(claim.PartsOf(m.Group)) == 0 {
 			continue
 		}

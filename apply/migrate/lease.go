@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func (m *leaseMigration) checkMovable() error {
 	}
 	var refused []report.HeldThing
 	for _, c := range m.routes {
-		claim := m.Snapshot.Claims[state.HostName(c.use.Host)]
+		claim := m.Snapshot.Claim(state.HostName(c.use.Host))
 		switch {
 		case claim == nil || claim.Deleting || len(claim.Parts) == 0 && claim.Unreadable == "":
 			uses := m.Snapshot.HostUses[c.use.Host]
@@ -163,14 +162,13 @@ func (m *leaseMigration) surroundings() render.Surroundings {
 	s := render.Surroundings{
 		Ports: map[string][]render.ServicePort{},
 		Find: func(kind kinds.Kind, name string) *unstructured.Unstructured {
-			if o := m.Snapshot.Live[kind.Plural][namespace+"/"+name]; o != nil && m.Snapshot.Ownership(o).Ours {
+			if o := m.Snapshot.At(kind, namespace, name); o != nil && m.Snapshot.Ownership(o).Ours {
 				return o
 			}
 			return nil
 		},
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Snapshot.Live[kinds.Service.Plural])) {
-		o := m.Snapshot.Live[kinds.Service.Plural][name]
+	for o := range m.Snapshot.Of(kinds.Service) {
 		if o.GetNamespace() != namespace {
 			continue
 		}

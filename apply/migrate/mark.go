@@ -67,7 +67,7 @@ func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) err
 	var errs []error
 	for _, c := range routes {
 		name := state.HostName(c.use.Host)
-		claim := cmp.Or(m.marked[name], m.Snapshot.Claims[name])
+		claim := cmp.Or(m.marked[name], m.Snapshot.Claim(name))
 		if claim == nil {
 			continue // stillMarked checks later that nobody has claimed it
 		}
@@ -158,7 +158,7 @@ func (m *leaseMigration) unmark() {
 func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
 	name := state.HostName(c.use.Host)
 	claim, err := observed.ReadClaim(ctx, m.Ledger, name)
-	switch before := m.Snapshot.Claims[name]; {
+	switch before := m.Snapshot.Claim(name); {
 	case err != nil:
 		return err
 	case before == nil && claim == nil:

@@ -5,7 +5,6 @@ package migrate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +110,7 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 	}
 	targets := kinds.OfTarget(c.Options.Config.Target)
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
-		for _, name := range slices.Sorted(maps.Keys(snapshot.Live[kind.Plural])) {
-			o := snapshot.Live[kind.Plural][name]
+		for o := range snapshot.Of(kind) {
 			whose := snapshot.Ownership(o)
 			id := whose.Lease
 			if !whose.Labelled || o.GetNamespace() != id.Namespace() || !choose(id) || !whose.Ours && o.GetLabels()[lease.LabelManaged] != "true" {

@@ -60,10 +60,7 @@ func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	if err != nil {
 		return err
 	}
-	delete(m.Snapshot.Live[o.Kind.Plural], o.Namespace+"/"+o.Name)
-	if now != nil {
-		m.Snapshot.Live[o.Kind.Plural][o.Namespace+"/"+o.Name] = now
-	}
+	m.Snapshot = m.Snapshot.With(o.Kind, o.Namespace, o.Name, now)
 	m.Pin(o, now)
 	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
 	if err != nil {
@@ -198,7 +195,7 @@ func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, erro
 	if part := claim.Part(state.RouteKey(c.use.Path)); part != nil {
 		return !claim.Deleting && part.Lease.Group() == m.Group, nil
 	}
-	if m.Snapshot.Claims[state.HostName(c.use.Host)] != nil || claim != nil {
+	if m.Snapshot.Claim(state.HostName(c.use.Host)) != nil || claim != nil {
 		return false, nil
 	}
 	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())

@@ -40,7 +40,7 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 		}
 	}
 	for name, want := range waiting {
-		live := r.Snapshot.Live[kinds.Service.Plural][r.Request.Lease.Namespace()+"/"+name]
+		live := r.Snapshot.At(kinds.Service, r.Request.Lease.Namespace(), name)
 		if !r.Changed() && live != nil && r.granted(live, want) {
 			delete(waiting, name)
 		}

@@ -120,6 +120,9 @@ func (r *Objects) putBack(ctx context.Context, removed []observed.Owned) error {
 	for _, old := range removed {
 		o := copyOf(old)
 		_, _, err := r.Patch(context.WithoutCancel(ctx), o, lease.FieldManager)
+		if cluster.IsOvertaken(err) { // somebody else has made it
+			continue
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s could not be put back: %w", o, r.Cluster.Explain(err, "create", o.Kind.Resource())))
 			continue

@@ -76,7 +76,7 @@ func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 			if err := r.Remove(ctx, observed.Owned{Kind: o.Kind, Live: live, Group: r.Group}, report.Deleted); err != nil {
 				return err
 			}
-			delete(r.Snapshot.Live[o.Kind.Plural], o.Namespace+"/"+o.Name)
+			r.Snapshot = r.Snapshot.With(o.Kind, o.Namespace, o.Name, nil)
 		}
 	}
 	var waiting []string

@@ -202,13 +202,19 @@ func (r *Objects) Manager(o render.Object) string {
 // nothing, and the object may need the run's nonce. The run does not undo it.
 func (r *Objects) SendAgain(ctx context.Context, o render.Object) (report.Action, error) {
 	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-	if err != nil || live == nil {
-		return report.Configured, err
+	if err != nil {
+		return "", err
 	}
-	if o, touch := r.TouchedFrom(o, live); touch || !cluster.Unchanged(o, live, r.Manager(o)) {
-		if _, _, err = r.Patch(ctx, o, r.Manager(o)); err != nil {
-			return "", fmt.Errorf("%s: %w", o, r.Cluster.Explain(err, "patch", o.Kind.Resource()))
-		}
+	now, touch := r.TouchedFrom(o, live)
+	if !touch && cluster.Unchanged(now, live, r.Manager(o)) {
+		return report.Configured, nil
+	}
+	_, _, err = r.PatchOver(cluster.Anew(ctx), now, live)
+	if cluster.IsOwned(err) {
+		_, err = r.Refused(ctx, now, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", o, r.Cluster.Explain(err, "patch", o.Kind.Resource()))
 	}
 	return report.Configured, nil
 }

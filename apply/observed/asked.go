@@ -2,7 +2,6 @@ package observed
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 	"slices"
 
@@ -32,8 +31,8 @@ func (s *Snapshot) FormersOf(group lease.Group) []lease.Group {
 // Pools returns MetalLB's pools, sorted by name.
 func (s *Snapshot) Pools() []state.PoolObject {
 	var pools []state.PoolObject
-	for _, name := range slices.Sorted(maps.Keys(s.Live[kinds.IPAddressPool.Plural])) {
-		pools = append(pools, state.PoolObjectOf(s.Live[kinds.IPAddressPool.Plural][name]))
+	for o := range s.Of(kinds.IPAddressPool) {
+		pools = append(pools, state.PoolObjectOf(o))
 	}
 	return pools
 }
@@ -53,11 +52,11 @@ func (s *Snapshot) NamespacesOf(group lease.Group) []string {
 // EndpointWith returns the claim on the IP endpoint for which MetalLB has chosen an address, or nil if the address has a
 // claim of its own, or nobody has claimed its endpoint.
 func (s *Snapshot) EndpointWith(a netip.Addr) *state.Claim {
-	if !a.IsValid() || s.Claims[state.AddressName(a)] != nil {
+	if !a.IsValid() || s.Claim(state.AddressName(a)) != nil {
 		return nil
 	}
 	for _, u := range s.AddressUses[a] {
-		if claim := s.Claims[state.EndpointName(u.SharingKey)]; claim != nil && u.Granted {
+		if claim := s.Claim(state.EndpointName(u.SharingKey)); claim != nil && u.Granted {
 			return claim
 		}
 	}
@@ -133,7 +132,7 @@ func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.
 
 // Reported reports whether any route of the kind has entries in this field of its status.
 func (s *Snapshot) Reported(kind kinds.Kind, field string) bool {
-	for _, o := range s.Live[kind.Plural] {
+	for o := range s.Of(kind) {
 		if entries, _, _ := unstructured.NestedSlice(o.Object, "status", field); len(entries) > 0 {
 			return true
 		}
@@ -168,8 +167,7 @@ func listNames(
 func (s *Snapshot) Reports(there state.Routers) map[string][]state.Report {
 	out := map[string][]state.Report{}
 	for _, kind := range kinds.Reporting {
-		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
-			o := s.Live[kind.Plural][name]
+		for o := range s.Of(kind) {
 			for _, r := range state.Reports(o, there) {
 				for _, u := range state.HostUses(o) {
 					out[u.Host] = append(out[u.Host], r)

@@ -2,23 +2,11 @@ package observed
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// index answers lookups of many leases in one snapshot. Each map is built on first use, so that the work on a lease
-// does not grow with the number of leases.
-type index struct {
-	mu sync.Mutex
-	// byOthers counts objects that are labelled with a deployment group and that a release of the group leaves.
-	byOthers map[lease.Group]int
-	claims   *claimIndex
-	// standing are the objects that serve or declare something, by the name of the claim that they use.
-	standing map[string][]Owned
-}
 
 // claimIndex finds claims by their content.
 type claimIndex struct {
@@ -31,32 +19,24 @@ type claimIndex struct {
 }
 
 // WrittenByOthers returns how many objects of a deployment group a release leaves.
-func (s *Snapshot) WrittenByOthers(group lease.Group) int {
-	s.indexed.mu.Lock()
-	defer s.indexed.mu.Unlock()
-	if s.indexed.byOthers == nil {
-		s.indexed.byOthers = map[lease.Group]int{}
-		for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
-			for _, o := range s.Live[kind.Plural] {
-				whose := s.Ownership(o)
-				if g := whose.Lease.Group(); whose.Labelled && (!whose.Ours || s.Stays(Owned{Kind: kind, Live: o, Group: g})) {
-					s.indexed.byOthers[g]++
-				}
+func (s *Snapshot) WrittenByOthers(group lease.Group) int { return s.byOthers()[group] }
+
+// countOthers counts, for each deployment group, the objects that are labelled with it and that a release of it leaves.
+func (s *Snapshot) countOthers() map[lease.Group]int {
+	others := map[lease.Group]int{}
+	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
+		for o := range s.Of(kind) {
+			whose := s.Ownership(o)
+			if g := whose.Lease.Group(); whose.Labelled && (!whose.Ours || s.Stays(Owned{Kind: kind, Live: o, Group: g})) {
+				others[g]++
 			}
 		}
 	}
-	return s.indexed.byOthers[group]
+	return others
 }
 
 // ByClaim returns the index of the claims.
-func (s *Snapshot) ByClaim() *claimIndex {
-	s.indexed.mu.Lock()
-	defer s.indexed.mu.Unlock()
-	if s.indexed.claims == nil {
-		s.indexed.claims = indexClaims(s.Claims)
-	}
-	return s.indexed.claims
-}
+func (s *Snapshot) ByClaim() *claimIndex { return s.byClaim() }
 
 func indexClaims(claims map[string]*state.Claim) *claimIndex {
 	x := &claimIndex{
@@ -86,14 +66,4 @@ func (s *Snapshot) ClaimsOfPort(o Owned) []*state.Claim {
 		return nil
 	}
 	return s.ByClaim().Endpoints[state.PortObjectOf(o.Live).SharingKey]
-}
-
-// Knows replaces a claim in the snapshot; nil removes it.
-func (s *Snapshot) Knows(name string, now *state.Claim) {
-	s.indexed.mu.Lock()
-	defer s.indexed.mu.Unlock()
-	s.indexed.claims = nil
-	if s.Claims[name] = now; now == nil {
-		delete(s.Claims, name)
-	}
 }

@@ -16,9 +16,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 	var addressUses []state.Use
 	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, because their order shows in the output
 		list := lists[plural]
-		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
-			byName[o.GetNamespace()+"/"+o.GetName()] = o
 			if plural == kinds.ProviderLeasedIP.Plural {
 				s.Ports[o.GetName()] = state.PortObjectOf(o)
 				continue
@@ -35,9 +33,9 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 				s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
 			}
 		}
-		s.Live[plural] = byName
+		s.lists[plural] = newObjectList(list)
 	}
-	s.IndexWritten()
+	s.indexWritten()
 	s.Addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
 }
 
@@ -49,11 +47,10 @@ func (s *Snapshot) OfNamespace(u state.Use) state.Use {
 	return u
 }
 
-// IndexWritten records the objects that this program wrote.
-func (s *Snapshot) IndexWritten() {
+// indexWritten records the objects that this program wrote.
+func (s *Snapshot) indexWritten() {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
-		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
-			o := s.Live[kind.Plural][name]
+		for o := range s.Of(kind) {
 			if state.IsWorkloadService(o) {
 				continue
 			}
@@ -84,5 +81,5 @@ func (s *Snapshot) IndexWritten() {
 
 // Find returns the live object with the rendered object's name, or nil.
 func (s *Snapshot) Find(o render.Object) *unstructured.Unstructured {
-	return s.Live[o.Kind.Plural][o.Namespace+"/"+o.Name]
+	return s.At(o.Kind, o.Namespace, o.Name)
 }

@@ -23,8 +23,7 @@ func Look(ctx context.Context, c *command.Command, before *Snapshot, owner strin
 	if err != nil {
 		return nil, err
 	}
-	s.Operators, s.Manifests = before.Operators, before.Manifests
-	return s, nil
+	return s.WithOperators(before), nil
 }
 
 // unlabelled reports whether an object of the owner has lost the labels that name its lease.
@@ -42,7 +41,7 @@ func (s *Snapshot) unlabelled(owner string) bool {
 // recordsRead returns the kinds of DNS records in a snapshot.
 func recordsRead(s *Snapshot) (further []kinds.Kind) {
 	for _, kind := range kinds.Records {
-		if _, read := s.Live[kind.Plural]; read {
+		if s.HasRead(kind) {
 			further = append(further, kind)
 		}
 	}

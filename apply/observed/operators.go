@@ -112,7 +112,7 @@ func (o operators) Moves(route Owned) bool {
 // Ingresses or HTTPRoutes, whichever kind is rendered.
 func (s *Snapshot) TheirRoute(o render.Object) *unstructured.Unstructured {
 	for _, kind := range OperatorKinds(o.Kind) {
-		if live := s.Live[kind.Plural][o.Namespace+"/"+o.Name]; live != nil {
+		if live := s.At(kind, o.Namespace, o.Name); live != nil {
 			return live
 		}
 	}

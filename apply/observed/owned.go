@@ -21,7 +21,7 @@ func (s *Snapshot) ClaimsNear(o Owned) []string {
 		}
 		return names
 	case slices.Contains(kinds.Filters, o.Kind) || slices.Contains(kinds.Policies, o.Kind):
-		if host, _, _ := lease.ParseRouteName(o.Live.GetName()); s.Claims[state.HostName(host)] != nil {
+		if host, _, _ := lease.ParseRouteName(o.Live.GetName()); s.Claim(state.HostName(host)) != nil {
 			return []string{state.HostName(host)}
 		}
 		return s.ByClaim().former[o.Group] // one named after a Service stays until the last route is deleted

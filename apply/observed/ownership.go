@@ -26,8 +26,8 @@ func (s *Snapshot) Stays(o Owned) bool {
 // same deployment group.
 func (s *Snapshot) Declared(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) bool {
 	byAkash := func(kind kinds.Kind, namespace, name string) bool {
-		o := s.Live[kind.Plural][namespace+"/"+name]
-		return s.isDeclaration(o) && s.Ownership(o).Lease.Group() == group
+		o := s.At(kind, namespace, name)
+		return o != nil && s.isDeclaration(o) && s.Ownership(o).Lease.Group() == group
 	}
 	if kind == kinds.Service {
 		service := state.ServiceObjectOf(live)

@@ -108,20 +108,52 @@ func TestReadAndLook(t *testing.T) {
 	}
 }
 
-// A claim that is replaced or gone is found by nothing that it had before.
-func TestKnows(t *testing.T) {
+// A claim that is replaced or gone is found by nothing that it had before; who has the former snapshot sees no change.
+func TestWithClaim(t *testing.T) {
 	host := ot.Host(ot.Shop, "shop.example.com")
 	s := ot.Snapshot([]*state.Claim{host, ot.Address(ot.Shop, "203.0.113.7", 80)})
 	if len(s.ByClaim().Endpoints[ot.Key(ot.Shop)]) != 1 || len(s.List()) != 2 {
 		t.Fatalf("claims %v", s.List())
 	}
-	s.Knows(host.Name(), ot.Host(ot.Next, "shop.example.com"))
+	before := s
+	s = s.WithClaim(host.Name(), ot.Host(ot.Next, "shop.example.com"))
 	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 1 || !slices.Contains(got[0].Groups(), ot.Next.Group()) {
 		t.Errorf("its holders are %v", got)
 	}
-	s.Knows(host.Name(), nil)
-	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 0 || len(s.List()) != 1 || s.Claims[host.Name()] != nil {
+	s = s.WithClaim(host.Name(), nil)
+	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 0 || len(s.List()) != 1 || s.Claim(host.Name()) != nil {
 		t.Errorf("a claim that is gone is found: %v", got)
+	}
+	if got := before.ByClaim().Things["shop.example.com"]; len(got) != 1 || before.Claim(host.Name()) != host {
+		t.Errorf("the former snapshot has %v", got)
+	}
+}
+
+// An object that is read again is found in its place and in its order; who has the former snapshot sees no change.
+func TestWith(t *testing.T) {
+	route := func(host, spec string) *unstructured.Unstructured {
+		return ot.Object(kinds.Ingress, ot.Shop, host, map[string]any{"is": spec})
+	}
+	namespace := ot.Shop.Namespace()
+	before := ot.Snapshot(nil, route("b.example.com", "old"), route("c.example.com", "old"))
+	after := before.With(kinds.Ingress, namespace, "c.example.com", route("c.example.com", "new")).
+		With(kinds.Ingress, namespace, "b.example.com", nil).
+		With(kinds.Ingress, namespace, "d.example.com", route("d.example.com", "new"))
+	names := func(s *observed.Snapshot) (out []string) {
+		for o := range s.Of(kinds.Ingress) {
+			is, _, _ := unstructured.NestedString(o.Object, "spec", "is")
+			if at := s.At(kinds.Ingress, namespace, o.GetName()); at != o {
+				t.Errorf("%s is read as %v", o.GetName(), at)
+			}
+			out = append(out, o.GetName()+" "+is)
+		}
+		return out
+	}
+	if got, want := names(after), []string{"c.example.com new", "d.example.com new"}; !slices.Equal(got, want) || after.At(kinds.Ingress, namespace, "b.example.com") != nil {
+		t.Errorf("now there are %q", got)
+	}
+	if got, want := names(before), []string{"b.example.com old", "c.example.com old"}; !slices.Equal(got, want) {
+		t.Errorf("the former snapshot has %q", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package observed
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,27 +73,21 @@ func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
 	})
 }
 
-// standing returns the objects that serve or declare something, and that this program or Akash's has written, by the names
+// findStanding returns the objects that serve or declare something, and that this program or Akash's has written, by the names
 // of the claims that they may use.
-func (s *Snapshot) standing() map[string][]Owned {
-	s.indexed.mu.Lock()
-	defer s.indexed.mu.Unlock()
-	if s.indexed.standing != nil {
-		return s.indexed.standing
-	}
-	s.indexed.standing = map[string][]Owned{}
+func (s *Snapshot) findStanding() map[string][]Owned {
+	standing := map[string][]Owned{}
 	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
-		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
-			live := s.Live[kind.Plural][name]
+		for live := range s.Of(kind) {
 			whose := s.Ownership(live)
 			if !whose.HasLease || !whose.Ours && !whose.Shared {
 				continue
 			}
 			o := Owned{Kind: kind, Live: live, Group: whose.Lease.Group()}
 			for _, name := range claimsUnder(o) {
-				s.indexed.standing[name] = append(s.indexed.standing[name], o)
+				standing[name] = append(standing[name], o)
 			}
 		}
 	}
-	return s.indexed.standing
+	return standing
 }

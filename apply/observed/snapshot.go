@@ -23,9 +23,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// Snapshot is what a run has read before it decides: one LIST of each kind.
+// Snapshot is what a run has read before it decides: one LIST of each kind. The work on many leases reads one snapshot at
+// the same time, so nobody changes it: With and WithClaim return others.
 type Snapshot struct {
-	Claims     map[string]*state.Claim
+	claims     map[string]*state.Claim
 	Namespaces map[string]bool
 	// ClosedBy is the nonce of the uninstall that has closed the ledger; empty while the ledger is open.
 	ClosedBy string
@@ -49,7 +50,9 @@ type Snapshot struct {
 	AddressUses map[netip.Addr][]state.Use
 	// Ports are the ProviderLeasedIPs by name: one for each port of an IP endpoint.
 	Ports map[string]state.PortObject
-	Live  map[string]map[string]*unstructured.Unstructured
+	// lists are the objects by their kind's plural, again those that were read again since; nil for one that is gone.
+	lists map[string]objectList
+	again map[objectKey]*unstructured.Unstructured
 	// Lacks are the kinds that the cluster does not serve.
 	Lacks     map[kinds.Kind]bool
 	Addresses *state.Picker
@@ -62,9 +65,14 @@ type Snapshot struct {
 	// HoldersOnly is true if only definitions of groups with claims were read.
 	HoldersOnly bool
 	// Runs are the announcements of commands, if asked for.
-	Runs    []*state.Announcement
-	Gateway published.Gateway
-	indexed index
+	Runs []*state.Announcement
+	// Gateway caches the target of the Gateway.
+	Gateway *published.Gateway
+	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
+	// does not grow with the number of leases.
+	byClaim  func() *claimIndex
+	byOthers func() map[lease.Group]int
+	standing func() map[string][]Owned
 }
 
 // Reading selects what a snapshot contains.
@@ -211,20 +219,24 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 
 // NewSnapshot returns a snapshot of an empty cluster.
 func NewSnapshot() *Snapshot {
-	return &Snapshot{
-		Claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
+	s := &Snapshot{
+		claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
 		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{},
 		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{},
 		Shared: map[lease.Group][]Owned{}, Written: map[lease.Group][]Owned{}, Theirs: map[lease.Group][]Owned{},
 		Serving: map[string][]Owned{}, Records: map[string][]Owned{},
-		Live: map[string]map[string]*unstructured.Unstructured{}, Lacks: map[kinds.Kind]bool{},
+		lists: map[string]objectList{}, Lacks: map[kinds.Kind]bool{}, Gateway: &published.Gateway{},
 	}
+	s.byClaim = sync.OnceValue(func() *claimIndex { return indexClaims(s.claims) })
+	s.byOthers = sync.OnceValue(s.countOthers)
+	s.standing = sync.OnceValue(s.findStanding)
+	return s
 }
 
 // AddClaims adds claims, without an index of them.
 func (s *Snapshot) AddClaims(claims []*state.Claim) {
 	for _, c := range claims {
-		s.Claims[c.Name()] = c
+		s.claims[c.Name()] = c
 	}
 	s.Held = heldBy(claims)
 }

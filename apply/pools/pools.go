@@ -179,19 +179,19 @@ func rangesOf(o *unstructured.Unstructured) []config.Range {
 
 // Remove deletes the pool of one address, in dedicated mode, after its last holder is gone.
 func (p *Pools) Remove(ctx context.Context, x *executor.Executor, a netip.Addr, action report.Action) error {
-	name := p.cfg.IP.MetalLBNamespace + "/" + config.AddressPoolName(a)
+	namespace, name := p.cfg.IP.MetalLBNamespace, config.AddressPoolName(a)
 	if action == report.Released { // claims are released, objects deleted
 		action = report.Deleted
 	}
 	for _, kind := range []kinds.Kind{kinds.L2Advertisement, kinds.IPAddressPool} {
-		live := p.snapshot.Live[kind.Plural][name]
+		live := p.snapshot.At(kind, namespace, name)
 		if live == nil {
 			continue
 		}
 		if err := x.Remove(ctx, observed.Owned{Kind: kind, Live: live}, action); err != nil {
 			return err
 		}
-		p.removed.Store(kind.Plural+" "+name, true)
+		p.removed.Store(kind.Plural+" "+namespace+"/"+name, true)
 	}
 	return nil
 }

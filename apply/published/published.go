@@ -5,7 +5,7 @@ package published
 import (
 	"context"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"sync"
 
@@ -26,12 +26,19 @@ type Reader struct {
 	Cluster *cluster.Cluster
 	Config  *config.ProviderConfig
 	Lease   lease.ID
-	// Live are the objects as they were read, by their kind's plural and NAMESPACE/NAME. Gateway caches the Gateway's
-	// target.
-	Live    map[string]map[string]*unstructured.Unstructured
+	// Live are the objects as they were read. Gateway caches the Gateway's target.
+	Live    Objects
 	Gateway *Gateway
 	// Fresh reads the objects again instead of using Live.
 	Fresh bool
+}
+
+// Objects are objects as they were read.
+type Objects interface {
+	// At returns an object, or nil.
+	At(kind kinds.Kind, namespace, name string) *unstructured.Unstructured
+	// Of returns all objects of a kind.
+	Of(kind kinds.Kind) iter.Seq[*unstructured.Unstructured]
 }
 
 // Gateway caches the target of the Gateway.
@@ -69,10 +76,9 @@ func (r *Reader) Target(ctx context.Context, h render.UnknownHost) (dns.Target, 
 func (r *Reader) granted(ctx context.Context, endpoint string) (dns.Target, error) {
 	namespace := r.Lease.Namespace()
 	var services []*unstructured.Unstructured
-	for _, name := range slices.Sorted(maps.Keys(r.Live[kinds.Service.Plural])) {
-		services = append(services, r.Live[kinds.Service.Plural][name])
-	}
-	if r.Fresh {
+	if !r.Fresh {
+		services = slices.Collect(r.Live.Of(kinds.Service))
+	} else {
 		var err error
 		opts := metav1.ListOptions{LabelSelector: kinds.LeasedPort}
 		if services, err = r.Cluster.Objects(ctx, kinds.Service.Resource(), namespace, opts); err != nil {
@@ -126,7 +132,7 @@ func (r *Reader) ingressTarget(ctx context.Context, host string) (dns.Target, er
 		}
 	}
 	var found dns.Target
-	for _, o := range r.Live[kinds.Ingress.Plural] {
+	for o := range r.Live.Of(kinds.Ingress) {
 		t := In(o, path...)
 		name, _, _ := unstructured.NestedString(o.Object, "spec", "ingressClassName")
 		switch {
@@ -146,7 +152,7 @@ func (r *Reader) ownRoute(ctx context.Context, kind kinds.Kind, host string) (*u
 	if r.Fresh {
 		return r.Cluster.Get(ctx, kind, r.Lease.Namespace(), name)
 	}
-	return r.Live[kind.Plural][r.Lease.Namespace()+"/"+name], nil
+	return r.Live.At(kind, r.Lease.Namespace(), name), nil
 }
 
 // routeTarget returns the canonical host name of OpenShift's router in the status of the host's Route.

@@ -1,6 +1,8 @@
 package published
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,13 +14,29 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
+// objects are objects of one kind.
+type objects []*unstructured.Unstructured
+
+func (list objects) At(_ kinds.Kind, namespace, name string) *unstructured.Unstructured {
+	for _, o := range list {
+		if o.GetNamespace() == namespace && o.GetName() == name {
+			return o
+		}
+	}
+	return nil
+}
+
+func (list objects) Of(kinds.Kind) iter.Seq[*unstructured.Unstructured] { return slices.Values(list) }
+
 // A Route's status names the router that serves it.
 func TestRouteTarget(t *testing.T) {
 	id := lease.ID{Owner: "akash1owner", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
 	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"ingress": []any{
 		map[string]any{"host": "shop.example.com", "routerCanonicalHostname": "router-default.apps.example.net"},
 	}}}}
-	r := Reader{Lease: id, Live: map[string]map[string]*unstructured.Unstructured{kinds.Route.Plural: {id.Namespace() + "/shop.example.com": u}}}
+	u.SetNamespace(id.Namespace())
+	u.SetName("shop.example.com")
+	r := Reader{Lease: id, Live: objects{u}}
 	target, err := r.Target(t.Context(), render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute})
 	if err != nil || target.Host != "router-default.apps.example.net" {
 		t.Errorf("got %v, %v", target, err)
@@ -50,11 +68,7 @@ func TestIngressTarget(t *testing.T) {
 		"a host name":        {[]*unstructured.Unstructured{ingress("a", "a", class, map[string]any{"hostname": "LB.example.net"})}, "lb.example.net"},
 		"addresses go first": {[]*unstructured.Unstructured{ingress("a", "a", class, map[string]any{"hostname": "lb.example.net"}, address("192.0.2.9"))}, "192.0.2.9"},
 	} {
-		live := map[string]*unstructured.Unstructured{}
-		for _, u := range c.live {
-			live[u.GetNamespace()+"/"+u.GetName()] = u
-		}
-		r := Reader{Config: config.Default(), Lease: id, Live: map[string]map[string]*unstructured.Unstructured{kinds.Ingress.Plural: live}}
+		r := Reader{Config: config.Default(), Lease: id, Live: objects(c.live)}
 		target, err := r.ingressTarget(t.Context(), "shop.example.com")
 		var values []string
 		for _, rec := range target.Records("x.y", 0) {

@@ -44,7 +44,7 @@ func TestGranted(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := func(fresh bool) *published.Reader {
-		return &published.Reader{Cluster: c, Lease: ot.Shop, Live: ot.Snapshot(nil, live...).Live, Fresh: fresh}
+		return &published.Reader{Cluster: c, Lease: ot.Shop, Live: ot.Snapshot(nil, live...), Fresh: fresh}
 	}
 	for endpoint, want := range map[string][2]string{"public": {"[203.0.113.7]", "[203.0.113.10]"}, "private": {"[]", "[]"}} {
 		for i, fresh := range []bool{false, true} {

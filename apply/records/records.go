@@ -156,7 +156,7 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 // RecordHolder returns the other deployment group that may write the host's records: it holds a part of the same claim,
 // and its records are older than those of the run's group. It is empty if there is none. A DNS name has one writer.
 func (r *Records) RecordHolder(host string) string {
-	claim := r.Snapshot.Claims[state.HostName(host)]
+	claim := r.Snapshot.Claim(state.HostName(host))
 	if h := r.Holds[state.HostName(host)]; h != nil && h.Claim != nil {
 		claim = h.Claim
 	}

@@ -51,17 +51,14 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 
 // recordRun returns the Records of a lease in a cluster with live records, the oldest first.
 func recordRun(id lease.ID, live ...render.Object) *Records {
-	s := &observed.Snapshot{Live: map[string]map[string]*unstructured.Unstructured{}, Claims: map[string]*state.Claim{}, Records: map[string][]observed.Owned{}, Written: map[lease.Group][]observed.Owned{}, Serving: map[string][]observed.Owned{}}
+	s, lists := observed.NewSnapshot(), map[string][]*unstructured.Unstructured{}
 	for i, o := range live {
 		u := cluster.Rendered(o)
 		u.SetUID(types.UID(fmt.Sprint(i)))
 		u.SetCreationTimestamp(metav1.NewTime(time.Unix(int64(i), 0)))
-		if s.Live[o.Kind.Plural] == nil {
-			s.Live[o.Kind.Plural] = map[string]*unstructured.Unstructured{}
-		}
-		s.Live[o.Kind.Plural][o.Namespace+"/"+o.Name] = u
+		lists[o.Kind.Plural] = append(lists[o.Kind.Plural], u)
 	}
-	s.IndexWritten()
+	s.Index(nil, lists)
 	r := New(&command.Command{}, nil, state.Request{Lease: id})
 	r.Snapshot = s
 	return r
@@ -131,7 +128,7 @@ func TestRecordHolder(t *testing.T) {
 		"another's are for elsewhere": {recordsFor(t, other, "other.example.com", nil), both, ""},
 	} {
 		r := recordRun(mine, c.live...)
-		r.Snapshot.Claims[state.HostName(host)] = &state.Claim{Kind: state.Host, Thing: host, Owner: mine.Owner, Parts: c.parts}
+		r.Snapshot = r.Snapshot.WithClaim(state.HostName(host), &state.Claim{Kind: state.Host, Thing: host, Owner: mine.Owner, Parts: c.parts})
 		if got := r.RecordHolder(host); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}

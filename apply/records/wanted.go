@@ -73,7 +73,7 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 	for _, host := range slices.Sorted(maps.Keys(s.Records)) {
 		for _, o := range s.Records[host] {
 			own := diagnose.OwnRecord{Ref: observed.RefOf(o.Kind, o.Live), Object: view.RecordObjectOf(o.Live)}
-			if parts := s.Claims[state.HostName(host)].PartsOf(o.Group); len(parts) > 0 && c.Options.Config.DNS.Records() {
+			if parts := s.Claim(state.HostName(host)).PartsOf(o.Group); len(parts) > 0 && c.Options.Config.DNS.Records() {
 				wanted, err := fromSnapshot(c, s, parts[0].Lease).wantedRecords(ctx, host, parts[0])
 				if err != nil {
 					return nil, err
@@ -135,7 +135,7 @@ func (r *Records) RenderRecords(ctx context.Context, def *lease.Definition, fres
 // Published returns a reader of the addresses and names under which the lease's hosts are reached.
 func (r *Records) Published(fresh bool) *published.Reader {
 	return &published.Reader{
-		Cluster: r.Cluster, Config: r.Options.Config, Lease: r.Request.Lease, Live: r.Snapshot.Live, Gateway: &r.Snapshot.Gateway, Fresh: fresh,
+		Cluster: r.Cluster, Config: r.Options.Config, Lease: r.Request.Lease, Live: r.Snapshot, Gateway: r.Snapshot.Gateway, Fresh: fresh,
 	}
 }
 
@@ -148,7 +148,7 @@ func (r *Records) recordTarget(host string) string {
 		for _, kind := range kinds.OfTarget(target) {
 			exists := slices.ContainsFunc(r.Snapshot.HostUses[host], func(u state.Use) bool {
 				return u.Kind == kind.Singular && u.Of(r.Group) && !u.Redirect &&
-					ResidualTTL(r.Snapshot.Live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
+					ResidualTTL(r.Snapshot.At(kind, u.Namespace, u.Name)) == 0
 			})
 			if exists && (found == "" || target == configured) {
 				found = target

@@ -21,7 +21,7 @@ import (
 // again: a run that only stood still may have ended, and what it holds is live.
 func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 	group, name := m.Parts.Group, m.Parts.Claim.Name()
-	known := r.snapshot.Claims[name] // as it was read, or as an earlier repair has left it
+	known := r.snapshot.Claim(name) // as it was read, or as an earlier repair has left it
 	if !slices.ContainsFunc(known.PartsOf(group), m.Parts.Has) {
 		return nil // an earlier repair has given it up
 	}
@@ -59,7 +59,7 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 	}
 	left, _, err := r.Ledger.Leave(ctx, now, group, m.Parts.Has)
 	if err == nil {
-		r.snapshot.Knows(name, left)
+		r.snapshot = r.snapshot.WithClaim(name, left)
 	}
 	return asChanged(err)
 }
@@ -84,7 +84,7 @@ func (r *repair) keepReserved(ctx context.Context, parts state.ClaimParts) error
 
 // change changes parts of a claim that is as it was read.
 func (r *repair) change(ctx context.Context, parts state.ClaimParts, set func(*state.Part)) error {
-	claim := r.snapshot.Claims[parts.Claim.Name()] // as it was read, or as an earlier repair has left it
+	claim := r.snapshot.Claim(parts.Claim.Name()) // as it was read, or as an earlier repair has left it
 	entries, changed := claim.Entries(parts.Group), false
 	for i := range entries {
 		if was := entries[i]; parts.Has(was) {
@@ -97,7 +97,7 @@ func (r *repair) change(ctx context.Context, parts state.ClaimParts, set func(*s
 	}
 	now, err := r.Ledger.Put(ctx, claim, parts.Group, entries)
 	if err == nil {
-		r.snapshot.Knows(now.Name(), now)
+		r.snapshot = r.snapshot.WithClaim(now.Name(), now)
 	}
 	return asChanged(err)
 }
@@ -118,10 +118,10 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 	names := []string{state.HostName(thing)}
 	if a, err := netip.ParseAddr(thing); err == nil {
 		names = []string{state.AddressName(a)}
-	} else if over := state.WildcardOver(thing); over != "" && r.snapshot.Claims[names[0]] == nil {
+	} else if over := state.WildcardOver(thing); over != "" && r.snapshot.Claim(names[0]) == nil {
 		names = append(names, state.HostName(over))
 	}
-	if r.snapshot.Claims[state.EndpointName(thing)] != nil {
+	if r.snapshot.Claim(state.EndpointName(thing)) != nil {
 		names = []string{state.EndpointName(thing)}
 	}
 	for _, name := range names {
@@ -129,7 +129,7 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 		if err != nil {
 			return err
 		}
-		if !now.SaysAs(r.snapshot.Claims[name]) {
+		if !now.SaysAs(r.snapshot.Claim(name)) {
 			return report.ErrChanged
 		}
 	}

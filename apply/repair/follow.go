@@ -17,7 +17,7 @@ import (
 // followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's
 // objects after the claim; the write is pinned to the claim as it was read.
 func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
-	claim := r.snapshot.Claims[m.Parts.Claim.Name()] // as it was read, or as an earlier repair has left it
+	claim := r.snapshot.Claim(m.Parts.Claim.Name()) // as it was read, or as an earlier repair has left it
 	if claim == nil {
 		return report.ErrChanged
 	}
@@ -49,7 +49,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
 		return err
 	}
 	if now, unread := observed.ReadClaim(ctx, r.Ledger, claim.Name()); unread == nil {
-		r.snapshot.Knows(claim.Name(), now)
+		r.snapshot = r.snapshot.WithClaim(claim.Name(), now)
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.U
 	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
 		return asChanged(err)
 	}
-	return r.workFor(id.Group()).refresh(ctx, kind, live)
+	return r.refresh(ctx, kind, live)
 }
 
 // markLabels returns the labels that name the lease. It includes Akash's label only if the object has it or Akash's

@@ -44,7 +44,7 @@ func (r *repair) workFor(g lease.Group) *leaseRepair {
 
 // live returns an object as it was read, or nil.
 func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
-	return r.snapshot.Live[kinds.Of(ref.Kind).Plural][ref.Namespace+"/"+ref.Name]
+	return r.snapshot.At(kinds.Of(ref.Kind), ref.Namespace, ref.Name)
 }
 
 // execute carries out a repair. The note says what else people have to do.
@@ -82,7 +82,7 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.TakeServed:
 		err := r.workFor(lease.Group{}).takeServed(ctx, m)
 		if now, unread := observed.ReadClaim(ctx, r.Ledger, m.Hold.Name()); unread == nil {
-			r.snapshot.Knows(m.Hold.Name(), now)
+			r.snapshot = r.snapshot.WithClaim(m.Hold.Name(), now)
 		}
 		return "", err
 	case state.NarrowPool:
@@ -94,7 +94,7 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.RewriteRoute:
 		return "", r.workFor(lease.Group{}).rewrite(ctx, m.Route, m.Part)
 	case state.SetSharingKey:
-		return "", r.workFor(lease.Group{}).ask(ctx, m.Service, "allow-shared-ip", m.SharingKey)
+		return "", r.ask(ctx, m.Service, "allow-shared-ip", m.SharingKey)
 	case state.AskAddress:
 		return "", r.askAddress(ctx, m)
 	case state.DropGrant:

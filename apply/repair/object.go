@@ -21,7 +21,7 @@ import (
 // rewrite sets the backend of a route to that of the claim, and leaves everything else.
 func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
 	kind := kinds.Of(ref.Kind)
-	live := r.Snapshot.Live[kind.Plural][ref.Namespace+"/"+ref.Name]
+	live := r.Snapshot.At(kind, ref.Namespace, ref.Name)
 	o := executor.Applied(live)
 	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
@@ -30,9 +30,9 @@ func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part sta
 }
 
 // ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
-func (r *leaseRepair) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
+func (r *repair) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
 	kind := kinds.Of(ref.Kind)
-	live := r.Snapshot.Live[kind.Plural][ref.Namespace+"/"+ref.Name]
+	live := r.live(ref)
 	o := executor.AppliedOnly(live)
 	annotations := o.GetAnnotations()
 	annotations[r.Options.Config.IP.AnnotationPrefix+"/"+annotation] = value
@@ -47,12 +47,12 @@ func (r *leaseRepair) ask(ctx context.Context, ref state.ObjectRef, annotation, 
 }
 
 // refresh reads an object again after this command has changed it: other repairs of the object use the new state.
-func (r *leaseRepair) refresh(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
+func (r *repair) refresh(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
 	now, err := r.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
 	if err != nil || now == nil || now.GetUID() != live.GetUID() {
 		return err
 	}
-	r.Snapshot.Live[kind.Plural][live.GetNamespace()+"/"+live.GetName()] = now
+	r.snapshot = r.snapshot.With(kind, live.GetNamespace(), live.GetName(), now)
 	return nil
 }
 
@@ -119,7 +119,7 @@ func setBackend(o *unstructured.Unstructured, service string, port uint16) error
 
 // askAddress makes a Service ask for an address, and removes the grant of another one from its status.
 func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
-	if err := r.workFor(lease.Group{}).ask(ctx, m.Service, "loadBalancerIPs", m.Address.String()); err != nil {
+	if err := r.ask(ctx, m.Service, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
 	err := r.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {

@@ -69,7 +69,7 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 		}
 		return note, asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
-	work, advertisement := r.workFor(lease.Group{}), r.snapshot.Live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
+	work, advertisement := r.workFor(lease.Group{}), r.snapshot.At(kinds.L2Advertisement, live.GetNamespace(), live.GetName())
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
 		if err := work.Remove(ctx, observed.Owned{Kind: kinds.L2Advertisement, Live: advertisement}, report.Deleted); err != nil {
 			return "", err

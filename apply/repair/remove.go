@@ -123,7 +123,7 @@ func serves(s *observed.Snapshot, declared *unstructured.Unstructured, groups []
 		})
 	}
 	port := state.PortObjectOf(declared)
-	for _, o := range s.Live[kinds.Service.Plural] {
+	for o := range s.Of(kinds.Service) {
 		if is := state.ServiceObjectOf(o); slices.ContainsFunc(groups, is.Of) && is.SharingKey == port.SharingKey &&
 			is.Protocol == port.Protocol && is.Port == port.Port {
 			return true
@@ -165,7 +165,7 @@ func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
 			if err != nil {
 				return err
 			}
-			if was := r.snapshot.Live[kind.Plural][namespace+"/"+m.Undeclared]; executor.PinOf(was) != executor.PinOf(now) {
+			if was := r.snapshot.At(kind, namespace, m.Undeclared); executor.PinOf(was) != executor.PinOf(now) {
 				return report.ErrChanged
 			}
 		}

@@ -64,7 +64,7 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 	if _, err := a.Prepare(opts.Definitions); err != nil {
 		return err
 	}
-	a.Options.CrashedAfter, a.Options.AssumeCrashed = opts.CrashedAfter, opts.CrashedAfter == 0
+	a.Options.AssumeCrashed = opts.CrashedAfter == 0
 	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, groupRuns: map[groupRun]error{}}
 	for _, def := range opts.Definitions {
 		r.defs[def.Lease.Group()] = def

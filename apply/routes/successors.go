@@ -66,7 +66,7 @@ func (r *Successors) GoesFor(was observed.Owned, use state.Use) bool {
 	if was.Group == r.Group {
 		return r.Options.Prune
 	}
-	return r.mine(use) && r.Removes(was.Group, r.Snapshot.Claims[state.HostName(use.Host)])
+	return r.mine(use) && r.Removes(was.Group, r.Snapshot.Claim(state.HostName(use.Host)))
 }
 
 // onGateway reports whether a Gateway accepts several routes of the kind for one host, of which the oldest serves.

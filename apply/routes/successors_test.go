@@ -165,7 +165,7 @@ func TestAcceptedAlready(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := successors(command.Options{}, nil)
 			if tt.live != nil {
-				r.Snapshot.Live[kinds.Route.Plural] = map[string]*unstructured.Unstructured{tt.live.GetNamespace() + "/" + shop: tt.live}
+				r.Snapshot = r.Snapshot.With(kinds.Route, tt.live.GetNamespace(), shop, tt.live)
 			}
 			if got := r.acceptedAlready(rendered(judged(""))); got != tt.want {
 				t.Errorf("accepted: %t, want %t", got, tt.want)

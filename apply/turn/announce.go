@@ -73,7 +73,9 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 		if err != nil {
 			return false, err
 		}
-		t.locked(func() { t.own, t.renewed, t.renewedAt, t.conflicts = now, sent, sent.Round(0), conflicts })
+		t.locked(func() {
+			t.own, t.renewed, t.renewedAt, t.confirmed, t.conflicts = now, sent, sent.Round(0), sent, conflicts
+		})
 		return true, nil
 	})
 }
@@ -144,6 +146,7 @@ func (t *Turn) Confirm(ctx context.Context) error {
 	if t.announced() == nil {
 		return nil
 	}
+	sent := time.Now()
 	var there *state.Announcement
 	err := t.ledger.Until(ctx, func(ctx context.Context) (err error) {
 		there, err = t.ledger.Announcement(ctx, t.nonce)
@@ -151,6 +154,9 @@ func (t *Turn) Confirm(ctx context.Context) error {
 	})
 	if err == nil && protocol.Lost(there) {
 		err = t.lose(there)
+	}
+	if err == nil {
+		t.locked(func() { t.confirmed = sent })
 	}
 	return err
 }

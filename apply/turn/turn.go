@@ -45,8 +45,8 @@ func (e *LostError) Error() string {
 type Options struct {
 	// By is who runs the command, as USER@HOST; Version is the program's version.
 	By, Version string
-	// Dead reports whether a command counts as crashed at a time of the API server's clock.
-	Dead func(a *state.Announcement, now time.Time) bool
+	// AssumeCrashed takes every other command for crashed.
+	AssumeCrashed bool
 	// Waiting is called once for each command that this one waits for.
 	Waiting func(*state.Announcement)
 }
@@ -61,8 +61,11 @@ type Turn struct {
 
 	// opening is held by the first write while it takes the turn; other writes wait for it.
 	opening *semaphore.Weighted
-	// writing is held while the own announcement is written.
-	writing *semaphore.Weighted
+	// writing is held while the own announcement is written, asking while a write asks whether the command may still
+	// write.
+	writing, asking *semaphore.Weighted
+	// watch is what the command has seen of others that it waits for. Whoever holds opening uses it.
+	watch protocol.Watch
 
 	mu sync.Mutex
 	// own is the announcement as it was last written; nil before and after the turn.
@@ -75,6 +78,8 @@ type Turn struct {
 	// renewed is when the last successful renewal was sent, by the monotonic clock; renewedAt is the same by the wall
 	// clock, which also counts the time for which the machine was suspended.
 	renewed, renewedAt time.Time
+	// confirmed is when the request was sent by which the command last saw its announcement as it wrote it.
+	confirmed time.Time
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
@@ -92,7 +97,7 @@ type Turn struct {
 
 // New returns a turn that has not begun. It writes nothing before the command's first write.
 func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options) *Turn {
-	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: state.NewNonce(c.Now()), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1)}
+	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: state.NewNonce(c.Now()), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1), asking: semaphore.NewWeighted(1), watch: protocol.Watch{}}
 	t.groups = slices.Clone(groups)
 	slices.SortFunc(t.groups, lease.Group.Compare)
 	t.groups = slices.Compact(t.groups)
@@ -127,7 +132,7 @@ func (t *Turn) Context(ctx context.Context) context.Context {
 	}
 	round := t.currentRound()
 	ctx = context.WithValue(ctx, inTurnKey{}, t.isOpen())
-	return cluster.WithGate(ctx, func(ctx context.Context) error { return t.enter(ctx, round) })
+	return cluster.WithGate(ctx, func(ctx context.Context, anew bool) (time.Time, error) { return t.enter(ctx, round, anew) })
 }
 
 // Begin waits for the command's turn before there is anything to write. ErrAgain means that what was read before is out
@@ -136,33 +141,8 @@ func (t *Turn) Begin(ctx context.Context) error {
 	if !t.cluster.Waits() || len(t.groups) == 0 {
 		return nil
 	}
-	return t.enter(ctx, t.currentRound())
-}
-
-// enter admits a write that depends on what was read in a round.
-func (t *Turn) enter(ctx context.Context, round int) error {
-	var open, old bool
-	var lost error
-	t.locked(func() { open, lost = t.open, t.lost })
-	if !open && lost == nil {
-		if err := t.begin(ctx); err != nil {
-			return err
-		}
-	}
-	var doubtful bool
-	t.locked(func() {
-		old, lost = t.round > round, t.lost
-		doubtful = t.isDoubtful()
-	})
-	switch {
-	case lost != nil:
-		return lost
-	case old:
-		return ErrAgain
-	case doubtful: // others may have taken the command for crashed, or write for its groups
-		return t.renew(ctx)
-	}
-	return nil
+	_, err := t.enter(ctx, t.currentRound(), false)
+	return err
 }
 
 // Succeeds reports whether the command succeeds one that crashed while it worked for the group: late writes of that one
@@ -220,8 +200,7 @@ func (t *Turn) begin(ctx context.Context) error {
 		if i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Unreadable != "" && a.Names(t.groups...) }); i >= 0 {
 			return t.ledger.Unreadable(all[i])
 		}
-		now, own := t.cluster.Now(), t.announced()
-		next, other := protocol.NextTurn(own, all, func(a *state.Announcement) bool { return t.opts.Dead(a, now) })
+		next, other := protocol.NextTurn(t.announced(), all, t.isOver)
 		switch next {
 		case protocol.Work:
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
@@ -278,6 +257,12 @@ func (t *Turn) isOpen() bool {
 	return t.open
 }
 
+// isOver reports whether another command counts as crashed.
+func (t *Turn) isOver(a *state.Announcement) bool {
+	over := t.watch.Over(a, time.Now())
+	return over || t.opts.AssumeCrashed && a.Phase != state.Closing
+}
+
 // await waits until another command has ended, was fenced, or counts as crashed. The longer this command has waited,
 // the more often it polls, so that later commands seldom overtake it.
 func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.Time) error {
@@ -293,7 +278,7 @@ func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.
 		case errors.Is(err, ledger.ErrAgain):
 		case err != nil:
 			return err
-		case protocol.Lost(now), !now.Names(t.groups...), t.opts.Dead(now, t.cluster.Now()):
+		case protocol.Lost(now), !now.Names(t.groups...), t.isOver(now):
 			return nil
 		}
 	}

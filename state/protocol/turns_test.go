@@ -62,6 +62,8 @@ type turnOf struct {
 	over, waits bool
 	// old is true if what it has read is outdated.
 	old bool
+	// watch is what it has seen of others.
+	watch protocol.Watch
 	// fenced are the commands whose work it has taken over.
 	fenced []*state.Announcement
 }
@@ -82,7 +84,7 @@ func (w *turns) obey(t *testing.T, words []string) {
 		return
 	}
 	if words[0] == "run" {
-		c := &turnOf{name: words[1], next: w.announce}
+		c := &turnOf{name: words[1], next: w.announce, watch: protocol.Watch{}}
 		for _, group := range words[2:] {
 			c.groups = append(c.groups, groupOf(t, group))
 		}
@@ -170,7 +172,7 @@ func (w *turns) announce(c *turnOf) {
 
 func (w *turns) list(c *turnOf) {
 	all := slices.Collect(maps.Values(w.all))
-	turn, other := protocol.NextTurn(c.saw, all, func(a *state.Announcement) bool { return a.Over(w.now) })
+	turn, other := protocol.NextTurn(c.saw, all, func(a *state.Announcement) bool { return c.watch.Over(a, w.now) })
 	c.other = other
 	switch turn {
 	case protocol.Work:
@@ -215,7 +217,7 @@ func (w *turns) withdraw(c *turnOf) {
 
 func (w *turns) await(c *turnOf) {
 	now := w.all[c.other.Nonce]
-	if c.waits = !protocol.Lost(now) && !now.Over(w.now); c.waits {
+	if c.waits = !protocol.Lost(now) && !c.watch.Over(now, w.now); c.waits {
 		w.say("%s waits for %s", c.name, c.other.Nonce)
 		return
 	}

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 
 var seedFlag = flag.Int64("seed", -1, "replay the history of this seed, and print it")
 
+var histories = flag.Int64("histories", few, "how many histories to live through")
+
 // How many histories there are: with LEDGER_OPERATIONS more.
 const few, many = 1000, 100_000
 
@@ -42,7 +44,7 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	n := int64(few)
+	n := *histories
 	if os.Getenv("LEDGER_OPERATIONS") != "" {
 		n = many
 	}
@@ -100,17 +102,22 @@ func furnished(t *testing.T) *Server {
 		names = append(names, id.Namespace())
 	}
 	for _, name := range names {
-		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://sim/api/v1/namespaces", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := server.RoundTrip(r) //nolint:bodyclose // it is in memory
-		if err != nil || response.StatusCode != http.StatusCreated {
-			t.Fatal(err, response)
-		}
+		addNamespace(t, server, name)
 	}
 	return server
+}
+
+func addNamespace(t *testing.T, server *Server, name string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://sim/api/v1/namespaces", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.RoundTrip(r) //nolint:bodyclose // it is in memory
+	if err != nil || response.StatusCode != http.StatusCreated {
+		t.Fatal(err, response)
+	}
 }
 
 // aftermath: nothing goes wrong any more. What successful runs have taken is still theirs, repair leaves no
