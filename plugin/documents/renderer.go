@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -249,24 +248,6 @@ func (r *renderer) entry(at lease.Place, holder uint32) entry {
 		r.files = append(r.files, at.File)
 	}
 	return entry{file: uint32(len(r.files) - 1), line: uint32(at.Line), holder: holder, lease: r.number}
-}
-
-// usePool records that an address needs its pool. Without a ledger the first address of a pool suffices. With one, existing
-// pools may have only a part of a range, so every address counts.
-func (r *renderer) usePool(a netip.Addr) {
-	if name, ok := r.cfg.PoolFor(a); ok && (r.known != nil || !r.poolNames[name]) {
-		r.poolNames[name] = true
-		r.used[a] = true
-	}
-}
-
-// pools returns the pools that the rendered leases need.
-func (r *renderer) pools() ([]render.Object, error) {
-	addresses := slices.SortedFunc(maps.Keys(r.used), netip.Addr.Compare)
-	if r.known != nil {
-		return pools.Beside(r.cfg, addresses, r.known)
-	}
-	return render.Pools(r.cfg, addresses)
 }
 
 // withWorkloads returns a lease's workloads followed by its routes. It adds warnings for omitted Secrets to r.omitted.
