@@ -157,6 +157,9 @@ func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 	if tls.Issuer == nil {
 		if tls.SecretName != "" {
 			spec.TLS.ExternalCertificate = &routev1.LocalObjectReference{Name: tls.SecretName}
+			l.warn(r, r.routing.At.TLS, "OpenShift refuses the Route until its router may read the Secret: in namespace %s, a Role that "+
+				"lets system:serviceaccount:openshift-ingress:router get, list and watch secrets/%s, and a RoleBinding to it",
+				l.namespace, tls.SecretName)
 		}
 		return
 	}

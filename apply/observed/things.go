@@ -15,9 +15,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Addresses reads who claims and who uses which address, in order to propose free addresses.
-func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
-	var claims []*state.Claim
+// Addresses reads all claims, and who claims and who uses which address, in order to propose free addresses.
+func Addresses(
+	ctx context.Context, c *cluster.Cluster, ledgerNamespace string,
+) (claims []*state.Claim, addresses *state.Addresses, err error) {
 	var uses []state.Use
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -32,9 +33,9 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 		return err
 	})
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return state.NewAddresses(claims, uses), nil
+	return claims, state.NewAddresses(claims, uses), nil
 }
 
 // HeldThings returns the claimed things and the deployment groups that claim them, each once. With a group it returns only

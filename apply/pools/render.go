@@ -17,8 +17,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Known is what a ledger, in a cluster or in files, contains about addresses.
+// Known is what a ledger, in a cluster or in files, contains: the claims, and what uses addresses.
 type Known struct {
+	Claims    []*state.Claim
 	Addresses *state.Addresses
 	Pools     []state.PoolObject
 }
@@ -28,7 +29,7 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 	known := &Known{}
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		known.Addresses, err = observed.Addresses(ctx, c, ledgerNamespace)
+		known.Claims, known.Addresses, err = observed.Addresses(ctx, c, ledgerNamespace)
 		return err
 	})
 	group.Go(func() error {

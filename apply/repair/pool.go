@@ -80,7 +80,7 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 
 // checkUnused returns ErrChanged if one of the addresses is in use.
 func (r *repair) checkUnused(ctx context.Context, ranges []config.Range) error {
-	now, err := observed.Addresses(ctx, r.Cluster, r.Options.Config.LedgerNamespace)
+	_, now, err := observed.Addresses(ctx, r.Cluster, r.Options.Config.LedgerNamespace)
 	if err != nil {
 		return err
 	}

@@ -25,14 +25,20 @@ func (m Mapping) Present() bool { return m.content != nil }
 
 // Mapping reads a mapping that may have the known keys. An unknown key is an error in a strict document and otherwise a
 // warning. Null is an empty mapping; any other kind of value is an error.
-func (c Cursor) Mapping(known []string) Mapping { return c.mapping(known, c.doc.Strict, false) }
+func (c Cursor) Mapping(known []string) Mapping {
+	return c.mapping(known, mappingRules{strict: c.doc.Strict})
+}
 
 // StrictMapping is Mapping, but an unknown key is an error in any document.
-func (c Cursor) StrictMapping(known []string) Mapping { return c.mapping(known, true, false) }
+func (c Cursor) StrictMapping(known []string) Mapping {
+	return c.mapping(known, mappingRules{strict: true})
+}
 
 // SpelledMapping is Mapping, but accepts keys that differ from a known key only in case and underscores, with a
 // warning.
-func (c Cursor) SpelledMapping(known []string) Mapping { return c.mapping(known, c.doc.Strict, true) }
+func (c Cursor) SpelledMapping(known []string) Mapping {
+	return c.mapping(known, mappingRules{strict: c.doc.Strict, spelled: true})
+}
 
 // AnyMapping reads a mapping whose keys the user chooses.
 func (c Cursor) AnyMapping() Mapping {
@@ -60,25 +66,34 @@ func (c Cursor) open() (Mapping, bool) {
 	return m, true
 }
 
-func (c Cursor) mapping(known []string, strict, spelled bool) Mapping {
+// mappingRules says how the keys of a mapping are read.
+type mappingRules struct {
+	// strict makes an unknown key an error, and spelled accepts other spellings of a known one.
+	strict, spelled bool
+	// repeats are the keys that may be given more than once.
+	repeats Repeats
+}
+
+func (c Cursor) mapping(known []string, rules mappingRules) Mapping {
 	m, ok := c.open()
 	if !ok {
 		return m
 	}
+	m.join(rules.repeats)
 	m.flatten()
 	for i := 0; i+1 < len(m.content); i += 2 {
 		key := m.content[i].Value
 		if slices.Contains(known, key) {
 			continue
 		}
-		if spelled {
+		if rules.spelled {
 			if same := sameSpelling(key, known); same != "" && m.find(same) == nil {
 				m.keyAt(i).Warnf("%q is read as %q", key, same)
 				m.rename(i, same)
 				continue
 			}
 		}
-		if strict {
+		if rules.strict {
 			m.keyAt(i).Errorf("unknown key %q%s", key, suggest.For(key, known))
 		} else {
 			m.keyAt(i).Warnf("unknown key %q is ignored%s", key, suggest.For(key, known))

@@ -2,8 +2,10 @@ package resources
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ParseCPU reads CPUs, such as 0.5 or 500m, as thousandths (chain-sdk: go/sdl/units.go).
@@ -50,6 +52,27 @@ func ParseBytes(s string) (uint64, bool) {
 	}
 	return scale(number[:len(number)-1], math.Pow(base, float64(power+1)), math.MaxUint64)
 }
+
+// SuggestBytes returns sizes that mean what a text probably does that ParseBytes does not read: for 16GB it returns 16G and
+// 16Gi, for 16mi it returns 16Mi. It returns nil if it knows none.
+func SuggestBytes(s string) []string {
+	m := looseSize().FindStringSubmatch(s)
+	if m == nil {
+		return nil
+	}
+	letter := strings.ToUpper(m[2])
+	var out []string
+	for _, text := range []string{m[1] + strings.Replace(letter, "K", "k", 1), m[1] + letter + "i"} {
+		if _, ok := ParseBytes(text); ok && (m[3] == "" || strings.HasSuffix(text, "i")) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+var looseSize = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpPeE])([iI]?)[bB]?\s*$`)
+})
 
 // FormatBytes returns the size with the largest binary suffix that is exact.
 func FormatBytes(bytes uint64) string {

@@ -16,11 +16,11 @@ var (
 
 // readGPU reads the number of GPUs and the accepted models.
 func readGPU(c document.Cursor) resources.GPU {
-	m := c.StrictMapping(unitsKeys)
+	m := c.RepeatingMapping(unitsKeys, gpuRepeats)
 	units, _ := resources.ParseCount(m.Get("units").Raw())
 	gpu := resources.GPU{Units: units}
 	wishes := m.Get("attributes")
-	if a := wishes.StrictMapping(gpuAttributeKeys); a.Present() {
+	if a := wishes.RepeatingMapping(gpuAttributeKeys, gpuAttributeRepeats); a.Present() {
 		gpu.Attributes = readVendors(wishes, a.Get("vendor"))
 	}
 	switch {
@@ -68,7 +68,7 @@ func readModel(c document.Cursor) string {
 		decimal := strings.TrimRight(ram.Raw(), "kMGTPE") != ram.Raw() // Akash takes binary suffixes alone
 		switch gi := bytes >> 30; {
 		case !ok || gi == 0 || decimal:
-			ram.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", ram.Raw())
+			ram.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi%s", ram.Raw(), suggestGibibytes(ram.Raw()))
 		default:
 			if bytes != gi<<30 {
 				ram.Warnf("%q is read as %dGi: whole gibibytes count", ram.Raw(), gi)
@@ -80,4 +80,14 @@ func readModel(c document.Cursor) string {
 		model += "/interface/" + i.Word()
 	}
 	return model
+}
+
+// suggestGibibytes returns the memory that a text probably means, as the end of a message, or "".
+func suggestGibibytes(text string) string {
+	for _, size := range resources.SuggestBytes(text) {
+		if strings.HasSuffix(size, "Gi") || strings.HasSuffix(size, "Ti") {
+			return fmt.Sprintf("; write %q", size)
+		}
+	}
+	return ""
 }

@@ -52,8 +52,8 @@ func readCompute(c document.Cursor) *compute {
 	m := c.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
 	out.cpu = readQuantity(m.Get("cpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCPU,
 		"a number of CPUs such as 0.5 or 500m")
-	out.memory = readQuantity(m.Get("memory").Mapping(memoryKeys).Get("size"), resources.ParseBytes, "a size such as 512Mi")
-	readQuantity(m.Get("gpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCount, "a number of GPUs")
+	out.memory = readQuantity(m.Get("memory").Mapping(memoryKeys).Get("size"), resources.ParseBytes, aSize)
+	readQuantity(m.Get("gpu").RepeatingMapping(unitsKeys, gpuRepeats).Get("units"), resources.ParseCount, "a number of GPUs")
 	if storage := m.Get("storage"); storage.IsMapping() {
 		out.storage = append(out.storage, readStorage(storage))
 	} else {
@@ -65,7 +65,7 @@ func readCompute(c document.Cursor) *compute {
 }
 
 func readStorage(c document.Cursor) quantity {
-	q := readQuantity(c.Mapping(storageKeys).Get("size"), resources.ParseBytes, "a size such as 512Mi")
+	q := readQuantity(c.Mapping(storageKeys).Get("size"), resources.ParseBytes, aSize)
 	if !q.given {
 		q.at = c.At()
 	}
@@ -84,9 +84,21 @@ func readQuantity(c document.Cursor, parse func(string) (uint64, bool), what str
 	case negative:
 		c.Errorf("the quantity %s is negative", text)
 	default:
-		c.Errorf("%q is not %s", text, what)
+		c.Errorf("%q is not %s%s", text, what, suggestSize(text, what))
 	}
 	return quantity{value: value, at: c.At(), given: true, bad: !ok}
+}
+
+// aSize says what a size looks like.
+const aSize = "a size such as 512Mi"
+
+// suggestSize returns the sizes that a text probably means, as the end of a message, or "".
+func suggestSize(text, what string) string {
+	sizes := resources.SuggestBytes(text)
+	if what != aSize || len(sizes) == 0 {
+		return ""
+	}
+	return `; write "` + strings.Join(sizes, `" or "`) + `"`
 }
 
 // checkMinima validates the quantities of a profile in use against the chain's minima, once.

@@ -18,6 +18,16 @@ import (
 
 var topKeys = []string{"version", "include", "services", "profiles", "deployment", "endpoints", "reclamation"}
 
+// topRepeats and gpuRepeats are the keys that Akash reads again where they are given more than once: maps are joined, and the
+// last value of what is not a map counts.
+var (
+	topRepeats = document.Repeats{
+		"version": document.FirstCounts, "include": 0, "services": 1, "profiles": 2, "deployment": 1, "endpoints": 1, "reclamation": 0,
+	}
+	gpuRepeats          = document.Repeats{"units": 0, "attributes": 0}
+	gpuAttributeRepeats = document.Repeats{"vendor": 1}
+)
+
 // reader has the parts of one SDL.
 type reader struct {
 	root      document.Cursor
@@ -68,7 +78,7 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 		root: c, services: map[string]*service{}, computes: map[string]*compute{}, places: map[string]bool{},
 		endpoints: map[string]*endpoint{}, groups: map[string][]string{}, placements: map[[2]string]placement{}, workloads: workloads,
 	}
-	top := c.StrictMapping(topKeys)
+	top := c.RepeatingMapping(topKeys, topRepeats)
 	r.shared = !checkVersion(c, top.Get("version"))
 	r.readEndpoints(top.Get("endpoints"))
 	r.readProfiles(top.Get("profiles"))

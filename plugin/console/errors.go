@@ -178,20 +178,25 @@ func Is[T error](err error) bool {
 // maxPrinted is the maximum number of problems to print. The others are counted.
 const maxPrinted = 50
 
-// printProblems prints the errors in the input, one per line, and their number for each file.
+// printProblems prints the errors in the input, one per line, and their number for each file. An error without a place is
+// about the input as a whole and needs no number.
 func (c *Console) printProblems(problems lease.Problems) {
-	c.printLines("", problems.Errors())
+	var placed, whole lease.Problems
 	counts := map[string]int{}
 	for _, p := range problems.Errors() {
+		if p.At.File == "" {
+			whole = append(whole, p)
+			continue
+		}
+		placed = append(placed, p)
 		counts[p.At.File]++
 	}
+	c.printLines("", placed)
+	c.printLines("Error: ", whole)
 	for _, f := range slices.Sorted(maps.Keys(counts)) {
 		what := terminal.OneLine(f, terminal.MaxCell)
-		switch f {
-		case "-":
+		if f == "-" {
 			what = "standard input"
-		case "":
-			what = "the input"
 		}
 		fmt.Fprintf(c.ErrOut, "Error: %s has %s\n", what, terminal.Count(counts[f], "error"))
 	}

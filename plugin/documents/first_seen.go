@@ -21,11 +21,11 @@ type firstSeen struct {
 // chunkBits is the number of bits of an entry's number for the offset in its chunk.
 const chunkBits = 16
 
-// entry is the first claim on a thing: its place (file is an index of renderer.files), the number of its holder, and whether
-// it includes the whole host.
+// entry is the first claim on a thing: its place (file is an index of renderer.files), the numbers of its holder and its lease,
+// and whether it includes the whole host.
 type entry struct {
-	file, line, holder uint32
-	whole              bool
+	file, line, holder, lease uint32
+	whole                     bool
 }
 
 func newFirstSeen() *firstSeen {
@@ -75,7 +75,7 @@ func (r *firstSeen) grow() {
 // write appends an entry and returns its number. An entry that is longer than a chunk gets its own chunk.
 func (r *firstSeen) write(name []byte, e entry) (number uint32) {
 	last := len(r.chunks) - 1
-	if need := len(name) + 5*binary.MaxVarintLen32; cap(r.chunks[last])-len(r.chunks[last]) < need {
+	if need := len(name) + 6*binary.MaxVarintLen32; cap(r.chunks[last])-len(r.chunks[last]) < need {
 		r.chunks = append(r.chunks, make([]byte, 0, max(need, 1<<chunkBits)))
 		last++
 	}
@@ -88,7 +88,7 @@ func (r *firstSeen) write(name []byte, e entry) (number uint32) {
 	if e.whole {
 		whole = 1
 	}
-	for _, n := range []uint32{whole, e.file, e.line, e.holder, uint32(len(name))} {
+	for _, n := range []uint32{whole, e.file, e.line, e.holder, e.lease, uint32(len(name))} {
 		chunk = binary.AppendUvarint(chunk, uint64(n))
 	}
 	r.chunks[last] = append(chunk, name...)
@@ -97,12 +97,12 @@ func (r *firstSeen) write(name []byte, e entry) (number uint32) {
 
 func (r *firstSeen) read(number uint32) (e entry, name []byte) {
 	text := r.chunks[number>>chunkBits][number&(1<<chunkBits-1):]
-	var fields [5]uint32
+	var fields [6]uint32
 	for i := range fields {
 		n, size := binary.Uvarint(text)
 		fields[i], text = uint32(n), text[size:]
 	}
-	return entry{whole: fields[0] == 1, file: fields[1], line: fields[2], holder: fields[3]}, text[:fields[4]]
+	return entry{whole: fields[0] == 1, file: fields[1], line: fields[2], holder: fields[3], lease: fields[4]}, text[:fields[5]]
 }
 
 // find returns the first claim on a thing.

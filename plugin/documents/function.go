@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -18,7 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // runFunction runs render as a KRM function (KRM Functions Specification v1): it adds the objects of the lease definitions
@@ -37,7 +38,7 @@ func runFunction(ctx context.Context, c *session.Session, f *renderFlags) error 
 		return err
 	}
 	call := &functionCall{origins: map[string]origin{}}
-	added, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.run(ctx, cfg, list, items, f) })
+	out, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.run(ctx, cfg, list, items, f) })
 	if problems, ok := errors.AsType[lease.Problems](err); ok {
 		call.problems = append(call.problems, problems...)
 	} else if err != nil {
@@ -46,7 +47,7 @@ func runFunction(ctx context.Context, c *session.Session, f *renderFlags) error 
 	if list.Results, err = call.results(); err != nil {
 		return err
 	}
-	if err := list.Write(append(items, added...)); err != nil {
+	if err := list.Write(out); err != nil {
 		return err
 	}
 	c.Warn(call.problems)
@@ -64,7 +65,7 @@ type functionCall struct {
 	origins map[string]origin
 }
 
-// run returns the objects of the lease definitions among the items. It returns none if there is an error.
+// run returns the items with the objects of the lease definitions among them. If there is an error, it adds no objects.
 func (f *functionCall) run(
 	ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags,
 ) ([]*kyaml.RNode, error) {
@@ -76,36 +77,37 @@ func (f *functionCall) run(
 	if r.workloads, err = flags.workloads.RenderOptions(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if r.picker, err = functionLedger(ctx, items, flags.ledger, cfg); err != nil {
+	known, err := functionLedger(ctx, items, flags.ledger, cfg)
+	if err != nil {
 		return nil, err
 	}
-	objects, err := f.render(r, f.definitions(ctx, items, cfg.Limits, r.workloads != nil))
+	r.useLedger(known)
+	objects, err := f.render(r, f.definitions(ctx, list.FunctionConfig, items, cfg.Limits, r.workloads != nil))
+	if err == nil && len(objects) == 0 && !f.problems.Failed() && !flags.allowEmpty {
+		err = emptyInput("objects")
+	}
 	if err != nil || f.problems.Failed() {
-		return nil, err
+		objects = nil
 	}
-	nodes := make([]*kyaml.RNode, len(objects))
-	for i, o := range objects {
-		if nodes[i], err = toNode(o); err != nil {
-			return nil, err
-		}
-	}
-	return nodes, nil
+	out, failed := withObjects(items, objects, cfg.LedgerNamespace)
+	return out, cmp.Or(err, failed)
 }
 
-// definitions returns the lease definitions among the items.
+// definitions returns the lease definitions among the items, and functionConfig if it is one: kustomize calls a generator
+// without items.
 func (f *functionCall) definitions(
-	ctx context.Context, items []*kyaml.RNode, limits config.Limits, workloads bool,
+	ctx context.Context, functionConfig *kyaml.RNode, items []*kyaml.RNode, limits config.Limits, workloads bool,
 ) []*lease.Definition {
 	var defs []*lease.Definition
-	for i, item := range items {
-		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
-			continue
+	read := func(n *kyaml.RNode, name string) {
+		if !isDefinition(n) {
+			return
 		}
-		name := f.addOrigin(fmt.Sprintf("items[%d] (%s)", i, item.GetName()), item)
-		text, err := item.String()
+		name = f.addOrigin(name, n)
+		text, err := n.String()
 		if err != nil {
 			f.problems.Add(lease.Place{File: name}, "%v", err)
-			continue
+			return
 		}
 		opts := input.Options{DocumentSize: limits.DocumentSize, Workloads: workloads}
 		problems, err := input.Read(ctx, strings.NewReader(text), name, opts, func(def *lease.Definition) error {
@@ -117,7 +119,15 @@ func (f *functionCall) definitions(
 			f.problems.Add(lease.Place{File: name}, "%v", err)
 		}
 	}
+	read(functionConfig, "functionConfig")
+	for i, item := range items {
+		read(item, fmt.Sprintf("items[%d] (%s)", i, item.GetName()))
+	}
 	return defs
+}
+
+func isDefinition(n *kyaml.RNode) bool {
+	return n != nil && n.GetKind() == input.Kind && n.GetApiVersion() == input.APIVersion
 }
 
 // render renders the definitions. It never proposes an address that any of the definitions names.
@@ -140,21 +150,17 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 	return objects, nil
 }
 
-// functionLedger returns a picker of free addresses for the ledger in a folder or, if folder is "", among the items. It
-// returns nil if the items include no claims, because leased addresses would look free.
-func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, cfg *config.ProviderConfig) (*state.Picker, error) {
+// functionLedger returns the ledger in a folder or, if folder is "", among the items. It returns nil if the items include no
+// claims, because leased addresses would look free.
+func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, cfg *config.ProviderConfig) (*pools.Known, error) {
 	if folder != "" {
-		known, err := readLedger(ctx, folder, cfg)
-		if err != nil {
-			return nil, err
-		}
-		return state.NewPicker(known.Addresses), nil
+		return readLedger(ctx, folder, cfg)
 	}
 	found, err := ledgerIn(items, cfg.LedgerNamespace)
 	if err != nil || len(found.claims) == 0 {
 		return nil, err
 	}
-	return state.NewPicker(state.NewAddresses(found.claims, found.uses)), nil
+	return found.known(), nil
 }
 
 // config returns the provider's configuration: functionConfig if it is a ProviderConfig, otherwise cfg.

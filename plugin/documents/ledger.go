@@ -20,7 +20,7 @@ func readLedger(ctx context.Context, folder string, cfg *config.ProviderConfig) 
 	if err := files.OfFolder(ctx, folder, cfg.Limits, false, found.add); err != nil {
 		return nil, err
 	}
-	return &pools.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
+	return found.known(), nil
 }
 
 // addressLedger has the objects that decide which addresses are free: claims, Services that use addresses, and pools.
@@ -30,6 +30,10 @@ type addressLedger struct {
 	claims    []*state.Claim
 	uses      []state.Use
 	pools     []state.PoolObject
+}
+
+func (l *addressLedger) known() *pools.Known {
+	return &pools.Known{Claims: l.claims, Addresses: state.NewAddresses(l.claims, l.uses), Pools: l.pools}
 }
 
 func (l *addressLedger) add(o *unstructured.Unstructured) {

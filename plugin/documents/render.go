@@ -17,20 +17,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // renderFlags are the arguments and flags of render.
 type renderFlags struct {
-	input         flags.Input
-	target        string
-	output        string
+	input  flags.Input
+	target string
+	output string
+	// outputDir is the folder that gets a file for each lease; "" to print the objects.
+	outputDir     string
 	ledger        string
 	allowEmpty    bool
 	withNamespace bool
@@ -56,6 +56,13 @@ func NewRender(c *session.Session) *cobra.Command {
 			The lease's namespace is not among its objects, because Akash's provider or "apply" creates it.
 			Otherwise use --with-namespace, which prints it before them.
 
+			With --ledger a host, a path or a port that another deployment of the owner holds is left out, with a
+			warning; one that another owner holds is an error (exit code 4).
+
+			With --output-dir each lease has a file of its own, which is replaced as a whole or not at all: a lease
+			with an error keeps the file that it has, the others are written, and the exit code says that there was
+			an error. Use it instead of redirecting the output into a file that a pipeline applies.
+
 			MetalLB's pools belong to all leases, so they are not among a lease's objects: deleting one tenant's
 			objects must not delete everybody's addresses. "render pools" prints them: those of all of
 			ip.ranges, or with --filename those that the leases need. An address never moves between pools.
@@ -75,6 +82,9 @@ func NewRender(c *session.Session) *cobra.Command {
 			# All leases of a folder, for the Gateway API
 			kubectl akash-net render -R -f leases/ --target httproute
 
+			# A file for each lease, with the addresses of the ledger
+			kubectl akash-net render -R -f leases/ --output-dir rendered/ --ledger cluster --with-namespace
+
 			# MetalLB's pools, which all leases share
 			kubectl akash-net render pools --config provider.yaml | kubectl apply --server-side -f -`,
 		ValidArgs: []string{poolsArgument},
@@ -91,12 +101,18 @@ func NewRender(c *session.Session) *cobra.Command {
 			if f.pools && f.workloads.Given() {
 				return usage.Errorf("--workloads cannot be used with %q", poolsArgument)
 			}
+			if f.pools && f.outputDir != "" {
+				return usage.Errorf("--output-dir cannot be used with %q, which belong to no lease", poolsArgument)
+			}
 			if f.pools && !f.input.Given() {
 				return renderRangePools(cmd.Context(), c, f)
 			}
 			if !f.pools && resourceListOnStdin(&c.Console, f.input.Files) {
 				if f.withNamespace {
 					return usage.Errorf("--with-namespace is not for a KRM function")
+				}
+				if f.outputDir != "" {
+					return usage.Errorf("--output-dir is not for a KRM function")
 				}
 				return runFunction(cmd.Context(), c, f)
 			}
@@ -114,6 +130,8 @@ func NewRender(c *session.Session) *cobra.Command {
 	cmd.Flags().StringVar(&f.ledger, "ledger", "",
 		"The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
+	cmd.Flags().StringVar(&f.outputDir, "output-dir", "",
+		"The folder that gets a file for each lease (OWNER-DSEQ-GSEQ.yaml) instead of standard output. A lease with an error keeps its file")
 	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false,
 		"Also print the leases' namespaces, each before the objects of its lease")
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
@@ -128,6 +146,9 @@ func (f *renderFlags) run(ctx context.Context, c *session.Session) error {
 	r, err := f.renderer(ctx, c)
 	if err != nil {
 		return err
+	}
+	if f.outputDir != "" {
+		return f.renderFiles(ctx, c, r)
 	}
 	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
 		return f.renderLeases(ctx, c, r, emit)
@@ -158,42 +179,6 @@ func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *r
 		return err
 	}
 	return emit(pools)
-}
-
-// emitAll prints the objects that do emits. If do fails or emits none, it prints nothing and returns an error; --allow-empty
-// accepts no objects.
-func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Object) error) error) error {
-	spool := &spool{}
-	defer spool.close()
-	encoder, err := emit.NewEncoder(spool, f.output)
-	if err != nil {
-		return err
-	}
-	count := 0
-	err = do(func(objects []render.Object) error {
-		for _, object := range objects {
-			count++
-			if err := encoder.Encode(object.Config); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if count == 0 && !f.allowEmpty {
-		what := "objects"
-		if f.pools {
-			what = "pools"
-		}
-		return lease.Problems{{Message: "the input needs no " + what +
-			"; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
-	}
-	if err := encoder.Close(); err != nil {
-		return err
-	}
-	return spool.copyTo(c.Out)
 }
 
 // each calls do with each definition as it is read. If addresses are proposed, it reads all definitions first, so that no
@@ -247,12 +232,11 @@ func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*render
 		}
 		f.input.Workloads = r.workloads != nil
 	}
-	if r.known, err = f.known(ctx, r.cluster, r.cfg); err != nil {
+	known, err := f.known(ctx, r.cluster, r.cfg)
+	if err != nil {
 		return nil, err
 	}
-	if r.known != nil {
-		r.picker = state.NewPicker(r.known.Addresses)
-	}
+	r.useLedger(known)
 	if f.ledger == flags.LedgerCluster && !f.pools {
 		r.manifests, err = observed.OperatorManifests(ctx, command.New(in, command.Options{Config: cfg, Operators: observed.OperatorsAuto}))
 	}

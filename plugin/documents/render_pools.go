@@ -2,6 +2,9 @@ package documents
 
 import (
 	"context"
+	"maps"
+	"net/netip"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
@@ -56,4 +59,22 @@ func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *con
 		return pools.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
 	}
 	return readLedger(ctx, f.ledger, cfg)
+}
+
+// usePool records that an address needs its pool. Without a ledger the first address of a pool suffices. With one, existing
+// pools may have only a part of a range, so every address counts.
+func (r *renderer) usePool(a netip.Addr) {
+	if name, ok := r.cfg.PoolFor(a); ok && (r.known != nil || !r.poolNames[name]) {
+		r.poolNames[name] = true
+		r.used[a] = true
+	}
+}
+
+// pools returns the pools that the rendered leases need.
+func (r *renderer) pools() ([]render.Object, error) {
+	addresses := slices.SortedFunc(maps.Keys(r.used), netip.Addr.Compare)
+	if r.known != nil {
+		return pools.Beside(r.cfg, addresses, r.known)
+	}
+	return render.Pools(r.cfg, addresses)
 }

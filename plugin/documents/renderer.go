@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,16 +27,22 @@ type renderer struct {
 	// picker proposes addresses; nil if there is no ledger.
 	picker *state.Picker
 	// known are the addresses and pools in the ledger; nil if there is none.
-	known    *pools.Known
-	problems lease.Problems
+	known *pools.Known
+	// claims are the claims in the ledger by their names, and hostsBelow those on hosts by the wildcard that covers them.
+	claims     map[string]*state.Claim
+	hostsBelow map[string][]*state.Claim
+	problems   lease.Problems
 	// manifests are what Akash's hostname operator looks ProviderHosts up in; nil if it does not run in the ledger's cluster.
 	manifests observed.Manifests
 	// workloads are the options for rendering workloads; nil to render none.
 	workloads *workload.Options
 	// leasesWithWorkloads counts the leases rendered with workloads.
 	leasesWithWorkloads int
-	// omitted are warnings for the Secrets of the last lease that are not printed.
+	// omitted are warnings for what the last lease has and is not printed: Secrets, and things that are withheld from it.
 	omitted lease.Problems
+	// number is that of the next lease, and wantedByOthers those of leases that want what a later lease wants too.
+	number         uint32
+	wantedByOthers []uint32
 	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders. Its entries are indexes of files.
 	claimed *firstSeen
 	files   []string
@@ -62,6 +67,7 @@ func (r *renderer) keepNamedAddresses(def *lease.Definition) {
 func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	request, problems := state.NewRequest(def, r.cfg)
 	r.problems = append(r.problems, problems.Errors()...)
+	defer func() { r.number++ }()
 	r.claimGroup(def.Lease.Group(), def.At)
 	for _, h := range request.Hosts {
 		r.claimHost(h, def.Lease.Owner)
@@ -87,6 +93,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	if problems.Failed() {
 		return nil, nil
 	}
+	def = r.granted(def, request, addresses)
 	objects, err := render.Lease(def, r.cfg, addresses)
 	if err == nil {
 		objects, err = r.withRecords(objects, def, addresses)
@@ -151,6 +158,7 @@ func (r *renderer) claimNamed(name []byte, thing string, at lease.Place) {
 
 // reportDuplicate reports a second claim on a thing.
 func (r *renderer) reportDuplicate(thing string, at lease.Place, first entry) {
+	r.wantedByOthers = append(r.wantedByOthers, first.lease)
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, r.place(first))
 }
 
@@ -227,6 +235,7 @@ func (r *renderer) claimAddress(a netip.Addr, e state.EndpointWant, owner string
 
 // reportRival reports a thing that two owners want. apply would refuse it to the second one.
 func (r *renderer) reportRival(thing string, at lease.Place, first entry) {
+	r.wantedByOthers = append(r.wantedByOthers, first.lease)
 	message := lease.Message("%s is wanted by two owners of this input, first near %s", thing, r.place(first))
 	r.problems = append(r.problems, lease.Problem{At: at, Held: true, Message: message})
 }
@@ -241,25 +250,7 @@ func (r *renderer) entry(at lease.Place, holder uint32) entry {
 	if len(r.files) == 0 || r.files[len(r.files)-1] != at.File {
 		r.files = append(r.files, at.File)
 	}
-	return entry{file: uint32(len(r.files) - 1), line: uint32(at.Line), holder: holder}
-}
-
-// usePool records that an address needs its pool. Without a ledger the first address of a pool suffices. With one, existing
-// pools may have only a part of a range, so every address counts.
-func (r *renderer) usePool(a netip.Addr) {
-	if name, ok := r.cfg.PoolFor(a); ok && (r.known != nil || !r.poolNames[name]) {
-		r.poolNames[name] = true
-		r.used[a] = true
-	}
-}
-
-// pools returns the pools that the rendered leases need.
-func (r *renderer) pools() ([]render.Object, error) {
-	addresses := slices.SortedFunc(maps.Keys(r.used), netip.Addr.Compare)
-	if r.known != nil {
-		return pools.Beside(r.cfg, addresses, r.known)
-	}
-	return render.Pools(r.cfg, addresses)
+	return entry{file: uint32(len(r.files) - 1), line: uint32(at.Line), holder: holder, lease: r.number}
 }
 
 // withWorkloads returns a lease's workloads followed by its routes. It adds warnings for omitted Secrets to r.omitted.

@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"io"
 	"os"
+
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // spoolInMemory is the maximum size of a spool in memory, in bytes.
@@ -52,4 +57,44 @@ func (s *spool) close() {
 		_ = s.file.Close()
 		_ = os.Remove(s.file.Name())
 	}
+}
+
+// emitAll prints the objects that do emits. If do fails or emits none, it prints nothing and returns an error; --allow-empty
+// accepts no objects.
+func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Object) error) error) error {
+	spool := &spool{}
+	defer spool.close()
+	encoder, err := emit.NewEncoder(spool, f.output)
+	if err != nil {
+		return err
+	}
+	count := 0
+	err = do(func(objects []render.Object) error {
+		for _, object := range objects {
+			count++
+			if err := encoder.Encode(object.Config); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if count == 0 && !f.allowEmpty {
+		if f.pools {
+			return emptyInput("pools")
+		}
+		return emptyInput("objects")
+	}
+	if err := encoder.Close(); err != nil {
+		return err
+	}
+	return spool.copyTo(c.Out)
+}
+
+// emptyInput is the error about an input that yields nothing.
+func emptyInput(what string) error {
+	return lease.Problems{{Message: "the input needs no " + what +
+		"; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
 }

@@ -1,0 +1,256 @@
+package documents
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/akash-net/kubectl-akash-net/apply/objects"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// neverPruned keeps Flux and Argo CD from deleting a namespace with everything in it when its file is deleted
+// (https://fluxcd.io/flux/components/kustomize/kustomizations/#prune, https://argo-cd.readthedocs.io, Sync Options).
+var neverPruned = map[string]string{
+	"kustomize.toolkit.fluxcd.io/prune": "disabled",
+	"argocd.argoproj.io/sync-options":   "Prune=false,Delete=false",
+}
+
+// leaseFiles writes a file for each lease into a folder. Nothing is written before the whole input was read, because a later
+// lease may want what an earlier one does, and then neither file changes.
+type leaseFiles struct {
+	dir, format string
+	// spool holds the contents of the files, one after the other.
+	spool  spool
+	size   int64
+	leases []leaseFile
+}
+
+// leaseFile is the content of a lease's file.
+type leaseFile struct {
+	group lease.Group
+	// from and to delimit the content in the spool.
+	from, to int64
+	// objects is the number of objects in the content.
+	objects int
+	// failed is true if the lease has an error: its file stays as it is.
+	failed bool
+}
+
+// renderFiles writes a file for each lease. A lease with an error keeps the file that it has, and the others are written.
+func (f *renderFlags) renderFiles(ctx context.Context, c *session.Session, r *renderer) error {
+	files := &leaseFiles{dir: f.outputDir, format: f.output}
+	defer files.spool.close()
+	var problems lease.Problems
+	read := f.each(ctx, c, r, func(def *lease.Definition) error {
+		rendered, err := r.lease(def)
+		if exhausted, ok := errors.AsType[*report.ExhaustedError](err); ok {
+			r.problems = append(r.problems, lease.Problem{At: exhausted.At, Held: true, Message: err.Error()})
+		} else if err != nil {
+			return err
+		}
+		c.Warn(r.warnings(def))
+		if f.withNamespace && len(rendered) > 0 && r.workloads == nil {
+			rendered = slices.Insert(rendered, 0, objects.NamespaceOf(def.Lease))
+		}
+		failed := len(r.problems) > 0
+		problems, r.problems = append(problems, r.problems...), nil
+		return files.add(def.Lease.Group(), rendered, failed)
+	})
+	if found, ok := errors.AsType[lease.Problems](read); read != nil && !ok {
+		return read
+	} else if len(files.leases) == 0 {
+		return cmp.Or(read, emptyInput("objects"))
+	} else if ok {
+		problems = append(problems, found...)
+	}
+	for _, number := range r.wantedByOthers {
+		files.leases[number].failed = true
+	}
+	unwritten, err := files.write(&c.Console, f.allowEmpty)
+	if err != nil {
+		return err
+	}
+	if problems = sortByPlace(append(problems, unwritten...)); len(problems) > 0 {
+		return problems
+	}
+	return files.warnOfOthers(&c.Console)
+}
+
+// add appends the objects of a lease to the spool.
+func (l *leaseFiles) add(group lease.Group, rendered []render.Object, failed bool) error {
+	file := leaseFile{group: group, from: l.size, objects: len(rendered), failed: failed}
+	encoder, err := emit.NewEncoder(l, l.format)
+	if err != nil {
+		return err
+	}
+	for _, object := range rendered {
+		if namespace, ok := object.Config.(*corev1.NamespaceApplyConfiguration); ok {
+			namespace.WithAnnotations(neverPruned)
+		}
+		if err := encoder.Encode(object.Config); err != nil {
+			return err
+		}
+	}
+	if err := encoder.Close(); err != nil {
+		return err
+	}
+	file.to = l.size
+	l.leases = append(l.leases, file)
+	return nil
+}
+
+// Write appends to the spool.
+func (l *leaseFiles) Write(p []byte) (int, error) {
+	n, err := l.spool.Write(p)
+	l.size += int64(n)
+	return n, err
+}
+
+// path returns the path of a lease's file. It has the deployment group, so a new order of the group replaces the file.
+func (l *leaseFiles) path(g lease.Group) string {
+	return filepath.Join(l.dir, fileName(g)+"."+extension(l.format))
+}
+
+func fileName(g lease.Group) string { return fmt.Sprintf("%s-%d-%d", g.Owner, g.DSeq, g.GSeq) }
+
+func extension(format string) string {
+	if format == emit.JSON {
+		return "json"
+	}
+	return "yaml" // KYAML is YAML
+}
+
+// write writes the files that differ, and prints what it did with each. It returns an error for each lease that has a file
+// and needs no objects: an empty file makes a pipeline that prunes delete the lease.
+func (l *leaseFiles) write(c *console.Console, allowEmpty bool) (lease.Problems, error) {
+	if err := os.MkdirAll(l.dir, 0o755); err != nil { //nolint:gosec // as mkdir makes it: others apply the files
+		return nil, err
+	}
+	var problems lease.Problems
+	for _, file := range l.leases {
+		path := l.path(file.group)
+		was, err := os.ReadFile(path)
+		exists := err == nil
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		done := ""
+		switch {
+		case file.failed && !exists:
+			continue
+		case file.failed:
+			done = "kept"
+		case file.objects == 0 && !allowEmpty && !exists:
+			continue
+		case file.objects == 0 && !allowEmpty:
+			problems.Add(lease.Place{File: path}, "lease %s needs no objects any more; whoever applies an empty file with pruning "+
+				"deletes the lease (--allow-empty writes it all the same)", file.group)
+			done = "kept"
+		default:
+			content := make([]byte, file.to-file.from)
+			if err := l.spool.readAt(content, file.from); err != nil {
+				return nil, err
+			}
+			if done, err = replaceFile(path, content, was, exists); err != nil {
+				return nil, err
+			}
+		}
+		fmt.Fprintln(c.Out, path, done)
+	}
+	return problems, nil
+}
+
+// replaceFile makes a file have the content, by a temporary file and a rename: a reader sees the former file or the new one.
+func replaceFile(path string, content, was []byte, exists bool) (string, error) {
+	if exists && bytes.Equal(content, was) {
+		return "unchanged", nil
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // it is gone after the rename
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	_, err = temporary.Write(content)
+	err = cmp.Or(err, temporary.Chmod(mode), temporary.Sync())
+	if err = cmp.Or(err, temporary.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(temporary.Name(), path); err != nil {
+		return "", err
+	}
+	if exists {
+		return "configured", nil
+	}
+	return "created", nil
+}
+
+// warnOfOthers warns of files of leases that no definition of the input names. They stay, because an input that lacks a lease
+// does not say that the lease is over.
+func (l *leaseFiles) warnOfOthers(c *console.Console) error {
+	written := map[string]bool{}
+	for _, file := range l.leases {
+		written[l.path(file.group)] = true
+	}
+	entries, err := os.ReadDir(l.dir)
+	if err != nil {
+		return err
+	}
+	var warnings lease.Problems
+	for _, entry := range entries {
+		path := filepath.Join(l.dir, entry.Name())
+		group, ok := groupOfFile(entry.Name())
+		switch {
+		case !ok || written[path]:
+		case slices.ContainsFunc(l.leases, func(f leaseFile) bool { return f.group == group }):
+			warnings.Warn(lease.Place{File: path}, "the lease has the file %s now; delete this one", l.path(group))
+		default:
+			warnings.Warn(lease.Place{File: path},
+				"no definition of the input is of this lease; when the lease is over, release it (kubectl akash-net release %s) and delete the file", group)
+		}
+	}
+	c.Warn(warnings)
+	return nil
+}
+
+// groupOfFile returns the deployment group that a file is named after.
+func groupOfFile(name string) (lease.Group, bool) {
+	base, isYAML := strings.CutSuffix(name, ".yaml")
+	base, isJSON := strings.CutSuffix(base, ".json")
+	if isYAML == isJSON {
+		return lease.Group{}, false
+	}
+	group, err := lease.ParseGroup(strings.ReplaceAll(base, "-", "/"))
+	return group, err == nil && base == fileName(group)
+}
+
+// readAt reads a part of what was written.
+func (s *spool) readAt(p []byte, from int64) error {
+	if s.file == nil {
+		copy(p, s.buffer.Bytes()[from:])
+		return nil
+	}
+	_, err := s.file.ReadAt(p, from)
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
