@@ -127,7 +127,7 @@ func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
 				w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).Exits(t, 0)
 			}
 			w.running.Restart()
-			w.operated("release", "--timeout=30s", w.blue.Group().String(), w.green.Group().String()).Exits(t, 0)
+			w.operated("release", "--ignore-not-found", "--timeout=30s", w.blue.Group().String(), w.green.Group().String()).Exits(t, 0)
 			w.settled("released", nil)
 		})
 	}
