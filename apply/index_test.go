@@ -31,12 +31,9 @@ func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
 		host, address := fmt.Sprintf("shop-%d.example.com", i), fmt.Sprintf("10.0.%d.%d", i/200, i%200+1)
 		key := lease.SharingKey(id.Owner, fmt.Sprintf("public%d", i))
 		part := []state.Part{{Lease: id}}
-		for _, c := range []*state.Claim{
-			{Kind: state.Host, Thing: host, Owner: id.Owner, Parts: part},
-			{Kind: state.Address, Thing: address, Owner: id.Owner, SharingKey: key, Parts: part},
-		} {
-			claims = append(claims, c)
-		}
+		claims = append(claims,
+			&state.Claim{Kind: state.Host, Thing: host, Owner: id.Owner, Parts: part},
+			&state.Claim{Kind: state.Address, Thing: address, Owner: id.Owner, SharingKey: key, Parts: part})
 		add := func(kind kinds.Kind, name string, spec map[string]any) {
 			o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 			o.SetGroupVersionKind(kind.GroupVersionKind)

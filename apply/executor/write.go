@@ -121,14 +121,14 @@ func (x *Executor) patch(ctx context.Context, o render.Object, pin Pin, strict b
 			x.noteUnsure(o)
 		}
 		if open := cluster.IsUnclear(err) || again && cluster.IsOvertaken(err); err == nil || !open || ctx.Err() != nil {
-			return true, nil
+			return true, nil //nolint:nilerr // the error is that of patch
 		}
 		again = true
 		now, failed := x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		switch {
 		case cluster.IsAway(failed):
 			err = failed
-			return true, nil
+			return true, nil //nolint:nilerr // the error is that of patch
 		case failed != nil:
 			return false, nil
 		case cluster.Unchanged(o, now, manager):

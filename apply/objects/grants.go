@@ -72,8 +72,8 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 		}
 		return len(waiting) == 0, nil
 	})
-	if err == nil {
-		return nil
+	if err == nil || whole.Err() != nil { // the watch says of an interrupt that it timed out
+		return whole.Err()
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		texts := missingGrants(r.Request.Lease.Namespace(), waiting, r.squatters(whole))

@@ -81,7 +81,7 @@ func NewApply(c *session.Session) *cobra.Command {
 				}
 				return f.executePlan(cmd.Context(), c)
 			}
-			if err := f.checkAll(c); err != nil {
+			if err := f.checkAll(); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), c)
@@ -107,7 +107,7 @@ func NewApply(c *session.Session) *cobra.Command {
 	return cmd
 }
 
-func (f *applyFlags) checkAll(c *session.Session) error {
+func (f *applyFlags) checkAll() error {
 	if err := cmp.Or(f.input.Check(), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 			# With your own diff program
 			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(c, args); err != nil {
+			if err := f.check(args); err != nil {
 				return err
 			}
 			return diffError(f.run(cmd.Context(), c))
@@ -106,7 +106,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 }
 
 // check validates the flags, and parses the leases in args.
-func (f *diffFlags) check(c *session.Session, args []string) (err error) {
+func (f *diffFlags) check(args []string) (err error) {
 	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml"),
 		checkConcurrency(f.concurrency))
 	if err != nil {

@@ -63,7 +63,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 			# Give up a blocked host, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.checkAll(c, args); err != nil {
+			if err := f.checkAll(args); err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
@@ -88,7 +88,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 }
 
 // checkAll validates the flags, and rewrites the names of problems in place to their canonical form.
-func (f *repairFlags) checkAll(c *session.Session, names []string) error {
+func (f *repairFlags) checkAll(names []string) error {
 	if err := cmp.Or(f.check(), f.crashed.check(), f.proof.check()); err != nil {
 		return err
 	}

@@ -88,9 +88,9 @@ func checkChain(certificate *x509.Certificate, roots *x509.CertPool) error {
 	return fmt.Errorf("error verifying certificate: %w", err)
 }
 
-// sanitized returns the certificates and keys of a text as the router hands them to HAProxy: each parsed and written
+// cleaned returns the certificates and keys of a text as the router hands them to HAProxy: each parsed and written
 // anew. It returns an error for a block that is none.
-func sanitized(text string) (string, error) {
+func cleaned(text string) (string, error) {
 	var out strings.Builder
 	err := pemBlocks(text, func(block *pem.Block) (err error) {
 		switch block.Type {

@@ -129,7 +129,7 @@ func (v *tlsErrors) checkBundle(name, bundle, what string) []*x509.Certificate {
 		v.add(name, fmt.Sprintf("failed to parse %s: %v", what, err))
 		return nil
 	}
-	_, err = sanitized(bundle)
+	_, err = cleaned(bundle)
 	v.report(name, err)
 	v.report(name, checkSignatures(certificates))
 	return certificates
@@ -160,7 +160,7 @@ func (v *tlsErrors) checkCertificate(roots *x509.CertPool) {
 	}
 	clean := v.certificate
 	if err == nil {
-		clean, err = sanitized(v.certificate)
+		clean, err = cleaned(v.certificate)
 	}
 	if v.report("certificate", err); err == nil {
 		v.certificate = clean
@@ -170,7 +170,7 @@ func (v *tlsErrors) checkCertificate(roots *x509.CertPool) {
 // checkKey checks the key, and that it is the certificate's. It may stand beside the certificate.
 func (v *tlsErrors) checkKey() {
 	if v.key != "" {
-		clean, err := sanitized(v.key)
+		clean, err := cleaned(v.key)
 		if v.report("key", err); err == nil {
 			v.key = clean
 		}

@@ -83,7 +83,7 @@ func TestOperator(t *testing.T) {
 	u.do(t, "apply", "-f", definition).Prints(t, "is live")
 	u.do(t, "state").Prints(t, host)
 	for _, mode := range []string{"range", "dedicated"} {
-		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String())
+		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String(), "--ignore-not-found")
 		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "apply", "-f", definition).Prints(t, "granted "+v4+"0")
 		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String())
 		if mode == "range" {

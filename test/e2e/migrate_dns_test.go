@@ -265,7 +265,7 @@ func TestRepairEndsMigration(t *testing.T) {
 	extend(t, id, "")
 	serve(t, u, id, define(t, id, web(host)), host)
 	u.do(t, migrate("httproute", id, "--keep-old")...)
-	to := u.with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+endpoint5m))
+	to := u.with(configure(t, "target: httproute", "ingress: {className: "+roads.class+"}", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+endpoint5m))
 	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving").Exits(t, 1).Prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
 	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving", "--wait=false").Exits(t, 1).Prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
 	need(t, ingresses, id.Namespace(), host)

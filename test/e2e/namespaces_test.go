@@ -35,7 +35,7 @@ func TestReleaseDeletesTheNamespace(t *testing.T) {
 	}
 	admin().do(t, "release", group, "--delete-namespace").Prints(t, "host/"+host+" released", namespace+" deleted")
 	absent(t, cluster.Namespaces, "", id.Namespace())
-	if r := admin().do(t, "release", group); strings.Contains(r.Stdout, "namespace/") {
+	if r := admin().do(t, "release", group, "--ignore-not-found"); strings.Contains(r.Stdout, "namespace/") {
 		t.Errorf("a release tells of a namespace that is gone: %s", r)
 	}
 }
@@ -59,7 +59,7 @@ func TestReleaseKeepsTheNamespace(t *testing.T) {
 		admin().do(t, "apply", "-f", definition)
 		admin().do(t, "release", id.Group().String(), "--delete-namespace").Prints(t, "namespace/"+id.Namespace()+" left (kubectl akash-net did not make it")
 		need(t, cluster.Namespaces, "", id.Namespace())
-		if r := admin().do(t, "release", id.Group().String()); strings.Contains(r.Stdout, "namespace/") {
+		if r := admin().do(t, "release", id.Group().String(), "--ignore-not-found"); strings.Contains(r.Stdout, "namespace/") {
 			t.Errorf("a release offers to delete a namespace of somebody else's: %s", r)
 		}
 	})

@@ -20,7 +20,8 @@ func sendManifest(t *testing.T, id lease.ID) {
 	create(t, providerServices, akashManifests, fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: Manifest,
 		metadata: {name: %s, namespace: lease, labels: %s},
 		spec: {lease_id: {owner: %s, dseq: "%d", gseq: %d, oseq: %d, provider: %s}, group: {name: dcloud, services: [
-			{name: web, image: nginx, count: 1, expose: [{port: 8080, external_port: 80, proto: TCP, global: true, endpoint_sequence_number: 0}]}]}}}`,
+			{name: web, image: nginx, count: 1, expose: [{port: 8080, external_port: 80, proto: TCP, global: true, endpoint_sequence_number: 0,
+				http_options: {max_body_size: 1048576, read_timeout: 60000, send_timeout: 60000, next_tries: 3, next_timeout: 0, next_cases: [error, timeout]}}]}]}}}`,
 		id.Namespace(), labelsOf(id), id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider))
 }
 
