@@ -128,9 +128,9 @@ func (x *Executor) patch(ctx context.Context, o render.Object, pin Pin, strict b
 		switch {
 		case cluster.IsAway(failed):
 			err = failed
-			return true, nil //nolint:nilerr // the error is that of patch
+			return true, nil
 		case failed != nil:
-			return false, nil
+			return false, nil //nolint:nilerr // it is read again
 		case cluster.Unchanged(o, now, manager):
 			made = true
 			x.noteUnsure(o)
