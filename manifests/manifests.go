@@ -83,15 +83,18 @@ func Namespaces(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error
 	return objects[:1], nil
 }
 
-// RBAC returns the roles of operators and of viewers: each a ClusterRole and a Role in the ledger's namespace. It returns no
-// bindings.
+// OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
+const OperatorsNamespace = "akash-services"
+
+// RBAC returns the roles of operators and of viewers: each a ClusterRole and a Role in the ledger's namespace, and for both a
+// Role in the namespace of Akash's operators. It returns no bindings.
 func RBAC(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error) {
 	objects, err := read("rbac.yaml")
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range objects {
-		if o.GetNamespace() != "" {
+		if o.GetNamespace() != "" && o.GetNamespace() != OperatorsNamespace {
 			o.SetNamespace(cfg.LedgerNamespace)
 		}
 	}

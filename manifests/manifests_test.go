@@ -34,6 +34,7 @@ func TestAllInInstallOrder(t *testing.T) {
 		"ClusterRole akash-net-viewer",
 		"Role ledger/akash-net-operator",
 		"Role ledger/akash-net-viewer",
+		"Role akash-services/akash-net-sees-operators",
 		"ConfigMap ledger/config",
 	}
 	if diff := cmp.Diff(want, list(objects)); diff != "" {
@@ -106,6 +107,9 @@ func TestRolesGrantNoMoreThanIsNeeded(t *testing.T) {
 			}
 			if slices.Contains(r.Resources, "namespaces") && slices.Contains(r.Verbs, "delete") {
 				t.Errorf("%s: may delete namespaces", name)
+			}
+			if name.kind == "ClusterRole" && (name.role == "akash-net-viewer" || name.role == "akash-net-operator") && slices.Contains(r.Resources, "deployments") {
+				t.Errorf("%s: Deployments show the environments of tenants", name)
 			}
 			for _, verb := range r.Verbs {
 				if name.role == "akash-net-viewer" && !slices.Contains(reading, verb) {

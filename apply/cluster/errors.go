@@ -54,8 +54,8 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for wrong grants as well:\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants --user=YOU", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err) && ofWorkloads(verb, resource):
-		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for what leases run as well (install --workloads brings it):\n"+
-			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-workloads --user=YOU", verb, resource.GroupResource(), err)
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for what leases run in that namespace as well (install --workloads brings it):\n"+
+			"  kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads --user=YOU", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+
@@ -77,9 +77,9 @@ func IsTerminating(err error) bool {
 // ofWorkloads reports whether only those who may apply workloads have the right to do this.
 func ofWorkloads(verb string, resource schema.GroupVersionResource) bool {
 	switch resource.Resource {
-	case "networkpolicies", "serviceaccounts", "roles", "rolebindings", "secrets", "statefulsets":
+	case "networkpolicies", "serviceaccounts", "roles", "rolebindings", "secrets", "statefulsets", "deployments":
 		return true
-	case "deployments", "manifests": // the operator's role allows reading them
+	case "manifests": // the operator's role allows reading them
 		return verb != "get" && verb != "list"
 	}
 	return false
@@ -104,25 +104,38 @@ func forbiddenNamespaces(err error, verb string, resource schema.GroupVersionRes
 // NeedsRole turns an RBAC refusal into a RoleError, for rights that are in neither the operator's nor the viewer's
 // role. It returns other errors unchanged.
 func NeedsRole(err error, role string) error {
+	return needs(err, role, "kubectl create clusterrolebinding NAME --clusterrole="+role+" --user=YOU")
+}
+
+// NeedsRoleIn is NeedsRole for a ClusterRole that is needed in one namespace, and is bound there.
+func NeedsRoleIn(err error, namespace, role string) error {
+	return needs(err, role, "kubectl -n "+namespace+" create rolebinding NAME --clusterrole="+role+" --user=YOU")
+}
+
+// NeedsRoleOf is NeedsRole for a Role of a namespace.
+func NeedsRoleOf(err error, namespace, role string) error {
+	return needs(err, role, "kubectl -n "+namespace+" create rolebinding NAME --role="+role+" --user=YOU")
+}
+
+func needs(err error, role, bind string) error {
 	status, ok := statusOf(err)
 	if !ok || !apierrors.IsForbidden(err) || IsPolicy(err) || IsTerminating(err) {
 		return err
 	}
-	return &RoleError{Message: status.Message, Role: role, err: err}
+	return &RoleError{Message: status.Message, Role: role, Bind: bind, err: err}
 }
 
 // RoleError reports that the user lacks a role.
 type RoleError struct {
 	// Message is the API server's message.
 	Message string
-	// Role is the ClusterRole that grants the right.
-	Role string
-	err  error
+	// Role is the role that grants the right, and Bind the command that binds it.
+	Role, Bind string
+	err        error
 }
 
 func (e *RoleError) Error() string {
-	return fmt.Sprintf("not allowed: %s\nAsk an administrator to bind you the role %s as well:\n"+
-		"  kubectl create clusterrolebinding NAME --clusterrole=%[2]s --user=YOU", e.Message, e.Role)
+	return fmt.Sprintf("not allowed: %s\nAsk an administrator to bind you the role %s as well:\n  %s", e.Message, e.Role, e.Bind)
 }
 
 func (e *RoleError) Unwrap() error { return e.err }

@@ -66,13 +66,13 @@ func TestIsBehind(t *testing.T) {
 	}
 }
 
-// Those who operate leases read Deployments and Manifests; only those who apply workloads write them.
+// Those who operate leases read Manifests; only those who apply workloads write them, or see Deployments.
 func TestOfWorkloads(t *testing.T) {
 	for _, tt := range []struct {
 		verb, resource string
 		want           bool
 	}{
-		{"get", "deployments", false}, {"list", "manifests", false}, {"patch", "deployments", true}, {"delete", "manifests", true},
+		{"get", "deployments", true}, {"list", "manifests", false}, {"patch", "deployments", true}, {"delete", "manifests", true},
 		{"list", "secrets", true}, {"get", "statefulsets", true}, {"patch", "ingresses", false}, {"patch", "services", false},
 	} {
 		if got := ofWorkloads(tt.verb, schema.GroupVersionResource{Resource: tt.resource}); got != tt.want {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -104,6 +105,9 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 }
 
 func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructured, document string) error {
+	if absent, err := i.lacksNamespace(ctx, o); err != nil || absent {
+		return err
+	}
 	resource := resourceOf(o)
 	client := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace())
 	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
@@ -158,6 +162,20 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		return i.awaitEstablished(ctx, resource, o.GetName())
 	}
 	return nil
+}
+
+// lacksNamespace reports whether an object belongs in the namespace of Akash's operators, and that namespace does not exist
+// or is being deleted. Install does not create it.
+func (i *Installer) lacksNamespace(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
+	if o.GetNamespace() != manifests.OperatorsNamespace || o.GetNamespace() == i.Config.LedgerNamespace {
+		return false, nil
+	}
+	in, err := i.Cluster.Get(ctx, kinds.Namespace, "", o.GetNamespace())
+	if err != nil || in != nil && in.GetDeletionTimestamp() == nil {
+		return false, err
+	}
+	i.report(report.Left, o, "there is no namespace "+o.GetNamespace()+"; where Akash's operators run, install again brings it")
+	return true, nil
 }
 
 // leaveAlone returns why an existing object must not be changed, or "".

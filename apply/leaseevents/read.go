@@ -37,7 +37,7 @@ type Event struct {
 func Read(ctx context.Context, c *cluster.Cluster, id lease.ID, service string) ([]Event, error) {
 	found, err := c.Objects(ctx, kinds.Event.Resource(), id.Namespace(), metav1.ListOptions{})
 	if err != nil {
-		return nil, cluster.NeedsRole(err, Role)
+		return nil, cluster.NeedsRoleIn(err, id.Namespace(), Role)
 	}
 	return eventsOf(found, service)
 }
@@ -58,7 +58,7 @@ func Watch(ctx context.Context, c *cluster.Cluster, id lease.ID, service string,
 		}
 		return show(events)
 	})
-	return cluster.NeedsRole(err, Role)
+	return cluster.NeedsRoleIn(err, id.Namespace(), Role)
 }
 
 // eventsOf decodes events, and sorts them by their last occurrence.

@@ -173,7 +173,7 @@ func (f *following) awaitClosed(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the command has ended
 		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-			f.note("No end of the lease is noticed: " + cluster.NeedsRole(err, Role).Error())
+			f.note("No end of the lease is noticed: " + cluster.NeedsRoleIn(err, f.namespace, Role).Error())
 			return nil
 		}
 		pause = min(2*pause, lastCheck)

@@ -63,9 +63,9 @@ func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, 
 		r.mixer.prefix = func() bool { return *opts.Prefix }
 	}
 	if opts.Follow {
-		return cluster.NeedsRole(r.follow(ctx), Role)
+		return cluster.NeedsRoleIn(r.follow(ctx), r.namespace, Role)
 	}
-	return cluster.NeedsRole(r.once(ctx), Role)
+	return cluster.NeedsRoleIn(r.once(ctx), r.namespace, Role)
 }
 
 // pods returns the options that select the pods to read.

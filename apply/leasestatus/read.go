@@ -20,6 +20,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/status"
 )
 
+// role is the ClusterRole that allows reading the status of leases.
+const role = "akash-net-status"
+
 // Find returns the leases of a deployment group that have a namespace. There may be several if the group's orders were
 // won by several providers, or anew.
 func Find(ctx context.Context, c *cluster.Cluster, g lease.Group) ([]lease.ID, error) {
@@ -65,7 +68,7 @@ func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id 
 func manifest(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) (*status.Manifest, error) {
 	o, err := c.Get(ctx, kinds.Manifest, namespace, id.Namespace())
 	if o == nil || err != nil {
-		return nil, allowed(err)
+		return nil, cluster.NeedsRoleIn(err, namespace, role)
 	}
 	return convert[status.Manifest](o)
 }
@@ -96,7 +99,7 @@ func list[T any](
 ) ([]T, error) {
 	found, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: labels.Set(with).String()})
 	if err != nil {
-		return nil, allowed(err)
+		return nil, cluster.NeedsRoleIn(err, namespace, role)
 	}
 	out := make([]T, 0, len(found))
 	for _, o := range found {
@@ -116,6 +119,3 @@ func convert[T any](o *unstructured.Unstructured) (*T, error) {
 	}
 	return typed, nil
 }
-
-// allowed adds the missing role to an RBAC refusal.
-func allowed(err error) error { return cluster.NeedsRole(err, "akash-net-status") }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -29,16 +30,17 @@ const (
 	OperatorsOff = "off"
 )
 
-// OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
-const OperatorsNamespace = "akash-services"
-
 // The Deployments of Akash's operators, by their current and former names in Akash's charts.
 var (
 	HostnameOperators = []string{"operator-hostname", "akash-hostname-operator"}
 	IPOperators       = []string{"operator-ip", "akash-ip-operator"}
 )
 
-var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+// OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
+const OperatorsNamespace = manifests.OperatorsNamespace
+
+// roleSees is the Role in the namespace of Akash's operators that allows looking for them.
+const roleSees = "akash-net-sees-operators"
 
 // operators are the Akash operators that create objects in the cluster: the hostname operator a route for each
 // ProviderHost, the IP operator a Service for each ProviderLeasedIP.
@@ -58,16 +60,29 @@ func findOperators(ctx context.Context, c *command.Command) (operators, error) {
 		return operators{}, nil
 	}
 	off := c.Options.Operators == OperatorsOff
-	list, err := c.Cluster.Objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
+	list, err := c.Cluster.Objects(ctx, kinds.Deployment.Resource(), OperatorsNamespace, metav1.ListOptions{})
 	switch {
 	case err != nil && off && !cluster.IsAway(err):
 		return operators{}, nil
+	case apierrors.IsForbidden(err):
+		return operators{}, unseen(ctx, c, err)
 	case err != nil:
 		return operators{}, fmt.Errorf("whether Akash's operators run cannot be seen: %w\n--operators=on or --operators=off says it", err)
 	}
 	found := operators{Hostname: runs(list, HostnameOperators), IP: runs(list, IPOperators)}
 	found.Off = off && (found.Hostname || found.IP)
 	return found, nil
+}
+
+// unseen returns what follows from a refusal to list the operators: nil if their namespace does not exist, where none can run,
+// and otherwise an error.
+func unseen(ctx context.Context, c *command.Command, refusal error) error {
+	in, err := c.Cluster.Get(ctx, kinds.Namespace, "", OperatorsNamespace)
+	if err == nil && in == nil {
+		return nil
+	}
+	return fmt.Errorf("whether Akash's operators run cannot be seen: %w\nIf the Role is missing there, \"install\" brings it. "+
+		"Or say it: --operators=on or --operators=off", cluster.NeedsRoleOf(refusal, OperatorsNamespace, roleSees))
 }
 
 // IPOperatorFor reports whether Akash's IP operator runs and handles ports of the requests: those of endpoints whose

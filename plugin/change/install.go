@@ -34,7 +34,10 @@ func NewInstall(c *session.Session) *cobra.Command {
 
 			With --workloads the ClusterRole akash-net-workloads is also installed, for those who apply
 			workloads (apply --workloads). It is not part of the operator's role, because it reads Secrets and
-			writes Deployments.
+			writes Deployments. Bind it in the namespace of each lease: bound in the whole cluster it reads all Secrets.
+
+			Where namespace akash-services exists, the Role akash-net-sees-operators is installed there: operators
+			and viewers need it to find Akash's operators.
 
 			With --guard the API server refuses every write that would take a claim from its holder. Without it,
 			conflicts of server-side apply protect claims only against clients that apply without force.`,

@@ -28,7 +28,7 @@ spec:
 func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, harness.Setup{
 		Controllers: true, MetalLB: true, Gateways: true, Routes: true, Records: true, CRDs: []string{filepath.Join("..", "targets", "testdata")},
-		Binary: true, Install: true, Config: sharedConfig,
+		Binary: true, Install: true, Config: sharedConfig, Then: harness.AkashServices,
 	}))
 }
 

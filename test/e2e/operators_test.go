@@ -145,7 +145,6 @@ func TestOperatorsAreFound(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("found")
 	sendManifest(t, id)
 	definition := define(t, id, web(host))
-	create(t, "helm", namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}`)
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	create(t, "helm", deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
 		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)

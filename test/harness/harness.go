@@ -171,3 +171,15 @@ func Bare(t *testing.T) *testbed.ControlPlane {
 	}
 	return bare
 }
+
+// AkashServices creates the namespace of Akash's operators, installs what belongs there, and lets every user look for the
+// operators.
+func AkashServices(ctx context.Context) error {
+	if err := Kubectl(ctx, "", nil, "create", "namespace", "akash-services"); err != nil {
+		return err
+	}
+	if r := Run(ctx, "install"); r.Code != 0 {
+		return errors.New(r.String())
+	}
+	return Kubectl(ctx, "", nil, "-n", "akash-services", "create", "rolebinding", "everybody", "--role=akash-net-sees-operators", "--group=system:authenticated")
+}

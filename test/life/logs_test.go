@@ -220,7 +220,7 @@ func resident(t *testing.T, pid int) int {
 	return 0
 }
 
-// Logs have a role of their own, which allows nothing else.
+// Logs have a role of their own, which allows nothing else. Bound in the namespace of a lease it is enough for that lease.
 func TestRightsForLogs(t *testing.T) {
 	t.Parallel()
 	d, kubelet := newDeployment(), harness.StartKubelet(t)
@@ -234,11 +234,12 @@ func TestRightsForLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	logs := func(args ...string) harness.Result {
-		return harness.RunAs(t.Context(), kubeconfig, append([]string{"logs", d.id.Group().String(), "--service", "web"}, args...)...)
+		return harness.RunAs(t.Context(), kubeconfig, append([]string{"logs", d.id.String(), "--service", "web"}, args...)...)
 	}
-	logs().Exits(t, 1).Says(t, "not allowed", "--clusterrole=akash-net-")
-	harness.RunAs(t.Context(), kubeconfig, "logs", d.id.String()).Exits(t, 1).Says(t, "not allowed: pods is forbidden", "--clusterrole=akash-net-logs")
-	if err := harness.Kubectl(t.Context(), "", nil, "create", "clusterrolebinding", name, "--clusterrole=akash-net-logs", "--user="+name); err != nil {
+	binds := "kubectl -n " + d.id.Namespace() + " create rolebinding NAME --clusterrole=akash-net-"
+	logs().Exits(t, 1).Says(t, "not allowed: pods is forbidden", binds+"logs")
+	harness.RunAs(t.Context(), kubeconfig, "logs", d.id.Group().String()).Exits(t, 1).Says(t, "not allowed", "--clusterrole=akash-net-")
+	if err := harness.Kubectl(t.Context(), "", nil, "-n", d.id.Namespace(), "create", "rolebinding", name, "--clusterrole=akash-net-logs", "--user="+name); err != nil {
 		t.Fatal(err)
 	}
 	var got harness.Result
@@ -247,7 +248,16 @@ func TestRightsForLogs(t *testing.T) {
 		return got.Code == 0, nil
 	})
 	same(t, got, "hello")
-	harness.RunAs(t.Context(), kubeconfig, "events", d.id.String()).Exits(t, 1).Says(t, "not allowed", "--clusterrole=akash-net-status")
+	harness.RunAs(t.Context(), kubeconfig, "events", d.id.String()).Exits(t, 1).Says(t, "not allowed", binds+"status")
+	if err := harness.Kubectl(t.Context(), "", nil, "-n", d.id.Namespace(), "create", "rolebinding", name+"-status", "--clusterrole=akash-net-status", "--user="+name); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the role is enough", func(ctx context.Context) (bool, error) {
+		return harness.RunAs(ctx, kubeconfig, "events", d.id.String()).Code == 0, nil
+	})
+	if err := harness.Kubectl(t.Context(), "", nil, "-n", "kube-system", "auth", "can-i", "get", "pods/log", "--as="+name); err == nil {
+		t.Error("the logs of kube-system can be read")
+	}
 }
 
 // Whoever follows a lease is done when it is closed: its pods have ended, and nothing is left that would make others. A pod that

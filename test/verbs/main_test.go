@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Records: true, Install: true}))
+	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Records: true, Install: true, Then: harness.AkashServices}))
 }
 
 // What the tests of this package ask of the cluster, and of its tenants.

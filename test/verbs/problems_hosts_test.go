@@ -36,9 +36,6 @@ func (s scene) rival(t *testing.T, namespace string, labels map[string]string) s
 // hostnameOperator makes the Deployment by which Akash's hostname operator is found, until the test ends.
 func (s scene) hostnameOperator(t *testing.T) {
 	t.Helper()
-	if find(t, namespaces, "", "akash-services") == nil {
-		create(t, namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}")
-	}
 	deployments := kinds.Deployment.Resource()
 	create(t, deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
 		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)

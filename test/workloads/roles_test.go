@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,7 +45,7 @@ func TestRoles(t *testing.T) {
 	routes := newTenant().web("web:1")
 	as(0, "apply", "-f", routes.sdl(t), "--lease", routes.String(), "--wait=false")
 	apply := x.args(t, "apply", "--wait=false")
-	as(1, apply...).Says(t, "not allowed to patch manifests", "--clusterrole=akash-net-workloads", "install --workloads")
+	as(1, apply...).Says(t, "not allowed to patch manifests", "kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads", "install --workloads")
 	if got := names(x.objects(t)); len(got) > 0 {
 		t.Errorf("made were %q", got)
 	}
@@ -54,15 +55,24 @@ func TestRoles(t *testing.T) {
 	harness.Run(t.Context(), "release", x.String()).Exits(t, 0)
 
 	harness.Run(t.Context(), "install", "--workloads").Exits(t, 0).Prints(t, "clusterrole/akash-net-workloads created")
-	kubectl("create", "clusterrolebinding", name+"-workloads", "--clusterrole=akash-net-workloads", "--user="+name)
+	bound := "rolebinding/" + name
+	// Bound in the namespaces of the lease and of the Manifests, and in no other.
+	kubectl("-n", x.Namespace(), "create", "rolebinding", name, "--clusterrole=akash-net-workloads", "--user="+name)
+	kubectl("-n", "lease", "create", "rolebinding", name, "--clusterrole=akash-net-workloads", "--user="+name)
 	as(0, apply...)
+	for _, what := range []string{"list secrets", "create deployments.apps", "list deployments.apps", "get pods/log"} {
+		verb, resource, _ := strings.Cut(what, " ")
+		if err := harness.Kubectl(t.Context(), "", nil, "-n", "kube-system", "auth", "can-i", verb, resource, "--as="+name); err == nil {
+			t.Errorf("%s may %s in kube-system", name, what)
+		}
+	}
 	x.web("web:2").without("watch").cache(disk, "")
 	as(0, x.args(t, "apply", "--wait=false")...)
-	if diff := cmp.Diff([]string{"deployment/cache", "deployment/web", "manifest/NS", "networkpolicy/akash-deployment-restrictions", "secret/docker-creds-web", "service/cache", "service/web"}, names(x.objects(t))); diff != "" {
+	if diff := cmp.Diff([]string{"deployment/cache", "deployment/web", "manifest/NS", "networkpolicy/akash-deployment-restrictions", bound, "secret/docker-creds-web", "service/cache", "service/web"}, names(x.objects(t))); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	as(0, "release", x.String())
-	if got := names(x.objects(t)); len(got) > 0 {
+	if got := names(x.objects(t)); len(got) != 1 || got[0] != bound {
 		t.Errorf("left are %q", got)
 	}
 }
