@@ -22,6 +22,10 @@ const (
 	// AnnotationBound holds the bound Part, AnnotationPending the announced one.
 	AnnotationBound   = lease.Domain + "/bound"
 	AnnotationPending = lease.Domain + "/pending"
+	// AnnotationBoundNodes and AnnotationPendingNodes hold what else the parts take of their nodes: pods, and GPUs by model. They
+	// stand apart because former versions accept no other keys in a Part.
+	AnnotationBoundNodes   = lease.Domain + "/bound-nodes"
+	AnnotationPendingNodes = lease.Domain + "/pending-nodes"
 )
 
 // Name returns the name of the claim of an order.
@@ -161,6 +165,22 @@ func HTTP(g inventory.Group) (endpoints uint64) {
 		}
 	}
 	return endpoints
+}
+
+// addCards adds the GPUs of a part whose nodes are not detailed, if it has chosen one model.
+func (p *Part) addCards() {
+	models := p.Models()
+	if len(models) != 1 {
+		return
+	}
+	for node, amounts := range p.Hold.Nodes {
+		if amounts.GPU > 0 {
+			if p.Hold.Cards == nil {
+				p.Hold.Cards = map[string]map[string]uint64{}
+			}
+			p.Hold.Cards[node] = map[string]uint64{models[0]: amounts.GPU}
+		}
+	}
 }
 
 // Models returns the models of the chosen GPUs, each once, as VENDOR/MODEL.
