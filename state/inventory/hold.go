@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
@@ -139,7 +138,7 @@ func (c Cluster) Has(h Hold) bool {
 	}
 	for name, a := range h.Nodes {
 		i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name == name })
-		if i < 0 || !c.Nodes[i].has(a) || !c.Nodes[i].hasCards(h.Cards[name]) {
+		if i < 0 || !c.Nodes[i].has(a) || !c.Nodes[i].hasCards(h.Cards[name], a.GPU) {
 			return false
 		}
 	}
@@ -158,8 +157,8 @@ func (n Node) has(a Amounts) bool {
 		(n.Pods == nil || a.Pods <= n.Pods.Available())
 }
 
-// hasCards reports whether the GPUs are left, by model and by vendor.
-func (n Node) hasCards(cards map[string]uint64) bool {
+// hasCards reports whether the GPUs are left, by model and by vendor. At most rest of them are beyond what is in use.
+func (n Node) hasCards(cards map[string]uint64, rest uint64) bool {
 	if n.Vendors == nil {
 		return true
 	}
@@ -172,12 +171,20 @@ func (n Node) hasCards(cards map[string]uint64) bool {
 			return false
 		}
 	}
-	for vendor, count := range Vendors(cards, math.MaxUint64) {
+	for vendor, count := range Vendors(cards, rest) {
 		if of, known := n.Vendors[vendor]; known && count > of.Available() {
 			return false
 		}
 	}
 	return true
+}
+
+// Left returns the hold without the nodes and classes of which it takes nothing.
+func (h Hold) Left() Hold {
+	h.Nodes, h.Storage = maps.Clone(h.Nodes), maps.Clone(h.Storage)
+	maps.DeleteFunc(h.Nodes, func(_ string, a Amounts) bool { return a == Amounts{} })
+	maps.DeleteFunc(h.Storage, func(_ string, size uint64) bool { return size == 0 })
+	return h
 }
 
 // Larger returns the larger of each amount of both holds.

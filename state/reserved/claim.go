@@ -132,10 +132,17 @@ func (c *Claim) Own(asked string, now time.Time) *capacity.Claim {
 		return nil
 	case c.Bound != nil && c.Bound.Asked == asked:
 		return &capacity.Claim{Name: c.ObjectName, Bound: true, Over: c.Bound.Over(now), Hold: c.Bound.Hold}
-	case c.Pending != nil && c.Pending.Asked == asked:
-		return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: c.Pending.Hold}
 	}
-	return nil
+	return c.Announced(asked, now)
+}
+
+// Announced returns only what the order's own claim is moving to, or what it announces as its first: nil if that is not for
+// the group.
+func (c *Claim) Announced(asked string, now time.Time) *capacity.Claim {
+	if c == nil || c.Deleting || c.Pending == nil || c.Pending.Asked != asked {
+		return nil
+	}
+	return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: c.Pending.Hold}
 }
 
 // Without splits the claims that capacity.Decide wants to evict, by the names in Pieces: those to delete, and those

@@ -71,6 +71,27 @@ func TestPiecesTakeWhatIsNotInUse(t *testing.T) {
 	}
 }
 
+// Announced leaves out what is bound, which a run looks at by itself.
+func TestAnnounced(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim *reserved.Claim
+		want  *capacity.Claim
+	}{
+		"none":                {nil, nil},
+		"bound":               {&reserved.Claim{Bound: part("a", 3, 0)}, nil},
+		"announced":           {&reserved.Claim{Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
+		"bound, and it moves": {&reserved.Claim{Bound: part("a", 3, 0), Pending: part("a", 4, 9)}, &capacity.Claim{Name: "c", Hold: held(4)}},
+		"is being deleted":    {&reserved.Claim{Pending: part("a", 3, 9), Deleting: true}, nil},
+	} {
+		if c.claim != nil {
+			c.claim.ObjectName = "c"
+		}
+		if diff := cmp.Diff(c.want, c.claim.Announced("a", now)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim *reserved.Claim
