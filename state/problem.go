@@ -45,6 +45,8 @@ const (
 	StrayDefinition    = "StrayDefinition"
 
 	UnreadableDefinition = "UnreadableDefinition"
+
+	RoomGone = "RoomGone"
 )
 
 // ProblemKinds lists all kinds of problem.
@@ -53,7 +55,7 @@ var ProblemKinds = []string{
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
-	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
+	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition, RoomGone,
 }
 
 // Problem is a fault in the cluster and how to fix it.

@@ -210,6 +210,8 @@ type ProblemFacts struct {
 	// asks.
 	Runs []*state.Announcement
 	Own  string
+	// Lost are the reservations for which the room is gone, by the names of their objects. It is nil if that is unknown.
+	Lost map[string]bool
 	// CrashedAfter is how long a run may go without renewing its announcement before it counts as crashed, and how long
 	// nobody may have written for a lease before something missing is a problem.
 	CrashedAfter time.Duration

@@ -3,6 +3,7 @@
 package reserved
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -143,6 +144,27 @@ func (c *Claim) Announced(asked string, now time.Time) *capacity.Claim {
 		return nil
 	}
 	return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: c.Pending.Hold}
+}
+
+// Lost returns the names of the bound claims for which the room is gone. Claims are looked at by age, each beside the older ones
+// that have room. rest returns the part of a claim's hold that the order's own lease does not use.
+func Lost(all []*Claim, room capacity.Room, now time.Time, rest func(*Claim) inventory.Hold) map[string]bool {
+	byAge := slices.SortedFunc(slices.Values(all), func(a, b *Claim) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ObjectName, b.ObjectName))
+	})
+	out := map[string]bool{}
+	for _, c := range byAge {
+		if c.Deleting || c.Bound == nil || c.Bound.Over(now) {
+			continue
+		}
+		h := rest(c)
+		if !room.Stands(h, nil) {
+			out[c.ObjectName] = true
+			continue
+		}
+		room = room.Less(h)
+	}
+	return out
 }
 
 // Without splits the claims that capacity.Decide wants to evict, by the names in Pieces: those to delete, and those

@@ -73,6 +73,11 @@ func (r Room) Stands(rest inventory.Hold, others []Claim) bool {
 	return r.Fits(rest.Left(), holds(bound(live(others))))
 }
 
+// Less returns the room beside a hold.
+func (r Room) Less(h inventory.Hold) Room {
+	return Room{Cluster: r.Cluster.Less(h), Addresses: r.free([]inventory.Hold{h}), Levels: r.Levels}
+}
+
 // free returns the addresses with the addresses of other holds in use.
 func (r Room) free(beside []inventory.Hold) *inventory.Addresses {
 	if r.Addresses == nil {
