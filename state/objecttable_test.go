@@ -261,7 +261,7 @@ func TestProblemKindsAreListed(t *testing.T) {
 		}
 		seen[kind] = true
 	}
-	if len(seen) != 32 {
+	if len(seen) != 34 {
 		t.Errorf("%d kinds are listed", len(seen))
 	}
 }

@@ -46,7 +46,8 @@ const (
 
 	UnreadableDefinition = "UnreadableDefinition"
 
-	RoomGone = "RoomGone"
+	RoomGone    = "RoomGone"
+	NodeAddress = "NodeAddress"
 )
 
 // ProblemKinds lists all kinds of problem.
@@ -56,6 +57,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition, RoomGone,
+	NodeAddress,
 }
 
 // Problem is a fault in the cluster and how to fix it.

@@ -72,7 +72,7 @@ func Facts(
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), Runs: s.Runs, Own: c.Options.Turn.Nonce(),
-		Lost: lost,
+		Lost: lost, NodeUses: s.NodeUses,
 	}, err
 }
 

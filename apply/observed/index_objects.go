@@ -37,7 +37,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 		s.Live[plural] = byName
 	}
 	s.IndexWritten()
-	s.Addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+	s.Addresses = state.NewPicker(state.NewAddresses(claims, append(addressUses, s.NodeUses...)))
 }
 
 // OfNamespace adds the lease of the object's namespace to a use whose own labels name none.

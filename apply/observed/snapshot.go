@@ -48,6 +48,8 @@ type Snapshot struct {
 	HostUses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
+	// NodeUses are the addresses of the nodes, if addresses were asked for.
+	NodeUses []state.Use
 	// Ports are the ProviderLeasedIPs by name: one for each port of an IP endpoint.
 	Ports map[string]state.PortObject
 	Live  map[string]map[string]*unstructured.Unstructured
@@ -178,6 +180,12 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	if how.of == nil {
 		group.Go(func() (err error) {
 			metas, err = c.Metas(ctx, cluster.Namespaces, "")
+			return err
+		})
+	}
+	if how.of == nil && how.Addresses {
+		group.Go(func() (err error) {
+			s.NodeUses, err = NodeUses(ctx, c)
 			return err
 		})
 	}

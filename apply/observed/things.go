@@ -18,7 +18,7 @@ import (
 // Addresses reads who claims and who uses which address, in order to propose free addresses.
 func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
 	var claims []*state.Claim
-	var uses []state.Use
+	var uses, ofNodes []state.Use
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
 		claims, err = ledger.New(c, ledgerNamespace).List(ctx)
@@ -31,10 +31,14 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 		}
 		return err
 	})
+	group.Go(func() (err error) {
+		ofNodes, err = NodeUses(ctx, c)
+		return err
+	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return state.NewAddresses(claims, uses), nil
+	return state.NewAddresses(claims, append(uses, ofNodes...)), nil
 }
 
 // HeldThings returns the claimed things and the deployment groups that claim them, each once. With a group it returns only

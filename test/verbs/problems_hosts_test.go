@@ -79,6 +79,14 @@ deployment: {web: {dc: {profile: web, count: 1}}}
 			}
 			return produced{thing: "order/" + order, after: func(t *testing.T) { mustRun(t, 0, "unreserve", "--order", order) }}
 		}},
+		{state.NodeAddress, byOthers, func(t *testing.T, s scene) produced {
+			harness.Node(t, "nodeaddress", nil, harness.Amounts("4", "8Gi"))
+			if err := harness.Kubectl(t.Context(), "", nil, "patch", "node", "nodeaddress", "--subresource=status", "-p",
+				`{"status":{"addresses":[{"type":"InternalIP","address":"`+s.other+`1"}]}}`); err != nil {
+				t.Fatal(err)
+			}
+			return produced{thing: s.other + "1", config: configure(t, "ip: {ranges: ["+s.other+"0/29]}"), after: func(*testing.T) {}}
+		}},
 		{state.RouteWithoutClaim, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, claims, ledger, s.host)
