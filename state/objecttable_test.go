@@ -261,7 +261,7 @@ func TestProblemKindsAreListed(t *testing.T) {
 		}
 		seen[kind] = true
 	}
-	if len(seen) != 33 {
+	if len(seen) != 35 {
 		t.Errorf("%d kinds are listed", len(seen))
 	}
 }

@@ -48,6 +48,9 @@ const (
 
 	UnreadableDefinition = "UnreadableDefinition"
 	OperatorStops        = "OperatorStops"
+
+	RoomGone    = "RoomGone"
+	NodeAddress = "NodeAddress"
 )
 
 // ProblemKinds lists all kinds of problem.
@@ -57,7 +60,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
-	OperatorStops, WrongWallet,
+	OperatorStops, WrongWallet, RoomGone, NodeAddress,
 }
 
 // Problem is a fault in the cluster and how to fix it.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // ServiceUses returns all addresses that a Service uses: those of AddressUses and its external IPs, which nodes route
@@ -54,6 +56,34 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 		}
 	}
 	return uses
+}
+
+// NodeUses returns the addresses that a node has itself. MetalLB would announce them for whoever gets them, and take the node's
+// own traffic.
+func NodeUses(o *unstructured.Unstructured) []Use {
+	var uses []Use
+	addresses, _, _ := unstructured.NestedSlice(o.Object, "status", "addresses")
+	for _, entry := range addresses {
+		text, _ := Field(entry, "address").(string)
+		kind, _ := Field(entry, "type").(string)
+		if a, ok := parseAddress(text); ok && (kind == "InternalIP" || kind == "ExternalIP") {
+			use := Use{Kind: "node", Name: o.GetName(), UID: o.GetUID(), Since: o.GetCreationTimestamp().Time, Address: a}
+			uses = append(uses, use)
+		}
+	}
+	return uses
+}
+
+// InRanges returns the uses of addresses that a configuration leases, each address once.
+func InRanges(cfg *config.ProviderConfig, uses []Use) []Use {
+	var out []Use
+	for _, u := range uses {
+		same := func(v Use) bool { return v.Address == u.Address }
+		if _, leased := cfg.IP.Ranges.Find(u.Address); leased && cfg.IP.Mode != config.ModePool && !slices.ContainsFunc(out, same) {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // parseAddress parses an address as Kubernetes and MetalLB do: an IPv4-mapped IPv6 address is the IPv4 address.

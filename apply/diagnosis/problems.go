@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -63,6 +64,10 @@ func Facts(
 	if contents.Reservations, err = c.Ledger.Reservations(ctx, ""); err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
+	lost, err := reservation.Lost(ctx, c.Cluster, cfg, contents.Reservations, contents.Claims)
+	if err != nil {
+		return diagnose.ProblemFacts{}, err
+	}
 	records, err := records.OwnRecords(ctx, s, c)
 	facts := diagnose.ProblemFacts{
 		View: &diagnose.View{
@@ -71,6 +76,7 @@ func Facts(
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), ClosedBy: s.ClosedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
+		Lost: lost, NodeUses: s.NodeUses,
 	}
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks

@@ -62,8 +62,8 @@ type Installer struct {
 }
 
 // Install installs Akash's resource definitions if they are missing, the namespaces, the roles, and a configuration if
-// there is none. A document that is not empty replaces the configuration. If that would strand addresses in use,
-// Install writes nothing and returns a StrandedError.
+// there is none. A document that is not empty replaces the configuration. If that would strand addresses in use, or
+// leave too few for what orders have reserved, Install writes nothing and returns a StrandedError or an UnservedError.
 func (i *Installer) Install(ctx context.Context, document string, guard Guard) error {
 	objects, err := manifests.All(i.Config, document)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -38,7 +39,8 @@ func (e *StrandedError) Error() string {
 	return strings.Join(append(lines, "Nothing was changed: "+next+"."), "\n")
 }
 
-// checkAddresses returns a StrandedError if the new configuration would strand addresses in use.
+// checkAddresses returns a StrandedError if the new configuration would strand addresses in use, and an UnservedError if it
+// leaves too few for what orders have reserved.
 func (i *Installer) checkAddresses(ctx context.Context) error {
 	text, place, err := i.Cluster.Config(ctx)
 	if err != nil || text == "" {
@@ -63,5 +65,5 @@ func (i *Installer) checkAddresses(ctx context.Context) error {
 	if stranded := state.Stranded(was, i.Config, claims, pools); len(stranded) > 0 {
 		return &StrandedError{Claims: stranded, Pool: i.Config.IP.Mode == config.ModePool}
 	}
-	return nil
+	return reservation.CheckAddresses(ctx, i.Cluster, was, i.Config)
 }

@@ -51,10 +51,10 @@ func (l Ledger) PutReservation(ctx context.Context, c *reserved.Claim) (*reserve
 	now, _ := reserved.Read(meta)
 	var gone []string // an apply keeps annotations that its manager does not own, for example after a restore from a backup
 	if c.Bound == nil && now.Bound != nil {
-		gone = append(gone, reserved.AnnotationBound)
+		gone = append(gone, reserved.AnnotationBound, reserved.AnnotationBoundNodes)
 	}
 	if c.Pending == nil && now.Pending != nil {
-		gone = append(gone, reserved.AnnotationPending)
+		gone = append(gone, reserved.AnnotationPending, reserved.AnnotationPendingNodes)
 	}
 	if len(gone) == 0 {
 		return now, nil

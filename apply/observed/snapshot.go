@@ -48,6 +48,8 @@ type Snapshot struct {
 	HostUses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
+	// NodeUses are the addresses of the nodes, if addresses were asked for.
+	NodeUses []state.Use
 	// Ports are the ProviderLeasedIPs by name: one for each port of an IP endpoint.
 	Ports map[string]state.PortObject
 	// lists are the objects by their kind's plural, again those that were read again since; nil for one that is gone.
@@ -181,6 +183,12 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	if how.owner == "" {
 		group.Go(func() (err error) {
 			metas, err = c.Metas(ctx, cluster.Namespaces, "")
+			return err
+		})
+	}
+	if how.owner == "" && how.Addresses {
+		group.Go(func() (err error) {
+			s.NodeUses, err = NodeUses(ctx, c)
 			return err
 		})
 	}

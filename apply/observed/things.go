@@ -19,7 +19,7 @@ import (
 func Addresses(
 	ctx context.Context, c *cluster.Cluster, ledgerNamespace string,
 ) (claims []*state.Claim, addresses *state.Addresses, err error) {
-	var uses []state.Use
+	var uses, ofNodes []state.Use
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
 		claims, err = ledger.New(c, ledgerNamespace).List(ctx)
@@ -32,10 +32,14 @@ func Addresses(
 		}
 		return err
 	})
+	group.Go(func() (err error) {
+		ofNodes, err = NodeUses(ctx, c)
+		return err
+	})
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
-	return claims, state.NewAddresses(claims, uses), nil
+	return claims, state.NewAddresses(claims, append(uses, ofNodes...)), nil
 }
 
 // HeldThings returns the claimed things and the deployment groups that claim them, each once. With a group it returns only

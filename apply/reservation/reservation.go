@@ -64,7 +64,7 @@ type Outcome string
 const (
 	// Made: nothing was reserved before.
 	Made Outcome = "reserved"
-	// Moved: another group was reserved before.
+	// Moved: another group was reserved before, or the same where it no longer fits.
 	Moved Outcome = "moved"
 	// Renewed: the same group was reserved, with another end or provider.
 	Renewed Outcome = "renewed"
@@ -78,11 +78,15 @@ type RefusedError struct {
 	// Lease is the lease that was won for the order; zero for a bid.
 	Lease   lease.ID
 	Refusal *inventory.Refusal
-	// Stays is true if the order keeps a reservation for another group.
-	Stays bool
+	// Stays is true if the order keeps what it has reserved. Lost is true if that is for the same group, and no longer fits.
+	Stays, Lost bool
 }
 
 func (e *RefusedError) Error() string {
+	if e.Lost {
+		return fmt.Sprintf("what order %s has reserved no longer fits the cluster, and there is no other room: %s; what it has reserved stays. Run this again when there is room; "+
+			"kubectl akash-net unreserve --order %[1]s gives up what a bid that was lost has reserved", e.Order, e.Refusal)
+	}
 	s := fmt.Sprintf("order %s cannot be reserved: %s", e.Order, e.Refusal)
 	if e.Stays {
 		s += "; what it has reserved stays"

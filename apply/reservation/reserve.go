@@ -18,8 +18,8 @@ import (
 )
 
 // Reserve reserves everything that a resource group asks for, for an order, or returns a RefusedError. An order that
-// has reserved the same group keeps it, with the new end. One that has reserved another group keeps that until the new
-// one is bound.
+// has reserved the same group keeps it, with the new end, if the cluster still has room for it. One that has reserved another
+// group, or whose nodes or classes are gone, keeps what it has until the new one is bound.
 func (o *Orders) Reserve(
 	ctx context.Context, order lease.Order, group inventory.Group, opts Options,
 ) (*reserved.Claim, Outcome, error) {
@@ -41,9 +41,11 @@ type run struct {
 	opts  Options
 	begun time.Time
 
-	// room is the capacity apart from reservations, usage what leases use of it, pools what is known about addresses;
-	// they were read at readAt. Which addresses are claimed is read with the reservations in each step.
+	// room is the capacity apart from reservations and from what the order's own lease uses, inUse the same with that, usage what
+	// leases use, pools what is known about addresses; they were read at readAt. Which addresses are claimed is read with the
+	// reservations in each step.
 	room   capacity.Room
+	inUse  capacity.Room
 	usage  observed.Usage
 	pools  view.Contents
 	want   inventory.Group
@@ -116,13 +118,18 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	all := look.Reservations
 	r.addLeased(look.Leased)
 	now := r.cluster.Now()
-	own, others := reserved.Find(all, r.order)
+	own, rest := reserved.Find(all, r.order)
+	var others []capacity.Claim
+	for _, c := range rest {
+		others = append(others, piecesOf(c, r.usage, now)...)
+	}
+	same := own != nil && own.Bound != nil && own.Bound.Asked == r.asked
 	switch {
 	case own != nil && own.Deleting:
 		return r.wait("the order's former reservation to be gone, which is being deleted")
 	case own != nil && own.Unreadable != "":
 		return false, &UnreadableError{Namespace: r.ledger.Namespace, Name: own.ObjectName, Why: own.Unreadable}
-	case own != nil && own.Bound != nil && own.Bound.Asked == r.asked:
+	case same && (own.Bound.Run == r.nonce || r.inUse.Stands(r.usage.Beyond(r.order.String(), own.Bound.Hold), others)):
 		err := r.keep(ctx, own, now)
 		return err == nil, err
 	case own != nil && own.Pending != nil && own.Pending.Asked != r.asked && !own.Pending.Over(now):
@@ -130,10 +137,7 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	case look.Closing:
 		return false, &ClosingError{Namespace: r.ledger.Namespace}
 	}
-	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Own(r.asked, now)}
-	for _, c := range others {
-		question.Others = append(question.Others, piecesOf(c, r.usage, now)...)
-	}
+	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Announced(r.asked, now), Others: others}
 	return r.act(ctx, question, own, all, now)
 }
 
@@ -151,7 +155,7 @@ func (r *run) act(
 	case capacity.Withdraw:
 		return false, r.withdraw(ctx, own)
 	case capacity.Refuse:
-		return false, &RefusedError{Order: r.order, Refusal: next.Refusal, Stays: own != nil && own.Bound != nil}
+		return false, &RefusedError{Order: r.order, Refusal: next.Refusal, Stays: own != nil && own.Bound != nil, Lost: own != nil && own.Bound != nil && own.Bound.Asked == r.asked}
 	case capacity.Wait, capacity.Rest:
 	}
 	if question.Own != nil && own.Pending.Run == r.nonce && own.Pending.Over(now.Add(pendingFor/2)) { // renew it while the run waits
@@ -175,6 +179,7 @@ func (r *run) readRoom(ctx context.Context) error {
 	total := fold.CapacityFor(r.order.String())
 	r.pools, r.usage, r.want, r.readAt = pools, fold.Usage(), total.Asked(r.group), time.Now()
 	r.room = capacity.Room{Cluster: total.Cluster(), Levels: levels(r.cfg)}
+	r.inUse = capacity.Room{Cluster: fold.Capacity().Cluster()}
 	return nil
 }
 
@@ -184,6 +189,7 @@ func (r *run) addLeased(claims []*state.Claim) {
 		return
 	}
 	r.usage = r.usage.WithLeases(leasesOf(claims))
+	r.inUse.Addresses = addressRoom(r.cfg, r.pools, claims)
 	if r.room.Addresses = addressRoom(r.cfg, r.pools, claims); r.room.Addresses != nil {
 		r.room.Addresses.InUse -= min(r.room.Addresses.InUse, r.usage.Addresses(r.order.String()))
 	}

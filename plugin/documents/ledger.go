@@ -23,7 +23,8 @@ func readLedger(ctx context.Context, folder string, cfg *config.ProviderConfig) 
 	return found.known(), nil
 }
 
-// addressLedger has the objects that decide which addresses are free: claims, Services that use addresses, and pools.
+// addressLedger has the objects that decide which addresses are free: claims, Services that use addresses, nodes,
+// and pools.
 type addressLedger struct {
 	// namespace is that of the claims: a Lease of another one is no claim.
 	namespace string
@@ -48,6 +49,8 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 		}
 	case "v1/Service":
 		l.uses = append(l.uses, state.ServiceUses(o)...)
+	case "v1/Node":
+		l.uses = append(l.uses, state.NodeUses(o)...)
 	case "metallb.io/v1beta1/IPAddressPool":
 		l.pools = append(l.pools, state.PoolObjectOf(o))
 	}

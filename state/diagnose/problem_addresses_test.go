@@ -37,6 +37,13 @@ var portProblems = []aProblem{
 		o := f.declares(statetest.Shop)
 		o.WrongWallet, o.Ours = "owner: it is none", false
 	}, beside("the owner is right", func(f *facts) { f.Objects[0].WrongWallet = "" })},
+	{state.NodeAddress, "a range has the address of a node", func(f *facts) {
+		f.NodeUses = []state.Use{{Kind: "node", Name: "g1", Address: netip.MustParseAddr("203.0.113.1")}}
+	}, besides{
+		"its address is outside": func(f *facts) { f.NodeUses[0].Address = netip.MustParseAddr("203.0.113.9") },
+		"MetalLB chooses":        pooled,
+		"nodes may not be read":  func(f *facts) { f.NodeUses = nil },
+	}},
 	{state.CrashedRun, "where MetalLB chooses, a run took over a port, and Akash's operator serves it for the former holder", func(f *facts) {
 		pooled(f)
 		f.endpoint(statetest.Shop, marked, func(p *state.Part) { p.From = sibling.Group().String() })

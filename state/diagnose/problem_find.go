@@ -39,6 +39,7 @@ func Problems(f ProblemFacts) []state.Problem {
 	p.findOverlaps()
 	p.findDifferingPools()
 	p.findExhausted()
+	p.findNodeAddresses()
 	p.checkReservations()
 	slices.SortFunc(p.found, func(a, b state.Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace),
@@ -218,6 +219,10 @@ type ProblemFacts struct {
 	// asks.
 	Runs []*state.Announcement
 	Own  string
+	// NodeUses are the addresses of the nodes, as far as they may be read.
+	NodeUses []state.Use
+	// Lost are the reservations for which the room is gone, by the names of their objects. It is nil if that is unknown.
+	Lost map[string]bool
 	// CrashedAfter is how long a run may go without renewing its announcement before it counts as crashed, and how long
 	// nobody may have written for a lease before something missing is a problem.
 	CrashedAfter time.Duration

@@ -8,6 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -26,6 +27,11 @@ type besides = map[string]func(f *facts)
 func beside(name string, change func(f *facts)) besides { return besides{name: change} }
 
 var claimProblems = []aProblem{
+	{state.RoomGone, "the node of a reservation is gone", func(f *facts) { f.reserves("rs--1"); f.Lost = map[string]bool{"rs--1": true} }, besides{
+		"it is back":            func(f *facts) { f.Lost = map[string]bool{} },
+		"nodes may not be read": func(f *facts) { f.Lost = nil },
+		"another's is gone":     func(f *facts) { f.Lost = map[string]bool{"rs--2": true} },
+	}},
 	{state.CrashedRun, "a run took a host and made nothing", func(f *facts) { f.holds(statetest.Shop, atHost, marked) }, besides{
 		"it ended":         func(f *facts) { f.Claims[0].Parts[0].Run = "" },
 		"it is at work":    func(f *facts) { f.Runs = []*state.Announcement{announced("n0nce", 10)} },
@@ -386,3 +392,9 @@ func (f *facts) recorded(want string) {
 }
 
 func lacksManifest(lease.ID, string, uint16) string { return "no Manifest" }
+
+// reserves adds a reservation of the order of statetest.Shop.
+func (f *facts) reserves(name string) {
+	f.Contents.Reservations = append(f.Contents.Reservations, &reserved.Claim{
+		Order: statetest.Shop.Order(), ObjectName: name, Bound: &reserved.Part{Asked: "a"}, Created: statetest.Minute(1)})
+}

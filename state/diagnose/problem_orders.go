@@ -8,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// checkReservations finds expired reservations and unreadable ones.
+// checkReservations finds expired reservations, unreadable ones, and those for which the room is gone.
 func (p *problems) checkReservations() {
 	for _, c := range p.Contents.Reservations {
 		drop := state.DropReservation{Reservation: state.ObjectRef{
@@ -26,6 +26,13 @@ func (p *problems) checkReservations() {
 			by := cmp.Or(c.Part().By, "nobody that is known")
 			p.add(fill(x, state.HoldEnded, "what it has reserved has expired; it was reserved by "+by,
 				"give up the reservation", drop))
+		case p.Lost[c.ObjectName]:
+			x = fill(x, state.RoomGone, "the cluster no longer has room for what it has reserved: "+
+				"a node or a storage class is gone, closed or smaller, or an address range is",
+				"reserve again when there is room, or give up what a bid that was lost has reserved: kubectl akash-net unreserve --order "+
+					c.Order.String(), nil)
+			x.Manual, x.Command = true, "kubectl akash-net reserve --order "+c.Order.String()+" -f FILE"
+			p.add(x)
 		}
 	}
 }

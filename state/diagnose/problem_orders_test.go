@@ -67,3 +67,38 @@ func TestProblemsOfOrders(t *testing.T) {
 		})
 	}
 }
+
+// A reservation for which the room is gone is reserved again by the user, or given up: repair does neither.
+func TestRoomGone(t *testing.T) {
+	order := lease.Order{Owner: statetest.Shop.Owner, DSeq: 7, GSeq: 1, OSeq: 1}
+	for name, tt := range map[string]struct {
+		claim reserved.Claim
+		lost  bool
+		want  string
+	}{
+		"lost":           {reserved.Claim{Bound: &reserved.Part{Asked: "a"}}, true, state.RoomGone},
+		"it has room":    {reserved.Claim{Bound: &reserved.Part{Asked: "a"}}, false, ""},
+		"lost, and over": {reserved.Claim{Bound: &reserved.Part{Asked: "a", Expires: statetest.Minute(8).Format(time.RFC3339)}}, true, state.HoldEnded},
+		"lost, and goes": {reserved.Claim{Bound: &reserved.Part{Asked: "a"}, Deleting: true}, true, ""},
+	} {
+		c := tt.claim
+		c.Order, c.ObjectName = order, reserved.Name(order)
+		found := Problems(ProblemFacts{View: &View{Config: config.Default(), Book: &view.Book{}, Now: statetest.Minute(9)},
+			Contents: view.Contents{Reservations: []*reserved.Claim{&c}}, Lost: map[string]bool{c.ObjectName: tt.lost}})
+		if got := strings.Join(kindsOf(found), " "); got != tt.want {
+			t.Errorf("%s: found %s", name, got)
+		}
+		for _, x := range found {
+			if x.Problem == state.RoomGone && (!x.Manual || x.Mend != nil || x.Command != "kubectl akash-net reserve --order "+order.String()+" -f FILE") {
+				t.Errorf("%s: it is mended by %+v", name, x)
+			}
+		}
+	}
+}
+
+func kindsOf(found []state.Problem) (kinds []string) {
+	for _, x := range found {
+		kinds = append(kinds, x.Problem)
+	}
+	return kinds
+}

@@ -110,6 +110,22 @@ func (p *problems) weight(o state.PoolObject) int {
 	return 2
 }
 
+// findNodeAddresses finds addresses of nodes in the configured ranges. No lease gets one from now on, but MetalLB's pool has it.
+func (p *problems) findNodeAddresses() {
+	for _, u := range state.InRanges(p.Config, p.NodeUses) {
+		a := u.Address.String()
+		x := state.Problem{Problem: state.NodeAddress, Thing: a, Manual: true}
+		x.Message = "ip.ranges has the address of " + u.String() + ": whoever is granted it takes the node's own traffic"
+		x.Plan = fmt.Sprintf(`add "!%s" to ip.ranges`, a)
+		if c := p.claims[state.AddressName(u.Address)]; c != nil && c.Held() {
+			x.Message += "; " + c.Owner + " holds it"
+			x.Plan = fmt.Sprintf("release it when its lease can do without, and %s", x.Plan)
+		}
+		x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
+		p.add(x)
+	}
+}
+
 // findExhausted finds pools without a free address, except pools for a single address. Addresses that other repairs
 // give up count as the way to fix it.
 func (p *problems) findExhausted() {

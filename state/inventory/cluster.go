@@ -55,9 +55,16 @@ type Node struct {
 	CPU              Amount `json:"cpu"`
 	Memory           Amount `json:"memory"`
 	EphemeralStorage Amount `json:"ephemeral_storage"`
-	// GPU counts whole GPUs. Which of Cards are allocated is unknown.
+	// GPU counts whole GPUs. Which of Cards are allocated is unknown, but for what Vendors and Taken say.
 	GPU   Amount `json:"gpu"`
 	Cards []Card `json:"gpu_info,omitempty"`
+	// Vendors counts the GPUs by vendor: pods request them so. It is nil where only the sum is known, as in Akash's inventory,
+	// which does not remember either which GPUs it has chosen.
+	Vendors map[string]Amount `json:"-"`
+	// Taken counts the GPUs that reservations have chosen, by model (VENDOR/MODEL), also those that are in use.
+	Taken map[string]uint64 `json:"-"`
+	// Pods counts pods. A nil value limits nothing, as in Akash's inventory.
+	Pods *Amount `json:"-"`
 	// StorageClasses are the classes whose volumes the node can mount.
 	StorageClasses []string `json:"storage_classes,omitempty"`
 }

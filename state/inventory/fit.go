@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -25,11 +26,24 @@ func New(cluster Cluster, addresses *Addresses, levels Levels) *Inventory {
 // clone copies the amounts. Fields that never change are shared.
 func (c Cluster) clone() Cluster {
 	out := Cluster{Nodes: slices.Clone(c.Nodes), Storage: slices.Clone(c.Storage)}
+	for i := range out.Nodes {
+		out.Nodes[i] = out.Nodes[i].clone()
+	}
 	if c.NodePorts != nil {
 		ports := *c.NodePorts
 		out.NodePorts = &ports
 	}
 	return out
+}
+
+// clone copies the amounts of a node.
+func (n Node) clone() Node {
+	n.Vendors, n.Taken = maps.Clone(n.Vendors), maps.Clone(n.Taken)
+	if n.Pods != nil {
+		pods := *n.Pods
+		n.Pods = &pods
+	}
+	return n
 }
 
 // Reservation is an earlier reservation.
@@ -131,7 +145,7 @@ func (c *Cluster) place(r Resource) (Granted, *Refusal) {
 	for n := range c.Nodes {
 		node := &c.Nodes[n]
 		for uint32(len(out.Nodes)) < r.Count {
-			chosen, lack := c.placeReplica(node, r, wanted)
+			chosen, cards, lack := c.placeReplica(node, r, wanted)
 			if lack != nil {
 				refusal.add(NodeLack{Node: node.Name, Lack: *lack})
 				if lack.everywhere() {
@@ -140,6 +154,7 @@ func (c *Cluster) place(r Resource) (Granted, *Refusal) {
 				}
 				break
 			}
+			out.Cards = append(out.Cards, cards)
 			if out.Nodes = append(out.Nodes, node.Name); chosen != nil {
 				// All other replicas must get the same model.
 				wanted = gpuRequest{units: wanted.units, models: []model{*chosen}, text: chosen.String()}

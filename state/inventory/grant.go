@@ -39,6 +39,8 @@ type Granted struct {
 	Storage       []uint64 `json:"storage,omitempty"`
 	// Nodes are the nodes of the replicas, in the order of placement.
 	Nodes []string `json:"-"`
+	// Cards are the GPUs of each replica, by model (VENDOR/MODEL).
+	Cards []map[string]uint64 `json:"-"`
 	// Params is nil without GPUs.
 	Params *SchedulerParams `json:"-"`
 }

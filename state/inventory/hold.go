@@ -3,6 +3,7 @@ package inventory
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Hold is what a group takes of a cluster, after commit levels. A reservation stores it.
@@ -13,13 +14,15 @@ type Hold struct {
 	// Addresses and NodePorts count the addresses and node ports that it takes.
 	Addresses uint64 `json:"addresses,omitempty"`
 	NodePorts uint64 `json:"nodePorts,omitempty"`
+	// Cards are the GPUs that it has chosen of each node, by model (VENDOR/MODEL). Nodes has their sums.
+	Cards map[string]map[string]uint64 `json:"-"`
 }
 
 // Hold returns what the group takes. asked is the requested group.
 func (g Grant) Hold(asked Group) Hold {
 	h := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: g.Addresses, NodePorts: g.NodePorts}
 	for i, r := range g.Resources {
-		one := Amounts{CPU: r.CPU, Memory: r.Memory, GPU: r.GPUUnits}
+		one := Amounts{CPU: r.CPU, Memory: r.Memory, GPU: r.GPUUnits, Pods: 1}
 		for k, v := range asked.Resources[i].Storage {
 			switch size := r.Storage[k]; {
 			case v.Attributes.Persistent == "true":
@@ -32,11 +35,50 @@ func (g Grant) Hold(asked Group) Hold {
 				one.EphemeralStorage = Sum(one.EphemeralStorage, size)
 			}
 		}
-		for _, n := range r.Nodes {
+		for k, n := range r.Nodes {
 			h.Nodes[n] = h.Nodes[n].Plus(one)
+			h.addCards(n, r.Cards[k])
 		}
 	}
 	return h
+}
+
+// addCards adds GPUs of a node.
+func (h *Hold) addCards(node string, cards map[string]uint64) {
+	for name, count := range cards {
+		if h.Cards == nil {
+			h.Cards = map[string]map[string]uint64{}
+		}
+		if h.Cards[node] == nil {
+			h.Cards[node] = map[string]uint64{}
+		}
+		h.Cards[node][name] = Sum(h.Cards[node][name], count)
+	}
+}
+
+// CardsWithin returns the GPUs of a node that the hold has chosen, at most limit of them.
+func (h Hold) CardsWithin(node string, limit uint64) map[string]uint64 {
+	var out map[string]uint64
+	for _, name := range slices.Sorted(maps.Keys(h.Cards[node])) {
+		if count := min(h.Cards[node][name], limit); count > 0 {
+			limit -= count
+			if out == nil {
+				out = map[string]uint64{}
+			}
+			out[name] = count
+		}
+	}
+	return out
+}
+
+// Vendors counts GPUs of models (VENDOR/MODEL) by vendor, at most limit of each.
+func Vendors(cards map[string]uint64, limit uint64) map[string]uint64 {
+	out := map[string]uint64{}
+	for name, count := range cards {
+		vendor, _, _ := strings.Cut(name, "/")
+		out[vendor] = min(Sum(out[vendor], count), limit)
+	}
+	return out
 }
 
 // Less returns the cluster without what is held of it. It ignores holds on nodes and classes that the cluster does not
@@ -51,6 +93,10 @@ func (c Cluster) Less(holds ...Hold) Cluster {
 				n.Memory.allocate(a.Memory)
 				n.EphemeralStorage.allocate(a.EphemeralStorage)
 				n.GPU.allocate(a.GPU)
+				if n.Pods != nil {
+					n.Pods.allocate(a.Pods)
+				}
+				n.reserve(h.Cards[n.Name], a.GPU)
 			}
 		}
 		for _, class := range slices.Sorted(maps.Keys(h.Storage)) {
@@ -65,6 +111,26 @@ func (c Cluster) Less(holds ...Hold) Cluster {
 	return c
 }
 
+// reserve counts the GPUs that a hold has chosen as taken, by model. Of each vendor it allocates what the hold takes beyond what
+// is in use: at most rest.
+func (n *Node) reserve(cards map[string]uint64, rest uint64) {
+	if n.Vendors == nil {
+		return
+	}
+	for name, count := range cards {
+		if n.Taken == nil {
+			n.Taken = map[string]uint64{}
+		}
+		n.Taken[name] = Sum(n.Taken[name], count)
+	}
+	for vendor, count := range Vendors(cards, rest) {
+		if of, known := n.Vendors[vendor]; known {
+			of.allocate(count)
+			n.Vendors[vendor] = of
+		}
+	}
+}
+
 // Has reports whether each node and each class has room for the hold.
 func (c Cluster) Has(h Hold) bool {
 	if c.NodePorts != nil && h.NodePorts > c.NodePorts.Available() {
@@ -72,7 +138,7 @@ func (c Cluster) Has(h Hold) bool {
 	}
 	for name, a := range h.Nodes {
 		i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name == name })
-		if i < 0 || !c.Nodes[i].has(a) {
+		if i < 0 || !c.Nodes[i].has(a) || !c.Nodes[i].hasCards(h.Cards[name], a.GPU) {
 			return false
 		}
 	}
@@ -87,7 +153,38 @@ func (c Cluster) Has(h Hold) bool {
 
 func (n Node) has(a Amounts) bool {
 	return a.CPU <= n.CPU.Available() && a.Memory <= n.Memory.Available() &&
-		a.EphemeralStorage <= n.EphemeralStorage.Available() && a.GPU <= n.GPU.Available()
+		a.EphemeralStorage <= n.EphemeralStorage.Available() && a.GPU <= n.GPU.Available() &&
+		(n.Pods == nil || a.Pods <= n.Pods.Available())
+}
+
+// hasCards reports whether the GPUs are left, by model and by vendor. At most rest of them are beyond what is in use.
+func (n Node) hasCards(cards map[string]uint64, rest uint64) bool {
+	if n.Vendors == nil {
+		return true
+	}
+	there := map[string]uint64{}
+	for _, card := range n.Cards {
+		there[card.Vendor+"/"+card.Name]++
+	}
+	for name, count := range cards {
+		if count > minus(there[name], n.Taken[name]) {
+			return false
+		}
+	}
+	for vendor, count := range Vendors(cards, rest) {
+		if of, known := n.Vendors[vendor]; known && count > of.Available() {
+			return false
+		}
+	}
+	return true
+}
+
+// Left returns the hold without the nodes and classes of which it takes nothing.
+func (h Hold) Left() Hold {
+	h.Nodes, h.Storage = maps.Clone(h.Nodes), maps.Clone(h.Storage)
+	maps.DeleteFunc(h.Nodes, func(_ string, a Amounts) bool { return a == Amounts{} })
+	maps.DeleteFunc(h.Storage, func(_ string, size uint64) bool { return size == 0 })
+	return h
 }
 
 // Larger returns the larger of each amount of both holds.
@@ -106,6 +203,13 @@ func (h Hold) Minus(other Hold) Hold {
 	}
 	for class, size := range h.Storage {
 		out.Storage[class] = minus(size, other.Storage[class])
+	}
+	for node, cards := range h.Cards {
+		for name, count := range cards {
+			if rest := minus(count, other.Cards[node][name]); rest > 0 {
+				out.addCards(node, map[string]uint64{name: rest})
+			}
+		}
 	}
 	return out
 }
@@ -126,6 +230,11 @@ func (h Hold) plus(other Hold) Hold {
 			out.Storage = map[string]uint64{}
 		}
 		out.Storage[class] = Sum(out.Storage[class], size)
+	}
+	for _, from := range []Hold{h, other} {
+		for node, cards := range from.Cards {
+			out.addCards(node, cards)
+		}
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func TestHold(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	want := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 6, Memory: 24, EphemeralStorage: 60, GPU: 2}}, Storage: map[string]uint64{"beta2": 200}, NodePorts: 2}
+	want := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 6, Memory: 24, EphemeralStorage: 60, GPU: 2, Pods: 2}}, Storage: map[string]uint64{"beta2": 200}, NodePorts: 2, Cards: map[string]map[string]uint64{"n1": {"nvidia/t4": 2}}}
 	if diff := cmp.Diff(want, grant.Hold(asked)); diff != "" {
 		t.Error(diff)
 	}

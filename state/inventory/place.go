@@ -1,26 +1,34 @@
 package inventory
 
-import "slices"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
-// placeReplica takes what one replica needs from a node and from the cluster's storage. If something is missing, it
-// changes nothing and returns the first lack. It checks in the order of Akash's provider.
-func (c *Cluster) placeReplica(node *Node, r Resource, w gpuRequest) (*model, *Lack) {
-	trial := *node
-	if !trial.CPU.Take(r.CPU) {
-		return nil, &Lack{What: LackCPU, Wanted: r.CPU, Left: trial.CPU.Available()}
+// placeReplica takes what one replica needs from a node and from the cluster's storage, and returns the model and the GPUs
+// that it has chosen. If something is missing, it changes nothing and returns the first lack. It checks in the order of Akash's
+// provider.
+func (c *Cluster) placeReplica(node *Node, r Resource, w gpuRequest) (*model, map[string]uint64, *Lack) {
+	trial := node.clone()
+	if trial.Pods != nil && !trial.Pods.Take(1) {
+		return nil, nil, &Lack{What: LackPods, Wanted: 1}
 	}
-	chosen, lack := takeGPU(&trial, w)
+	if !trial.CPU.Take(r.CPU) {
+		return nil, nil, &Lack{What: LackCPU, Wanted: r.CPU, Left: trial.CPU.Available()}
+	}
+	chosen, cards, lack := takeGPU(&trial, w)
 	if lack != nil {
-		return nil, lack
+		return nil, nil, lack
 	}
 	if !trial.Memory.Take(r.Memory) {
-		return nil, &Lack{What: LackMemory, Wanted: r.Memory, Left: trial.Memory.Available()}
+		return nil, nil, &Lack{What: LackMemory, Wanted: r.Memory, Left: trial.Memory.Available()}
 	}
 	if lack := c.takeVolumes(&trial, r.Storage); lack != nil {
-		return nil, lack
+		return nil, nil, lack
 	}
 	*node = trial
-	return chosen, nil
+	return chosen, cards, nil
 }
 
 // takeVolumes takes volumes in their order. If one has no room, the cluster's storage is unchanged, but the node may be
@@ -89,27 +97,44 @@ func (c *Cluster) takePersistent(n *Node, v Volume) (entry int, lack *Lack) {
 	return entry, nil
 }
 
-// takeGPU takes GPUs that match a request. The model of the last one that is counted becomes the pod's. Which GPUs are
-// in use is unknown, so all GPUs of the node are counted, as in Akash's provider.
-func takeGPU(n *Node, w gpuRequest) (*model, *Lack) {
+// takeGPU takes GPUs that match a request, and returns how many of which model (VENDOR/MODEL). The model of the last one that
+// is counted becomes the pod's. GPUs that reservations have chosen are left out. Which of the others are in use is unknown, so
+// they are counted up to what is left of their vendor; Akash's inventory counts all of them each time.
+func takeGPU(n *Node, w gpuRequest) (*model, map[string]uint64, *Lack) {
 	if w.units == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	lack := &Lack{What: LackGPU, Wanted: w.units, Model: w.text}
+	for _, card := range n.Cards {
+		if _, ok := w.matches(card); ok || w.err != nil {
+			lack.There++
+		}
+	}
 	if n.GPU.Available() == 0 {
-		return nil, lack
+		return nil, nil, lack
 	}
 	if w.err != nil {
 		lack.What, lack.Why = LackWish, w.err.Error()
-		return nil, lack
+		return nil, nil, lack
 	}
-	found := uint64(0)
+	found, cards, vendors := uint64(0), map[string]uint64{}, map[string]uint64{}
+	taken := maps.Clone(n.Taken)
 	var last model
 	for _, card := range n.Cards {
 		m, ok := w.matches(card)
 		if !ok {
 			continue
 		}
+		name := card.Vendor + "/" + card.Name
+		if taken[name] > 0 {
+			taken[name]--
+			continue
+		}
+		if of, known := n.Vendors[card.Vendor]; known && vendors[card.Vendor] >= of.Available() {
+			continue
+		}
+		cards[name]++
+		vendors[card.Vendor]++
 		if found++; found == w.units {
 			last = m
 			break
@@ -117,7 +142,26 @@ func takeGPU(n *Node, w gpuRequest) (*model, *Lack) {
 	}
 	if found < w.units || !n.GPU.Take(w.units) {
 		lack.Left = min(found, n.GPU.Available())
-		return nil, lack
+		return nil, nil, lack
 	}
-	return &last, nil
+	n.choose(cards)
+	return &last, cards, nil
+}
+
+// choose counts GPUs as chosen, by model, and as allocated of their vendors.
+func (n *Node) choose(cards map[string]uint64) {
+	if n.Vendors == nil {
+		return
+	}
+	for name, count := range cards {
+		if n.Taken == nil {
+			n.Taken = map[string]uint64{}
+		}
+		n.Taken[name] = Sum(n.Taken[name], count)
+		vendor, _, _ := strings.Cut(name, "/")
+		if of, known := n.Vendors[vendor]; known {
+			of.allocate(count)
+			n.Vendors[vendor] = of
+		}
+	}
 }

@@ -26,6 +26,8 @@ const (
 	LackCPU       What = "cpu"
 	LackMemory    What = "memory"
 	LackGPU       What = "gpu"
+	// LackPods is a lack of pods: a node runs a limited number of them.
+	LackPods What = "pods"
 	// LackWish: the GPU attributes cannot be parsed.
 	LackWish      What = "gpu-attributes"
 	LackEphemeral What = "ephemeral-storage"
@@ -44,6 +46,8 @@ type Lack struct {
 	// Wanted and Left are in base units: thousandths of a CPU, bytes, GPUs, addresses, node ports.
 	Wanted uint64 `json:"wanted"`
 	Left   uint64 `json:"left"`
+	// There counts the GPUs of a node that match the request, whether or not they are left.
+	There uint64 `json:"-"`
 	// Model describes the requested GPUs, Why what is wrong with their attributes. Volume and Class are those of a
 	// volume.
 	Model  string `json:"model,omitempty"`

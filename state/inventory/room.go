@@ -8,6 +8,8 @@ type Amounts struct {
 	GPU              uint64 `json:"gpu"`
 	Memory           uint64 `json:"memory"`
 	EphemeralStorage uint64 `json:"storage_ephemeral"`
+	// Pods counts pods. Akash's inventory does not.
+	Pods uint64 `json:"-"`
 }
 
 // Totals are the amounts of the whole cluster.
@@ -81,17 +83,17 @@ func (a Amount) total() uint64 {
 // Plus returns the sum of each amount, at most 2^64-1.
 func (a Amounts) Plus(b Amounts) Amounts {
 	return Amounts{CPU: Sum(a.CPU, b.CPU), GPU: Sum(a.GPU, b.GPU), Memory: Sum(a.Memory, b.Memory),
-		EphemeralStorage: Sum(a.EphemeralStorage, b.EphemeralStorage)}
+		EphemeralStorage: Sum(a.EphemeralStorage, b.EphemeralStorage), Pods: Sum(a.Pods, b.Pods)}
 }
 
 // Minus returns the difference of each amount, at least 0.
 func (a Amounts) Minus(b Amounts) Amounts {
 	return Amounts{CPU: minus(a.CPU, b.CPU), GPU: minus(a.GPU, b.GPU), Memory: minus(a.Memory, b.Memory),
-		EphemeralStorage: minus(a.EphemeralStorage, b.EphemeralStorage)}
+		EphemeralStorage: minus(a.EphemeralStorage, b.EphemeralStorage), Pods: minus(a.Pods, b.Pods)}
 }
 
 // Least returns the lesser of each amount.
 func (a Amounts) Least(b Amounts) Amounts {
 	return Amounts{CPU: min(a.CPU, b.CPU), GPU: min(a.GPU, b.GPU), Memory: min(a.Memory, b.Memory),
-		EphemeralStorage: min(a.EphemeralStorage, b.EphemeralStorage)}
+		EphemeralStorage: min(a.EphemeralStorage, b.EphemeralStorage), Pods: min(a.Pods, b.Pods)}
 }

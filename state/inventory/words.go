@@ -98,6 +98,8 @@ func (l Lack) wanted() string {
 		return Bytes(l.Wanted, true) + " of ephemeral storage" + l.forVolume()
 	case LackClassHere:
 		return "storage class " + l.Class + l.forVolume()
+	case LackPods:
+		return "room for another pod"
 	}
 	return strconv.FormatUint(l.Wanted, 10) + " " + cmp.Or(l.Model, "GPU")
 }
@@ -125,8 +127,16 @@ func (l Lack) left(named bool) string {
 			return "lacks storage class " + l.Class
 		}
 		return "lacks it"
+	case LackPods:
+		return "runs as many pods as it may"
 	}
-	if l.Left == 0 {
+	switch {
+	case l.Left > 0:
+	case l.What == LackGPU && l.There == 0 && l.Model == "":
+		return "has no GPU"
+	case l.What == LackGPU && l.There == 0:
+		return "has no such GPU" + of
+	default:
 		return "has none left" + of
 	}
 	return "has " + strconv.FormatUint(l.Left, 10) + " left" + of

@@ -3,6 +3,7 @@
 package reserved
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -22,6 +23,10 @@ const (
 	// AnnotationBound holds the bound Part, AnnotationPending the announced one.
 	AnnotationBound   = lease.Domain + "/bound"
 	AnnotationPending = lease.Domain + "/pending"
+	// AnnotationBoundNodes and AnnotationPendingNodes hold what else the parts take of their nodes: pods, and GPUs by model. They
+	// stand apart because former versions accept no other keys in a Part.
+	AnnotationBoundNodes   = lease.Domain + "/bound-nodes"
+	AnnotationPendingNodes = lease.Domain + "/pending-nodes"
 )
 
 // Name returns the name of the claim of an order.
@@ -129,10 +134,38 @@ func (c *Claim) Own(asked string, now time.Time) *capacity.Claim {
 		return nil
 	case c.Bound != nil && c.Bound.Asked == asked:
 		return &capacity.Claim{Name: c.ObjectName, Bound: true, Over: c.Bound.Over(now), Hold: c.Bound.Hold}
-	case c.Pending != nil && c.Pending.Asked == asked:
-		return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: c.Pending.Hold}
 	}
-	return nil
+	return c.Announced(asked, now)
+}
+
+// Announced returns only what the order's own claim is moving to, or what it announces as its first: nil if that is not for
+// the group.
+func (c *Claim) Announced(asked string, now time.Time) *capacity.Claim {
+	if c == nil || c.Deleting || c.Pending == nil || c.Pending.Asked != asked {
+		return nil
+	}
+	return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: c.Pending.Hold}
+}
+
+// Lost returns the names of the bound claims for which the room is gone. Claims are looked at by age, each beside the older ones
+// that have room. rest returns the part of a claim's hold that the order's own lease does not use.
+func Lost(all []*Claim, room capacity.Room, now time.Time, rest func(*Claim) inventory.Hold) map[string]bool {
+	byAge := slices.SortedFunc(slices.Values(all), func(a, b *Claim) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ObjectName, b.ObjectName))
+	})
+	out := map[string]bool{}
+	for _, c := range byAge {
+		if c.Deleting || c.Bound == nil || c.Bound.Over(now) {
+			continue
+		}
+		h := rest(c)
+		if !room.Stands(h, nil) {
+			out[c.ObjectName] = true
+			continue
+		}
+		room = room.Less(h)
+	}
+	return out
 }
 
 // Without splits the claims that capacity.Decide wants to evict, by the names in Pieces: those to delete, and those
@@ -162,6 +195,22 @@ func HTTP(g inventory.Group) (endpoints uint64) {
 		}
 	}
 	return endpoints
+}
+
+// addCards adds the GPUs of a part whose nodes are not detailed, if it has chosen one model.
+func (p *Part) addCards() {
+	models := p.Models()
+	if len(models) != 1 {
+		return
+	}
+	for node, amounts := range p.Hold.Nodes {
+		if amounts.GPU > 0 {
+			if p.Hold.Cards == nil {
+				p.Hold.Cards = map[string]map[string]uint64{}
+			}
+			p.Hold.Cards[node] = map[string]uint64{models[0]: amounts.GPU}
+		}
+	}
 }
 
 // Models returns the models of the chosen GPUs, each once, as VENDOR/MODEL.

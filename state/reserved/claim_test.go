@@ -71,6 +71,52 @@ func TestPiecesTakeWhatIsNotInUse(t *testing.T) {
 	}
 }
 
+// Announced leaves out what is bound, which a run looks at by itself.
+func TestAnnounced(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim *reserved.Claim
+		want  *capacity.Claim
+	}{
+		"none":                {nil, nil},
+		"bound":               {&reserved.Claim{Bound: part("a", 3, 0)}, nil},
+		"announced":           {&reserved.Claim{Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
+		"bound, and it moves": {&reserved.Claim{Bound: part("a", 3, 0), Pending: part("a", 4, 9)}, &capacity.Claim{Name: "c", Hold: held(4)}},
+		"is being deleted":    {&reserved.Claim{Pending: part("a", 3, 9), Deleting: true}, nil},
+	} {
+		if c.claim != nil {
+			c.claim.ObjectName = "c"
+		}
+		if diff := cmp.Diff(c.want, c.claim.Announced("a", now)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Lost names the claims for which there is no room, the younger one of two that do not fit together.
+func TestLost(t *testing.T) {
+	room := capacity.Room{Cluster: inventory.Cluster{Nodes: []inventory.Node{{Name: "n1", CPU: inventory.Amount{Allocatable: 4}}}}}
+	aged := func(name string, minutes int, p *reserved.Part) *reserved.Claim {
+		return &reserved.Claim{ObjectName: name, Created: now.Add(-time.Duration(minutes) * time.Minute), Bound: p}
+	}
+	going := aged("going", 9, part("a", 9, 0))
+	going.Deleting = true
+	elsewhere := aged("elsewhere", 9, &reserved.Part{Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n2": {CPU: 1}}}})
+	runs := aged("runs", 9, &reserved.Part{Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n2": {CPU: 1}}}})
+	all := []*reserved.Claim{
+		aged("young", 1, part("a", 3, 0)), aged("old", 5, part("a", 3, 0)), aged("least", 0, part("a", 1, 0)), aged("over", 9, part("a", 4, -9)), going, elsewhere, runs,
+		{ObjectName: "announced", Pending: part("a", 9, 9)}, {ObjectName: "unreadable", Unreadable: "why"},
+	}
+	got := reserved.Lost(all, room, now, func(c *reserved.Claim) inventory.Hold {
+		if c == runs {
+			return c.Bound.Hold.Minus(c.Bound.Hold)
+		}
+		return c.Bound.Hold
+	})
+	if diff := cmp.Diff(map[string]bool{"young": true, "elsewhere": true}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim *reserved.Claim

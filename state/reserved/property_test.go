@@ -124,11 +124,12 @@ func TestEachWishIsAnotherGroup(t *testing.T) {
 
 // A part of the largest size can be written. The error for a larger one counts its nodes.
 func TestTheLongestPart(t *testing.T) {
-	p := &reserved.Part{Asked: "a", Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {}, "n2": {}}}}
+	p := &reserved.Part{Asked: "a", Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {Pods: 1}, "n2": {}}}}
 	for n := 0; ; n++ {
 		p.By = strings.Repeat("x", reserved.MaxText-200+n)
 		err := p.Check()
-		text := (&reserved.Claim{Order: order, Bound: p}).Configuration("ns").Annotations[reserved.AnnotationBound]
+		notes := (&reserved.Claim{Order: order, Bound: p}).Configuration("ns").Annotations
+		text := notes[reserved.AnnotationBound] + notes[reserved.AnnotationBoundNodes]
 		if (err == nil) != (len(text) <= reserved.MaxText) {
 			t.Fatalf("%d bytes: %v", len(text), err)
 		}

@@ -44,10 +44,10 @@ func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
 	case meta.Labels[state.LabelOwner] != c.Order.Owner:
 		return fmt.Errorf("its label %s is not the owner of the order", state.LabelOwner)
 	}
-	if c.Bound, err = readPart(meta.Annotations, AnnotationBound); err != nil {
+	if c.Bound, err = readPart(meta.Annotations, AnnotationBound, AnnotationBoundNodes); err != nil {
 		return err
 	}
-	if c.Pending, err = readPart(meta.Annotations, AnnotationPending); err != nil {
+	if c.Pending, err = readPart(meta.Annotations, AnnotationPending, AnnotationPendingNodes); err != nil {
 		return err
 	}
 	if c.Part() == nil {
@@ -56,8 +56,8 @@ func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
 	return nil
 }
 
-// readPart reads a part, or returns nil if the annotation does not exist.
-func readPart(annotations map[string]string, key string) (*Part, error) {
+// readPart reads a part, or returns nil if its annotation does not exist. A former version writes none for its nodes.
+func readPart(annotations map[string]string, key, nodesKey string) (*Part, error) {
 	value, ok := annotations[key]
 	if !ok {
 		return nil, nil //nolint:nilnil // absence is an answer
@@ -75,6 +75,11 @@ func readPart(annotations map[string]string, key string) (*Part, error) {
 	}
 	if _, err := time.Parse(time.RFC3339, p.Expires); p.Expires != "" && err != nil {
 		return nil, fmt.Errorf("annotation %s: %q is no time", key, lease.Clip(p.Expires))
+	}
+	if nodes, ok := annotations[nodesKey]; !ok {
+		p.addCards()
+	} else if err := p.addNodes(nodes); err != nil {
+		return nil, fmt.Errorf("annotation %s: %w", nodesKey, err)
 	}
 	if p.Provider != "" {
 		if err := lease.CheckAddress(p.Provider); err != nil {

@@ -41,7 +41,7 @@ func drawPart(t *rapid.T, label string) *reserved.Part {
 	}
 	amount := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 10))
 	amounts := rapid.Custom(func(t *rapid.T) inventory.Amounts {
-		return inventory.Amounts{CPU: amount.Draw(t, "cpu"), GPU: amount.Draw(t, "gpu"), Memory: amount.Draw(t, "memory"), EphemeralStorage: amount.Draw(t, "disk")}
+		return inventory.Amounts{CPU: amount.Draw(t, "cpu"), GPU: amount.Draw(t, "gpu"), Memory: amount.Draw(t, "memory"), EphemeralStorage: amount.Draw(t, "disk"), Pods: amount.Draw(t, "pods")}
 	})
 	p := &reserved.Part{
 		Asked: rapid.StringN(1, 60, -1).Draw(t, "asked"),
@@ -54,6 +54,12 @@ func drawPart(t *rapid.T, label string) *reserved.Part {
 		Params: rapid.MapOfN(rapid.Uint32(), rapid.Custom(func(t *rapid.T) *inventory.SchedulerParams {
 			return &inventory.SchedulerParams{RuntimeClass: "nvidia", Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: rapid.String().Draw(t, "model")}}}
 		}), 0, 3).Draw(t, "params"),
+	}
+	for node := range p.Hold.Nodes {
+		if rapid.Bool().Draw(t, "cards") {
+			p.Hold.Cards = map[string]map[string]uint64{node: {"nvidia/t4": rapid.Uint64Min(1).Draw(t, "t4"), "amd/mi100": rapid.Uint64Min(1).Draw(t, "mi100")}}
+			break
+		}
 	}
 	if rapid.Bool().Draw(t, "won") {
 		p.Provider = provider
@@ -97,6 +103,36 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 			t.Error("it is taken for a claim on a host")
 		}
 	})
+}
+
+// What a former version has written is read: its GPUs are of the one model that it has chosen, and nothing is known of two. A
+// former version reads what is written: the amounts of nodes have no key that it does not know.
+func TestFormerVersions(t *testing.T) {
+	chosen := func(models ...string) map[uint32]*inventory.SchedulerParams {
+		out := map[uint32]*inventory.SchedulerParams{}
+		for i, m := range models {
+			out[uint32(i)] = &inventory.SchedulerParams{Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: m}}}
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		params map[uint32]*inventory.SchedulerParams
+		want   map[string]map[string]uint64
+	}{
+		"one model": {chosen("t4", "t4"), map[string]map[string]uint64{"n1": {"nvidia/t4": 2}}}, "two models": {chosen("t4", "a100"), nil}, "no GPU": {nil, nil},
+	} {
+		was := &reserved.Claim{Order: order, Bound: &reserved.Part{Asked: "a", Params: c.params, Hold: inventory.Hold{
+			Nodes: map[string]inventory.Amounts{"n1": {GPU: 2, Pods: 2}, "n2": {CPU: 1}}, Cards: map[string]map[string]uint64{"n1": {"nvidia/a100": 2}}}}}
+		meta := stored(was)
+		if text := meta.Annotations[reserved.AnnotationBound]; strings.Contains(text, "pods") || strings.Contains(text, "ards") {
+			t.Errorf("%s: a former version cannot read %s", name, text)
+		}
+		delete(meta.Annotations, reserved.AnnotationBoundNodes)
+		got, _ := reserved.Read(meta)
+		if got.Unreadable != "" || !cmp.Equal(got.Bound.Hold.Cards, c.want, cmpopts.EquateEmpty()) {
+			t.Errorf("%s: %s, %v", name, got.Unreadable, got.Bound)
+		}
+	}
 }
 
 // A write is pinned to the claim that was read. A new claim is not pinned.

@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // madeProblem makes a problem of a kind.
@@ -71,6 +73,29 @@ func hostProblems() []madeProblem {
 			passed := before(t, time.Minute)
 			plant(t, state.HostWant{Host: s.host}.Hold(s.id), func(p *state.Part) { p.Expires = passed })
 			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.RoomGone, byOthers, func(t *testing.T, s scene) produced {
+			harness.Node(t, "roomgone", nil, harness.Amounts("4", "8Gi"))
+			order := s.id.Order().String()
+			mustRun(t, 0, "reserve", "--config", s.plain, "--order", order, "-f", file(t, `version: "2.0"
+services: {web: {image: nginx, expose: [{port: 80, to: [{global: true}]}]}}
+profiles:
+  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
+  placement: {dc: {pricing: {web: {denom: uakt, amount: 1}}}}
+deployment: {web: {dc: {profile: web, count: 1}}}
+`)).Prints(t, "on roomgone")
+			if err := harness.Client().CoreV1().Nodes().Delete(t.Context(), "roomgone", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			return produced{thing: "order/" + order, after: func(t *testing.T) { mustRun(t, 0, "unreserve", "--order", order) }}
+		}},
+		{state.NodeAddress, byOthers, func(t *testing.T, s scene) produced {
+			harness.Node(t, "nodeaddress", nil, harness.Amounts("4", "8Gi"))
+			if err := harness.Kubectl(t.Context(), "", nil, "patch", "node", "nodeaddress", "--subresource=status", "-p",
+				`{"status":{"addresses":[{"type":"InternalIP","address":"`+s.other+`1"}]}}`); err != nil {
+				t.Fatal(err)
+			}
+			return produced{thing: s.other + "1", config: configure(t, "ip: {ranges: ["+s.other+"0/29]}"), after: func(*testing.T) {}}
 		}},
 		{state.RouteWithoutClaim, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))

@@ -113,7 +113,7 @@ func mends(t *testing.T, kind string, how way, p produced) {
 	name, flags := kind+"/"+p.thing, []string{"--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--config", p.config}
 	if how == byName || how == byDefinition || how == byOthers {
 		left := run(t.Context(), append([]string{"repair"}, flags...)...)
-		command := map[way]string{byName: "): kubectl akash-net repair " + name, byDefinition: "): kubectl akash-net repair -f FILE", byOthers: "): kubectl -n "}[how]
+		command := map[way]string{byName: "): kubectl akash-net repair " + name, byDefinition: "): kubectl akash-net repair -f FILE", byOthers: "): kubectl "}[how]
 		if got := lines(left.Stdout, name+" left ("); len(got) != 1 || !strings.Contains(got[0], command) || how != byOthers && !strings.HasSuffix(got[0], command) {
 			t.Errorf("want one line %s left (…%s: %s", name, command, left)
 		}

@@ -22,7 +22,7 @@ func (c Capacity) Cluster() inventory.Cluster {
 			Memory:           amount(n.Allocatable.Memory, given.Memory),
 			EphemeralStorage: amount(n.Allocatable.EphemeralStorage, given.EphemeralStorage),
 			GPU:              amount(n.Allocatable.GPU, given.GPU),
-			Cards:            n.Cards, StorageClasses: n.Classes,
+			Cards:            n.Cards, StorageClasses: n.Classes, Taken: n.ReservedCards, Vendors: n.vendors(), Pods: n.pods(given),
 		})
 	}
 	for _, s := range c.Storage {
@@ -37,6 +37,24 @@ func (c Capacity) Cluster() inventory.Cluster {
 		out.NodePorts = &ports
 	}
 	return out
+}
+
+// vendors returns the GPUs by vendor, with what is in use and reserved allocated.
+func (n Node) vendors() map[string]inventory.Amount {
+	out := map[string]inventory.Amount{}
+	for vendor, all := range n.GPUs {
+		out[vendor] = amount(all, inventory.Sum(n.GPUsInUse[vendor], n.ReservedGPUs[vendor]))
+	}
+	return out
+}
+
+// pods returns how many pods the node runs, or nil if it names no limit.
+func (n Node) pods(given inventory.Amounts) *inventory.Amount {
+	if n.Allocatable.Pods == 0 {
+		return nil
+	}
+	pods := amount(n.Allocatable.Pods, given.Pods)
+	return &pods
 }
 
 func amount(all, given uint64) inventory.Amount {

@@ -14,13 +14,17 @@ type Fold struct {
 	nodes   map[string]*node
 	classes map[string]class
 	// reports are what drivers report as free, and volumes the sizes of all volumes, both by class.
-	reports map[string]*report
+	reports map[string][]report
 	volumes map[string]uint64
 	// orders are the orders of the leases that own namespaces, by namespace.
 	orders map[string]string
 	// used is what pods request, by namespace and node. stored is the size of volumes, by namespace and class.
-	used   map[key]inventory.Amounts
-	stored map[key]uint64
+	used map[key]inventory.Amounts
+	// usedGPUs are the GPUs that pods request, by vendor.
+	usedGPUs map[key]map[string]uint64
+	stored   map[key]uint64
+	// claimed are the volumes in use.
+	claimed []volume
 	// nodePorts are the first and the last node port, or 0 if they are unknown. ports are the node ports of NodePort
 	// Services by namespace, otherPorts those of all other Services.
 	nodePorts  [2]int32
@@ -76,13 +80,13 @@ func (f *Fold) Forget(k Kind) {
 	case Namespaces:
 		f.orders = nil
 	case Pods:
-		f.used = nil
+		f.used, f.usedGPUs = nil, nil
 	case StorageClasses:
 		f.classes = nil
 	case CSICapacities:
 		f.reports = nil
 	case Volumes:
-		f.volumes, f.stored = nil, nil
+		f.volumes, f.stored, f.claimed = nil, nil, nil
 	case Services:
 		f.ports, f.otherPorts = nil, nil
 	case Reservations:
@@ -116,6 +120,9 @@ type Node struct {
 	Allocatable, InUse, Reserved inventory.Amounts
 	Cards                        []inventory.Card
 	Classes                      []string
+	// GPUs and GPUsInUse count GPUs by vendor. ReservedCards are the GPUs that reservations have chosen, by model, also those
+	// that the pods of their leases use, and ReservedGPUs those of them beyond what these pods use, by vendor.
+	GPUs, GPUsInUse, ReservedCards, ReservedGPUs map[string]uint64
 }
 
 // Counted is a resource that is counted in units, such as node ports.
@@ -156,7 +163,7 @@ func (f *Fold) total() Capacity {
 	labelled := f.labelled()
 	for _, name := range slices.Sorted(maps.Keys(f.nodes)) {
 		n := f.nodes[name]
-		out := Node{Name: name, Closed: n.closed, Allocatable: n.allocatable, Cards: n.cards, Classes: f.classesOf(n)}
+		out := Node{Name: name, Closed: n.closed, Allocatable: n.allocatable, Cards: n.cards, Classes: f.classesOf(n), GPUs: n.gpus}
 		if out.Closed == "" && labelled && !n.labelled {
 			out.Closed = "it lacks the label akash.network=true, which other nodes have"
 		}
@@ -194,6 +201,9 @@ func (f *Fold) addInUse(c *Capacity, without string) {
 	for k, a := range f.used {
 		if i, ok := slices.BinarySearchFunc(c.Nodes, k.of, byNode); ok && others(k.namespace) {
 			c.Nodes[i].InUse = c.Nodes[i].InUse.Plus(a)
+			for vendor, n := range f.usedGPUs[k] {
+				set(&c.Nodes[i].GPUsInUse, vendor, inventory.Sum(c.Nodes[i].GPUsInUse[vendor], n))
+			}
 		}
 	}
 	for k, size := range f.stored {
@@ -215,7 +225,14 @@ func (f *Fold) addInUse(c *Capacity, without string) {
 // reserve adds what a reservation holds beyond what is in use.
 func (c *Capacity) reserve(rest inventory.Hold) {
 	for i := range c.Nodes {
-		c.Nodes[i].Reserved = c.Nodes[i].Reserved.Plus(rest.Nodes[c.Nodes[i].Name])
+		n := &c.Nodes[i]
+		n.Reserved = n.Reserved.Plus(rest.Nodes[n.Name])
+		for model, count := range rest.Cards[n.Name] {
+			set(&n.ReservedCards, model, inventory.Sum(n.ReservedCards[model], count))
+		}
+		for vendor, count := range inventory.Vendors(rest.Cards[n.Name], rest.Nodes[n.Name].GPU) {
+			set(&n.ReservedGPUs, vendor, inventory.Sum(n.ReservedGPUs[vendor], count))
+		}
 	}
 	for i, s := range c.Storage {
 		c.Storage[i].Reserved = inventory.Sum(s.Reserved, rest.Storage[s.Class])

@@ -25,13 +25,14 @@ import (
 //	namespace NAME ORDER
 //	pod NAMESPACE NODE cpu=1 memory=1Gi … [init-cpu=2] [sidecar-cpu=1] [overhead-cpu=1] [ram=1Gi] [phase=Succeeded]
 //	class NAME [akash] [default] [static]
-//	capacity CLASS SIZE [zone=a]
-//	volume CLASS SIZE PHASE [NAMESPACE]
-//	reserved ORDER NODE cpu=1 … | reserved ORDER class=SIZE | reserved ORDER addresses=1
+//	capacity CLASS SIZE [zone=a] [at=SECOND]
+//	volume CLASS SIZE PHASE [NAMESPACE] [made=SECOND] [zone=a]
+//	reserved ORDER NODE cpu=1 … [card=VENDOR/MODEL:N] | reserved ORDER class=SIZE | reserved ORDER addresses=1
+//	order ORDER replicas=2 cpu=1 gpu=VENDOR/MODEL:N | order ORDER class=SIZE
 //
 //	leased ORDER ENDPOINT
 //
-// "cluster" prints what is left for package inventory, "for ORDER" what there is for that order's reservation.
+// "order" asks for something for an order and reserves it, if it fits. "cluster" prints what is left for package inventory, "for ORDER" what there is for that order's reservation.
 func TestRules(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -67,7 +68,7 @@ func parse(words []string) settings {
 
 func (s settings) resources(prefix string) corev1.ResourceList {
 	out := corev1.ResourceList{}
-	for k, name := range map[string]corev1.ResourceName{"cpu": "cpu", "memory": "memory", "disk": "ephemeral-storage", "nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"} {
+	for k, name := range map[string]corev1.ResourceName{"cpu": "cpu", "memory": "memory", "disk": "ephemeral-storage", "nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "pods": "pods"} {
 		if v := s[prefix+k]; v != nil {
 			out[name] = resource.MustParse(v[0])
 		}
@@ -102,18 +103,33 @@ func (w *world) obey(words []string) {
 		if z := s["zone"]; z != nil {
 			o.NodeTopology.MatchLabels["zone"] = z[0]
 		}
+		o.CreationTimestamp = second("0")
+		for _, at := range s["at"] {
+			changed := second(at)
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &changed}}
+		}
 		if s["nowhere"] != nil {
 			o.NodeTopology = nil
 		}
 		w.fold.CSICapacity(o)
 	case "volume":
 		o := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{StorageClassName: words[1], Capacity: corev1.ResourceList{"storage": resource.MustParse(words[2])}}, Status: corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(words[3])}}
-		if len(words) > 4 {
+		o.CreationTimestamp = second("0")
+		for _, at := range s["made"] {
+			o.CreationTimestamp = second(at)
+		}
+		for _, zone := range s["zone"] {
+			o.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: "In", Values: []string{zone}}}}}}}
+		}
+		if len(words) > 4 && !strings.Contains(words[4], "=") {
 			o.Spec.ClaimRef = &corev1.ObjectReference{Namespace: words[4]}
 		}
 		w.fold.Volume(o)
 	case "reserved":
 		w.reserve(words[1], words[2], s)
+	case "order":
+		w.order(words[1], words[2:])
 	case "leased":
 		w.fold.Lease(words[1], words[2])
 	case "for":
@@ -139,9 +155,56 @@ func (w *world) reserve(order, node string, s settings) {
 		r := s.resources("")
 		cpu, memory, disk, gpu := r["cpu"], r["memory"], r["ephemeral-storage"], r["nvidia.com/gpu"]
 		h.Nodes[node] = inventory.Amounts{CPU: uint64(cpu.MilliValue()), Memory: uint64(memory.Value()), EphemeralStorage: uint64(disk.Value()), GPU: uint64(gpu.Value())}
+		for _, c := range s["card"] {
+			model, n, _ := strings.Cut(c, ":")
+			h.Cards = map[string]map[string]uint64{node: {model: number(n)}}
+		}
 	}
 	w.holds[order] = h
 	w.fold.Reserve(order, h)
+}
+
+// order asks for something for an order, as reserving does.
+func (w *world) order(order string, words []string) {
+	r := inventory.Resource{ID: 1, Count: 1, CPU: 1}
+	for _, word := range words {
+		switch k, v, _ := strings.Cut(word, "="); k {
+		case "replicas":
+			r.Count = uint32(number(v))
+		case "cpu":
+			r.CPU = 1000 * number(v)
+		case "gpu":
+			model, n, _ := strings.Cut(v, ":")
+			vendor, name, _ := strings.Cut(model, "/")
+			r.GPU = inventory.GPU{Units: number(n), Attributes: []string{"vendor/" + vendor + "/model/" + name}}
+		default:
+			r.Storage = []inventory.Volume{{Name: "v", Size: number(v), Attributes: inventory.VolumeAttributes{Class: k, Persistent: "true"}}}
+		}
+	}
+	g := inventory.Group{Name: "g", Resources: []inventory.Resource{r}}
+	cluster := w.fold.CapacityFor(order).Cluster()
+	for other, h := range w.holds {
+		if other != order {
+			cluster = cluster.Less(w.fold.Usage().Beyond(other, h))
+		}
+	}
+	grant, refusal := inventory.New(cluster, nil, inventory.Levels{}).Reserve(g)
+	if refusal != nil {
+		fmt.Fprintf(&w.out, "%s: %s\n", order, refusal)
+		return
+	}
+	fmt.Fprintf(&w.out, "%s fits\n", order)
+	w.holds[order] = grant.Hold(g)
+	w.fold.Reserve(order, w.holds[order])
+}
+
+// second returns a time in a minute.
+func second(s string) metav1.Time {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return metav1.Unix(int64(n), 0)
 }
 
 func number(s string) uint64 {

@@ -19,11 +19,14 @@ const (
 
 // node is what the fold keeps of a node.
 type node struct {
+	name        string
 	allocatable inventory.Amounts
 	closed      string
 	// labelled is true if Akash's inventory operator offers the node to leases.
 	labelled bool
 	cards    []inventory.Card
+	// gpus counts the GPUs by vendor.
+	gpus map[string]uint64
 	// classes are the storage classes that the labels name. hasClasses is true if any label is about storage classes.
 	classes    []string
 	hasClasses bool
@@ -33,11 +36,11 @@ type node struct {
 // Node adds a node.
 func (f *Fold) Node(o *corev1.Node) {
 	n := &node{
-		allocatable: amountsOf(o.Status.Allocatable), closed: closed(o), labelled: o.Labels[lease.LabelManaged] == "true",
+		name: o.Name, allocatable: amountsOf(o.Status.Allocatable), closed: closed(o), labelled: o.Labels[lease.LabelManaged] == "true",
 		labels: o.Labels,
 	}
 	n.classes, n.hasClasses = classLabels(o.Labels)
-	n.cards = cardsOf(o)
+	n.cards, n.gpus = cardsOf(o), vendorsOf(o.Status.Allocatable)
 	set(&f.nodes, o.Name, n)
 }
 
@@ -70,7 +73,19 @@ func amountsOf(r corev1.ResourceList) inventory.Amounts {
 		CPU: milli(r[corev1.ResourceCPU]), Memory: whole(r[corev1.ResourceMemory]),
 		EphemeralStorage: whole(r[corev1.ResourceEphemeralStorage]),
 		GPU:              inventory.Sum(whole(r[resourceNVIDIA]), whole(r[resourceAMD])),
+		Pods:             whole(r[corev1.ResourcePods]),
 	}
+}
+
+// vendorsOf returns the GPUs in a resource list by vendor, or nil if there are none.
+func vendorsOf(r corev1.ResourceList) map[string]uint64 {
+	var out map[string]uint64
+	for vendor, name := range map[string]corev1.ResourceName{"nvidia": resourceNVIDIA, "amd": resourceAMD} {
+		if n := whole(r[name]); n > 0 {
+			set(&out, vendor, n)
+		}
+	}
+	return out
 }
 
 // whole returns the value of a quantity, limited to 0 to 2^63-1. Quantity.Value would overflow for a larger sum.

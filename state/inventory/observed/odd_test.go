@@ -12,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
-// Missing fields count as 0: no field is required.
+// Missing fields count as 0: no field is required. A pod that asks for nothing is a pod.
 func TestObjectsWithoutFields(t *testing.T) {
 	var f observed.Fold
 	f.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
@@ -30,7 +30,7 @@ func TestObjectsWithoutFields(t *testing.T) {
 		f.CSICapacity(&c)
 	}
 	c := f.Capacity()
-	if n := c.Nodes[0]; n.Closed != "it is not ready" || n.InUse != (inventory.Amounts{}) || n.Allocatable != (inventory.Amounts{}) {
+	if n := c.Nodes[0]; n.Closed != "it is not ready" || n.InUse != (inventory.Amounts{Pods: 1}) || n.Allocatable != (inventory.Amounts{}) {
 		t.Errorf("%+v", n)
 	}
 	if s := c.Storage[0]; !s.Unlimited || s.InUse > 0 || len(c.Notes) != 1 {

@@ -14,7 +14,9 @@ func (f *Fold) Pod(o *corev1.Pod) {
 	if o.Spec.NodeName == "" || o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed {
 		return
 	}
-	a := amountsOf(podresource.PodRequests(o, podresource.PodResourcesOptions{UseStatusResources: true}))
+	requests := podresource.PodRequests(o, podresource.PodResourcesOptions{UseStatusResources: true})
+	a := amountsOf(requests)
+	a.Pods = 1
 	for _, v := range o.Spec.Volumes {
 		if e := v.EmptyDir; e != nil && e.Medium == corev1.StorageMediumMemory && e.SizeLimit != nil {
 			a.Memory = inventory.Sum(a.Memory, whole(*e.SizeLimit))
@@ -22,4 +24,10 @@ func (f *Fold) Pod(o *corev1.Pod) {
 	}
 	k := key{o.Namespace, o.Spec.NodeName}
 	set(&f.used, k, f.used[k].Plus(a))
+	for vendor, n := range vendorsOf(requests) {
+		if f.usedGPUs[k] == nil {
+			set(&f.usedGPUs, k, map[string]uint64{})
+		}
+		f.usedGPUs[k][vendor] = inventory.Sum(f.usedGPUs[k][vendor], n)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
@@ -22,10 +23,22 @@ type class struct {
 	made                        time.Time
 }
 
-// report is what a driver reports about a class: what is free in total, and the nodes that it reports for.
+// report is what a driver reports about a class: what is free in one part of the cluster.
 type report struct {
-	free   uint64
-	places []labels.Selector
+	free uint64
+	// place selects the nodes of the part.
+	place labels.Selector
+	// at is when the report was last changed, by the API server's clock.
+	at time.Time
+}
+
+// volume is what the fold keeps of a claimed volume.
+type volume struct {
+	key
+	size uint64
+	made time.Time
+	// place are the nodes that can mount it; nil for all.
+	place *nodeaffinity.NodeSelector
 }
 
 // noProvisioner is the provisioner of classes whose volumes an administrator creates.
@@ -62,13 +75,13 @@ func (f *Fold) CSICapacity(o *storagev1.CSIStorageCapacity) {
 	if err != nil {
 		return
 	}
-	r := f.reports[o.StorageClassName]
-	if r == nil {
-		r = &report{}
-		set(&f.reports, o.StorageClassName, r)
+	r := report{free: whole(*o.Capacity), place: place, at: o.CreationTimestamp.Time}
+	for _, m := range o.ManagedFields {
+		if m.Time != nil && m.Time.After(r.at) {
+			r.at = m.Time.Time
+		}
 	}
-	r.free = inventory.Sum(r.free, whole(*o.Capacity))
-	r.places = append(r.places, place)
+	set(&f.reports, o.StorageClassName, append(f.reports[o.StorageClassName], r))
 }
 
 // Volume adds a persistent volume. An unclaimed volume is free room of its class; any other is in use.
@@ -81,11 +94,15 @@ func (f *Fold) Volume(o *corev1.PersistentVolume) {
 	if o.Status.Phase == corev1.VolumeAvailable {
 		return
 	}
-	k := key{of: class}
+	v := volume{key: key{of: class}, size: size, made: o.CreationTimestamp.Time}
 	if o.Spec.ClaimRef != nil {
-		k.namespace = o.Spec.ClaimRef.Namespace
+		v.namespace = o.Spec.ClaimRef.Namespace
 	}
-	set(&f.stored, k, inventory.Sum(f.stored[k], size))
+	if o.Spec.NodeAffinity != nil && o.Spec.NodeAffinity.Required != nil {
+		v.place, _ = nodeaffinity.NewNodeSelector(o.Spec.NodeAffinity.Required) // nil if it cannot be read
+	}
+	set(&f.stored, v.key, inventory.Sum(f.stored[v.key], size))
+	f.claimed = append(f.claimed, v)
 }
 
 // storage adds the classes that leases can use: those with Akash's label, or all if none has it.
@@ -101,9 +118,9 @@ func (f *Fold) storage(c *Capacity) {
 			continue
 		}
 		s := Storage{Class: name}
-		switch r := f.reports[name]; {
-		case r != nil:
-			s.Allocatable = inventory.Sum(r.free, f.inUse(name))
+		switch reports := f.reports[name]; {
+		case reports != nil:
+			s.Allocatable = f.reported(name, reports)
 		case k.static:
 			s.Allocatable = f.volumes[name]
 		default:
@@ -115,15 +132,34 @@ func (f *Fold) storage(c *Capacity) {
 	}
 }
 
-// inUse returns the size of all claimed volumes of a class.
-func (f *Fold) inUse(class string) uint64 {
+// reported returns what a class has: what its driver reports as free, and the claimed volumes that the report does not count
+// as free. A volume that was made after a report is in its free room still, and a sum of both would sell it twice.
+func (f *Fold) reported(class string, reports []report) uint64 {
 	sum := uint64(0)
-	for k, size := range f.stored {
-		if k.of == class {
-			sum = inventory.Sum(sum, size)
+	for _, r := range reports {
+		sum = inventory.Sum(sum, r.free)
+	}
+	for _, v := range f.claimed {
+		if v.of == class && f.counted(v, reports) {
+			sum = inventory.Sum(sum, v.size)
 		}
 	}
 	return sum
+}
+
+// counted reports whether all reports that may be about a volume were changed since it was made.
+func (f *Fold) counted(v volume, reports []report) bool {
+	late := func(r report) bool { return v.made.After(r.at) }
+	about := func(r report) bool {
+		return v.place == nil || f.anyNode(func(n *node) bool {
+			return r.place.Matches(labels.Set(n.labels)) && v.place.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: n.labels}})
+		})
+	}
+	near := slices.DeleteFunc(slices.Clone(reports), func(r report) bool { return !about(r) })
+	if len(near) == 0 {
+		near = reports
+	}
+	return !slices.ContainsFunc(near, late)
 }
 
 // classesOf returns the classes whose volumes a node can mount: those that its labels name, if any node has such
@@ -134,8 +170,8 @@ func (f *Fold) classesOf(n *node) []string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
-		here := func(s labels.Selector) bool { return s.Matches(labels.Set(n.labels)) }
-		if r := f.reports[name]; r == nil || slices.ContainsFunc(r.places, here) {
+		here := func(r report) bool { return r.place.Matches(labels.Set(n.labels)) }
+		if reports := f.reports[name]; reports == nil || slices.ContainsFunc(reports, here) {
 			out = append(out, name)
 		}
 	}

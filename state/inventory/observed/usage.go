@@ -56,6 +56,14 @@ func (u Usage) Addresses(order string) uint64 { return uint64(len(u.leased[order
 func (u Usage) Beyond(order string, h inventory.Hold) inventory.Hold {
 	rest := h.Minus(inventory.Hold{Storage: u.stored[order], Addresses: u.Addresses(order), NodePorts: u.ports[order]})
 	rest.Nodes = beyond(h.Nodes, u.used[order])
+	rest.Cards = nil
+	for node := range h.Cards {
+		// A pod requests GPUs of a vendor and does not say which: those that its reservation has chosen stay chosen.
+		limit := inventory.Sum(rest.Nodes[node].GPU, u.used[order][node].GPU)
+		if cards := h.CardsWithin(node, limit); cards != nil {
+			set(&rest.Cards, node, cards)
+		}
+	}
 	return rest
 }
 

@@ -66,6 +66,18 @@ func (r Room) Fits(h inventory.Hold, beside []inventory.Hold) bool {
 	return r.Cluster.Less(beside...).Has(h) && (h.Addresses == 0 || free != nil && h.Addresses <= free.Free(0))
 }
 
+// Stands reports whether a bound claim still has its room: it was checked once, and nodes and classes go, or close. rest is what
+// the claim holds beyond what its lease uses; what is in use stands. The room is without the rest, and with all that is in use.
+// Claims that have expired, or that are not bound, yield.
+func (r Room) Stands(rest inventory.Hold, others []Claim) bool {
+	return r.Fits(rest.Left(), holds(bound(live(others))))
+}
+
+// Less returns the room beside a hold.
+func (r Room) Less(h inventory.Hold) Room {
+	return Room{Cluster: r.Cluster.Less(h), Addresses: r.free([]inventory.Hold{h}), Levels: r.Levels}
+}
+
 // free returns the addresses with the addresses of other holds in use.
 func (r Room) free(beside []inventory.Hold) *inventory.Addresses {
 	if r.Addresses == nil {
