@@ -193,9 +193,16 @@ func (r *releasing) clear(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.runs, err = r.findWorkloads(ctx); err != nil { // if the user may not delete workloads, nothing is released
+	found, err := r.findWorkloads(ctx) // if the user may not delete workloads, nothing is released
+	if err != nil {
 		return false, err
 	}
+	for name, live := range r.runs { // those without a Manifest are looked for once
+		if found[name] == nil {
+			found[name] = live
+		}
+	}
+	r.runs = found
 	if len(objects) == 0 && !r.holds() && definition == nil && len(r.runs) == 0 {
 		return false, r.endCrashed(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -28,7 +29,7 @@ func OperatorManifests(ctx context.Context, c *command.Command, of ...lease.ID) 
 	if err == nil && found.Hostname && !found.Off {
 		manifests, err = readManifests(ctx, c, of...)
 	}
-	if apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) || cluster.IsMissingKind(err) {
 		return nil, nil
 	}
 	return manifests, err

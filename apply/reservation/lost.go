@@ -25,7 +25,7 @@ func Lost(
 	}
 	var fold observed.Fold
 	pools, err := readCluster(ctx, c, cfg, &fold, true)
-	if apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) || cluster.IsMissingKind(err) {
 		return nil, nil
 	}
 	if err != nil {

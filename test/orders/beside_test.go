@@ -216,6 +216,12 @@ func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
 	free(t)
 	harness.Node(t, "closing-1", nil, harness.Amounts("4", "8Gi"))
 	now := harness.ServerTime(t)
+	namespaces := harness.Objects.Resource(cluster.Namespaces)
+	mark := func(value string) error { // an uninstall also marks the ledger's namespace
+		_, err := namespaces.Patch(context.WithoutCancel(t.Context()), "akash-net", types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, lease.AnnotationClosing, value), metav1.PatchOptions{})
+		return err
+	}
 	uninstall := &state.Announcement{Nonce: "uninstallrun0", By: "a@b", Version: "v1", Begun: now, Renewed: now, Lasts: time.Minute, Phase: state.Closing}
 	objects := harness.Objects.Resource(leases).Namespace("akash-net")
 	begins := func() {
@@ -223,11 +229,12 @@ func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
 		if err == nil {
 			_, err = objects.Patch(context.WithoutCancel(t.Context()), uninstall.Name(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
 		}
-		if err != nil {
+		if err = errors.Join(err, mark(`"uninstallrun0"`)); err != nil {
 			t.Error(err)
 		}
 	}
 	t.Cleanup(func() {
+		_ = mark("null")
 		_ = objects.Delete(context.WithoutCancel(t.Context()), uninstall.Name(), metav1.DeleteOptions{})
 	})
 	order, file := newOrder(), sdl(t, group{resources: small})
@@ -236,7 +243,7 @@ func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
 		t.Errorf("%v, and it has reserved %+v", err, claimOf(t, order))
 	}
 	reserve(t, 1, order, file).Says(t, "is being uninstalled, and takes no reservations")
-	if err := objects.Delete(t.Context(), uninstall.Name(), metav1.DeleteOptions{}); err != nil {
+	if err := errors.Join(mark("null"), objects.Delete(t.Context(), uninstall.Name(), metav1.DeleteOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	reserve(t, 0, order, file)

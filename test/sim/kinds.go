@@ -64,6 +64,7 @@ var served = sync.OnceValues(func() (map[string]*kind, error) {
 	out := map[string]*kind{}
 	for _, k := range []kind{
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, plural: "namespaces", defaults: labelNamespace, completes: completeNamespace},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, plural: "nodes", completes: completeStatus},
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, plural: "configmaps", namespaced: true},
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, plural: "services", namespaced: true, told: true, defaults: defaultService, completes: completeStatus},
 		{GroupVersionKind: schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}, plural: "leases", namespaced: true},

@@ -57,7 +57,7 @@ func TestUninstallBesideAnUnreadableAnnouncement(t *testing.T) {
 	o := fromOutside(t)
 	o.send(t, http.MethodPost, ledgerLeases, "application/json", `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
 		"metadata":{"name":"run--x","namespace":"akash-net","labels":{"`+state.LabelKind+`":"run","`+state.LabelOwner+`":"run"}}}`)
-	o.must(t, 1, []string{"uninstall"}, "run--x")
+	o.must(t, 1, []string{"uninstall"}, "run x, whose announcement cannot be read")
 	o.send(t, http.MethodDelete, ledgerLeases+"/run--x", "application/json", `{}`)
 	o.isOpen(t)
 }

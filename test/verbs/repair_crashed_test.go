@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -15,7 +16,7 @@ func TestRepairLeavesARunThatWorks(t *testing.T) {
 	c := plant(t, state.HostWant{Host: took}.Hold(working), func(p *state.Part) { p.Run = "crashed" })
 	removeLater(t, claims, ledger, took)
 	removeLater(t, claims, ledger, state.AnnouncementName(c.Parts[0].Run))
-	announce(t, working.Group(), c.Parts[0].Run, 0)
+	announce(t, working.Group(), c.Parts[0].Run, -15*time.Second) // repair watches it for 20 seconds
 	plant(t, state.HostWant{Host: left}.Hold(dead), func(p *state.Part) { p.Run = "crashed" })
 
 	run(t.Context(), "repair").Prints(t, "CrashedRun/"+left+" repaired")

@@ -121,7 +121,7 @@ func TestKilledAndReleased(t *testing.T) {
 			order := x.Order().String()
 			harness.Run(t.Context(), "reserve", "--order", order, "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
 			killed := k.run(t, nth, after, x.args(t, "apply", "--wait=false", "--concurrency=1"))
-			silent(t, harness.Run(t.Context(), "release", x.String(), "--assume-crashed").Exits(t, 0))
+			silent(t, harness.Run(t.Context(), "release", x.String(), "--assume-crashed", "--ignore-not-found").Exits(t, 0))
 			if got := names(x.objects(t)); len(got) > 0 {
 				t.Errorf("killed at write %d: left are %q", nth, got)
 			}
