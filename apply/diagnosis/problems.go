@@ -68,6 +68,10 @@ func Facts(
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
+	closedBy, err := closedBy(ctx, s, c.Ledger)
+	if err != nil {
+		return diagnose.ProblemFacts{}, err
+	}
 	records, err := records.OwnRecords(ctx, s, c)
 	facts := diagnose.ProblemFacts{
 		View: &diagnose.View{
@@ -75,13 +79,25 @@ func Facts(
 			Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
-		Definitions: keptDefinitions(s), ClosedBy: s.ClosedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
+		Definitions: keptDefinitions(s), ClosedBy: closedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
 		Lost: lost, NodeUses: s.NodeUses,
 	}
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks
 	}
 	return facts, err
+}
+
+// closedBy returns the nonce of the uninstall that has closed the ledger. The mark and the announcements of the snapshot
+// are of different moments: a mark without an announcement is read again.
+func closedBy(ctx context.Context, s *observed.Snapshot, l ledger.Ledger) (string, error) {
+	if s.ClosedBy == "" || slices.ContainsFunc(s.Runs, func(a *state.Announcement) bool { return a.Nonce == s.ClosedBy }) {
+		return s.ClosedBy, nil
+	}
+	if left, err := l.HasLeftMark(ctx, s.ClosedBy); !left || err != nil {
+		return "", err
+	}
+	return s.ClosedBy, nil
 }
 
 // keptDefinitions returns the stored definitions in the form that the search for problems needs.

@@ -144,16 +144,25 @@ func (l Ledger) Unannounce(ctx context.Context, a *state.Announcement) error {
 // IsClosing reports whether an uninstall removes the ledger, for a command that has seen the announcement of one. It
 // marks the ledger's namespace first: whoever may only write Leases cannot close the ledger for others.
 func (l Ledger) IsClosing(ctx context.Context) (closing bool, err error) {
+	meta, err := l.namespace(ctx)
+	if err != nil {
+		return false, err
+	}
+	return meta == nil || meta.Annotations[lease.AnnotationClosing] != "" || meta.DeletionTimestamp != nil, nil
+}
+
+// namespace returns the metadata of the ledger's namespace, or nil if it does not exist.
+func (l Ledger) namespace(ctx context.Context) (*metav1.ObjectMeta, error) {
 	var o *metav1.PartialObjectMetadata
-	err = l.cluster.Read(ctx, func() (err error) {
+	err := l.cluster.Read(ctx, func() (err error) {
 		o, err = l.cluster.Metadata.Resource(cluster.Namespaces).Get(ctx, l.Namespace, metav1.GetOptions{})
 		return err
 	})
 	if apierrors.IsNotFound(err) {
-		return true, nil
+		return nil, nil //nolint:nilnil // absence is an answer
 	}
 	if err != nil {
-		return false, l.cluster.Explain(err, "get", cluster.Namespaces)
+		return nil, l.cluster.Explain(err, "get", cluster.Namespaces)
 	}
-	return o.Annotations[lease.AnnotationClosing] != "" || o.DeletionTimestamp != nil, nil
+	return &o.ObjectMeta, nil
 }

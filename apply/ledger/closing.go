@@ -50,6 +50,21 @@ func (l Ledger) OpenAfter(ctx context.Context, nonce string) error {
 	return l.endClosing(ctx, nonce)
 }
 
+// HasLeftMark reports whether an uninstall whose mark was read has left it without an announcement. An uninstall
+// announces itself before it sets the mark, and removes the mark first. So the mark stands alone only if the announcement
+// does not exist after the mark was read, and the mark still exists after that. A namespace that is being deleted keeps it.
+func (l Ledger) HasLeftMark(ctx context.Context, nonce string) (bool, error) {
+	announced, err := l.get(ctx, state.AnnouncementName(nonce))
+	if announced != nil || err != nil {
+		return false, err
+	}
+	meta, err := l.namespace(ctx)
+	if meta == nil || err != nil {
+		return false, err
+	}
+	return meta.Annotations[lease.AnnotationClosing] == nonce && meta.DeletionTimestamp == nil, nil
+}
+
 // endClosing deletes the announcement of an uninstall. It leaves the announcement of any other command.
 func (l Ledger) endClosing(ctx context.Context, nonce string) error {
 	return l.Until(ctx, func(ctx context.Context) error {

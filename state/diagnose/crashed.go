@@ -61,8 +61,12 @@ func (p *problems) findCrashedRuns() {
 }
 
 // findCrashedUninstalls finds the announcements of uninstalls that have crashed, and the mark of one whose announcement is
-// gone: no command takes a claim until the ledger is opened again.
+// gone: no command takes a claim until the ledger is opened again. A ledger whose namespace is being deleted goes, and
+// nothing opens it.
 func (p *problems) findCrashedUninstalls() {
+	if !p.Namespaces[p.Config.LedgerNamespace] {
+		return
+	}
 	add := func(nonce, message string, since time.Time) {
 		p.add(state.Problem{
 			Problem: state.CrashedRun, Thing: state.AnnouncementName(nonce), Since: metav1.NewTime(since), Message: message + "; no command can claim anything",

@@ -74,16 +74,20 @@ func TestCrashedUninstalls(t *testing.T) {
 	for name, tt := range map[string]struct {
 		runs     []*state.Announcement
 		closedBy string
+		deleting bool
 		want     string
 	}{
-		"an uninstall at work":                      {[]*state.Announcement{closing("n0nce", 10)}, "n0nce", ""},
-		"one that is not renewed since":             {[]*state.Announcement{closing("n0nce", 9)}, "n0nce", "n0nce"},
-		"one that has not marked the namespace yet": {[]*state.Announcement{closing("n0nce", 9)}, "", "n0nce"},
-		"a mark without an announcement":            {nil, "n0nce", "n0nce"},
-		"an open ledger":                            {[]*state.Announcement{announced("n0nce", 10)}, "", ""},
+		"an uninstall at work":                      {[]*state.Announcement{closing("n0nce", 10)}, "n0nce", false, ""},
+		"one that is not renewed since":             {[]*state.Announcement{closing("n0nce", 9)}, "n0nce", false, "n0nce"},
+		"one that has not marked the namespace yet": {[]*state.Announcement{closing("n0nce", 9)}, "", false, "n0nce"},
+		"a mark without an announcement":            {nil, "n0nce", false, "n0nce"},
+		"a mark on a namespace that is deleted":     {nil, "n0nce", true, ""},
+		"a crash while the namespace is deleted":    {[]*state.Announcement{closing("n0nce", 9)}, "n0nce", true, ""},
+		"an open ledger":                            {[]*state.Announcement{announced("n0nce", 10)}, "", false, ""},
 	} {
 		f := newFacts(t)
 		f.Runs, f.ClosedBy = tt.runs, tt.closedBy
+		f.Namespaces[f.Config.LedgerNamespace] = !tt.deleting
 		found := f.find()
 		if tt.want == "" {
 			if len(found) > 0 {

@@ -98,6 +98,8 @@ type Rules struct {
 	// OldMark makes a run that fails put back the mark of the run from which it took the claim over,
 	// and a run that ends leave the mark of another.
 	OldMark bool
+	// Unbind makes a run that gives back a wildcard make it pending again, if it was pending before the run.
+	Unbind bool
 }
 
 // World is a set of clients and the rules that they keep.

@@ -107,7 +107,7 @@ func TestBrokenProtocol(t *testing.T) {
 		{"a stale wildcard is removed unpinned: a claim is gone", "a host and a wildcard", Rules{Crashes: 1, Unpinned: true}, func(r Result) []string { return r.Vanished }},
 		{"runs leave no mark: a claim is gone", "two runs of one lease and a wildcard that is released", Rules{NoMark: true}, func(r Result) []string { return r.Vanished }},
 		{"a run puts back another's mark: a claim is left", "two runs for one wildcard in vain, and a host", Rules{OldMark: true}, func(r Result) []string { return r.Left }},
-		{"a run puts back another's mark: a claim is gone", "two runs for one wildcard and a host that is released", Rules{Crashes: 1, OldMark: true}, func(r Result) []string { return r.Vanished }},
+		{"a run puts back a bound wildcard as pending: a claim is gone", "two runs for one wildcard and a host that is released", Rules{Crashes: 1, Unbind: true}, func(r Result) []string { return r.Vanished }},
 		{"a run puts back another's mark: somebody waits for ever", "two runs for one wildcard and a host that is released", Rules{OldMark: true}, func(r Result) []string { return r.Stuck }},
 	}
 	for _, test := range tests {

@@ -78,7 +78,7 @@ func (w *World) moves(s moment, i int) []moment {
 	case Settle:
 		w.settle(&s, i)
 	case Undo:
-		w.undo(&s, i)
+		return w.undo(s, i)
 	case Won:
 		if !c.Releases {
 			return nil
@@ -206,20 +206,43 @@ func (w *World) settle(s *moment, i int) {
 	}
 }
 
-// undo gives back what carries this run's mark.
-func (w *World) undo(s *moment, i int) {
+// undo gives back what carries this run's mark. While another run of its lease writes objects for the thing, the run may
+// see them or not: it reads them when it likes.
+func (w *World) undo(s moment, i int) []moment {
+	out := []moment{w.giveBack(s, i, w.OldMark)}
+	if w.served(&s, w.Clients[i]) {
+		out = append(out, w.giveBack(s, i, true))
+	}
+	return out
+}
+
+func (w *World) giveBack(s moment, i int, served bool) moment {
 	c, r := w.Clients[i], &s.runners[i]
 	now := &s.claims[c.Thing]
 	is, before := w.object(c.Thing, *now), w.object(c.Thing, r.before).Entries(group(c.Owner))
-	before = protocol.Before(before, w.OldMark)
 	switch {
 	case is == nil || now.owner != c.Owner:
 	case w.NoMark:
 		*now = claim{}
 	default:
-		if keep, changed := protocol.GiveBack(is.Entries(group(c.Owner)), nonce(s.run(i)), before); changed {
+		keep, changed := protocol.GiveBack(is.Entries(group(c.Owner)), nonce(s.run(i)), protocol.Before(before, served))
+		if w.Unbind && changed && len(keep) > 0 {
+			keep[0].Bound = r.before.bound
+		}
+		if changed {
 			now.write(keep)
 		}
 	}
-	r.phase = Lost
+	*r = runner{phase: Lost, attempt: r.attempt}
+	return s
+}
+
+// served is true where a client writes objects of the lease for the thing, or has.
+func (w *World) served(s *moment, c Client) bool {
+	for i, d := range w.Clients {
+		if d.Owner == c.Owner && d.Thing == c.Thing && relies(s.runners[i].phase) {
+			return true
+		}
+	}
+	return false
 }

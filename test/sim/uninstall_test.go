@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,6 +63,64 @@ func TestUninstallBesideAnUnreadableAnnouncement(t *testing.T) {
 	o.isOpen(t)
 }
 
+// killUninstall runs an uninstall of which no request arrives after it has marked the namespace, and returns its nonce.
+func (o *outside) killUninstall(t *testing.T) (nonce string) {
+	t.Helper()
+	dead := false
+	o.each(func(request string) int {
+		if name, ok := strings.CutPrefix(request, "PATCH leases/"); ok && !dead {
+			nonce, _ = state.AnnouncedNonce(name)
+		}
+		if dead {
+			return http.StatusForbidden
+		}
+		dead = request == "PATCH namespaces/akash-net"
+		return 0
+	})
+	o.must(t, 1, []string{"uninstall"}, "may still be closed", "kubectl akash-net install")
+	o.each(nil)
+	return nonce
+}
+
+// An uninstall that begins, ends or deletes the ledger while problems are read is no problem: the mark and the
+// announcements that were read are of different moments.
+func TestUninstallWhileProblemsAreRead(t *testing.T) {
+	for name, meanwhile := range map[string]func(o *outside, announcement string){
+		"it begins": func(o *outside, announcement string) {
+			o.send(t, http.MethodPost, ledgerLeases, "application/json", announcement)
+		},
+		"it ends": func(o *outside, _ string) {
+			o.send(t, http.MethodPatch, "/api/v1/namespaces/akash-net", "application/merge-patch+json",
+				`{"metadata":{"annotations":{"`+lease.AnnotationClosing+`":null}}}`)
+		},
+		"it deletes the ledger": func(o *outside, _ string) {
+			o.send(t, http.MethodDelete, "/api/v1/namespaces/akash-net", "application/json", `{}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := fromOutside(t)
+			object := state.AnnouncementName(o.killUninstall(t))
+			i := slices.IndexFunc(o.Objects("leases"), func(l *unstructured.Unstructured) bool { return l.GetName() == object })
+			announcement := o.Objects("leases")[i].DeepCopy()
+			announcement.SetResourceVersion("")
+			announcement.SetUID("")
+			body, err := announcement.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.send(t, http.MethodDelete, ledgerLeases+"/"+object, "application/json", `{}`)
+			var once sync.Once
+			o.each(func(request string) int {
+				if request == "GET leases/"+object {
+					once.Do(func() { meanwhile(o, string(body)) })
+				}
+				return 0
+			})
+			o.must(t, 0, []string{"state", "--problems"}, "No problems")
+		})
+	}
+}
+
 // An uninstall that was killed is a problem once it has not renewed its announcement in time, and repair opens the ledger.
 // So is a mark on the namespace alone.
 func TestKilledUninstall(t *testing.T) {
@@ -76,19 +135,7 @@ func TestKilledUninstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := fromOutside(t)
-			dead, nonce := false, ""
-			o.each(func(request string) int { // its requests end after it has marked the namespace
-				if name, ok := strings.CutPrefix(request, "PATCH leases/"); ok && !dead {
-					nonce, _ = state.AnnouncedNonce(name)
-				}
-				if dead {
-					return http.StatusForbidden
-				}
-				dead = request == "PATCH namespaces/akash-net"
-				return 0
-			})
-			o.must(t, 1, []string{"uninstall"}, "may still be closed", "kubectl akash-net install")
-			o.each(nil)
+			nonce := o.killUninstall(t)
 			if leave(o, nonce); !slices.ContainsFunc(o.Objects("namespaces"), func(n *unstructured.Unstructured) bool {
 				return n.GetAnnotations()[lease.AnnotationClosing] == nonce
 			}) {
