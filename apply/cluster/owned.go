@@ -33,6 +33,31 @@ func Owned(live *unstructured.Unstructured, manager string) (map[string]any, err
 	return out, nil
 }
 
+// Annotate sets an annotation by an apply of what the manager has applied to the live object, pinned to it. So the manager's
+// next apply can change the annotation; after a merge patch it would conflict with itself.
+func (c *Cluster) Annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, key, value, manager string) error {
+	owned, err := Owned(live, manager)
+	if err != nil {
+		return err
+	}
+	o := &unstructured.Unstructured{Object: owned}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	o.SetAnnotations(annotations)
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	body, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	_, err = c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.ApplyPatchType, body, opts)
+	return err
+}
+
 // pick returns the part of a value that is in a set of fields.
 func pick(from any, set *fieldpath.Set) any {
 	switch from := from.(type) {

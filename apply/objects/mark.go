@@ -29,7 +29,6 @@ func (r *Objects) TouchFormer(ctx context.Context, former lease.Group) error {
 	if !r.Options.Turn.Succeeds(former) {
 		return nil
 	}
-	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{lease.AnnotationTaken: r.Nonce}}}
 	work, ctx := parallel.WithContext(ctx)
 	work.SetLimit(r.Options.Concurrency)
 	for _, o := range r.Snapshot.Written[former] {
@@ -42,7 +41,7 @@ func (r *Objects) TouchFormer(ctx context.Context, former lease.Group) error {
 					return nil, nil //nolint:nilnil // the transfer has given it to the new lease
 				}
 				return func(ctx context.Context) error {
-					return r.Cluster.MergePinned(ctx, o.Kind, now, touch, observed.ManagerOf(o.Kind, former))
+					return r.Cluster.Annotate(ctx, o.Kind, now, lease.AnnotationTaken, r.Nonce, observed.ManagerOf(o.Kind, former))
 				}, nil
 			})
 			if apierrors.IsNotFound(err) {
