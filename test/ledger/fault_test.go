@@ -159,7 +159,7 @@ func TestFaultAtEachRequest(t *testing.T) {
 					judge(t, w, s, err, where, before, want)
 					if err != nil {
 						failed++
-						if err := w.command(t.Context(), w.client(t, cfg)); err != nil {
+						if err := w.command(t.Context(), w.client(t, cfg).hasty()); err != nil {
 							t.Errorf("one more run after %s: %v", where, err)
 						}
 						// Claims that need no write but that of the note stay without it: nothing is decided by its absence.
