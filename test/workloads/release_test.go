@@ -52,7 +52,7 @@ func TestReleaseWithoutManifest(t *testing.T) {
 	y := newTenant().web("web:1")
 	y.deployAsAkash(t)
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", y.Namespace())
-	harness.Run(t.Context(), "release", y.String()).Exits(t, 0)
+	harness.Run(t.Context(), "release", "--ignore-not-found", y.String()).Exits(t, 0)
 	if y.objects(t)["deployment/web"] == nil {
 		t.Error("what Akash's provider runs has gone")
 	}
