@@ -112,7 +112,7 @@ func (s *server) read(w http.ResponseWriter, path string) {
 		return
 	}
 	parts := strings.Split(path, "/")
-	plurals := []string{"leases", "namespaces", kinds.Manifest.Plural, kinds.Deployment.Plural, kinds.StatefulSet.Plural}
+	plurals := []string{"leases", "namespaces", "nodes", kinds.Manifest.Plural, kinds.Deployment.Plural, kinds.StatefulSet.Plural}
 	for _, kind := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools) {
 		plurals = append(plurals, kind.Plural)
 	}

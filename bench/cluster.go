@@ -82,7 +82,7 @@ func (c *system) clear(ctx context.Context, n int) error {
 			return nil
 		}
 		if err == nil {
-			_, err = c.core.Namespaces().Finalize(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{}) //nolint:misspell // the API calls it so
+			_, err = c.core.Namespaces().Finalize(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{})
 		}
 		return err
 	})

@@ -18,7 +18,7 @@ func TestInterruptSaysHowToGoOn(t *testing.T) {
 		again bool
 		undo  bool
 	}{
-		{[]string{"apply", "-f", "-"}, true, true},
+		{[]string{"apply", "-f", "-"}, true, false}, // nothing is begun
 		{[]string{"apply", "-f", "-", "--dry-run"}, false, false},
 		{[]string{"apply", "-f", "-", "--dry-run=server"}, false, false},
 		{[]string{"diff", "-f", "-"}, false, false},

@@ -15,7 +15,7 @@ import (
 func NodeUses(ctx context.Context, c *cluster.Cluster) ([]state.Use, error) {
 	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	uses, err := cluster.ListObjects(ctx, c, nodes, "", metav1.ListOptions{}, state.NodeUses)
-	if apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) || cluster.IsMissingKind(err) {
 		return nil, nil
 	}
 	return uses, err

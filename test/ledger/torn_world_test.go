@@ -142,7 +142,7 @@ func (w *world) end(t *testing.T, name string) {
 	_ = harness.Objects.Resource(namespaces).Delete(t.Context(), name, metav1.DeleteOptions{})
 	empty := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "spec": map[string]any{}}}
 	empty.SetName(name)
-	const subresource = "finalize" //nolint:misspell // Kubernetes' word
+	const subresource = "finalize"
 	if _, err := harness.Objects.Resource(namespaces).Update(t.Context(), empty, metav1.UpdateOptions{}, subresource); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}

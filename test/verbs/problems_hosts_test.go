@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -33,15 +32,6 @@ func (s scene) rival(t *testing.T, namespace string, labels map[string]string) s
 	create(t, ingresses, ingressFor(s.host, namespace, labels))
 	removeLater(t, ingresses, namespace, "by-hand-"+s.host)
 	return "ingresses " + namespace + "/by-hand-" + s.host
-}
-
-// hostnameOperator makes the Deployment by which Akash's hostname operator is found, until the test ends.
-func (s scene) hostnameOperator(t *testing.T) {
-	t.Helper()
-	deployments := kinds.Deployment.Resource()
-	create(t, deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
-		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
-	removeLater(t, deployments, "akash-services", "operator-hostname")
 }
 
 // recorded is the plain configuration, with DNS records.

@@ -45,7 +45,7 @@ func removeNamespace(t *testing.T, name string) {
 	remove(t, namespaces, "", name)
 	if o := find(t, namespaces, "", name); o != nil {
 		_ = unstructured.SetNestedSlice(o.Object, nil, "spec", "finalizers")
-		_, err := harness.Objects.Resource(namespaces).Update(t.Context(), o, metav1.UpdateOptions{}, "finalize") //nolint:misspell // Kubernetes spells its subresource so
+		_, err := harness.Objects.Resource(namespaces).Update(t.Context(), o, metav1.UpdateOptions{}, "finalize")
 		if now := find(t, namespaces, "", name); now != nil && err != nil {
 			t.Fatal(err)
 		}
