@@ -247,8 +247,12 @@ func TestFactsOfServicesInTheWay(t *testing.T) {
 		t.Errorf("the loop ended with %v", errs)
 	}
 	must(t, akash.DeclareIP(t.Context(), gone, "web", 8443, 444, "TCP", lease.SharingKey(owner, "public"), false))
-	eventually(t, "the lease without namespace is ignored", func() bool { return slices.Contains(o.Ignored(), gone) && len(o.Errors()) >= 3 })
-	if errs := o.Errors(); len(errs) != 3 || !strings.Contains(errs[0].Error(), fmt.Sprintf("namespaces %q not found", gone.Namespace())) {
+	var errs []error
+	eventually(t, "the lease without namespace is ignored", func() bool {
+		errs = append(errs, o.Errors()...)
+		return slices.Contains(o.Ignored(), gone) && len(errs) >= 3
+	})
+	if len(errs) != 3 || !strings.Contains(errs[0].Error(), fmt.Sprintf("namespaces %q not found", gone.Namespace())) {
 		t.Errorf("the loop ended with %v", errs)
 	}
 }

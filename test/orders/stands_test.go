@@ -46,7 +46,7 @@ func TestWhatIsBoundIsCheckedAgain(t *testing.T) {
 	}
 
 	cordon(t, "stands-1", false)
-	reserve(t, 0, order, file, "--expires", "5m").Prints(t, " renewed (", "on stands-1")
+	reserve(t, 0, order, file, "--expires", "6m").Prints(t, " renewed (", "on stands-1")
 	cordon(t, "stands-1", true)
 	harness.Node(t, "stands-2", nil, harness.Amounts("4", "8Gi"))
 	reserve(t, 0, order, file, "--expires", "5m").Prints(t, " moved (", "on stands-2")
