@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -87,4 +88,24 @@ func (r *releasing) unreserveAll(ctx context.Context) error {
 		err = errors.Join(err, running.GiveUpReserved(ctx, r.Objects, id))
 	}
 	return err
+}
+
+// reportLeft reports what a release leaves, or that it found nothing.
+func (r *releasing) reportLeft() {
+	switch theirs := r.Snapshot.WrittenByOthers(r.Group); {
+	case theirs == 1 && r.chosen.all:
+		r.Event(report.Left, "lease", "", r.Group.String(), "1 object that Akash's provider wrote stays")
+	case theirs > 0 && r.chosen.all:
+		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
+	case !r.Changed() && r.chosen.all && (r.announced || r.Options.Turn.Succeeds(r.Group)):
+		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing; a command that had crashed is over")
+	case !r.Changed() && r.chosen.all:
+		r.Event(report.Left, "lease", "", r.Group.String(), HoldsNothing)
+	case !r.Changed():
+		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
+	}
+	granted := r.chosen.grantedTo(r.Group, r.Snapshot)
+	for _, address := range slices.Sorted(maps.Keys(granted)) {
+		r.Event(report.Left, string(state.Address), "", address, chosenFor(granted[address]))
+	}
 }
