@@ -34,7 +34,9 @@ func Owned(live *unstructured.Unstructured, manager string) (map[string]any, err
 }
 
 // Annotate sets an annotation by an apply of what the manager has applied to the live object, pinned to it. So the manager's
-// next apply can change the annotation; after a merge patch it would conflict with itself.
+// next apply can change the annotation; after a merge patch it would conflict with itself. The apply is forced: the API
+// server compares field managers before versions, so that an object whose fields somebody else has taken since would be
+// refused as theirs, and not as changed. What is forced has the values of the version that it is pinned to.
 func (c *Cluster) Annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, key, value, manager string) error {
 	owned, err := Owned(live, manager)
 	if err != nil {
@@ -53,7 +55,8 @@ func (c *Cluster) Annotate(ctx context.Context, kind kinds.Kind, live *unstructu
 	if err != nil {
 		return err
 	}
-	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	force := true
+	opts := metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation}
 	_, err = c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.ApplyPatchType, body, opts)
 	return err
 }

@@ -23,7 +23,7 @@ func (w *world) faulty(q *request) (answer, string) {
 	}
 	switch w.Intn(12) {
 	case 0:
-		q.of.dead = true
+		q.of.dead.Store(true)
 		if w.Intn(2) == 0 {
 			w.answer(q)
 			return answer{err: errKilled}, ": killed after it"

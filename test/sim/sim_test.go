@@ -193,7 +193,7 @@ func (w *world) problems(ctx context.Context) (found []state.Problem) {
 			w.wrong("problems cannot be read: %v", err)
 		}
 		found = slices.DeleteFunc(found, func(f state.Problem) bool { return f.Sound })
-		p.ended = true
+		p.ended.Store(true)
 		p.tell()
 	}()
 	w.schedule()

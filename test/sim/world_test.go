@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -56,8 +57,8 @@ type process struct {
 	skew time.Duration
 	// stands is until when it stands still; dead is true once it was killed.
 	stands time.Time
-	dead   bool
-	ended  bool
+	dead   atomic.Bool
+	ended  atomic.Bool
 	now    *invocation
 	// announced is the path of its announcement.
 	announced string
@@ -95,7 +96,7 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, known := p.server.target(r.URL.Path); !known && !p.dead {
+	if _, known := p.server.target(r.URL.Path); !known && !p.dead.Load() {
 		return p.server.reply(r, http.StatusNotFound, nil), nil
 	}
 	got := p.wait(&request{of: p, http: r, body: body, answer: make(chan answer, 1)})
@@ -105,7 +106,7 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 // wait queues a request, and waits for its answer.
 func (p *process) wait(q *request) answer {
 	p.mu.Lock()
-	dead := p.dead
+	dead := p.dead.Load()
 	if !dead {
 		p.pending = append(p.pending, q)
 	}
@@ -134,19 +135,17 @@ func (w *world) tell() {
 func (p *process) run(ctx context.Context, commands ...*invocation) {
 	go func() {
 		defer func() {
-			if r := recover(); r != nil && !p.dead {
+			if r := recover(); r != nil && !p.dead.Load() {
 				panic(r)
 			}
-			p.mu.Lock()
-			p.ended = true
-			p.mu.Unlock()
+			p.ended.Store(true)
 			p.tell()
 		}()
 		for _, c := range commands {
 			p.wait(&request{of: p, answer: make(chan answer, 1)})
 			p.begin(c)
 			err := c.do(ctx, p)
-			if p.dead {
+			if p.dead.Load() {
 				return
 			}
 			p.end(c, err)
@@ -169,7 +168,7 @@ func (w *world) schedule() {
 			case <-w.arrived:
 			case <-time.After(time.Until(next)):
 			}
-		case slices.ContainsFunc(w.processes, func(p *process) bool { return !p.ended }):
+		case slices.ContainsFunc(w.processes, func(p *process) bool { return !p.ended.Load() }):
 			<-w.arrived
 		default:
 			return
@@ -179,6 +178,8 @@ func (w *world) schedule() {
 
 // ready are the requests whose turn it may be, in one order; next is when one more may be.
 func (w *world) ready() (out []*request, next time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, q := range w.pending {
 		if wakes := q.of.stands; wakes.After(time.Now()) {
 			if next.IsZero() || wakes.Before(next) {
@@ -211,7 +212,9 @@ func (w *world) choose(ready []*request) *request {
 // serve gives a request its turn.
 func (w *world) serve(q *request) {
 	w.last = q.of
+	w.mu.Lock()
 	w.pending = slices.DeleteFunc(w.pending, func(other *request) bool { return other == q })
+	w.mu.Unlock()
 	if q.http == nil {
 		q.answer <- answer{}
 		return
@@ -228,13 +231,15 @@ func (w *world) serve(q *request) {
 	}
 	w.note("%s: %s %s%s", q.of.name, q.short(), code, how)
 	q.answer <- got
-	if q.of.dead {
+	if q.of.dead.Load() {
 		w.kill(q.of)
 	}
 }
 
 // kill ends a process: none of its requests is answered.
 func (w *world) kill(p *process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.pending = slices.DeleteFunc(w.pending, func(q *request) bool {
 		if q.of == p {
 			q.answer <- answer{err: errKilled}
