@@ -44,6 +44,7 @@ const (
 	AddressSquatted    = "AddressSquatted"
 	MissingRoute       = "MissingRoute"
 	StrayDefinition    = "StrayDefinition"
+	StrayWorkload      = "StrayWorkload"
 	WrongWallet        = "WrongWallet"
 
 	UnreadableDefinition = "UnreadableDefinition"
@@ -60,7 +61,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
-	OperatorStops, WrongWallet, RoomGone, NodeAddress,
+	OperatorStops, WrongWallet, RoomGone, NodeAddress, StrayWorkload,
 }
 
 // Problem is a fault in the cluster and how to fix it.

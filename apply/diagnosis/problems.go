@@ -68,6 +68,11 @@ func Facts(
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
+	// They are read after the ledger: what a lease ran that was released since is not seen.
+	manifests, err := observed.SeenManifests(ctx, c.Cluster, cfg)
+	if err != nil {
+		return diagnose.ProblemFacts{}, err
+	}
 	closedBy, err := closedBy(ctx, s, c.Ledger)
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
@@ -79,7 +84,7 @@ func Facts(
 			Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
-		Definitions: keptDefinitions(s), ClosedBy: closedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
+		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
 		Lost: lost, NodeUses: s.NodeUses,
 	}
 	if s.Manifests != nil {

@@ -32,7 +32,7 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 }
 
 // Releasable returns the deployment groups that a release would find something of: claims, objects that this program
-// wrote, which may serve without a claim, stored definitions, and reservations that a lease has taken over.
+// wrote, which may serve without a claim, what it runs, stored definitions, and reservations that a lease has taken over.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
 	l := ledger.New(c, cfg.LedgerNamespace)
 	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), ClaimsFirst: true, AllDefinitions: true})
@@ -48,6 +48,13 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	}
 	for _, def := range s.unheldDefinitions(groups) {
 		holdingOf(groups, def.Lease.Group()).Namespaces[def.Lease.Namespace()] = true
+	}
+	running, err := SeenManifests(ctx, c, cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range running {
+		holdingOf(groups, m.Group).Namespaces[m.Namespace] = true
 	}
 	leased, err := ReservedBy(ctx, l, "")
 	for g, ids := range leased {

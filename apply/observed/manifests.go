@@ -3,17 +3,21 @@ package observed
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
 // Manifests are the Manifest objects of Akash's provider, by name. Akash's hostname operator looks the lease, service and
@@ -59,6 +63,32 @@ func readManifests(ctx context.Context, c *command.Command, of ...lease.ID) (Man
 		}
 	}
 	return manifests, nil
+}
+
+// OurManifests returns what this program runs for a deployment group, or for all if g is zero: the Manifests that it has
+// written, each before everything else in the namespace that it is named after. It reads only metadata. It returns none if
+// the cluster does not serve the kind.
+func OurManifests(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group) ([]deployed.Manifest, error) {
+	var opts metav1.ListOptions
+	if g != (lease.Group{}) {
+		opts.LabelSelector = labels.Set{
+			lease.LabelOwner: g.Owner, lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
+		}.String()
+	}
+	found, err := cluster.ListMetas(ctx, c, kinds.Manifest.Resource(), cfg.ManifestNamespace, opts, deployed.ReadManifest)
+	if cluster.IsMissingKind(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// SeenManifests is OurManifests of all groups for a user who may not be allowed to list Manifests, and then sees none.
+func SeenManifests(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) ([]deployed.Manifest, error) {
+	found, err := OurManifests(ctx, c, cfg, lease.Group{})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	return found, err
 }
 
 // Lacks returns what the hostname operator would not find for a ProviderHost of the lease, or "". It finds a service with

@@ -132,11 +132,17 @@ func (w *Running) End(ctx context.Context) error {
 // RunsBeside returns what this program runs for the deployment group in other namespaces than the given one, by
 // namespace.
 func RunsBeside(ctx context.Context, r *objects.Objects, namespace string) (map[string]*workloads.Live, error) {
-	names, err := workloads.Namespaces(ctx, r.Cluster, r.Options.Config, r.Group)
+	manifests, err := observed.OurManifests(ctx, r.Cluster, r.Options.Config, r.Group)
 	if err != nil {
 		return nil, err
 	}
-	return runsIn(ctx, r, slices.DeleteFunc(names, func(name string) bool { return name == namespace }))
+	var names []string
+	for _, m := range manifests {
+		if m.Namespace != namespace {
+			names = append(names, m.Namespace)
+		}
+	}
+	return runsIn(ctx, r, names)
 }
 
 // RunsUnmarked returns what this program runs for the deployment group in namespaces whose Manifest somebody has

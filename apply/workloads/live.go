@@ -7,12 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -77,26 +75,6 @@ func (l *Live) IsOld(ctx context.Context, c *cluster.Cluster, cfg *config.Provid
 		return (was == nil) != (now == nil), nil
 	}
 	return was.GetUID() != now.GetUID() || was.GetResourceVersion() != now.GetResourceVersion(), nil
-}
-
-// Namespaces returns the sorted namespaces in which this program runs something for a deployment group. It reads the
-// Manifests: each is named after its namespace, and is written first and deleted last. It returns none if the cluster
-// does not serve the kind.
-func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group) (names []string, err error) {
-	of := labels.Set{
-		lease.LabelOwner: g.Owner, lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
-	}
-	manifests, err := c.Objects(ctx, kinds.Manifest.Resource(), cfg.ManifestNamespace, metav1.ListOptions{LabelSelector: of.String()})
-	if cluster.IsMissingKind(err) {
-		return nil, nil
-	}
-	for _, m := range manifests {
-		if deployed.StandingOf(m, g, m.GetName()) == deployed.Ours {
-			names = append(names, m.GetName())
-		}
-	}
-	slices.Sort(names)
-	return names, err
 }
 
 // RunIn reports whether this program runs pods for the deployment group in a namespace, with or without a Manifest. It

@@ -5,7 +5,10 @@ package deployed
 
 import (
 	"slices"
+	"strings"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -35,13 +38,40 @@ func StandingOf(o *unstructured.Unstructured, g lease.Group, namespace string) S
 	if o == nil {
 		return Absent
 	}
-	if e, ok := managed.Applied(o, g.FieldManager()); ok && e.Owns("metadata", "labels", lease.LabelManaged) {
+	if isOurs(o, g) {
 		return Ours
 	}
 	if labels := o.GetLabels(); labels[lease.LabelManaged] == "true" && labels[lease.LabelNamespace] == namespace {
 		return Akashs
 	}
 	return Foreign
+}
+
+// isOurs reports whether the field manager of the deployment group's lease has applied the object.
+func isOurs(o metav1.Object, g lease.Group) bool {
+	e, ok := managed.Applied(o, g.FieldManager())
+	return ok && e.Owns("metadata", "labels", lease.LabelManaged)
+}
+
+// Manifest says that this program runs something for a deployment group in a namespace.
+type Manifest struct {
+	Group     lease.Group
+	Namespace string
+	// Written is when somebody last wrote it. Deleting is true for one that is being deleted.
+	Written  time.Time
+	Deleting bool
+}
+
+// ReadManifest reads the metadata of a Manifest, which is named after the namespace. ok is false unless the lease that its
+// labels name has applied it.
+func ReadManifest(meta *metav1.ObjectMeta) (m Manifest, ok bool) {
+	g, err := lease.ParseGroup(strings.Join([]string{
+		meta.Labels[lease.LabelOwner], meta.Labels[lease.LabelDSeq], meta.Labels[lease.LabelGSeq],
+	}, "/"))
+	if err != nil || !isOurs(meta, g) {
+		return Manifest{}, false
+	}
+	return Manifest{Group: g, Namespace: meta.Name, Written: managed.LastWritten(meta), Deleting: meta.DeletionTimestamp != nil}, true
 }
 
 // Managers returns the field managers of an object, each once, sorted, without those of subresources.

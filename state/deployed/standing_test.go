@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +95,44 @@ func TestANoteIsNoOwnership(t *testing.T) {
 	o.SetManagedFields(entries)
 	if got := StandingOf(o, group, namespace); got != Foreign {
 		t.Errorf("it stands as %v", got)
+	}
+}
+
+// A Manifest says what this program runs if the lease that its labels name has applied it.
+func TestReadManifest(t *testing.T) {
+	mine, at := group.FieldManager()+"!", time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	of := func(g lease.Group) map[string]string {
+		return map[string]string{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}
+	}
+	for name, tt := range map[string]struct {
+		labels   map[string]string
+		managers []string
+		ours     bool
+	}{
+		"applied":                      {of(group), []string{mine}, true},
+		"adopted by half":              {of(group), []string{managed.Akash, mine}, true},
+		"of Akash's provider":          {of(group), []string{managed.Akash}, false},
+		"updated under our name":       {of(group), []string{group.FieldManager()}, false},
+		"labelled for another lease":   {of(another), []string{mine}, false},
+		"applied by another lease":     {of(group), []string{another.FieldManager() + "!"}, false},
+		"it names no lease":            {nil, []string{mine}, false},
+		"restored, without managers":   {of(group), nil, false},
+		"applied by this program only": {of(group), []string{lease.FieldManager + "!"}, false},
+	} {
+		o := written(t, "Manifest", namespace, namespace, tt.managers...)
+		fields := o.GetManagedFields()
+		for i := range fields {
+			fields[i].Time = &metav1.Time{Time: at}
+		}
+		meta := &metav1.ObjectMeta{Name: namespace, Namespace: "lease", Labels: tt.labels, ManagedFields: fields}
+		m, ours := ReadManifest(meta)
+		if want := (Manifest{Group: group, Namespace: namespace, Written: at}); ours != tt.ours || ours && m != want {
+			t.Errorf("%s: %+v, %v", name, m, ours)
+		}
+		meta.DeletionTimestamp = &metav1.Time{Time: at}
+		if m, ours := ReadManifest(meta); ours && !m.Deleting {
+			t.Errorf("%s: it is not being deleted: %+v", name, m)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/deployed"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -41,6 +42,7 @@ func Problems(f ProblemFacts) []state.Problem {
 	p.findExhausted()
 	p.findNodeAddresses()
 	p.checkReservations()
+	p.findStrayWorkloads()
 	slices.SortFunc(p.found, func(a, b state.Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace),
 			cmp.Compare(a.Message, b.Message))
@@ -213,6 +215,8 @@ type ProblemFacts struct {
 	Lacks func(id lease.ID, service string, port uint16) string
 	// Definitions are the definitions that the ledger keeps.
 	Definitions []KeptDefinition
+	// Manifests say what this program runs, as far as they may be read.
+	Manifests []deployed.Manifest
 	// ClosedBy is the nonce of the uninstall that has closed the ledger; empty while the ledger is open.
 	ClosedBy string
 	// Runs are the announcements of commands that are running or have crashed. Own is the nonce of the command that

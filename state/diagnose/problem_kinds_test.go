@@ -275,7 +275,7 @@ func toldFields(v reflect.Value) (out []string) {
 func TestEveryKindOfProblem(t *testing.T) {
 	unseen := slices.Clone(state.ProblemKinds)
 	var out strings.Builder
-	for _, tt := range slices.Concat(claimProblems, hostProblems, portProblems, poolProblems, keptProblems) {
+	for _, tt := range slices.Concat(claimProblems, hostProblems, portProblems, poolProblems, keptProblems, workloadProblems) {
 		t.Run(tt.kind+"/"+tt.name, func(t *testing.T) {
 			of := func(p state.Problem) bool { return p.Problem == tt.kind }
 			f := newFacts(t)

@@ -50,11 +50,11 @@ type stored struct {
 func New() (*Server, error) {
 	all, err := served()
 	kinds := maps.Clone(all)
-	maps.DeleteFunc(kinds, func(_ string, k *kind) bool { return k.further() })
+	maps.DeleteFunc(kinds, func(_ string, k *kind) bool { return k.further })
 	return &Server{kinds: kinds, objects: map[string]*stored{}, pages: map[string][]*stored{}, version: 1}, err
 }
 
-// ServeAll makes it serve the routes of the Gateway API and of OpenShift too.
+// ServeAll makes it serve the routes of the Gateway API and of OpenShift too, and what leases run.
 func (s *Server) ServeAll() (err error) {
 	s.kinds, err = served()
 	return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,8 @@ type kind struct {
 	namespaced bool
 	// generations is true where the server counts the generations of the spec.
 	generations bool
+	// further is true for a kind that the server serves only where it serves all.
+	further bool
 	// told is true where the answer to a delete is the object.
 	told bool
 	// defaults completes an object that is written, in the name of its writer; completes does it in nobody's.
@@ -40,11 +43,8 @@ func (k *kind) resource() schema.GroupResource {
 
 // custom is true for a kind that the server knows from a definition.
 func (k *kind) custom() bool {
-	return k.Group == akash || k.Group == metalLB || k.further()
+	return slices.Contains([]string{akash, metalLB, gateway, openShift}, k.Group)
 }
-
-// further is true for a kind that the server serves only where it serves all.
-func (k *kind) further() bool { return k.Group == gateway || k.Group == openShift }
 
 // path is the path under which all objects of the kind are listed.
 func (k *kind) path() string {
@@ -74,9 +74,16 @@ var served = sync.OnceValues(func() (map[string]*kind, error) {
 		{GroupVersionKind: schema.GroupVersionKind{Group: akash, Version: "v2beta2", Kind: "Manifest"}, plural: "manifests", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "IPAddressPool"}, plural: "ipaddresspools", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "L2Advertisement"}, plural: "l2advertisements", namespaced: true, generations: true},
-		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "HTTPRoute"}, plural: "httproutes", namespaced: true, generations: true},
-		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "TLSRoute"}, plural: "tlsroutes", namespaced: true, generations: true},
-		{GroupVersionKind: schema.GroupVersionKind{Group: openShift, Version: "v1", Kind: "Route"}, plural: "routes", namespaced: true, generations: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "HTTPRoute"}, plural: "httproutes", namespaced: true, generations: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "TLSRoute"}, plural: "tlsroutes", namespaced: true, generations: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: openShift, Version: "v1", Kind: "Route"}, plural: "routes", namespaced: true, generations: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, plural: "secrets", namespaced: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, plural: "serviceaccounts", namespaced: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, plural: "networkpolicies", namespaced: true, generations: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, plural: "roles", namespaced: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}, plural: "rolebindings", namespaced: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, plural: "deployments", namespaced: true, generations: true, further: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, plural: "statefulsets", namespaced: true, generations: true, further: true},
 	} {
 		k.defaults, k.completes = orNothing(k.defaults), orNothing(k.completes)
 		same := identity{&k}

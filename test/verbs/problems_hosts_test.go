@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -25,6 +26,15 @@ type madeProblem struct {
 
 // madeProblems are all of them.
 func madeProblems() []madeProblem { return append(hostProblems(), addressProblems()...) }
+
+// oneCPU is an SDL of a service that asks for one CPU, and for no host.
+const oneCPU = `version: "2.0"
+services: {web: {image: nginx, expose: [{port: 7777, to: [{global: true}]}]}}
+profiles:
+  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
+  placement: {dc: {pricing: {web: {denom: uakt, amount: 1}}}}
+deployment: {web: {dc: {profile: web, count: 1}}}
+`
 
 // rival is an Ingress of somebody else for the scene's host.
 func (s scene) rival(t *testing.T, namespace string, labels map[string]string) string {
@@ -67,13 +77,7 @@ func hostProblems() []madeProblem {
 		{state.RoomGone, byOthers, func(t *testing.T, s scene) produced {
 			harness.Node(t, "roomgone", nil, harness.Amounts("4", "8Gi"))
 			order := s.id.Order().String()
-			mustRun(t, 0, "reserve", "--config", s.plain, "--order", order, "-f", file(t, `version: "2.0"
-services: {web: {image: nginx, expose: [{port: 80, to: [{global: true}]}]}}
-profiles:
-  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
-  placement: {dc: {pricing: {web: {denom: uakt, amount: 1}}}}
-deployment: {web: {dc: {profile: web, count: 1}}}
-`)).Prints(t, "on roomgone")
+			mustRun(t, 0, "reserve", "--config", s.plain, "--order", order, "-f", file(t, oneCPU)).Prints(t, "on roomgone")
 			if err := harness.Client().CoreV1().Nodes().Delete(t.Context(), "roomgone", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -284,6 +288,19 @@ deployment: {web: {dc: {profile: web, count: 1}}}
 				thing: s.host, touched: []string{"leases " + ledger + "/" + s.host},
 				after: func(t *testing.T) { held(t, s.host) },
 			}
+		}},
+		{state.StrayWorkload, byOthers, func(t *testing.T, s scene) produced {
+			// What a command has written after the release, which took it for crashed (test/workloads makes it so).
+			mustRun(t, 0, "apply", "--config", s.plain, "--workloads", "--wait=false", "--lease", s.id.String(), "-f", file(t, oneCPU))
+			remove(t, claims, ledger, kept.Name(s.id.Group()))
+			g := s.id.Group().String()
+			return produced{thing: g, after: func(t *testing.T) {
+				need(t, kinds.Deployment.Resource(), s.id.Namespace(), "web")
+				mustRun(t, 0, "release", g).Prints(t, "deployment/web deleted", "manifest/"+s.id.Namespace()+" deleted")
+				if got := problemsOf(t, s.plain, g); len(got) > 0 {
+					t.Errorf("after the release there are %q", got)
+				}
+			}}
 		}},
 		{state.StrayDefinition, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))

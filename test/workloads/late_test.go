@@ -1,0 +1,71 @@
+package workloads
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// user is somebody to whom a role of this program is bound, the one of all namespaces and the one of the ledger's.
+func user(t *testing.T, role string) (kubeconfig string) {
+	t.Helper()
+	name := fmt.Sprint("user-", harness.Number())
+	_, kubeconfig, err := harness.Plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"create", "clusterrolebinding", name, "--clusterrole=" + role, "--user=" + name},
+		{"-n", "akash-net", "create", "rolebinding", name, "--role=" + role, "--user=" + name},
+	} {
+		if err := harness.Kubectl(t.Context(), "", nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return kubeconfig
+}
+
+// An apply counts as crashed while its Manifest is on the way, and the lease is released. What it makes late is shown to who
+// may list Manifests, and a release ends it, also one by a selector. What Akash's provider runs is never shown.
+func TestLateWorkload(t *testing.T) {
+	t.Parallel()
+	x := newTenant().with("game", "image: 'game:1', expose: [{port: 7777, proto: udp, to: [{global: true}]}]", disk, 1) // it has no routes
+	akashs := newTenant().web("web:1")
+	akashs.deployAsAkash(t)
+	var once sync.Once
+	late := harness.Kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+		p.Transport = passing{before: func(r *http.Request) {
+			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/manifests/"+x.Namespace()) {
+				once.Do(func() { harness.Run(t.Context(), "release", "--assume-crashed", x.String()).Exits(t, 0) })
+			}
+		}, next: p.Transport}
+	}))
+	silent(t, harness.RunAs(t.Context(), late, x.args(t, "apply", "--wait=false")...)).Exits(t, 1)
+	if x.objects(t)["manifest/NS"] == nil { // it has noticed within a second: what else it has made is not certain
+		t.Fatal("nothing came late")
+	}
+
+	viewer, operator := user(t, "akash-net-viewer"), user(t, "akash-net-operator")
+	stray := func(kubeconfig string, of *tenant) bool {
+		t.Helper()
+		var r harness.Result
+		harness.Eventually(t, "the roles are bound", func(ctx contextT) (bool, error) {
+			r = harness.RunAs(ctx, kubeconfig, "state", "--problems", "--crashed-after", "0s", "-o", "name")
+			return r.Stderr == "", nil
+		})
+		return strings.Contains(r.Stdout, "problem/StrayWorkload/"+of.Group().String()+"\n")
+	}
+	if !stray(operator, x) || stray(viewer, x) || stray(operator, akashs) {
+		t.Errorf("an operator sees it: %v; a viewer: %v; Akash's: %v", stray(operator, x), stray(viewer, x), stray(operator, akashs))
+	}
+	harness.Run(t.Context(), "release", "-l", lease.LabelOwner+"="+x.Owner).Exits(t, 0).Prints(t, "manifest/"+x.Namespace()+" deleted")
+	if got := names(x.objects(t)); len(got) > 0 || stray(operator, x) {
+		t.Errorf("left are %q", got)
+	}
+}
