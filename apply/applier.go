@@ -30,7 +30,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	if err != nil {
 		return err
 	}
-	errs := a.prove(ctx, runs)
+	errs := a.prove(ctx, requestsOf(runs))
 	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.Request.Endpoints) > 0 })
 	for i, r := range runs {
 		r.barred = errs[i]
@@ -78,4 +78,13 @@ func (a *Applier) Prepare(defs []*lease.Definition) ([]*run, error) {
 		return nil, errs
 	}
 	return runs, nil
+}
+
+// requestsOf returns what runs ask for.
+func requestsOf(runs []*run) []state.Request {
+	requests := make([]state.Request, len(runs))
+	for i, r := range runs {
+		requests[i] = r.Request
+	}
+	return requests
 }

@@ -167,7 +167,7 @@ func (r *run) begin(s *observed.Snapshot, p *pools.Pools) {
 	}
 	r.Only = r.Options.ChangesOf(r.Request.Lease)
 	r.Snapshot, r.Pools, r.err = s, p, nil
-	if r.barred != nil && !r.Options.Check { // a check reports everything that is in the way
+	if r.barred != nil {
 		r.err, r.done = r.barred, true
 	}
 }
@@ -178,9 +178,6 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 		return
 	}
 	r.err = parallel.Guard(func() error { return do(r, ctx) })
-	if r.Options.Check {
-		r.err = report.Gather([]error{r.barred, r.err})
-	}
 	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
 }
 

@@ -3,10 +3,12 @@ package apply
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // UnprovedError reports hosts that the tenant has not proved to control. Nothing was changed.
@@ -36,19 +38,19 @@ type proof struct {
 	err error
 }
 
-// prove checks all hosts that the runs want before anything is claimed. It returns an error for each run, nil if all
+// prove checks all hosts that requests ask for before anything is claimed. It returns an error for each request, nil if all
 // its hosts are proved or no proof is required.
-func (a *Applier) prove(ctx context.Context, runs []*run) []error {
-	errs := make([]error, len(runs))
+func (a *Applier) prove(ctx context.Context, requests []state.Request) []error {
+	errs := make([]error, len(requests))
 	if a.Options.Prove == nil {
 		return errs
 	}
 	type question struct{ owner, host string }
 	proofs := map[question]*proof{} // one goroutine fills each entry; only this one adds entries
 	group := parallel.New(a.Options.Concurrency)
-	for _, r := range runs {
-		for _, w := range r.Request.Hosts {
-			q := question{r.Group.Owner, w.Host}
+	for _, r := range requests {
+		for _, w := range r.Hosts {
+			q := question{r.Lease.Owner, w.Host}
 			if proofs[q] != nil {
 				continue
 			}
@@ -68,28 +70,28 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 		}
 	}
 	_ = group.Wait() // the errors are in proofs
-	for i, r := range runs {
+	for i, r := range requests {
 		if errs[i] = ctx.Err(); errs[i] == nil {
-			errs[i] = r.reportProofs(func(host string) *proof { return proofs[question{r.Group.Owner, host}] })
+			errs[i] = a.reportProofs(r, func(host string) *proof { return proofs[question{r.Lease.Owner, host}] })
 		}
 	}
 	return errs
 }
 
-// reportProofs reports for each host of the run whether it is proved.
-func (r *run) reportProofs(of func(host string) *proof) error {
-	unproved := &UnprovedError{Lease: r.Request.Lease}
-	for i, w := range r.Request.Hosts {
-		if i > 0 && w.Host == r.Request.Hosts[i-1].Host {
+// reportProofs reports for each host of a request whether it is proved.
+func (a *Applier) reportProofs(r state.Request, of func(host string) *proof) error {
+	unproved := &UnprovedError{Lease: r.Lease}
+	for i, w := range r.Hosts {
+		if i > 0 && w.Host == r.Hosts[i-1].Host {
 			continue
 		}
-		kind := string(w.Hold(r.Request.Lease).Kind)
-		if p := of(w.Host); p.err != nil {
-			r.Event(report.Unproved, kind, "", w.Host, p.err.Error())
+		p := of(w.Host)
+		e := report.Event{Time: time.Now(), Action: report.Proved, Lease: r.Lease, Kind: string(w.Hold(r.Lease).Kind), Name: w.Host, Message: p.how}
+		if p.err != nil {
+			e.Action, e.Message = report.Unproved, p.err.Error()
 			unproved.Hosts = append(unproved.Hosts, UnprovedHost{Host: w.Host, At: w.At, Err: p.err})
-		} else {
-			r.Event(report.Proved, kind, "", w.Host, p.how)
 		}
+		a.Send(e)
 	}
 	if len(unproved.Hosts) > 0 {
 		return unproved

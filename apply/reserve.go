@@ -2,12 +2,20 @@ package apply
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -15,33 +23,52 @@ import (
 // gives up what the deployment group holds in addition, unless objects still serve that. kindsOf are the kinds of
 // objects that each request will need, if known; a kind that the cluster does not serve is an error.
 func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]kinds.Kind) error {
-	runs := make([]*run, len(requests))
-	for i, req := range requests {
-		runs[i] = newRun(a.Command, nil, req)
-		if i < len(kindsOf) {
-			runs[i].Kinds = kindsOf[i]
-		}
-	}
-	for i, err := range a.prove(ctx, runs) {
-		runs[i].barred = err
-	}
-	return a.eachInTurn(ctx, runs, leaseWork{
-		read: func(ctx context.Context, _ []*run) (*observed.Snapshot, error) {
+	unproved := a.prove(ctx, requests)
+	work := execute.Work{
+		Command: a.Command,
+		Wants:   func() []engine.Want { return a.reservations(requests) },
+		Read: func(ctx context.Context) (*observed.Snapshot, error) {
 			snapshot, err := observed.Read(ctx, a.Cluster, a.Ledger, a.readingOf(requests, kindsOf))
 			if err == nil {
 				snapshot.Operators.IP, err = observed.IPOperatorFor(ctx, a.Command, requests)
 			}
 			return snapshot, err
 		},
-		claim: (*run).Reserve,
-		do:    (*run).reserveOnly,
-		end: func(r *run, _ context.Context) error {
-			if !r.Options.Check {
-				r.Event(report.Done, "lease", "", r.Request.Lease.String(), "reserved")
+		Barred: func(i int, s *observed.Snapshot) error {
+			if unproved[i] != nil {
+				return unproved[i]
 			}
-			return nil
+			return missingKinds(s, i, kindsOf)
 		},
-	})
+		Ended: reportLeft,
+		Done: func(one *execute.Lease) {
+			one.X.Send(report.Event{
+				Time: time.Now(), Action: report.Done, Lease: one.X.Request.Lease, Kind: "lease", Name: one.X.Request.Lease.String(),
+				Message: "reserved", Summary: summaryOf(one),
+			})
+		},
+	}
+	if a.Options.Check { // a check reports everything that is in the way, and the things one by one
+		work.Silent, work.Done = true, func(*execute.Lease) {}
+		work.Barred = func(i int, s *observed.Snapshot) error { return missingKinds(s, i, kindsOf) }
+		work.Ended = func(one *execute.Lease) error {
+			reportChecked(one)
+			return report.Gather([]error{unproved[one.Place], a.poolsFit(one)})
+		}
+	}
+	return work.Run(ctx)
+}
+
+// reservations returns what the leases of requests want.
+func (a *Applier) reservations(requests []state.Request) []engine.Want {
+	wants, expires := make([]engine.Want, len(requests)), ""
+	if a.Options.Expires > 0 {
+		expires = a.Cluster.Now().Add(a.Options.Expires).UTC().Format(time.RFC3339)
+	}
+	for i, request := range requests {
+		wants[i] = engine.Want{Request: request, Expires: expires, Prune: a.Options.Prune, Adopt: a.Options.Adopt}
+	}
+	return wants
 }
 
 // readingOf returns what Reserve reads: what serves or declares something, which a reservation must not take or give up;
@@ -62,33 +89,91 @@ func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) obs
 	return how
 }
 
-// reserveOnly confirms and settles the claims without writing an object.
-func (r *run) reserveOnly(ctx context.Context) error {
-	if err := r.Confirm(ctx); err != nil {
-		return err
-	}
-	if r.Options.Prune {
-		if err := r.leaveUnserved(ctx); err != nil {
-			return err
+// missingKinds returns an error for each kind that a request needs and the cluster does not serve.
+func missingKinds(s *observed.Snapshot, place int, needed [][]kinds.Kind) error {
+	var errs []error
+	if place < len(needed) {
+		for _, kind := range needed[place] {
+			if s.Lacks[kind] {
+				errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+			}
 		}
 	}
-	return r.Settle(ctx)
+	return report.Gather(errs)
 }
 
-// leaveUnserved gives up the parts that the request does not name and no object serves. While another lease of the
-// deployment group is live, what names that lease stays.
-func (r *run) leaveUnserved(ctx context.Context) error {
-	unserved := func(s *observed.Snapshot) func(*state.Claim, state.Part) bool {
-		_, elsewhere := state.Elsewhere(r.Request.Lease, s.LiveOf(r.Group))
-		return func(c *state.Claim, p state.Part) bool {
-			by, _ := s.ServedBy(c, p)
-			own := !elsewhere || p.Lease == r.Request.Lease
-			return own && !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group) && len(by) == 0
+// reportLeft reports what a reservation has left to others.
+func reportLeft(one *execute.Lease) error {
+	for _, f := range one.Outcome.Facts {
+		switch {
+		case one.Outcome.Err != nil: // nothing was left, as nothing was taken
+		case f.Found == engine.Withheld:
+			one.X.Event(report.Withheld, string(f.Kind), "", f.Name, heldBy(f.By))
+		case f.Found == engine.Beside:
+			one.X.Event(report.Left, string(f.Kind), "", f.Name, fmt.Sprintf(
+				"lease %s of the same deployment serves it: it stays so until an apply of lease %s", f.Lease, one.X.Request.Lease))
+		case f.Found == engine.Unnoted:
+			one.X.Event(report.Left, string(f.Kind), "", f.Name,
+				"the note that this lease waits for it could not be written, and the next apply writes it: "+f.Err.Error())
 		}
 	}
-	before := unserved(r.Snapshot)
-	return r.LeaveSeen(ctx, report.Released, func(_ context.Context, now *observed.Snapshot) (func(*state.Claim, state.Part) bool, error) {
-		still := unserved(now)
-		return func(c *state.Claim, p state.Part) bool { return before(c, p) && still(c, p) }, nil
-	}, before)
+	return nil
+}
+
+// reportChecked reports which of the things that a lease wants it can have.
+func reportChecked(one *execute.Lease) {
+	for _, f := range one.Outcome.Facts {
+		switch f.Found {
+		case engine.Free:
+			one.X.Event(report.Free, string(f.Kind), "", f.Name, "")
+		case engine.Own:
+			one.X.Event(report.Held, string(f.Kind), "", f.Name, "by this lease")
+		case engine.Withheld:
+			one.X.Event(report.Withheld, string(f.Kind), "", f.Name, heldBy(f.By))
+		case engine.Beside:
+			one.X.Event(report.Held, string(f.Kind), "", f.Name, fmt.Sprintf("by this deployment: lease %s of the same deployment serves it", f.Lease))
+		case engine.Unnoted: // a check writes none
+		}
+	}
+}
+
+// heldBy formats the holder of a part that is withheld.
+func heldBy(by state.Holder) string {
+	if by.Lease != (lease.ID{}) {
+		return "held by deployment " + by.Lease.Group().String()
+	}
+	return "held by " + by.Object
+}
+
+// poolsFit returns an error if an address of a lease would need a pool that overlaps another one.
+func (a *Applier) poolsFit(one *execute.Lease) error {
+	addresses := render.Addresses{}
+	for _, h := range one.Outcome.Things {
+		if h.Kind == state.Address {
+			addresses[h.SharingKey] = append(addresses[h.SharingKey], h.Claim().Addr())
+		}
+	}
+	return pools.New(a.Options.Config, one.X.Snapshot).Check(addresses)
+}
+
+// summaryOf counts what a lease relies on.
+func summaryOf(one *execute.Lease) *report.Summary {
+	s := &report.Summary{Changed: one.X.Changed(), Took: one.X.Took()}
+	for _, h := range one.Outcome.Things {
+		switch {
+		case !h.Kind.HasPorts():
+			s.Hosts = append(s.Hosts, h.Thing)
+		case h.Kind == state.Address:
+			s.Addresses = append(s.Addresses, h.Thing)
+		}
+	}
+	for _, f := range one.Outcome.Facts {
+		if f.Found == engine.Withheld {
+			s.Withheld++
+		}
+	}
+	slices.Sort(s.Hosts)
+	slices.Sort(s.Addresses)
+	s.Addresses = slices.Compact(s.Addresses)
+	return s
 }

@@ -158,11 +158,19 @@ func (p *Picker) Name(request Request) {
 
 // Update replaces the claims of the snapshot. The uses stay.
 func (p *Picker) Update(claims []*Claim) {
+	known := p.With(claims)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = known
+}
+
+// With returns an index of claims, and of the uses that the picker knows.
+func (p *Picker) With(claims []*Claim) *Addresses {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := NewAddresses(claims, nil)
 	known.uses = p.known.uses
-	p.known = known
+	return known
 }
 
 // Renew replaces what the picker knows with what a later one knows. Picked addresses stay picked.

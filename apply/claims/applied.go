@@ -18,7 +18,7 @@ import (
 
 // applying returns a hold whose parts are marked as applied if the definition routes them.
 func (r *Claims) applying(h state.Hold) state.Hold {
-	if r.Def == nil || r.Options.Check {
+	if r.Def == nil {
 		return h
 	}
 	unrouted := !h.Kind.HasPorts() && r.IsUnrouted(h.Thing)

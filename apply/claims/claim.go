@@ -24,7 +24,6 @@ func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) 
 	}
 	known := r.Holds[h.Name()]
 	taken := protocol.Take(protocol.Taking{
-		Live: r.live(),
 		Want: r.applying(h), Claim: claim, Nonce: r.Nonce, Patient: r.patient, Relied: r.Marking || r.Options.Turn.Succeeds(r.Group),
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return r.decide(h, p, c, uses) },
 		Pending: r.PendingUntil(),
@@ -35,7 +34,6 @@ func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) 
 			return false, err
 		}
 	}
-	r.stayBeside(h, taken.Beside)
 	switch taken.Next {
 	case protocol.Yield:
 		return false, &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: taken.By, At: h.At}}}
@@ -53,9 +51,6 @@ func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) 
 		r.Event(report.Claimed, string(h.Kind), "", h.Thing, "")
 	}
 	r.Hold(&Held{Want: taken.Want, Claim: claim, Took: taken.Took, Anew: taken.Anew})
-	if r.Options.Check && len(taken.Beside) == 0 {
-		r.Event(report.Held, string(h.Kind), "", h.Thing, "by this lease")
-	}
 	return true, nil
 }
 
@@ -94,11 +89,7 @@ func (r *Claims) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 		r.Wrote(nil)
 		return true, nil
 	}
-	action := report.Claimed
-	if r.Options.Check {
-		action = report.Free
-	}
-	r.Event(action, string(want.Kind), "", want.Thing, "")
+	r.Event(report.Claimed, string(want.Kind), "", want.Thing, "")
 	return true, nil
 }
 

@@ -47,8 +47,6 @@ type Claims struct {
 	WithheldPorts map[string]bool
 	// Withheld are the withheld parts with the notes about them.
 	Withheld []Waiting
-	// beside are the parts of other leases of the group that the run has reported.
-	beside map[claimPart]bool
 	// Addresses are the leased addresses by IP endpoint.
 	Addresses render.Addresses
 	// served are the parts for which the run has written objects, or found them unchanged.
@@ -63,7 +61,7 @@ func New(c *command.Command, def *lease.Definition, req state.Request) *Claims {
 	r := &Claims{
 		Executor: executor.New(c, req), Def: def, patient: true, Addresses: render.Addresses{},
 		Holds: map[string]*Held{}, Unclear: map[string]*Held{}, Before: map[string][]state.Part{},
-		WithheldHosts: map[string]bool{}, WithheldPorts: map[string]bool{}, served: map[claimPart]bool{}, beside: map[claimPart]bool{},
+		WithheldHosts: map[string]bool{}, WithheldPorts: map[string]bool{}, served: map[claimPart]bool{},
 	}
 	if c.Options.Turn != nil {
 		r.Nonce = c.Options.Turn.Mark()

@@ -4,13 +4,9 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -74,31 +70,6 @@ func TestFixedHolds(t *testing.T) {
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("taken in the order %q, want %q", got, want)
-			}
-		})
-	}
-}
-
-// Every part of a hold with an expiry has it.
-func TestExpires(t *testing.T) {
-	for name, expires := range map[string]time.Duration{"for an hour": time.Hour, "for good": 0} {
-		synctest.Test(t, func(t *testing.T) { // with a clock that does not advance
-			c, err := cluster.Connect(&rest.Config{Host: "http://server"}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := work(command.Options{Expires: expires}, nil)
-			r.Cluster, r.Request = c, wants()
-			want := ""
-			if expires > 0 {
-				want = time.Now().Add(expires).UTC().Format(time.RFC3339)
-			}
-			for _, h := range r.FixedHolds() {
-				for _, p := range h.Parts {
-					if p.Expires != want {
-						t.Errorf("%s: %s %s ends %q, want %q", name, h.Thing, p.Path, p.Expires, want)
-					}
-				}
 			}
 		})
 	}

@@ -103,7 +103,6 @@ func (r *Claims) LeaseAddress(ctx context.Context, e state.EndpointWant, family 
 			continue
 		}
 		hold := e.Hold(r.Request.Lease, a)
-		r.expire([]state.Hold{hold})
 		err := r.TakeOnce(ctx, hold, read || r.Late)
 		if r.heldBySibling(err) {
 			err = r.Take(ctx, hold)

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -72,34 +70,13 @@ func (r *Claims) FixedHolds() []state.Hold {
 		}
 	}
 	holds = append(holds, r.Request.HostHolds()...)
-	r.expire(holds)
 	slices.SortFunc(holds, state.Hold.Compare)
 	return holds
 }
 
-// expire sets the expiry of the parts if the command has one.
-func (r *Claims) expire(holds []state.Hold) {
-	if r.Options.Expires == 0 {
-		return
-	}
-	at := r.Cluster.Now().Add(r.Options.Expires).UTC().Format(time.RFC3339)
-	for _, h := range holds {
-		for i := range h.Parts {
-			h.Parts[i].Expires = at
-		}
-	}
-}
-
 // uses returns the objects that use a thing without a claim.
 func (r *Claims) uses(h state.Hold) []state.Use {
-	switch h.Kind {
-	case state.Endpoint:
-		return nil // decide checks the ProviderLeasedIPs of the ports
-	case state.Address:
-		a, _ := netip.ParseAddr(h.Thing)
-		return r.Snapshot.Addresses.Foreign(a, h.SharingKey)
-	}
-	return state.UsesOf(h.Thing, r.Snapshot.HostUses, r.Group.Owner, func(name string) bool { return r.Snapshot.Claim(name) != nil })
+	return r.Snapshot.Uses(h, r.Group.Owner, func(name string) bool { return r.Snapshot.Claim(name) != nil })
 }
 
 // TakeAll takes everything that the lease asks for, one thing after the other in the common order, and binds its

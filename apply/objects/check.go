@@ -29,9 +29,6 @@ func (r *Objects) Reserve(ctx context.Context) error {
 	if err := r.FindKinds(); err != nil {
 		return err
 	}
-	if r.Options.Check {
-		return r.check(ctx)
-	}
 	if err := r.Precheck(); err != nil && !claims.AllTransient(err) {
 		return err
 	}
@@ -52,50 +49,9 @@ func (r *Objects) FindKinds() error {
 	return errors.Join(errs...)
 }
 
-// check reports which of the things that the lease wants are free, and returns an error with the holders of the others.
-func (r *Objects) check(ctx context.Context) error {
-	var exhausted report.Failures
-	for _, e := range r.LeasedEndpoints() {
-		for _, family := range e.Families {
-			if err := r.LeaseAddress(ctx, e, family); err != nil {
-				exhausted = append(exhausted, err)
-			}
-		}
-	}
-	refused := &report.HeldError{Lease: r.Request.Lease}
-	for _, h := range r.FixedHolds() {
-		err := report.ErrorOfHeld(r.Request.Lease, r.InTheWay(h))
-		if err == nil || claims.AllTransient(err) {
-			err = r.Take(ctx, h)
-		}
-		if held, ok := errors.AsType[*report.HeldError](err); ok {
-			refused.Held = append(refused.Held, held.Held...)
-		} else if err != nil {
-			return err
-		}
-	}
-	if len(refused.Held) > 0 {
-		exhausted = append(exhausted, refused)
-	}
-	if err := r.Pools.Check(r.Addresses); err != nil {
-		exhausted = append(exhausted, err)
-	}
-	if len(exhausted) == 0 {
-		return r.LeaveReserved(ctx)
-	}
-	r.Quiet = true // what a refused lease gives back is free for the other leases of the command
-	if err := r.Rollback(ctx); err != nil {
-		exhausted = append(exhausted, err)
-	}
-	return report.Gather(exhausted)
-}
-
 // Confirm checks what Reserve has taken: the hosts against the wildcards above them, and that no uninstall removes the
 // ledger. If a check fails it releases everything.
 func (r *Objects) Confirm(ctx context.Context) error {
-	if r.Options.Check {
-		return nil
-	}
 	err := r.CheckWildcards(ctx)
 	if err == nil {
 		err = r.CheckOpen()

@@ -77,8 +77,8 @@ func anyOld(ctx context.Context, looks []Look, claims []*state.Claim) (bool, err
 	return old.Load(), err
 }
 
-// owners returns the owners of the turn's groups, sorted.
-func (t *Turn) owners() (owners []string) {
+// Owners returns the owners of the turn's groups, sorted.
+func (t *Turn) Owners() (owners []string) {
 	for _, g := range t.groups {
 		owners = append(owners, g.Owner)
 	}

@@ -166,6 +166,13 @@ func (t *Turn) SucceedsRun(mark string) bool {
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Nonce == state.NonceOf(mark) })
 }
 
+// Fenced returns the announcements of the crashed commands that this one succeeds.
+func (t *Turn) Fenced() []*state.Announcement {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.fenced)
+}
+
 // Closing reports whether an uninstall was removing the ledger when the command's turn came. One that begins later sees
 // the command's announcement and refuses.
 func (t *Turn) Closing() bool {
@@ -193,7 +200,7 @@ func (t *Turn) begin(ctx context.Context) error {
 		if err := t.announce(ctx); err != nil {
 			return err
 		}
-		all, claims, err := t.ledger.Announced(ctx, t.owners())
+		all, claims, err := t.ledger.Announced(ctx, t.Owners())
 		if err != nil {
 			return err
 		}

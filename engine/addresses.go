@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// leased returns the IP endpoints for which the lease picks addresses.
+func (v view) leased() []state.EndpointWant {
+	if v.t.Settings.Config.IP.Mode == config.ModePool {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(v.want.Request.Endpoints), func(e state.EndpointWant) bool { return len(e.Addresses) > 0 })
+}
+
+// addressesOf returns the addresses of an endpoint: those that it names, or those that were picked.
+func (v view) addressesOf(e state.EndpointWant) (out []netip.Addr) {
+	if len(e.Addresses) > 0 {
+		return e.Addresses
+	}
+	for _, family := range e.Families {
+		if a, picked := v.f.picks[slot{e.Name, family}]; picked {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// pick chooses addresses for the IP endpoints that name none. An address that turns out to be somebody else's is passed.
+func (v view) pick() Step {
+	picks := map[slot]netip.Addr{}
+	for _, e := range v.leased() {
+		for _, family := range e.Families {
+			at := slot{e.Name, family}
+			if a, picked := v.f.picks[at]; picked && len(v.inTheWay(e.Hold(v.id, a))) == 0 {
+				continue
+			}
+			a, ok := v.nextAddress(e, at)
+			if !ok {
+				return v.exhausted()
+			}
+			picks[at] = a
+		}
+	}
+	return Step{Picks: picks}
+}
+
+// nextAddress returns the address that an endpoint gets: one that its sharing key has, else the lowest free one that no
+// other lease of the transaction is to take. ok is false if none is left.
+func (v view) nextAddress(e state.EndpointWant, at slot) (a netip.Addr, ok bool) {
+	fits := func(a netip.Addr) bool {
+		return config.FamilyOf(a) == at.Family && !v.f.passed[a] && v.f.picks[at] != a
+	}
+	skip, shared := map[netip.Addr]bool{}, []netip.Addr{}
+	for a := range v.f.passed {
+		skip[a] = true
+	}
+	if a, picked := v.f.picks[at]; picked {
+		skip[a] = true
+	}
+	know := func(a netip.Addr, key string, mine bool) {
+		switch {
+		case key != e.SharingKey || !mine:
+			skip[a] = true
+		case fits(a):
+			shared = append(shared, a)
+		}
+	}
+	for a, key := range v.t.named {
+		know(a, key, true)
+	}
+	for i, f := range v.w.leases {
+		for _, other := range v.t.Wants[i].Request.Endpoints {
+			for _, family := range other.Families {
+				if a, picked := f.picks[slot{other.Name, family}]; picked && i != v.place {
+					know(a, other.SharingKey, true)
+				}
+			}
+		}
+	}
+	for _, s := range v.w.seen {
+		if c := s.Claim; c != nil && c.Kind == state.Address && s.Answered > v.w.listed {
+			know(c.Addr(), c.SharingKey, c.Owner == v.group.Owner && !c.Deleting)
+		}
+	}
+	shared = slices.DeleteFunc(shared, func(a netip.Addr) bool { return skip[a] })
+	if len(shared) > 0 {
+		return slices.MinFunc(shared, netip.Addr.Compare), true
+	}
+	return v.w.addresses.Next(v.group.Owner, e.SharingKey, at.Family, v.t.Settings.Config.IP.Ranges, skip)
+}
+
+// exhausted is the step of a lease for which too few addresses are left. Other leases of the transaction may not take
+// theirs, or give some up; others may have given some up since they were listed.
+func (v view) exhausted() Step {
+	for i := range v.t.Wants {
+		earlier := slices.Index(v.t.order, i) < slices.Index(v.t.order, v.place)
+		if i != v.place && !v.f.yields && v.w.leases[i].outcome == nil && (v.t.gives[i] || earlier && len(v.t.Wants[i].Request.Endpoints) > 0) {
+			return Step{Wait: "an address of lease " + v.t.Wants[i].Request.Lease.String()}
+		}
+	}
+	old := v.w.listed < v.w.Turn.Alone
+	for _, s := range v.w.seen {
+		old = old || s.Claim != nil && s.Claim.Kind == state.Address && s.Answered > v.w.listed
+	}
+	if old {
+		return do(Request{Verb: List, Kind: state.Address, Why: "whether an address was given up"})
+	}
+	return v.giveBack(report.Gather(v.missing()))
+}
+
+// missing returns an error for each IP endpoint for which no address is left.
+func (v view) missing() (errs []error) {
+	for _, e := range v.leased() {
+		for _, family := range e.Families {
+			at := slot{e.Name, family}
+			if a, picked := v.f.picks[at]; picked && len(v.inTheWay(e.Hold(v.id, a))) == 0 {
+				continue
+			}
+			if _, ok := v.nextAddress(e, at); !ok {
+				errs = append(errs, &report.ExhaustedError{
+					Lease: v.id, Endpoint: e.Name, Ranges: v.t.Settings.Config.IP.Ranges.Texts(family), At: e.At,
+				})
+			}
+		}
+	}
+	return errs
+}
+
+// leaveReserved compares, once the lease has taken addresses, what is left with what orders have reserved.
+func (v view) leaveReserved() Step {
+	for name, taken := range v.f.taken {
+		if c := v.w.Claim(name); taken.Anew && taken.Written > v.f.left && c != nil && c.Kind.HasPorts() {
+			return do(Request{Verb: Leave, Why: "the addresses that orders have reserved"})
+		}
+	}
+	return Step{}
+}

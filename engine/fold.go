@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
+)
+
+// Answer is the answer to a request.
+type Answer struct {
+	// Stale is true if the claim was not as it was seen, Unclear if the request may have taken effect all the same. Over is
+	// true if the command may write nothing more: another one has taken it for crashed, or the API server is away. Err is what
+	// the API server said, also with one of these; alone it says that the request was refused.
+	Stale, Unclear, Over bool
+	Err                  error
+	// Claim is the claim as it was read or written, nil if there is none.
+	Claim *state.Claim
+	// Claims are those that were listed, Objects what was read after them.
+	Claims  []*state.Claim
+	Objects Objects
+	// Turn is the command's turn, for Announce. Owners are those whose claims were listed with it.
+	Turn   Turn
+	Owners []string
+}
+
+// Fold adds the answer to a request of a lease, which was sent at a stamp.
+func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp) {
+	answered, f := w.Send(), w.leases[place]
+	if a.Over {
+		w.Turn.Err = a.Err
+	}
+	if a.Err != nil && !a.Stale {
+		w.fail(f, r, a.Err)
+		return
+	}
+	switch r.Verb {
+	case ReadAll:
+		w.ReadAll(a.Claims, a.Objects, sent)
+	case Announce:
+		w.foldTurn(t, a, sent)
+	case Undo:
+		w.Turn.Undoing = answered
+	case Get:
+		if !a.Stale {
+			w.fold(r.Name, a.Claim, sent, answered)
+		}
+	case List:
+		w.foldList(r.Kind, a.Claims, sent)
+	case Look:
+		w.looks[r.Owner] = look{a.Objects, sent}
+		w.foldOwner(a.Claims, []string{r.Owner}, sent)
+	case Leave:
+		f.left = sent
+	case RemovePool:
+		f.unpooled[r.Address] = true
+	case Put, Delete:
+		w.foldWrite(viewOf(w, t, place), r, a, answered)
+	}
+}
+
+// fail records a request that was refused.
+func (w *World) fail(f *facts, r Request, err error) {
+	switch {
+	case r.Back, r.Optional:
+		f.refused[r.Name] = err
+	case r.Verb == ReadAll, r.Verb == Announce, r.Verb == Undo:
+		w.Turn.Err = cmp.Or(w.Turn.Err, err)
+	case f.failed == nil:
+		f.failed = err
+	}
+}
+
+// ReadAll folds a reading of all claims, and of the objects after them, whose request was sent at a stamp.
+func (w *World) ReadAll(claims []*state.Claim, objects Objects, sent Stamp) {
+	base, held := make(map[string]*state.Claim, len(claims)), map[lease.Group][]string{}
+	var addresses []*state.Claim
+	for _, c := range claims {
+		base[c.Name()] = c
+		for _, g := range c.Writers() {
+			held[g] = append(held[g], c.Name())
+		}
+		if c.Kind == state.Address {
+			addresses = append(addresses, c)
+		}
+	}
+	w.base, w.held, w.read, w.Objects, w.Turn.Met = base, held, sent, objects, false
+	maps.DeleteFunc(w.seen, func(_ string, s Seen) bool { return s.Answered < sent })
+	w.addresses, w.listed = objects.Addresses(addresses), sent
+}
+
+// fold records a reading of a claim, unless a later answer is known.
+func (w *World) fold(name string, c *state.Claim, sent, answered Stamp) {
+	if was := w.see(name); was.Answered < sent {
+		w.seen[name] = Seen{Claim: c, Sent: sent, Answered: answered, At: w.Clock, Misses: was.Misses, Why: was.Why}
+	}
+}
+
+// foldOwner records the claims of owners: what was not listed is not there.
+func (w *World) foldOwner(claims []*state.Claim, owners []string, sent Stamp) {
+	listed := map[string]bool{}
+	for _, c := range claims {
+		listed[c.Name()] = true
+		w.fold(c.Name(), c, sent, sent)
+	}
+	gone := func(name string, c *state.Claim) {
+		if c != nil && c.Unreadable == "" && slices.Contains(owners, c.Owner) && !listed[name] {
+			w.fold(name, nil, sent, sent)
+		}
+	}
+	for name, c := range w.base {
+		gone(name, c)
+	}
+	for name, s := range maps.Clone(w.seen) {
+		gone(name, s.Claim)
+	}
+}
+
+func (w *World) foldList(kind state.Kind, claims []*state.Claim, sent Stamp) {
+	byName := make(map[string]*state.Claim, len(claims))
+	for _, c := range claims {
+		byName[c.Name()] = c
+	}
+	w.lists[kind] = listing{claims, byName, sent, w.Clock}
+	if kind == state.Address {
+		w.addresses, w.listed = w.Objects.Addresses(claims), sent
+		for _, f := range w.leases {
+			clear(f.passed)
+		}
+	}
+}
+
+// foldTurn records that the command is alone with its groups. What was read before stands if nobody was met and the groups
+// have the entries that they had; else everything is read again, and what was decided before is decided again.
+func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
+	was := map[lease.Group][]*state.Claim{}
+	for _, g := range t.Groups() {
+		was[g] = w.claimsOf(g)
+	}
+	w.Turn = a.Turn
+	w.Turn.Alone, w.Turn.Since = sent, w.Clock
+	if len(a.Owners) > 0 {
+		w.foldOwner(a.Claims, a.Owners, sent)
+	}
+	for _, g := range t.Groups() {
+		same := func(c, d *state.Claim) bool {
+			return c.UID == d.UID && slices.EqualFunc(c.Entries(g), d.Entries(g), state.Part.Same)
+		}
+		w.Turn.Met = w.Turn.Met || !slices.EqualFunc(was[g], w.claimsOf(g), same)
+	}
+	for _, f := range w.leases {
+		if w.Turn.Met {
+			f.outcome, f.failed = nil, nil
+		}
+	}
+}
+
+// foldWrite records the answer to a write.
+func (w *World) foldWrite(v view, r Request, a Answer, answered Stamp) {
+	isMarked := func(p state.Part) bool { return p.Run == v.mark }
+	if r.Verb == Put && !a.Stale && !protocol.Holds(a.Claim, r.Group, r.Parts) {
+		a.Stale = true
+	}
+	if r.Verb == Put && slices.ContainsFunc(r.Parts, isMarked) && (!a.Stale || a.Unclear) {
+		known := v.f.taken[r.Name]
+		if before := r.Claim.Entries(r.Group); !slices.ContainsFunc(before, isMarked) {
+			known.Before = before
+		}
+		if known.Written == 0 || r.Anew {
+			known.Anew, known.Written, known.At = known.Anew || r.Anew, answered, w.Clock
+		}
+		v.f.taken[r.Name] = known
+	}
+	was, s := w.see(r.Name), Seen{Claim: a.Claim, Sent: answered, Answered: answered, At: w.Clock}
+	if a.Stale {
+		s.Claim, s.Stale, s.Misses, s.Why = was.Claim, true, was.Misses+1, a.Err
+	}
+	w.seen[r.Name] = s
+}
+
+// Decide records the decisions of a step. It reports whether there were any: then Next is to be called again.
+func (w *World) Decide(place int, s Step) bool {
+	f := w.leases[place]
+	for at, a := range s.Picks {
+		if former, had := f.picks[at]; had {
+			f.passed[former] = true
+		}
+		f.picks[at] = a
+	}
+	if s.Refused != nil {
+		f.failed = s.Refused
+	}
+	return len(s.Picks) > 0 || s.Refused != nil
+}
+
+// End records how the work on a lease has ended. A refused lease takes no addresses.
+func (w *World) End(place int, o *Outcome) {
+	w.leases[place].outcome = o
+	if o.Err != nil {
+		clear(w.leases[place].picks)
+	}
+}
+
+// Outcome returns how the work on a lease has ended, nil before.
+func (w *World) Outcome(place int) *Outcome { return w.leases[place].outcome }
+
+// Yield lets a lease go on although others that it waits for have not ended: they wait for it.
+func (w *World) Yield(place int) { w.leases[place].yields = true }
+
+// At sets the times: the API server's, and that of a steady clock.
+func (w *World) At(server, steady time.Time) { w.Time, w.Clock = server, steady }

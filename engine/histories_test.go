@@ -1,0 +1,268 @@
+package engine_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+var (
+	histories = flag.Int64("histories", 3000, "how many histories to live through")
+	seedFlag  = flag.Int64("seed", -1, "replay the history of this seed, and print it")
+)
+
+// Commands of several owners work at once; answers are lost, requests are refused, or held while others work, and commands
+// are taken for crashed. Who is done has everything, who is refused keeps nothing, no host is below the wildcard of another
+// owner, and everything ends.
+func TestHistories(t *testing.T) {
+	if *seedFlag >= 0 {
+		h := live(*seedFlag)
+		t.Logf("%s", strings.Join(h.trace, "\n"))
+		for _, v := range h.verdicts {
+			t.Error(v)
+		}
+		return
+	}
+	steps := 0
+	for seed := range *histories {
+		h := live(seed)
+		steps += len(h.trace)
+		if len(h.verdicts) > 0 {
+			t.Fatalf("history %d (go test ./engine -run TestHistories -seed %[1]d -v): %s", seed, strings.Join(h.verdicts, "\n"))
+		}
+	}
+	t.Logf("%d histories, %d steps", *histories, steps)
+}
+
+// history is a random history of commands.
+type history struct {
+	*rand.Rand
+	ledger   *ledger
+	commands []*command
+	trace    []string
+	verdicts []string
+	// had are the things of each lease when its command announced itself, final those that no mark says may be given back.
+	had, final map[*command][]string
+	// last is who has written each claim last.
+	last map[string]*command
+}
+
+func live(seed int64) *history {
+	h := &history{Rand: rand.New(rand.NewSource(seed)), ledger: newLedger(), had: map[*command][]string{}, final: map[*command][]string{}, last: map[string]*command{}}
+	faults := []int{0, 0, 3, 10}[h.Intn(4)]
+	total := 3 + h.Intn(4)
+	for begun := 0; ; {
+		var open []*command
+		for _, c := range h.commands {
+			if !c.ended {
+				open = append(open, c)
+			}
+		}
+		switch {
+		case begun < total && (len(open) == 0 || len(open) < 3 && h.Intn(4) == 0):
+			begun++
+			h.begin(fmt.Sprintf("c%02d", begun))
+		case len(open) == 0:
+			h.judgeEnd()
+			return h
+		case len(h.trace) > 5000:
+			h.wrong("it does not end")
+			return h
+		default:
+			h.step(open[h.Intn(len(open))], faults)
+		}
+	}
+}
+
+func (h *history) note(format string, args ...any) {
+	h.trace = append(h.trace, fmt.Sprintf(format, args...))
+}
+
+func (h *history) wrong(format string, args ...any) {
+	h.verdicts = append(h.verdicts, fmt.Sprintf(format, args...))
+}
+
+// begin begins a command for one lease or two.
+func (h *history) begin(name string) {
+	things := []string{"a.example.com", "b.example.com", "b.example.com/path", "*.example.com", "c.example.net", "address", "address"}
+	leases := []string{"A/1", "A/2", "B/1", "C/1"}
+	h.Shuffle(len(leases), func(i, j int) { leases[i], leases[j] = leases[j], leases[i] })
+	var wants []engine.Want
+	for i := range 1 + h.Intn(2) {
+		words := []string{leases[i]}
+		for _, thing := range things {
+			if h.Intn(3) == 0 && !slices.Contains(words, thing) {
+				words = append(words, thing)
+			}
+		}
+		for _, option := range []string{"prune", "expires"} {
+			if h.Intn(3) == 0 {
+				words = append(words, option)
+			}
+		}
+		h.note("%s begins: %s", name, strings.Join(words, " "))
+		wants = append(wants, h.ledger.want(words))
+	}
+	c := h.ledger.command(name, wants...)
+	h.commands = append(h.commands, c)
+}
+
+// step lets a command send a request, or an earlier one arrive.
+func (h *history) step(c *command, faults int) {
+	if len(c.flying) > 0 {
+		if h.Intn(3) == 0 {
+			f := c.flying[0]
+			c.flying = nil
+			h.arrive(c, f.place, f.request, f.sent, c.arrived, faults)
+		} else if _, alive := h.ledger.announced[c.nonce]; alive && h.Intn(4) == 0 {
+			h.note("%s is taken for crashed", c.name)
+			h.ledger.crash(c)
+		}
+		return
+	}
+	place, r, waits, ok := c.next()
+	switch {
+	case ok && h.Intn(100) < 10 && c.mayWrite(r):
+		h.note("%s sends: %s", c.name, r)
+		c.flying = append(c.flying, flying{place, r, c.world.Send()})
+	case ok:
+		h.arrive(c, place, r, c.world.Send(), c.answer, faults)
+	case len(waits) > 0:
+		h.wait(c, waits)
+	default:
+		if _, alive := h.ledger.announced[c.nonce]; alive {
+			defer func() {
+				for i := range c.wants {
+					h.judge(c, i)
+				}
+			}()
+		}
+		c.commit()
+	}
+}
+
+// wait lets time pass, or lets the first lease of those go on that wait for each other.
+func (h *history) wait(c *command, waits []engine.Step) {
+	var until time.Time
+	for _, w := range waits {
+		if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {
+			until = w.Until
+		}
+	}
+	if !until.IsZero() {
+		if until.After(h.ledger.now) {
+			h.ledger.now = until
+		}
+		return
+	}
+	for _, i := range c.plan.Order() {
+		if c.world.Outcome(i) == nil {
+			c.world.Yield(i)
+			return
+		}
+	}
+}
+
+var errRefused = errors.New("refused")
+
+// arrive lets a request arrive and answers it.
+func (h *history) arrive(c *command, place int, r engine.Request, sent engine.Stamp, answer func(engine.Request) engine.Answer, faults int) {
+	isWrite := r.Verb == engine.Put || r.Verb == engine.Delete
+	var a engine.Answer
+	switch {
+	case isWrite && !r.Back && h.Intn(100) < faults:
+		a = engine.Answer{Err: errRefused}
+	case isWrite && h.Intn(100) < faults:
+		if a = answer(r); !a.Over {
+			a = engine.Answer{Stale: true, Unclear: true, Err: errStale}
+		}
+	default:
+		a = answer(r)
+	}
+	if r.Verb == engine.Announce && a.Err != nil { // another one is at work: ask again later
+		return
+	}
+	if r.Verb == engine.Announce {
+		h.had[c], h.final[c] = h.holds(c, true), h.holds(c, false)
+	}
+	if isWrite && (a.Err == nil || a.Unclear) {
+		h.last[r.Name] = c
+	}
+	h.note("%s: %s (%s): %v", c.name, r, r.Why, a.Err)
+	c.tick()
+	c.world.Fold(c.plan, place, r, a, sent)
+}
+
+// holds are the things that the leases of a command hold, also those with marks of commands that have not ended or have
+// crashed if marked is true.
+func (h *history) holds(c *command, marked bool) (out []string) {
+	for _, claim := range h.ledger.list("") {
+		for _, p := range claim.Parts {
+			if (marked || p.Run == "") && slices.Contains(c.plan.Groups(), p.Lease.Group()) && (p.Expires == "" || !p.Ended(h.ledger.now)) {
+				out = append(out, p.Lease.String()+" "+claim.Name()+" "+p.Key)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// judge says what is wrong with the end of a lease of a command that was not taken for crashed.
+func (h *history) judge(c *command, i int) {
+	o, want := c.world.Outcome(i), c.wants[i]
+	h.note("%s: %s ends: %v", c.name, want.Request.Lease.Group(), o.Err)
+	group := want.Request.Lease.Group()
+	for _, claim := range h.ledger.claims {
+		for _, p := range claim.Parts {
+			key := p.Lease.String() + " " + claim.Name() + " " + p.Key
+			if p.Lease.Group() == group && state.NonceOf(p.Run) == c.nonce && o.Err != nil && !o.Unfinished && !slices.Contains(h.had[c], key) {
+				h.wrong("%s was refused (%v) and keeps %s", c.name, o.Err, key)
+			}
+		}
+	}
+	for _, key := range h.final[c] {
+		name := strings.Fields(key)[1]
+		if strings.HasPrefix(key, want.Request.Lease.String()+" ") && o.Err != nil && !want.Prune && h.last[name] == c && !slices.Contains(h.holds(c, true), key) {
+			h.wrong("%s was refused (%v) and has lost %s", c.name, o.Err, key)
+		}
+	}
+	if o.Err == nil {
+		withheld := func(h state.Hold, p state.Part) bool {
+			return slices.ContainsFunc(o.Facts, func(f engine.Fact) bool {
+				return f.Found == engine.Withheld && f.Name == lease.HostPath(h.Thing, p.Path)
+			})
+		}
+		for _, hold := range want.Request.HostHolds() {
+			claim := h.ledger.claims[hold.Name()]
+			for _, p := range hold.Parts {
+				own := claim.Part(p.Key)
+				if !withheld(hold, p) && h.last[hold.Name()] == c && (own == nil || own.Lease.Group() != want.Request.Lease.Group()) {
+					h.wrong("%s is done without %s%s", c.name, hold.Thing, p.Path)
+				}
+			}
+		}
+	}
+}
+
+// judgeEnd says what is wrong with the ledger once all commands have ended.
+func (h *history) judgeEnd() {
+	for _, claim := range h.ledger.claims {
+		marked := slices.ContainsFunc(h.ledger.read(claim.Name()).Parts, func(p state.Part) bool { return p.Run != "" })
+		over := h.ledger.claims[state.HostName(state.WildcardOver(claim.Thing))]
+		if claim.Kind != state.Host || over == nil || over.Owner == claim.Owner || marked || claim.Ended(h.ledger.now) || over.Ended(h.ledger.now) {
+			continue
+		}
+		if over.Bound() && !h.ledger.read(over.Name()).Marked() {
+			h.wrong("%s of %s is below %s of %s", claim.Thing, claim.Owner, over.Thing, over.Owner)
+		}
+	}
+}

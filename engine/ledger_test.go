@@ -1,0 +1,334 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// ledger is an API server with claims: each write is pinned. Announcements are exclusive for a deployment group.
+type ledger struct {
+	now     time.Time
+	version int
+	claims  map[string]*state.Claim
+	// serves has the deployment groups whose routes serve a host.
+	serves map[string][]lease.Group
+	// announced are the groups of the commands that work, by nonce; crashed those of commands that do not any more.
+	announced, crashed map[string][]lease.Group
+	closing            bool
+	cfg                *config.ProviderConfig
+}
+
+func newLedger() *ledger {
+	cfg := config.Default()
+	r, err := config.ParseRange("10.0.0.1-10.0.0.2")
+	if err != nil {
+		panic(err)
+	}
+	cfg.IP.Mode, cfg.IP.Ranges.Include = config.ModeDedicated, []config.Range{r}
+	return &ledger{
+		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), claims: map[string]*state.Claim{}, serves: map[string][]lease.Group{},
+		announced: map[string][]lease.Group{}, crashed: map[string][]lease.Group{}, cfg: cfg,
+	}
+}
+
+// command is a command that works step by step, as package execute has it do.
+type command struct {
+	name   string
+	nonce  string
+	ledger *ledger
+	world  *engine.World
+	plan   *engine.Transaction
+	wants  []engine.Want
+	// flying are the requests under way, with the stamps at which they were sent.
+	flying []flying
+	ended  bool
+}
+
+type flying struct {
+	place   int
+	request engine.Request
+	sent    engine.Stamp
+}
+
+func (l *ledger) command(name string, wants ...engine.Want) *command {
+	c := &command{name: name, nonce: name, ledger: l, world: engine.NewWorld(0), wants: wants}
+	c.tick()
+	c.world.ReadAll(l.list(""), l.objects(), c.world.Send())
+	c.world.Begin(name, len(wants))
+	c.plan = engine.Assign(c.world, engine.Settings{Config: l.cfg, Patience: 2 * time.Second, Tries: 10}, wants)
+	return c
+}
+
+func (c *command) tick() { c.world.At(c.ledger.now, c.ledger.now) }
+
+// next returns the next request of a command, with the place of its lease; or the steps of the leases that wait, if all do.
+func (c *command) next() (place int, r engine.Request, waits []engine.Step, ok bool) {
+	c.tick()
+	var shared []flying
+	for _, i := range c.plan.Order() {
+		for c.world.Outcome(i) == nil {
+			s := engine.Next(c.world, c.plan, i)
+			if c.world.Decide(i, s) {
+				continue
+			}
+			switch {
+			case s.Outcome != nil:
+				c.world.End(i, s.Outcome)
+			case len(s.Requests) > 0 && !s.Requests[0].IsShared():
+				return i, s.Requests[0], nil, true
+			case len(s.Requests) > 0:
+				shared = append(shared, flying{i, s.Requests[0], 0})
+			default:
+				waits = append(waits, s)
+			}
+			break
+		}
+	}
+	if len(shared) > 0 {
+		return shared[0].place, shared[0].request, nil, true
+	}
+	return 0, r, waits, false
+}
+
+// commit ends a command whose leases have all ended.
+func (c *command) commit() {
+	c.ended = true
+	if c.world.Turn.Err != nil {
+		return
+	}
+	for i, w := range c.wants {
+		if o := c.world.Outcome(i); o.Unfinished {
+			c.ledger.crashed[c.nonce] = append(c.ledger.crashed[c.nonce], w.Request.Lease.Group())
+		}
+	}
+	delete(c.ledger.announced, c.nonce)
+}
+
+// mayWrite reports whether a command may send a write: it asks before each whether it was taken for crashed.
+func (c *command) mayWrite(r engine.Request) bool {
+	_, alive := c.ledger.announced[c.nonce]
+	return alive || r.Verb != engine.Put && r.Verb != engine.Delete
+}
+
+// answer lets the API server answer a request.
+func (c *command) answer(r engine.Request) (a engine.Answer) {
+	if !c.mayWrite(r) {
+		return engine.Answer{Over: true, Err: errLost}
+	}
+	return c.arrived(r)
+}
+
+// arrived lets the API server answer a request that was sent while the command might send it.
+func (c *command) arrived(r engine.Request) (a engine.Answer) {
+	l := c.ledger
+	switch r.Verb {
+	case engine.ReadAll, engine.Look:
+		return engine.Answer{Claims: l.list(r.Owner), Objects: l.objects()}
+	case engine.Announce:
+		return l.announce(c)
+	case engine.Get:
+		return engine.Answer{Claim: l.read(r.Name)}
+	case engine.List:
+		return engine.Answer{Claims: slices.DeleteFunc(l.list(""), func(c *state.Claim) bool { return c.Kind != r.Kind })}
+	case engine.Put, engine.Delete:
+		return l.write(r)
+	}
+	return a
+}
+
+var (
+	errLost  = errors.New("another command has taken this one for crashed")
+	errStale = errors.New("the object has been modified")
+)
+
+// announce gives a command its turn, or says that another one works for its groups.
+func (l *ledger) announce(c *command) engine.Answer {
+	groups := c.plan.Groups()
+	names := func(of []lease.Group) bool {
+		return slices.ContainsFunc(of, func(g lease.Group) bool { return slices.Contains(groups, g) })
+	}
+	for nonce, of := range l.announced {
+		if nonce != c.nonce && names(of) {
+			return engine.Answer{Err: fmt.Errorf("%s is at work", nonce)}
+		}
+	}
+	l.announced[c.nonce] = groups
+	t := engine.Turn{Nonce: c.nonce, Closing: l.closing}
+	for nonce, of := range l.crashed {
+		if names(of) {
+			t.Met = true
+			t.Fenced = append(t.Fenced, &state.Announcement{Nonce: nonce, Groups: of, Phase: state.Fenced})
+		}
+	}
+	var owners []string
+	for _, g := range groups {
+		owners = append(owners, g.Owner)
+	}
+	return engine.Answer{Turn: t, Owners: owners, Claims: slices.DeleteFunc(l.list(""), func(c *state.Claim) bool { return !slices.Contains(owners, c.Owner) })}
+}
+
+// crash declares a command crashed.
+func (l *ledger) crash(c *command) {
+	if of, alive := l.announced[c.nonce]; alive {
+		delete(l.announced, c.nonce)
+		l.crashed[c.nonce] = of
+	}
+}
+
+// read returns a claim as a command reads it: without the marks of commands that have ended.
+func (l *ledger) read(name string) *state.Claim {
+	c := l.claims[name]
+	if c == nil {
+		return nil
+	}
+	out := *c
+	out.Parts = slices.Clone(c.Parts)
+	out.Settle(func(p state.Part) bool {
+		nonce := state.NonceOf(p.Run)
+		_, alive := l.announced[nonce]
+		return !alive && !slices.Contains(l.crashed[nonce], p.Lease.Group())
+	})
+	return &out
+}
+
+func (l *ledger) list(owner string) (out []*state.Claim) {
+	for _, name := range slices.Sorted(maps.Keys(l.claims)) {
+		if c := l.read(name); owner == "" || c.Owner == owner {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// write writes or deletes a claim if it is as the request has seen it.
+func (l *ledger) write(r engine.Request) engine.Answer {
+	was := l.claims[r.Name]
+	if (was == nil) != (r.Claim.UID == "") || was != nil && was.ResourceVersion != r.Claim.ResourceVersion {
+		return engine.Answer{Stale: true, Err: errStale}
+	}
+	l.version++
+	if r.Verb == engine.Delete {
+		delete(l.claims, r.Name)
+		return engine.Answer{}
+	}
+	now := *r.Claim
+	now.Parts, now.Waits = nil, nil
+	for _, p := range slices.Concat(r.Claim.Parts, r.Claim.Waits) {
+		if p.Lease.Group() != r.Group {
+			now.Parts = append(now.Parts, p)
+		}
+	}
+	now.Parts = append(now.Parts, r.Parts...)
+	now.Waits = slices.DeleteFunc(slices.Clone(now.Parts), func(p state.Part) bool { return p.For == "" })
+	now.Parts = slices.DeleteFunc(now.Parts, func(p state.Part) bool { return p.For != "" })
+	if now.UID == "" {
+		now.UID, now.Created = types.UID(strconv.Itoa(l.version)), l.now
+	}
+	now.ResourceVersion = strconv.Itoa(l.version)
+	l.claims[r.Name] = &now
+	return engine.Answer{Claim: l.read(r.Name)}
+}
+
+// objects are the routes of the ledger's cluster as they are now.
+func (l *ledger) objects() engine.Objects {
+	return objects{maps.Clone(l.serves)}
+}
+
+// objects are routes: the deployment groups that serve each host.
+type objects struct{ serves map[string][]lease.Group }
+
+func (o objects) Closed() bool { return false }
+
+func (o objects) Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, _ func(string) bool) state.Finding {
+	var uses []state.Use
+	if c == nil {
+		uses = o.uses(h.Thing)
+	}
+	return j.Decide(h, p.Key, c, uses)
+}
+
+func (o objects) uses(host string) (out []state.Use) {
+	for _, g := range o.serves[host] {
+		id := lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq, OSeq: 1}
+		out = append(out, state.Use{Host: host, Kind: "ingress", Name: host, HasLease: true, Labelled: true, Lease: id})
+	}
+	return out
+}
+
+func (o objects) Below(wildcard string) map[string][]state.Use {
+	out := map[string][]state.Use{}
+	for host := range o.serves {
+		if state.WildcardOver(host) == wildcard {
+			out[host] = o.uses(host)
+		}
+	}
+	return out
+}
+
+func (o objects) Live(c *state.Claim, g lease.Group) (out []lease.ID) {
+	for _, u := range o.uses(c.Thing) {
+		if u.Lease.Group() == g {
+			out = append(out, u.Lease)
+		}
+	}
+	return out
+}
+
+func (o objects) Serves(c *state.Claim, g lease.Group) bool {
+	return slices.Contains(o.serves[c.Thing], g)
+}
+
+func (o objects) Unserved(id lease.ID, c *state.Claim, _ state.Part) bool {
+	return !o.Serves(c, id.Group())
+}
+
+func (o objects) Addresses(claims []*state.Claim) *state.Addresses {
+	return state.NewAddresses(claims, nil)
+}
+
+// want parses a lease and what it wants: OWNER/DSEQ HOST... [address] [prune] [expires].
+func (l *ledger) want(words []string) engine.Want {
+	id := leaseOf(words[0])
+	want := engine.Want{Request: state.Request{Lease: id}}
+	for _, word := range words[1:] {
+		host, path, _ := strings.Cut(word, "/")
+		switch word {
+		case "address":
+			want.Request.Endpoints = append(want.Request.Endpoints, state.EndpointWant{
+				Name: "public", SharingKey: lease.SharingKey(id.Owner, "public"), Families: []config.Family{config.FamilyOf(netip.MustParseAddr("10.0.0.1"))},
+				Ports: []state.PortWant{{Protocol: lease.TCP, ExternalPort: uint16(1000 + id.DSeq), Service: "web", Port: 80}},
+			})
+		case "prune":
+			want.Prune = true
+		case "expires":
+			want.Expires = l.now.Add(time.Minute).Format(time.RFC3339)
+		default:
+			want.Request.Hosts = append(want.Request.Hosts, state.HostWant{Host: host, Path: "/" + path, Service: "web", Port: 80})
+		}
+	}
+	slices.SortFunc(want.Request.Hosts, func(a, b state.HostWant) int { return strings.Compare(a.Host+a.Path, b.Host+b.Path) })
+	return want
+}
+
+// leaseOf parses OWNER/DSEQ.
+func leaseOf(text string) lease.ID {
+	owner, dseq, _ := strings.Cut(text, "/")
+	n, err := strconv.ParseUint(dseq, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return lease.ID{Owner: owner, DSeq: n, GSeq: 1, OSeq: 1, Provider: "provider"}
+}

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Next decides what happens next for one want of a transaction. Call it again after each answer.
+func Next(w *World, t *Transaction, place int) Step {
+	v := viewOf(w, t, place)
+	switch {
+	case w.Turn.Err != nil:
+		return v.end(w.Turn.Err)
+	case w.Interrupted != nil:
+		return v.giveBack(w.Interrupted)
+	case v.f.failed != nil:
+		return v.giveBack(v.f.failed)
+	case w.Objects == nil, w.Turn.Met:
+		return do(Request{Verb: ReadAll, Why: "who holds what, and what serves"})
+	case w.Objects.Closed() || w.Turn.Closing && len(v.f.taken) > 0:
+		return v.giveBack(&report.ClosingError{Namespace: t.Settings.Config.LedgerNamespace})
+	}
+	if s := v.awaitOthers(); !s.idle() {
+		return s
+	}
+	for _, part := range []func() Step{v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.prune, v.settle, v.note} {
+		s := part()
+		switch {
+		case s.idle():
+			continue
+		case w.Turn.Alone == 0 && (len(s.Requests) > 0 || !s.Until.IsZero()):
+			return do(Request{Verb: Announce, Why: "nobody else is to write for the deployment"})
+		}
+		return s
+	}
+	return v.end(nil)
+}
+
+// awaitOthers waits for the leases that are served before this one.
+func (v view) awaitOthers() Step {
+	if v.f.yields {
+		return Step{}
+	}
+	for _, i := range v.t.after[v.place] {
+		if v.w.leases[i].outcome == nil {
+			return Step{Wait: "lease " + v.t.Wants[i].Request.Lease.String()}
+		}
+	}
+	return Step{}
+}
+
+// refused returns the step of a lease that others keep from what it wants. Before the lease has taken anything, the error
+// names everything that is in the way.
+func (v view) refused(held []report.HeldThing) Step {
+	return v.giveBack(&report.HeldError{Lease: v.id, Held: held})
+}
+
+// readAgain reads a claim again, a moment after it was read last; why is what the lease waits for.
+func (v view) readAgain(name, why string) Step {
+	if at := v.again(v.w.see(name).At); at.After(v.w.Clock) {
+		return Step{Wait: why, Until: at}
+	}
+	return do(Request{Verb: Get, Name: name, Why: why})
+}
+
+// again returns when the lease reads something again that it has read at a time: the longer it has waited, the later.
+func (v view) again(read time.Time) time.Time {
+	const shortest, longest = 50 * time.Millisecond, 500 * time.Millisecond
+	return read.Add(min(max(read.Sub(v.w.Turn.Since)/4, shortest), longest))
+}
+
+// isPatient reports whether the lease still waits, for a part of its patience, for other commands that may give something
+// back. since is when it began.
+func (v view) isPatient(since time.Time, part float64) bool {
+	patience := time.Duration(part * float64(v.t.Settings.Patience))
+	return patience > 0 && (v.w.Turn.Alone == 0 || v.w.Clock.Before(since.Add(patience)))
+}
+
+// isStale returns the step of a claim that has to be read again, or may not be written any more.
+func (v view) isStale(h state.Hold, s Seen) (Step, bool) {
+	const first = 10 * time.Millisecond
+	switch {
+	case !s.Stale:
+		return Step{}, false
+	case s.Misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, s.Why)), true
+	}
+	if at := s.At.Add(first << min(s.Misses-1, 6)); s.Misses > 1 && at.After(v.w.Clock) {
+		return Step{Wait: h.Thing + ", which others write", Until: at}, true
+	}
+	return do(Request{Verb: Get, Name: h.Name(), Why: "it has changed"}), true
+}
+
+// shrink returns the request that leaves a deployment group these entries of a claim, and deletes a claim of which nobody
+// holds a part any more.
+func shrink(c *state.Claim, r Request) Request {
+	kept := slices.ContainsFunc(r.Parts, func(p state.Part) bool { return p.For == "" })
+	others := slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != r.Group })
+	r.Name, r.Claim, r.Verb = c.Name(), c, Put
+	if !kept && !others {
+		r.Verb = Delete
+	}
+	return r
+}
+
+// evict removes the entries of holds that have ended. Where others hold parts, it removes those of one group, because a
+// write changes one group.
+func (v view) evict(c *state.Claim) Step {
+	const why = "its hold has ended"
+	if c.Ended(v.w.Time) {
+		return do(Request{Verb: Delete, Name: c.Name(), Claim: c, Why: why})
+	}
+	for _, g := range c.Groups() {
+		parts := c.Entries(g)
+		keep := slices.DeleteFunc(slices.Clone(parts), func(p state.Part) bool { return p.Ended(v.w.Time) })
+		if len(keep) < len(parts) {
+			return do(shrink(c, Request{Group: g, Parts: keep, Why: why}))
+		}
+	}
+	return Step{}
+}
+
+// end ends the work on the lease.
+func (v view) end(err error) Step {
+	o := &Outcome{Err: err, Unfinished: err != nil && v.hasTaken()}
+	if v.w.Objects == nil {
+		return Step{Outcome: o}
+	}
+	o.Facts = v.facts()
+	for _, name := range v.takenNames() {
+		if why := v.keeps(name); why != nil {
+			o.Kept = append(o.Kept, why)
+		}
+	}
+	for _, h := range v.holds() {
+		c := v.w.Claim(h.Name())
+		if slices.ContainsFunc(h.Parts, func(p state.Part) bool { own := c.Part(p.Key); return own != nil && own.Lease.Group() == v.group }) {
+			o.Things = append(o.Things, h)
+		}
+	}
+	return Step{Outcome: o}
+}
+
+// hasTaken reports whether a claim has the lease's mark, or may have it.
+func (v view) hasTaken() bool {
+	for name := range v.f.taken {
+		if s := v.w.see(name); s.Stale || v.isMarked(s.Claim) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v view) isMarked(c *state.Claim) bool {
+	return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return p.Run == v.mark })
+}
+
+// isTransient reports whether unfinished commands hold all these things: they may still give them back.
+func isTransient(held []report.HeldThing) bool {
+	return !slices.ContainsFunc(held, func(h report.HeldThing) bool { return !h.By.Running })
+}

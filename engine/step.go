@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Verb is what a request does.
+type Verb string
+
+// The verbs. Every Put and Delete is pinned to the claim as it was seen, or creates one where there was none.
+const (
+	// ReadAll reads the claims first, then the objects on which they depend.
+	ReadAll Verb = "read all"
+	// Announce announces the command, waits for its turn, and lists the claims of the owners and the announcements.
+	Announce Verb = "announce"
+	// Undo tells others that the command gives back what it took.
+	Undo Verb = "undo"
+	// Get reads one claim, List all of a kind.
+	Get  Verb = "get"
+	List Verb = "list"
+	// Look reads everything of an owner: the claims first, then the objects.
+	Look Verb = "look"
+	// Leave compares the addresses that are left with those that orders have reserved.
+	Leave Verb = "leave"
+	// Put sets the parts that a deployment group holds of a claim, Delete deletes the claim.
+	Put    Verb = "put"
+	Delete Verb = "delete"
+	// RemovePool deletes the pool of an address that nobody holds any more.
+	RemovePool Verb = "remove pool"
+)
+
+// Request is one request, or a few that belong together.
+type Request struct {
+	Verb Verb
+	// Kind is what List lists, Owner whose things Look reads.
+	Kind  state.Kind
+	Owner string
+	// Name is the claim's, Claim the claim as it was seen: the pin. It has no UID if it is to be made.
+	Name  string
+	Claim *state.Claim
+	// Group is whose entries Put writes, Parts are those that it has afterwards.
+	Group lease.Group
+	Parts []state.Part
+	// Anew is true for a Put that takes a part that the lease did not hold.
+	Anew bool
+	// Optional is true for a write without which the work goes on, Back for one that gives something back.
+	Optional, Back bool
+	// Address is the address whose pool is removed.
+	Address netip.Addr
+	// Event is what a person is told once the request has succeeded, nil for nothing.
+	Event *Event
+	// Why says for what the request is.
+	Why string
+}
+
+// IsShared reports whether the answer is for all leases of a transaction: it is worth more once they have written.
+func (r Request) IsShared() bool {
+	return r.Verb == ReadAll || r.Verb == Announce || r.Verb == List || r.Verb == Look
+}
+
+// MayWait reports whether the answer may wait for what other leases of the transaction do.
+func (r Request) MayWait() bool { return r.Verb == Leave }
+
+func (r Request) String() string {
+	switch r.Verb {
+	case List:
+		return fmt.Sprintf("%s %s", r.Verb, r.Kind)
+	case Look:
+		return fmt.Sprintf("%s %s", r.Verb, r.Owner)
+	case Get, Put, Delete:
+		return fmt.Sprintf("%s %s", r.Verb, r.Name)
+	case RemovePool:
+		return fmt.Sprintf("%s %s", r.Verb, r.Address)
+	}
+	return string(r.Verb)
+}
+
+// Doing is what an event says was done.
+type Doing string
+
+// What events say.
+const (
+	Claimed  Doing = "claimed"
+	Released Doing = "released"
+)
+
+// Event is what a person is told of a request.
+type Event struct {
+	Doing   Doing
+	Kind    state.Kind
+	Thing   string
+	Message string
+}
+
+// Step is what happens next for a lease: Requests may be sent in any order. Picks and Refused are decisions that are folded
+// at once: the addresses that the lease is to take, and why it cannot have what it wants. Without any of these, Wait says for
+// what the lease waits, and Until when it looks again; the zero time until something else of the transaction has happened.
+// Outcome is set once nothing is left to do.
+type Step struct {
+	Requests []Request
+	Picks    map[slot]netip.Addr
+	Refused  error
+	Wait     string
+	Until    time.Time
+	Outcome  *Outcome
+}
+
+func do(r ...Request) Step { return Step{Requests: r} }
+
+// idle reports whether a step has nothing to do.
+func (s Step) idle() bool {
+	return len(s.Requests) == 0 && len(s.Picks) == 0 && s.Refused == nil && s.Wait == "" && s.Outcome == nil
+}
+
+// Outcome is how the work on a lease has ended.
+type Outcome struct {
+	// Err is why the lease was refused or has failed, nil if it has what it wants.
+	Err error
+	// Kept are the errors of what could not be given back.
+	Kept []error
+	// Unfinished is true if something of the lease is neither final nor given back.
+	Unfinished bool
+	// Things are what the lease relies on; Facts are what was found of what it wants, in the order of the claims.
+	Things []state.Hold
+	Facts  []Fact
+}
+
+// Found is what was found of a thing that a lease wants.
+type Found string
+
+// What is found.
+const (
+	// Free: the lease could have it, or has got it.
+	Free Found = "free"
+	// Own: the lease holds it already.
+	Own Found = "own"
+	// Withheld: another deployment of the owner holds it.
+	Withheld Found = "withheld"
+	// Beside: another lease of the deployment serves it, and keeps it.
+	Beside Found = "beside"
+	// Unnoted: the note that the lease waits for it could not be written.
+	Unnoted Found = "unnoted"
+)
+
+// Fact says what was found of a thing, or a part of it, that a lease wants.
+type Fact struct {
+	Found Found
+	Kind  state.Kind
+	Name  string
+	// By is who has it otherwise, Lease the lease that serves it.
+	By    state.Holder
+	Lease lease.ID
+	Err   error
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Want is what a command wants for one lease: a verb is a function that makes one.
+type Want struct {
+	// Request are the things that the lease is to hold.
+	Request state.Request
+	// Expires is when the hold ends by the API server's clock, in RFC 3339; empty for one without an end.
+	Expires string
+	// Prune gives up what else the deployment group holds and nothing serves.
+	Prune bool
+	// Adopt takes over what objects of the owner use without a claim.
+	Adopt bool
+}
+
+// Settings are what all wants of a command have in common.
+type Settings struct {
+	Config *config.ProviderConfig
+	// OnePort is true if Akash's IP operator runs (state.Judge).
+	OnePort bool
+	// Patience is how long a lease waits for another command that holds a thing and has not ended: that command may still
+	// give it back.
+	Patience time.Duration
+	// Tries is how often a write is tried that meets another version each time.
+	Tries int
+}
+
+// Transaction are the wants of one announcement, with the order in which leases are served that touch the same things.
+type Transaction struct {
+	Settings Settings
+	Wants    []Want
+	// order are the places of the wants, after those that each waits for.
+	order []int
+	after [][]int
+	gives []bool
+	// named are the addresses that requests name, with the sharing keys that they are for.
+	named map[netip.Addr]string
+}
+
+// Assign makes a transaction: leases that ask for the same thing are served in the order of the input, after those that
+// give it up.
+func Assign(w *World, settings Settings, wants []Want) *Transaction {
+	t := &Transaction{Settings: settings, Wants: wants, named: map[netip.Addr]string{}, gives: make([]bool, len(wants))}
+	wishes := make([]state.Wish, len(wants))
+	for i, want := range wants {
+		var held []*state.Claim
+		if want.Prune {
+			held = w.claimsOf(want.Request.Lease.Group())
+		}
+		wishes[i] = state.WishOf(want.Request, held, nil)
+		t.gives[i] = wishes[i].GivesAddress()
+		for _, e := range want.Request.Endpoints {
+			for _, a := range e.Addresses {
+				if _, known := t.named[a]; !known {
+					t.named[a] = e.SharingKey
+				}
+			}
+		}
+	}
+	serving := state.Serve(wishes)
+	t.order, t.after = serving.Order, serving.After
+	return t
+}
+
+// Order returns the places of the wants in the order in which they are served.
+func (t *Transaction) Order() []int { return t.order }
+
+// Groups returns the deployment groups of the wants.
+func (t *Transaction) Groups() []lease.Group {
+	groups := make([]lease.Group, len(t.Wants))
+	for i, want := range t.Wants {
+		groups[i] = want.Request.Lease.Group()
+	}
+	return groups
+}
+
+// view is what the engine decides by for one want of a transaction.
+type view struct {
+	w     *World
+	t     *Transaction
+	f     *facts
+	place int
+	want  Want
+	id    lease.ID
+	group lease.Group
+	// mark is the mark of the work on the lease.
+	mark string
+}
+
+func viewOf(w *World, t *Transaction, place int) view {
+	want := t.Wants[place]
+	return view{
+		w: w, t: t, f: w.leases[place], place: place, want: want, id: want.Request.Lease,
+		group: want.Request.Lease.Group(), mark: state.Mark(w.Turn.Nonce, place),
+	}
+}
+
+// holds returns the claims that the lease is to have, in the order in which every command takes them.
+func (v view) holds() (out []state.Hold) {
+	for _, e := range v.want.Request.Endpoints {
+		if v.t.Settings.Config.IP.Mode == config.ModePool {
+			out = append(out, e.EndpointHold(v.id))
+			continue
+		}
+		for _, a := range v.addressesOf(e) {
+			out = append(out, e.Hold(v.id, a))
+		}
+	}
+	out = append(out, v.want.Request.HostHolds()...)
+	for _, h := range out {
+		for i := range h.Parts {
+			h.Parts[i].Expires = v.want.Expires
+		}
+	}
+	slices.SortFunc(out, state.Hold.Compare)
+	return out
+}
+
+// succeeds reports whether the command succeeds a crashed one that worked for the group.
+func (v view) succeeds() bool {
+	return slices.ContainsFunc(v.w.Turn.Fenced, func(a *state.Announcement) bool { return a.Names(v.group) })
+}
+
+// placeOf returns the place of the want for a deployment group, -1 if there is none.
+func (t *Transaction) placeOf(g lease.Group) int {
+	return slices.IndexFunc(t.Wants, func(want Want) bool { return want.Request.Lease.Group() == g })
+}
+
+// settled returns a claim without the marks of leases of the transaction that have ended: they give nothing back any more.
+func (v view) settled(c *state.Claim) *state.Claim {
+	ended := func(p state.Part) bool {
+		if p.Run == "" || p.Run == v.mark || state.NonceOf(p.Run) != v.w.Turn.Nonce {
+			return false
+		}
+		i := v.t.placeOf(p.Lease.Group())
+		return i >= 0 && v.w.leases[i].outcome != nil
+	}
+	if c == nil || !slices.ContainsFunc(c.Parts, ended) {
+		return c
+	}
+	out := *c
+	out.Parts = slices.Clone(c.Parts)
+	out.Settle(ended)
+	return &out
+}
+
+// rival returns where in the input another lease of the transaction asks for a claim that it has got; "" if somebody else
+// holds it.
+func (v view) rival(name string, by state.Holder) string {
+	i := v.t.placeOf(by.Lease.Group())
+	if i < 0 || i == v.place || !v.w.leases[i].taken[name].Anew {
+		return ""
+	}
+	for _, h := range viewOf(v.w, v.t, i).holds() {
+		if h.Name() == name {
+			return h.At.String()
+		}
+	}
+	return ""
+}
+
+// textOf formats a part of a claim for people.
+func textOf(h state.Hold, p state.Part) string {
+	if h.Kind.HasPorts() {
+		return h.Thing + " " + p.PortText()
+	}
+	return lease.HostPath(h.Thing, p.Path)
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Stamp orders requests and answers: a request with a later stamp than an answer was sent after it. 0 is never.
+type Stamp int
+
+// Objects are the objects of the cluster, as they were read at one moment, and what they mean for claims. Nobody changes
+// them.
+type Objects interface {
+	// Closed reports whether an uninstall has closed the ledger.
+	Closed() bool
+	// Finding returns who has a part. claimed reports whether a claim with a name exists.
+	Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, claimed func(name string) bool) state.Finding
+	// Below returns the uses of the hosts one label below a wildcard, by host.
+	Below(wildcard string) map[string][]state.Use
+	// Live returns the leases of a deployment group whose objects serve a claim.
+	Live(c *state.Claim, g lease.Group) []lease.ID
+	// Serves reports whether objects serve a claim for a deployment group.
+	Serves(c *state.Claim, g lease.Group) bool
+	// Unserved reports whether nothing serves a part that the deployment group of the lease holds, and no other lease of
+	// that group has it.
+	Unserved(id lease.ID, c *state.Claim, p state.Part) bool
+	// Addresses indexes claims on addresses and the uses of addresses by Services.
+	Addresses(claims []*state.Claim) *state.Addresses
+}
+
+// Seen is a claim as it was read, or written: nil if there is none.
+type Seen struct {
+	Claim *state.Claim
+	// Sent is when the request was sent that read it, Answered when its answer came; At is the same by the steady clock.
+	Sent, Answered Stamp
+	At             time.Time
+	// Stale is true if a write has met another version since: the claim has to be read again. Misses counts such writes, Why
+	// is the error of the last one.
+	Stale  bool
+	Misses int
+	Why    error
+}
+
+// Taken is what a lease has taken of a claim in this transaction.
+type Taken struct {
+	// Before are the entries of its deployment group before that.
+	Before []state.Part
+	// Anew is true if it has taken a part that it did not hold, or that a command held that may not have looked at the
+	// wildcard above.
+	Anew bool
+	// Written is when the write was answered, At the same by the steady clock.
+	Written Stamp
+	At      time.Time
+}
+
+// Turn is what is known of the command's announcement.
+type Turn struct {
+	Nonce string
+	// Alone is when the command was first seen to be the only one that writes for its deployment groups; 0 before. Since is
+	// the same by the steady clock.
+	Alone Stamp
+	Since time.Time
+	// Met is true if other commands have written for the groups since the objects were read, or may have.
+	Met bool
+	// Closing is true if an uninstall was removing the ledger when the turn came.
+	Closing bool
+	// Fenced are the announcements of crashed commands that this one succeeds.
+	Fenced []*state.Announcement
+	// Undoing is when others were told that the command gives back what it took; 0 if they were not.
+	Undoing Stamp
+	// Err is the error that kept the command from its turn, or ended it: another command has taken it for crashed.
+	Err error
+}
+
+// World is what a command has seen, and what it has written. Only Fold and its like change it, one at a time.
+type World struct {
+	// Time is by the API server's clock, Clock by a steady one. Both are passed in.
+	Time, Clock time.Time
+	Turn        Turn
+	Objects     Objects
+	// Interrupted is set once the user has interrupted the command.
+	Interrupted error
+
+	now Stamp
+	// read is when the request for Objects and the claims below was sent; asked is when that of the whole list of a kind was.
+	read  Stamp
+	lists map[state.Kind]listing
+	// base are the claims as listed with the objects, held those on which each deployment group has an entry.
+	base map[string]*state.Claim
+	held map[lease.Group][]string
+	// seen are the claims that were read or written since, by name.
+	seen map[string]Seen
+	// addresses indexes the addresses as they were listed last, at the stamp listed.
+	addresses *state.Addresses
+	listed    Stamp
+	// looks are the latest readings of everything that an owner has.
+	looks map[string]look
+	// leases are the facts about each lease of the transaction.
+	leases []*facts
+}
+
+// listing is a LIST of the claims of one kind.
+type listing struct {
+	claims []*state.Claim
+	byName map[string]*state.Claim
+	sent   Stamp
+	at     time.Time
+}
+
+// look is a reading of everything that an owner has: the claims first, then the objects.
+type look struct {
+	objects Objects
+	sent    Stamp
+}
+
+// facts are what was seen of the work on one lease.
+type facts struct {
+	taken map[string]Taken
+	// picks are the addresses that the lease is to take, passed those that turned out not to be for it.
+	picks  map[slot]netip.Addr
+	passed map[netip.Addr]bool
+	// unpooled are the addresses whose pools were removed.
+	unpooled map[netip.Addr]bool
+	// left is when enough addresses were seen to be left for the orders that have reserved some.
+	left Stamp
+	// failed is the error of a request that ends the work on the lease. refused are those of writes without which it goes
+	// on, by claim: notes, and what was to be given back.
+	failed  error
+	refused map[string]error
+	// yields is true if the lease waits for no other lease any more, because these wait for it.
+	yields bool
+	// outcome is how the work on the lease has ended, nil before.
+	outcome *Outcome
+}
+
+// slot is a family of an IP endpoint for which a lease needs an address.
+type slot struct {
+	Endpoint string
+	Family   config.Family
+}
+
+// NewWorld returns the world of a command that has seen nothing, for a transaction of so many leases.
+func NewWorld(leases int) *World {
+	w := &World{seen: map[string]Seen{}, lists: map[state.Kind]listing{}, looks: map[string]look{}}
+	w.begin(leases)
+	return w
+}
+
+// Begin begins another transaction: what was seen stays.
+func (w *World) Begin(nonce string, leases int) {
+	w.Turn = Turn{Nonce: nonce}
+	w.begin(leases)
+}
+
+func (w *World) begin(leases int) {
+	w.leases = make([]*facts, leases)
+	for i := range w.leases {
+		w.leases[i] = &facts{taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{}}
+	}
+}
+
+// Send returns the stamp of a request that is sent now.
+func (w *World) Send() Stamp {
+	w.now++
+	return w.now
+}
+
+// Claim returns a claim as it was seen last, nil if there was none.
+func (w *World) Claim(name string) *state.Claim { return w.see(name).Claim }
+
+// see returns what is known of a claim.
+func (w *World) see(name string) Seen {
+	if s, known := w.seen[name]; known {
+		return s
+	}
+	return Seen{Claim: w.base[name], Sent: w.read, Answered: w.read}
+}
+
+// seeOf is see for a claim of a kind, of which a LIST may be known.
+func (w *World) seeOf(kind state.Kind, name string) Seen {
+	s, all := w.see(name), w.lists[kind]
+	if all.sent > s.Answered {
+		return Seen{Claim: all.byName[name], Sent: all.sent, Answered: all.sent, At: all.at, Misses: s.Misses, Why: s.Why}
+	}
+	return s
+}
+
+// isClaimed reports whether a claim with a name exists.
+func (w *World) isClaimed(name string) bool { return w.Claim(name) != nil }
+
+// claimsOf returns the claims on which a deployment group has an entry, in the order in which claims are taken.
+func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
+	add := func(name string) {
+		c := w.Claim(name)
+		if c != nil && len(c.Entries(g)) > 0 && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	for _, name := range w.held[g] {
+		add(name)
+	}
+	for name, s := range w.seen {
+		if s.Claim != nil && s.Claim.Owner == g.Owner {
+			add(name)
+		}
+	}
+	slices.SortFunc(out, (*state.Claim).Compare)
+	return out
+}
+
+// list returns the claims of a kind as they were listed last, with what was read and written since.
+func (w *World) list(kind state.Kind) (out []*state.Claim) {
+	all, sent := w.lists[kind].claims, w.lists[kind].sent
+	known := map[string]bool{}
+	for name, s := range w.seen {
+		if s.Claim != nil && s.Claim.Kind != kind || s.Answered < sent {
+			continue
+		}
+		if known[name] = true; s.Claim != nil {
+			out = append(out, s.Claim)
+		}
+	}
+	if sent == 0 {
+		for name, c := range w.base {
+			if c.Kind == kind && !known[name] {
+				out = append(out, c)
+			}
+		}
+	}
+	for _, c := range all {
+		if !known[c.Name()] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
