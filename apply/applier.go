@@ -55,15 +55,27 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	})
 }
 
+// Invalid returns what is wrong with a definition by itself.
+func Invalid(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
+	_, _, problems := requestOf(def, cfg)
+	return problems
+}
+
+// requestOf returns what a definition routes, what it asks for, and what is wrong with that.
+func requestOf(def *lease.Definition, cfg *config.ProviderConfig) (*lease.Definition, state.Request, lease.Problems) {
+	routes := def.Routes()
+	req, problems := state.NewRequest(routes, cfg)
+	return routes, req, append(problems, records.RecordProblems(routes, cfg)...)
+}
+
 // Prepare validates all definitions before the command reads or writes anything, and returns a run for each.
 func (a *Applier) Prepare(defs []*lease.Definition) ([]*run, error) {
 	var problems lease.Problems
 	runs := make([]*run, 0, len(defs))
 	seen := map[lease.Group]lease.Place{}
 	for _, def := range defs {
-		routes := def.Routes()
-		req, ps := state.NewRequest(routes, a.Options.Config)
-		problems = append(append(problems, ps...), records.RecordProblems(routes, a.Options.Config)...)
+		routes, req, found := requestOf(def, a.Options.Config)
+		problems = append(problems, found...)
 		group := def.Lease.Group()
 		if first, twice := seen[group]; twice {
 			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)

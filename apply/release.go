@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -22,7 +23,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// HoldsNothing is the message of the event about a lease of which a release found nothing.
+// HoldsNothing is the message of the event about a lease of which a release found nothing. If something may run all the same, the
+// message goes on with that, and the event has what to do next.
 const HoldsNothing = "holds nothing"
 
 // Release gives up what deployment groups hold, or only the named things. It deletes what serves traffic first and the
@@ -125,6 +127,8 @@ type releasing struct {
 	again bool
 	// runs are the workloads to delete once nothing of the lease serves, by namespace.
 	runs map[string]*workloads.Live
+	// beside is what runs without a Manifest of ours.
+	beside running.Unmarked
 	// announced is true if nothing was left of the lease but another command's announcement.
 	announced bool
 }

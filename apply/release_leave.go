@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -65,11 +66,10 @@ func (r *releasing) findWorkloads(ctx context.Context) (map[string]*workloads.Li
 		return nil, err
 	}
 	if r.tries == 0 { // later only a concurrent apply can add workloads, and it writes a Manifest
-		unmarked, err := running.RunsUnmarked(ctx, r.Objects, runs)
-		if err != nil {
+		if r.beside, err = running.RunsUnmarked(ctx, r.Objects, runs); err != nil {
 			return nil, err
 		}
-		maps.Copy(runs, unmarked)
+		maps.Copy(runs, r.beside.Ours)
 	}
 	if !r.Cluster.Waits() { // a dry run assumes that objects being deleted are gone
 		maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.Group) })
@@ -100,7 +100,10 @@ func (r *releasing) reportLeft() {
 	case !r.Changed() && r.chosen.all && (r.announced || r.Options.Turn.Succeeds(r.Group)):
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing; a command that had crashed is over")
 	case !r.Changed() && r.chosen.all:
-		r.Event(report.Left, "lease", "", r.Group.String(), HoldsNothing)
+		message, next := r.nothing()
+		r.Send(report.Event{
+			Time: time.Now(), Action: report.Left, Lease: r.Request.Lease, Kind: "lease", Name: r.Group.String(), Message: message, Next: next,
+		})
 	case !r.Changed():
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
 	}
@@ -108,4 +111,17 @@ func (r *releasing) reportLeft() {
 	for _, address := range slices.Sorted(maps.Keys(granted)) {
 		r.Event(report.Left, string(state.Address), "", address, chosenFor(granted[address]))
 	}
+}
+
+// nothing returns the message about a lease of which nothing was found, and what to do next if something may run.
+func (r *releasing) nothing() (message, next string) {
+	switch {
+	case len(r.beside.Akashs) > 0:
+		id := r.Snapshot.Tenants[r.beside.Akashs[0]]
+		return HoldsNothing + "; Akash's provider runs it, and ends it when its bid is closed", fmt.Sprintf(
+			"provider-services tx market bid close --owner %s --dseq %d --gseq %d --oseq %d --from %s", id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider)
+	case r.beside.Unseen != nil:
+		return HoldsNothing + "; whether it runs anything is not yours to see without the role " + r.beside.Unseen.Role, r.beside.Unseen.Bind
+	}
+	return HoldsNothing, ""
 }

@@ -134,6 +134,18 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 	return r.Live, r.checkName()
 }
 
+// LeadsTo says which requests the route takes, and to which ports of Services they go.
+func (l *Live) LeadsTo() string {
+	to := []string{fmt.Sprintf("%s:%d", l.Service, l.Expose.ExternalPort())}
+	if l.Expose.Routing != nil {
+		for _, b := range l.Expose.Routing.Backends {
+			to = append(to, fmt.Sprintf("%s:%d", b.Service, cmp.Or(b.Port, l.Expose.ExternalPort())))
+		}
+	}
+	slices.Sort(to)
+	return lease.HostPath(l.Host, l.Expose.RoutePath()) + " to " + strings.Join(to, ", ")
+}
+
 // checkName returns an error if the new form would have another name, because then both routes would exist.
 func (r *reader) checkName() error {
 	if err := lease.CheckRoute(r.Host, r.Expose.RoutePath()); err != nil {

@@ -74,6 +74,12 @@ func NodeUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
+// NodeAddressMeans says what comes of the address of a node in a pool.
+const NodeAddressMeans = "whoever is granted it takes the node's own traffic"
+
+// ExcludeAddress says how to take an address out of the ranges of a configuration.
+func ExcludeAddress(a netip.Addr) string { return fmt.Sprintf(`add "!%s" to ip.ranges`, a) }
+
 // InRanges returns the uses of addresses that a configuration leases, each address once.
 func InRanges(cfg *config.ProviderConfig, uses []Use) []Use {
 	var out []Use

@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -43,9 +43,7 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 			return err
 		})
 	}
-	for _, kind := range bookKinds(subjects) {
-		group.Go(func() error { return r.list(listCtx, kind) })
-	}
+	r.listKinds(listCtx, group, subjects)
 	if slices.Contains(subjects, view.SubjectRoutes) {
 		for _, kind := range kinds.RouteKinds {
 			group.Go(func() error { return r.listRoutes(listCtx, kind) })
@@ -126,6 +124,19 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 			r.contents.AddClaim(&claim, whole)
 		}
 	}, r.contents.DropClaims)
+}
+
+// listKinds lists what the subjects need apart from claims.
+func (r *bookReader) listKinds(ctx context.Context, group *parallel.Group, subjects []view.Subject) {
+	for _, kind := range bookKinds(subjects) {
+		group.Go(func() error { return r.list(ctx, kind) })
+	}
+	if slices.Contains(subjects, view.SubjectPools) || slices.Contains(subjects, view.SubjectResources) {
+		group.Go(func() (err error) {
+			r.contents.NodeUses, err = observed.NodeUses(ctx, r.cluster)
+			return err
+		})
+	}
 }
 
 // list lists the objects of a kind and adds what the book needs of them.
@@ -235,60 +246,4 @@ func (r *bookReader) complete(ctx context.Context) error {
 		})
 	}
 	return group.Wait()
-}
-
-// settle is how long Watch collects changes before it reads the book again.
-const settle = 200 * time.Millisecond
-
-// Watch passes the book to show, and again whenever something changes that it is computed from, until the context ends
-// or show fails. It watches only metadata.
-func Watch(
-	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject,
-	show func(*view.Book) error,
-) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	changed, err := watchAll(ctx, c, cfg, subjects, rewatch, cancel)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	for {
-		book, err := Read(ctx, c, cfg, subjects...)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		if err := show(book); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-changed:
-		case <-holdEnds(c, book):
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(settle):
-		}
-		select { // the next book contains the changes until now
-		case <-changed:
-		default:
-		}
-	}
-}
-
-// holdEnds returns a channel that receives when the next reservation of the book expires, which no write announces.
-func holdEnds(c *cluster.Cluster, book *view.Book) <-chan time.Time {
-	end := book.NextEnd(c.Now())
-	if end.IsZero() {
-		return nil
-	}
-	return time.After(end.Sub(c.Now()))
 }

@@ -23,6 +23,62 @@ import (
 // rewatch spaces the restarts of a watch.
 var rewatch = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 30 * time.Second}
 
+// settle is how long Watch collects changes before it reads the book again.
+const settle = 200 * time.Millisecond
+
+// Watch passes the book to show, and again whenever something changes that it is computed from, until the context ends
+// or show fails. It watches only metadata.
+func Watch(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject,
+	show func(*view.Book) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	changed, err := watchAll(ctx, c, cfg, subjects, rewatch, cancel)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		book, err := Read(ctx, c, cfg, subjects...)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if err := show(book); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		case <-holdEnds(c, book):
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(settle):
+		}
+		select { // the next book contains the changes until now
+		case <-changed:
+		default:
+		}
+	}
+}
+
+// holdEnds returns a channel that receives when the next reservation of the book expires, which no write announces.
+func holdEnds(c *cluster.Cluster, book *view.Book) <-chan time.Time {
+	end := book.NextEnd(c.Now())
+	if end.IsZero() {
+		return nil
+	}
+	return time.After(end.Sub(c.Now()))
+}
+
 // watched is a resource that the book is computed from.
 type watched struct {
 	resource            schema.GroupVersionResource

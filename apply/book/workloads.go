@@ -91,13 +91,11 @@ func (r *bookReader) listWorkloads(ctx context.Context, w watched, fields string
 	return cluster.NeedsRole(err, statusRole)
 }
 
-// ReadPools reads MetalLB's pools and the addresses that it has assigned, without the claims.
+// ReadPools reads MetalLB's pools, the addresses that it has assigned and those of nodes, without the claims.
 func ReadPools(ctx context.Context, c *cluster.Cluster) (view.Contents, error) {
 	r := bookReader{cluster: c}
 	group, ctx := parallel.WithContext(ctx)
-	for _, kind := range bookKinds([]view.Subject{view.SubjectPools}) {
-		group.Go(func() error { return r.list(ctx, kind) })
-	}
+	r.listKinds(ctx, group, []view.Subject{view.SubjectPools})
 	err := group.Wait()
 	return r.contents, err
 }

@@ -53,7 +53,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	contents := contents(s, c.Now())
 	around := &diagnose.View{
 		Config: cfg, Claims: s.List(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools,
-		Uses: s.HostUses, AddressUses: s.AddressUses, Backends: map[string]bool{}, Now: c.Now(),
+		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Backends: map[string]bool{}, Now: c.Now(),
 	}
 	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
@@ -76,7 +76,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 
 // contents returns what the snapshot contributes to the book.
 func contents(s *observed.Snapshot, now time.Time) view.Contents {
-	in := view.Contents{Now: now, Claims: s.List()}
+	in := view.Contents{Now: now, Claims: s.List(), NodeUses: s.NodeUses}
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
 		for o := range s.Of(kind) {
 			in.Add(o, "")

@@ -81,11 +81,11 @@ func Facts(
 	facts := diagnose.ProblemFacts{
 		View: &diagnose.View{
 			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools),
-			Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
+			Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
-		Lost: lost, NodeUses: s.NodeUses,
+		Lost: lost,
 	}
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks

@@ -52,11 +52,12 @@ type Installer struct {
 	Version string
 	// Workloads also installs the role for those who apply what leases run.
 	Workloads bool
-	// Show receives the lines of the configuration that Install removes (with "- ") and adds (with "+ "), before it does.
+	// Show receives the lines of the configuration that Install removes (with "- ") and adds (with "+ "), before it does;
+	// Warn what the new one has that leases do not get.
 	Show func(lines []string)
+	Warn func(lease.Problems)
 	// Report receives the events.
 	Report func(report.Event)
-
 	// own is the announcement of this uninstall; its nonce is the mark on the ledger's namespace.
 	own *state.Announcement
 }

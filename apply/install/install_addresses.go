@@ -8,8 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -41,7 +43,20 @@ func (e *StrandedError) Error() string {
 
 // checkAddresses returns a StrandedError if the new configuration would strand addresses in use, and an UnservedError if it
 // leaves too few for what orders have reserved.
+// It warns of addresses of nodes.
 func (i *Installer) checkAddresses(ctx context.Context) error {
+	nodes, err := observed.NodeUses(ctx, i.Cluster)
+	if err != nil {
+		return err
+	}
+	var warnings lease.Problems
+	for _, u := range state.InRanges(i.Config, nodes) {
+		warnings = append(warnings, lease.Problem{Warning: true, Message: fmt.Sprintf(
+			"ip.ranges has %s, an address of %s: no lease gets it, and %s; %s", u.Address, u, state.NodeAddressMeans, state.ExcludeAddress(u.Address))})
+	}
+	if i.Warn != nil {
+		i.Warn(warnings)
+	}
 	text, place, err := i.Cluster.Config(ctx)
 	if err != nil || text == "" {
 		return err

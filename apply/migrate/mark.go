@@ -182,6 +182,9 @@ func (m *leaseMigration) checkSuccessor(ctx context.Context, c *crossing) error 
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return &YieldedError{Host: c.use.Host, Why: fmt.Sprintf("its new route, %s %s/%s, is gone again", o.Kind.Singular, o.Namespace, o.Name)}
 	}
+	if why := m.leadsElsewhere(c, live); why != "" {
+		return &YieldedError{Host: c.use.Host, Why: why}
+	}
 	now, touch := m.TouchedFrom(o, live)
 	if !touch {
 		return nil

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,38 @@ func TestCheckMovable(t *testing.T) {
 			}
 			if why := l.routes[0].why; !strings.HasPrefix(why, tt.why) || tt.why == "" && why != "" {
 				t.Errorf("the route stays, for %q", why)
+			}
+		})
+	}
+}
+
+// Before the old route goes, the new one that Akash's provider wrote still has to lead to the same. What this program wrote is its
+// own business.
+func TestCheckSuccessor(t *testing.T) {
+	successor := func(service string) *unstructured.Unstructured {
+		o := ot.HTTPRoute(ot.Shop, shop, "/")
+		spec := o.Object["spec"].(map[string]any)
+		spec["parentRefs"] = []any{map[string]any{"name": "akash-gateway", "namespace": "akash-gateway"}}
+		spec["rules"] = []any{map[string]any{
+			"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
+			"backendRefs": []any{map[string]any{"name": service, "port": int64(80)}},
+		}}
+		return o
+	}
+	for name, tt := range map[string]struct {
+		route *unstructured.Unstructured
+		why   string
+	}{
+		"it leads to the same":                    {ot.ByAkash(successor("web")), ""},
+		"it leads to another service":             {ot.ByAkash(successor("api")), "leads " + shop + " to api:80"},
+		"this program's leads to another service": {ot.Ours(successor("api")), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := planned(t, nil, ot.Ours(ot.Ingress(ot.Shop, shop, "/")), tt.route).leases[0]
+			l.renderRoutes()
+			err := l.checkSuccessor(t.Context(), l.routes[0])
+			if _, yielded := errors.AsType[*YieldedError](err); yielded != (tt.why != "") || yielded && !strings.Contains(err.Error(), tt.why) || err != nil && !yielded {
+				t.Errorf("%v, want %q", err, tt.why)
 			}
 		})
 	}

@@ -32,6 +32,11 @@ func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[s
 	}
 	if m.superseded(c) {
 		o := c.main()
+		if c.why = m.leadsElsewhere(c, m.Snapshot.Find(o)); c.why != "" {
+			c.ready = false
+			m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), c.why)
+			return nil
+		}
 		m.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
 		return m.cancelRemoval(ctx, o.Kind, m.Snapshot.Find(o))
 	}
@@ -85,7 +90,7 @@ func (m *leaseMigration) superseded(c *crossing) bool {
 	if live == nil {
 		return false
 	}
-	if id, ok := lease.IDFromLabels(live.GetLabels()); ok && id.Group() == m.Group && m.Snapshot.Ownership(live).Shared {
+	if m.byAkash(live) {
 		return true
 	}
 	was, is := c.old.Live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
@@ -93,6 +98,32 @@ func (m *leaseMigration) superseded(c *crossing) bool {
 		return was != is // the old one was last written by noteTime
 	}
 	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.Live))
+}
+
+// byAkash reports whether Akash's provider has written a route for the lease.
+func (m *leaseMigration) byAkash(live *unstructured.Unstructured) bool {
+	id, ok := lease.IDFromLabels(live.GetLabels())
+	return ok && id.Group() == m.Group && m.Snapshot.Ownership(live).Shared
+}
+
+// leadsElsewhere returns why the new route that Akash's provider wrote does not stand for the old one: it takes other requests, or
+// leads to something else. Otherwise, and for a route of this program, it returns "".
+func (m *leaseMigration) leadsElsewhere(c *crossing, live *unstructured.Unstructured) string {
+	if !m.byAkash(live) {
+		return ""
+	}
+	to := ""
+	switch now, err := render.ReadRoute(live, m.Options.Config, m.surroundings()); {
+	case err != nil:
+		to = err.Error()
+	case now.LeadsTo() != c.live.LeadsTo():
+		to = "it leads " + now.LeadsTo()
+	default:
+		return ""
+	}
+	o := c.main()
+	return fmt.Sprintf("it leads %s, and %s %s/%s of Akash's provider does not: %s. If that is right, delete this one; otherwise: kubectl -n %s delete %s %s",
+		c.live.LeadsTo(), o.Kind.Singular, o.Namespace, o.Name, to, o.Namespace, o.Kind.Singular, o.Name)
 }
 
 // lastApplied returns when this program last wrote an object.

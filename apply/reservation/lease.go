@@ -33,7 +33,7 @@ func Claim(
 // Release gives up the reservation of a lease, and reports whether there was one. It leaves a bid's reservation, and
 // that of the order's lease with another provider.
 func Release(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID) (found bool, err error) {
-	return New(c, cfg).unreserve(ctx, id.Order(), func(claim *reserved.Claim) bool {
+	return New(c, cfg).UnreserveIf(ctx, id.Order(), func(claim *reserved.Claim) bool {
 		return claim.Bound != nil && claim.Bound.Provider == id.Provider
 	})
 }

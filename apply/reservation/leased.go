@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,13 +28,8 @@ type AddressesError struct {
 }
 
 func (e *AddressesError) Error() string {
-	const named = 3
-	by := e.By
-	if len(by) > named {
-		by = append(slices.Clone(by[:named]), fmt.Sprintf("%d more", len(by)-named))
-	}
 	return fmt.Sprintf("no address is left for lease %s: those that are free are reserved by %s; "+
-		"kubectl akash-net unreserve --order gives up what a bid that was lost has reserved", e.Lease, strings.Join(by, ", "))
+		"kubectl akash-net unreserve --order gives up what a bid that was lost has reserved", e.Lease, first(3, e.By, ", "))
 }
 
 // rivalPatience is how long a lease waits for a run that has claimed addresses and may give them back. After that it

@@ -24,14 +24,17 @@ type UnservedError struct {
 }
 
 func (e *UnservedError) Error() string {
-	const named = 20
-	by := e.By
-	if len(by) > named {
-		by = append(slices.Clone(by[:named]), fmt.Sprintf("%d more", len(by)-named))
-	}
 	return fmt.Sprintf("the configuration has too few addresses for what orders have reserved: %d reserved of %d that are not in use:\n  %s\n"+
 		"Nothing was changed: keep the addresses in ip.ranges, or give up what a bid that was lost has reserved: "+
-		"kubectl akash-net unreserve --order ORDER", e.Reserved, e.Left, strings.Join(by, "\n  "))
+		"kubectl akash-net unreserve --order ORDER", e.Reserved, e.Left, first(20, e.By, "\n  "))
+}
+
+// first joins the first names and the number of the others.
+func first(most int, names []string, separator string) string {
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, separator)
 }
 
 // CheckAddresses returns an UnservedError if orders have reserved more addresses than the next configuration leaves them, and

@@ -3,6 +3,8 @@ package running
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -145,25 +147,42 @@ func RunsBeside(ctx context.Context, r *objects.Objects, namespace string) (map[
 	return runsIn(ctx, r, names)
 }
 
-// RunsUnmarked returns what this program runs for the deployment group in namespaces whose Manifest somebody has
-// deleted. marked are the namespaces with one.
-func RunsUnmarked(
-	ctx context.Context, r *objects.Objects, marked map[string]*workloads.Live,
-) (map[string]*workloads.Live, error) {
+// Unmarked is what runs for a deployment group in namespaces without a Manifest of ours.
+type Unmarked struct {
+	// Ours is what this program runs there, by namespace: somebody has deleted its Manifest.
+	Ours map[string]*workloads.Live
+	// Akashs are the namespaces in which Akash's provider runs something.
+	Akashs []string
+	// Unseen says which role the user lacks to see what runs; nil if nothing is hidden.
+	Unseen *cluster.RoleError
+}
+
+// RunsUnmarked returns what runs for the deployment group in other namespaces than those with a Manifest of ours. It is an error if
+// this program runs something there that the user may not see.
+func RunsUnmarked(ctx context.Context, r *objects.Objects, marked map[string]*workloads.Live) (found Unmarked, err error) {
 	var names []string
 	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
 		if marked[name] != nil {
 			continue
 		}
 		runs, err := workloads.RunIn(ctx, r.Cluster, r.Group, name)
-		if err != nil {
-			return nil, err
-		}
-		if runs {
+		unseen, hidden := errors.AsType[*cluster.RoleError](err)
+		switch {
+		case err != nil && !hidden:
+			return found, err
+		case runs == deployed.Ours && hidden:
+			return found, fmt.Errorf("lease %s runs something in namespace %s: its Services are there, and no Manifest. Nothing was released: %w",
+				r.Group, name, err)
+		case runs == deployed.Ours:
 			names = append(names, name)
+		case runs == deployed.Akashs:
+			found.Akashs = append(found.Akashs, name)
+		case hidden:
+			found.Unseen = unseen
 		}
 	}
-	return runsIn(ctx, r, names)
+	found.Ours, err = runsIn(ctx, r, names)
+	return found, err
 }
 
 func runsIn(ctx context.Context, r *objects.Objects, namespaces []string) (_ map[string]*workloads.Live, err error) {

@@ -4,6 +4,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
@@ -77,20 +79,41 @@ func (l *Live) IsOld(ctx context.Context, c *cluster.Cluster, cfg *config.Provid
 	return was.GetUID() != now.GetUID() || was.GetResourceVersion() != now.GetResourceVersion(), nil
 }
 
-// RunIn reports whether this program runs pods for the deployment group in a namespace, with or without a Manifest. It
-// returns false if the user may not read them: then this user has not applied them.
-func RunIn(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string) (bool, error) {
-	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
+// Role is the ClusterRole of those who apply and end what leases run.
+const Role = "akash-net-workloads"
+
+// RunIn returns who runs pods for the deployment group in a namespace, with or without a Manifest: Ours, Akashs or Absent. If the
+// user may not see what runs, the error says so, and beside it is who has the Services in front of that.
+func RunIn(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string) (deployed.Standing, error) {
+	runs, err := runner(ctx, c, g, namespace, kinds.Deployment, kinds.StatefulSet)
+	if !apierrors.IsForbidden(err) {
+		return runs, err
+	}
+	runs, errServices := runner(ctx, c, g, namespace, kinds.Service)
+	return runs, cmp.Or(errServices, cluster.NeedsRoleIn(err, namespace, Role))
+}
+
+// runner returns who has deployed objects of the kinds.
+func runner(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string, of ...kinds.Kind) (deployed.Standing, error) {
+	runs := deployed.Absent
+	for _, kind := range of {
 		objects, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
-		if cluster.IsMissingKind(err) || apierrors.IsForbidden(err) {
-			return false, nil
+		if err != nil && !cluster.IsMissingKind(err) {
+			return deployed.Absent, err
 		}
-		isOurs := func(o *unstructured.Unstructured) bool { return deployed.StandingOf(o, g, "") == deployed.Ours }
-		if err != nil || slices.ContainsFunc(objects, isOurs) {
-			return err == nil, err
+		for _, o := range objects {
+			if kind == kinds.Service && !state.IsWorkloadService(o) {
+				continue
+			}
+			switch deployed.StandingOf(o, g, namespace) {
+			case deployed.Ours:
+				return deployed.Ours, nil
+			case deployed.Akashs:
+				runs = deployed.Akashs
+			}
 		}
 	}
-	return false, nil
+	return runs, nil
 }
 
 // Goes reports whether everything that the group has applied is being deleted.

@@ -94,8 +94,25 @@ func TestScalars(t *testing.T) {
 	}
 }
 
+// haveMistakes checks that the problems of each text begin as they should.
+func haveMistakes(t *testing.T, texts map[string]string) {
+	t.Helper()
+	for text, want := range texts {
+		got := ""
+		for doc, err := range Read(strings.NewReader(text), "f") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += doc.Problems.Error()
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestSyntaxErrors(t *testing.T) {
-	for text, want := range map[string]string{
+	haveMistakes(t, map[string]string{
 		"a: 1\nb: [\n":        "f:2:1: not valid YAML",
 		"a: \x00\n":           "f:1:4: not valid YAML: control characters are not allowed",
 		"a: \xff\xfe\n":       "f:1:4: not valid YAML",
@@ -118,18 +135,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"a: 1\nb: 'x\nc: 1\n\n":    "f:2:1: not valid YAML: found unexpected end of stream",
 		"a:\n\tb: 1\n":             "f:2:2: not valid YAML: found character that cannot start any token",
 		"x: 1\ny: 2\n---\na: b: c": "f:4:1: not valid YAML: mapping values are not allowed in this context",
-	} {
-		got := ""
-		for doc, err := range Read(strings.NewReader(text), "f") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got += doc.Problems.Error()
-		}
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
+	})
 }
 
 // TestSplit counts documents and their first lines.

@@ -133,11 +133,11 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 		return err
 	}
 	f.input.Workloads = workloads != nil
-	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
-	if err != nil {
-		return err
+	defs, unread, err := collect(ctx, &c.Console, &f.input, cluster, cfg, f.allowEmpty)
+	if err == nil {
+		err = checkScheduler(workloads, defs)
 	}
-	if err := cmp.Or(checkScheduler(workloads, defs), checkNotEmpty(defs, f.allowEmpty)); err != nil {
+	if err != nil {
 		return err
 	}
 	for _, def := range defs {
@@ -159,11 +159,11 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 		if err == nil {
 			err = printPlan(&c.Console, plan, f.output)
 		}
-		return errors.Join(err, refusals(plan))
+		return beside(unread, errors.Join(err, refusals(plan)))
 	case f.dryRun == command.DryRunClient && f.output == "":
-		return preview(ctx, &c.Console, cluster, opts, defs)
+		return beside(unread, preview(ctx, &c.Console, cluster, opts, defs))
 	}
-	return apply.New(cluster, opts).Apply(ctx, defs)
+	return beside(unread, apply.New(cluster, opts).Apply(ctx, defs))
 }
 
 // checkNotEmpty refuses inputs without definitions and definitions without hosts, addresses and workloads, unless allowed:

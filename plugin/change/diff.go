@@ -151,11 +151,11 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	if err != nil {
 		return err
 	}
-	defs, err := f.definitions(ctx, c, cluster, cfg)
-	if err != nil {
-		return err
+	defs, unread, err := f.definitions(ctx, c, cluster, cfg)
+	if err == nil {
+		err = checkScheduler(workloads, defs)
 	}
-	if err := checkScheduler(workloads, defs); err != nil {
+	if err != nil {
 		return err
 	}
 	for _, def := range defs {
@@ -176,7 +176,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	if plan, err = withDefinitions(plan, defs, params); err != nil {
 		return err
 	}
-	return f.show(ctx, c, plan)
+	return beside(unread, f.show(ctx, c, plan))
 }
 
 // loadWorkloads returns the options for comparing workloads, or nil if they are not compared. The definitions that the ledger
@@ -198,15 +198,12 @@ func (f *diffFlags) loadWorkloads(ctx context.Context, cfg *config.ProviderConfi
 // definition may be empty.
 func (f *diffFlags) definitions(
 	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
-) ([]*lease.Definition, error) {
+) (defs []*lease.Definition, unread, err error) {
 	if f.kept != nil {
-		return f.keptDefinitions(ctx, from, cfg)
+		defs, err = f.keptDefinitions(ctx, from, cfg)
+		return defs, nil, err
 	}
-	defs, err := f.input.Collect(ctx, &c.Console, from, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return defs, checkNotEmpty(defs, f.allowEmpty)
+	return collect(ctx, &c.Console, &f.input, from, cfg, f.allowEmpty)
 }
 
 // keptDefinitions returns the definitions that the ledger keeps of the named leases, without duplicates.

@@ -96,7 +96,7 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 
 func newInstaller(c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig, dryRun string) *install.Installer {
 	events := console.NewEvents(&c.Console, "", dryRun)
-	return &install.Installer{Cluster: in.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.Report, Show: func(lines []string) {
+	return &install.Installer{Cluster: in.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.Report, Warn: c.Warn, Show: func(lines []string) {
 		fmt.Fprintln(c.ErrOut, "The configuration in the cluster changes:")
 		for _, line := range lines {
 			fmt.Fprintln(c.ErrOut, "  "+terminal.OneLine(line, terminal.MaxCell))

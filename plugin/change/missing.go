@@ -1,9 +1,13 @@
 package change
 
 import (
+	"fmt"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -29,20 +33,24 @@ func claimNames(things []thing.Thing, verb string) ([]string, error) {
 // missingWatcher finds named things that do not exist, from the events of a command. It passes the events on to report.
 type missingWatcher struct {
 	report func(report.Event)
-	// seen are the names of things that the command has processed, unknown those that a
-	// transfer, or leases of which a release, did not find anything.
-	seen, unknown map[string]bool
+	// seen are the names of things that the command has processed.
+	seen map[string]bool
+	// unknown are those that a transfer, or leases of which a release, did not find anything, with what to do about it.
+	unknown map[string]string
 }
 
 func newMissingWatcher(report func(report.Event)) *missingWatcher {
-	return &missingWatcher{report: report, seen: map[string]bool{}, unknown: map[string]bool{}}
+	return &missingWatcher{report: report, seen: map[string]bool{}, unknown: map[string]string{}}
 }
 
 func (m *missingWatcher) add(e report.Event) {
 	switch e.Action {
 	case report.Left:
-		if e.Kind == apply.KindThing || e.Kind == string(thing.Lease) && e.Message == apply.HoldsNothing {
-			m.unknown[e.Name] = true
+		switch {
+		case e.Kind == string(thing.Lease) && e.Next != "":
+			m.unknown[e.Name] = e.Message + ": " + e.Next
+		case e.Kind == apply.KindThing || e.Kind == string(thing.Lease) && e.Message == apply.HoldsNothing:
+			m.unknown[e.Name] = "holds nothing; is its name right? \"kubectl akash-net leases\" lists the leases"
 		}
 	case report.Failed, report.Done:
 	default:
@@ -60,7 +68,21 @@ func (m *missingWatcher) notReleased(t thing.Thing) bool {
 	return !m.seen[t.Name()] && (t.Endpoint == "" || !m.seen[string(thing.Endpoint)])
 }
 
-// notFound reports whether a transfer did not find a thing, or a release nothing of a lease.
+// notFound reports whether a transfer did not find a thing.
 func (m *missingWatcher) notFound(t thing.Thing) bool {
-	return m.unknown[t.Name()] || m.unknown[t.String()]
+	return m.unknown[t.Name()] != "" || m.unknown[t.String()] != ""
+}
+
+// missing returns an error for the leases of which a release did not find anything.
+func (m *missingWatcher) missing(groups []lease.Group) error {
+	var what []string
+	for _, g := range groups {
+		if why := m.unknown[g.String()]; why != "" {
+			what = append(what, fmt.Sprintf("lease/%s %s", g, why))
+		}
+	}
+	if len(what) == 0 {
+		return nil
+	}
+	return &flags.MissingError{What: what}
 }

@@ -166,11 +166,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	case len(things) > 0:
 		return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 	}
-	leases := make([]thing.Thing, len(groups))
-	for i, g := range groups {
-		leases[i] = thing.Thing{Kind: thing.Lease, Group: g}
-	}
-	return flags.MissingThings(leases, watcher.notFound, "%s holds nothing; is its name right? \"kubectl akash-net leases\" lists the leases")
+	return watcher.missing(groups)
 }
 
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without

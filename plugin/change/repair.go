@@ -121,11 +121,9 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 		return err
 	}
 	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
+	var unread error
 	if f.input.Given() {
-		if opts.Definitions, err = f.input.Collect(ctx, &c.Console, cluster, cfg); err != nil {
-			return err
-		}
-		if err := checkNotEmpty(opts.Definitions, false); err != nil {
+		if opts.Definitions, unread, err = collect(ctx, &c.Console, &f.input, cluster, cfg, false); err != nil {
 			return err
 		}
 	}
@@ -143,7 +141,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	if err == nil && !found.Load() && f.output == "" {
 		c.NoProblems()
 	}
-	return err
+	return beside(unread, err)
 }
 
 // problemName returns PROBLEM/THING with the thing in the form of state.Problem.Name.

@@ -195,7 +195,7 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	if err != nil {
 		return err
 	}
-	requests, kinds, err := f.requests(ctx, c, cluster, cfg, hosts)
+	requests, kinds, unread, err := f.requests(ctx, c, cluster, cfg, hosts)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	if err := warnOfManifests(ctx, c, command.New(cluster, opts), requests); err != nil {
 		return err
 	}
-	return apply.New(cluster, opts).Reserve(ctx, requests, kinds...)
+	return beside(unread, apply.New(cluster, opts).Reserve(ctx, requests, kinds...))
 }
 
 // warnOfManifests warns of hosts whose delivery would stop Akash's hostname operator.
@@ -239,27 +239,25 @@ func warnOfManifests(ctx context.Context, c *session.Session, cmd *command.Comma
 // to, or those for the named hosts and addresses.
 func (f *reserveFlags) requests(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
-) ([]state.Request, [][]kinds.Kind, error) {
+) (requests []state.Request, kinds [][]kinds.Kind, unread, err error) {
 	if !f.input.Given() {
 		id, err := flags.NamedLease(ctx, cluster, cfg, "--lease", f.input.Lease)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		request, problems := state.NamedRequest(*id, hosts, f.addresses, f.endpoint, cfg)
 		if problems.Failed() {
-			return nil, nil, problems
+			return nil, nil, nil, problems
 		}
-		return []state.Request{request}, nil, nil
+		return []state.Request{request}, nil, nil, nil
 	}
 	if err := f.input.Check(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
+	defs, unread, err := collect(ctx, &c.Console, &f.input, cluster, cfg, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var requests []state.Request
-	var kinds [][]kinds.Kind
 	var problems lease.Problems
 	for _, def := range defs {
 		c.Warn(lease.Warnings(def))
@@ -268,7 +266,7 @@ func (f *reserveFlags) requests(
 		kinds = append(kinds, render.Kinds(def, cfg))
 	}
 	if problems.Failed() {
-		return nil, nil, problems
+		return nil, nil, nil, problems
 	}
-	return requests, kinds, nil
+	return requests, kinds, unread, nil
 }

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
@@ -213,100 +210,4 @@ func (c *Console) printLines(prefix string, problems lease.Problems) {
 	if more := len(problems) - maxPrinted; more > 0 {
 		fmt.Fprintf(c.ErrOut, "%s… and %d more\n", prefix, more)
 	}
-}
-
-// maxNamed is the maximum number of names in a sentence. The others are counted.
-const maxNamed = 10
-
-// areText joins names as the subject of a sentence, with its verb. It counts the names after the first maxNamed.
-func areText(names []string) string {
-	if len(names) == 1 {
-		return names[0] + " is"
-	}
-	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
-	if more := len(names) - maxNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text + " are"
-}
-
-// printHeld prints the things that other leases hold, and how to get them.
-func (c *Console) printHeld(e *report.HeldError) {
-	var rivals, held []report.HeldThing
-	var names []string
-	for _, h := range e.Held {
-		if h.By.Input != "" {
-			rivals = append(rivals, h)
-		} else {
-			held, names = append(held, h), append(names, h.Thing)
-		}
-	}
-	if c.printRivals(e.Lease, rivals); len(held) == 0 {
-		return
-	}
-	fmt.Fprintf(c.ErrOut, "Error: %s held by another lease\n\n", areText(names))
-	w := printers.GetNewTabWriter(c.ErrOut)
-	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(held[0].Kind)))
-	for _, h := range held[:min(len(held), maxPrinted)] {
-		fmt.Fprintf(w, "  %s\n", strings.Join(heldCells(h), "\t"))
-	}
-	_ = w.Flush() // to stderr
-	if more := len(held) - maxPrinted; more > 0 {
-		fmt.Fprintf(c.ErrOut, "  … and %d more\n", more)
-	}
-	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
-	switch by := held[0].By; {
-	case by.Object != "":
-		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: "+
-			"reserve --adopt\n",
-			by.Object, by.Object)
-	case by.Lease != (lease.ID{}):
-		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", by.Lease.Group())
-	default:
-		fmt.Fprintln(c.ErrOut, "The holder can release it: kubectl akash-net release LEASE")
-	}
-}
-
-// printRivals prints the things that two owners want in the same input.
-func (c *Console) printRivals(id lease.ID, rivals []report.HeldThing) {
-	for _, h := range rivals {
-		at := ""
-		if h.At.Line > 0 {
-			at = " (" + h.At.String() + ")"
-		}
-		message := fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
-			h.Thing, h.By.Lease, h.By.Input, id, at)
-		fmt.Fprintf(c.ErrOut, "Error: %s\n", terminal.OneLine(message, terminal.MaxCell))
-	}
-	if len(rivals) > 0 {
-		fmt.Fprintf(c.ErrOut, "Nothing was changed for lease %s.\n", id)
-	}
-}
-
-// heldCells returns the cells of a held thing: its name, holder, namespace, time and backend.
-func heldCells(h report.HeldThing) []string {
-	by, since, routed := h.By.Object, "-", "-"
-	switch {
-	case h.By.Lease != (lease.ID{}):
-		by = fmt.Sprintf("%s/%d", h.By.Lease.Group(), h.By.Lease.OSeq)
-		if h.By.Object != "" {
-			by += " by " + h.By.Object
-		}
-	case by == "" && h.By.Owner != "":
-		by = h.By.Owner
-	}
-	if !h.By.Since.IsZero() {
-		since = h.By.Since.UTC().Format(time.RFC3339)
-	}
-	if h.By.Service != "" {
-		routed = fmt.Sprintf("%s:%d", h.By.Service, h.By.Port)
-	}
-	if h.By.Reason != "" {
-		by += " (" + h.By.Reason + ")"
-	}
-	cells := []string{h.Thing, by, terminal.Dash(h.By.Namespace), since, routed}
-	for i := range cells {
-		cells[i] = terminal.OneLine(cells[i], terminal.MaxCell)
-	}
-	return cells
 }

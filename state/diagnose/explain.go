@@ -34,6 +34,8 @@ type View struct {
 	Uses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
+	// NodeUses are the addresses of the nodes, as far as they may be read.
+	NodeUses []state.Use
 	// Unlike says which HTTP options the route of a host, made by Akash's hostname operator, has instead of those of the
 	// definition with which its lease was last applied.
 	Unlike map[string]string

@@ -19,6 +19,7 @@ func (c *View) IP(a netip.Addr) Explanation {
 	claim := c.claim(state.AddressName(a))
 	rows := slices.DeleteFunc(slices.Clone(c.Book.IPs), func(r view.IPRow) bool { return r.Address != a })
 	others := claim.Squatters(c.AddressUses[a])
+	nodes := slices.DeleteFunc(slices.Clone(c.NodeUses), func(u state.Use) bool { return u.Address != a })
 	pool, inPool := c.Config.PoolFor(a)
 	switch {
 	case claim != nil:
@@ -26,6 +27,8 @@ func (c *View) IP(a netip.Addr) Explanation {
 		x.fact("Claimed since %s for IP endpoint %s, by %s.", state.Stamp(claim.Created), endpointOf(claim.SharingKey), managers(claim))
 	case len(rows)+len(others) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it", a)
+	case inPool && len(nodes) > 0:
+		x.Summary = a.String() + " is a node's: no lease gets it"
 	case inPool:
 		x.Summary = a.String() + " is free"
 	default:
@@ -39,6 +42,12 @@ func (c *View) IP(a netip.Addr) Explanation {
 		x.fact("Pool %s serves it.", served.Name)
 	case inPool:
 		x.fact("It belongs to pool %s, which does not have it yet: apply adds it for the lease.", pool)
+	}
+	for _, u := range nodes {
+		x.fact("It is an address of %s: %s.", u, state.NodeAddressMeans)
+	}
+	if len(state.InRanges(c.Config, nodes)) > 0 {
+		x.next("kubectl -n %s edit configmap config (%s)", c.Config.LedgerNamespace, state.ExcludeAddress(a))
 	}
 	c.addClaimTroubles(&x, claim)
 	for _, r := range rows {

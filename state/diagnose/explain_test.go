@@ -58,6 +58,9 @@ func newExplained(t *testing.T) *facts {
 func TestExplain(t *testing.T) {
 	stranger := state.Use{Kind: "service", Namespace: "default", Name: "game", Address: netip.MustParseAddr(atIP)}
 	squat := func(f *facts) { f.AddressUses[stranger.Address] = append(f.AddressUses[stranger.Address], stranger) }
+	ofNode := func(f *facts) {
+		f.NodeUses = []state.Use{{Kind: "node", Name: "g1", Address: stranger.Address}, {Kind: "node", Name: "g2", Address: netip.MustParseAddr("203.0.113.1")}}
+	}
 	wait := func(f *facts, id lease.ID) {
 		c := f.Claims[len(f.Claims)-1]
 		w := c.Parts[0]
@@ -138,6 +141,9 @@ func TestExplain(t *testing.T) {
 		{"an address of which a sibling waits for a port", atIP, func(f *facts) { granted(f); wait(f, sibling) }},
 		{"an address that a stranger uses", atIP, func(f *facts) { granted(f); squat(f) }},
 		{"an address that only a stranger uses", atIP, squat},
+		{"an address of a node", atIP, ofNode},
+		{"an address of a node that a lease has", atIP, func(f *facts) { granted(f); ofNode(f) }},
+		{"an address of a node of nobody's ranges", "198.51.100.1", func(f *facts) { ofNode(f); f.NodeUses[0].Address = netip.MustParseAddr("198.51.100.1") }},
 		{"an endpoint", "endpoint/public", func(f *facts) { granted(f); f.leases(statetest.Blog, "203.0.113.1") }},
 		{"a word that is an endpoint", "public", granted},
 		{"an endpoint of nobody", "endpoint/none", granted},

@@ -223,8 +223,6 @@ type ProblemFacts struct {
 	// asks.
 	Runs []*state.Announcement
 	Own  string
-	// NodeUses are the addresses of the nodes, as far as they may be read.
-	NodeUses []state.Use
 	// Lost are the reservations for which the room is gone, by the names of their objects. It is nil if that is unknown.
 	Lost map[string]bool
 	// CrashedAfter is how long a run may go without renewing its announcement before it counts as crashed, and how long

@@ -115,8 +115,8 @@ func (p *problems) findNodeAddresses() {
 	for _, u := range state.InRanges(p.Config, p.NodeUses) {
 		a := u.Address.String()
 		x := state.Problem{Problem: state.NodeAddress, Thing: a, Manual: true}
-		x.Message = "ip.ranges has the address of " + u.String() + ": whoever is granted it takes the node's own traffic"
-		x.Plan = fmt.Sprintf(`add "!%s" to ip.ranges`, a)
+		x.Message = "ip.ranges has the address of " + u.String() + ": " + state.NodeAddressMeans
+		x.Plan = state.ExcludeAddress(u.Address)
 		if c := p.claims[state.AddressName(u.Address)]; c != nil && c.Held() {
 			x.Message += "; " + c.Owner + " holds it"
 			x.Plan = fmt.Sprintf("release it when its lease can do without, and %s", x.Plan)

@@ -111,7 +111,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 				b.Leases, b.WithWorkloads = f.withWorkloads(b.Leases, &in.Workloads), true
 			}
 		case SubjectPools:
-			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
+			b.Pools = f.pools(in)
 		case SubjectRoutes:
 			b.Routes = routeRows(cfg, in)
 		case SubjectOrders:

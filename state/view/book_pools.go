@@ -20,8 +20,8 @@ type PoolRow struct {
 	Ranges []string `json:"ranges"`
 	// Mode is range or dedicated for a configured range, pool for an IPAddressPool.
 	Mode string `json:"mode"`
-	// Addresses counts the addresses that can be leased, without the excluded ones. Used counts the claimed or granted
-	// ones.
+	// Addresses counts the addresses that can be leased, without the excluded ones. Used counts those that are claimed,
+	// granted or a node's.
 	Addresses int64 `json:"addresses"`
 	Used      int64 `json:"used"`
 	Free      int64 `json:"free"`
@@ -30,8 +30,14 @@ type PoolRow struct {
 func (r PoolRow) key() string { return r.Name }
 
 // pools returns the configured ranges in their order, then the other IPAddressPools by name.
-func (f *bookBuilder) pools(claims []*state.Claim, services []state.ServiceObject, objects []state.PoolObject) []PoolRow {
-	used := UsedAddresses(claims, services)
+func (f *bookBuilder) pools(in Contents) []PoolRow {
+	used, objects := UsedAddresses(in.Claims, in.Services), in.Pools
+	var nodes []netip.Addr // MetalLB counts only those among used
+	for _, u := range state.InRanges(f.cfg, in.NodeUses) {
+		if !slices.Contains(used, u.Address) {
+			nodes = append(nodes, u.Address)
+		}
+	}
 	rows := []PoolRow{}
 	if f.cfg.IP.Mode != config.ModePool {
 		for _, r := range f.cfg.IP.Ranges.Include {
@@ -42,7 +48,7 @@ func (f *bookBuilder) pools(claims []*state.Claim, services []state.ServiceObjec
 					assigned = state.Saturated(assigned, o.Assigned)
 				}
 			}
-			row.count(f.cfg.IP.Ranges.Pieces(r), used, assigned)
+			row.count(f.cfg.IP.Ranges.Pieces(r), used, nodes, assigned)
 			rows = append(rows, row)
 		}
 	}
@@ -52,7 +58,7 @@ func (f *bookBuilder) pools(claims []*state.Claim, services []state.ServiceObjec
 			continue
 		}
 		row := PoolRow{Name: o.Name, Ranges: append([]string{}, o.Texts...), Mode: config.ModePool}
-		row.count(o.Ranges, used, o.Assigned)
+		row.count(o.Ranges, used, nil, o.Assigned)
 		if o.Counted {
 			row.Addresses = state.Saturated(o.Assigned, o.Available)
 			row.Free = max(0, o.Available-(row.Used-o.Assigned)) // Services may be newer than MetalLB's count
@@ -99,12 +105,13 @@ func poolFamilies(pools []state.PoolObject, name string) []config.Family {
 func addressesOf(cfg config.ProviderConfig, in Contents, family config.Family) (sum *inventory.Addresses) {
 	otherFamily := func(r config.Range) bool { return config.FamilyOf(r.First) != family }
 	cfg.IP.Ranges.Include = slices.DeleteFunc(slices.Clone(cfg.IP.Ranges.Include), otherFamily)
-	pools := make([]state.PoolObject, len(in.Pools))
+	of := in
+	of.Pools = make([]state.PoolObject, len(in.Pools))
 	for i, p := range in.Pools {
-		pools[i] = p.Of(family)
+		of.Pools[i] = p.Of(family)
 	}
 	f := bookBuilder{cfg: &cfg}
-	for _, r := range f.pools(in.Claims, in.Services, pools) {
+	for _, r := range f.pools(of) {
 		if r.Mode == config.ModePool && (cfg.IP.Mode != config.ModePool || r.Name != cfg.IP.Pool) {
 			continue
 		}
@@ -163,18 +170,21 @@ func UsedAddresses(claims []*state.Claim, services []state.ServiceObject) []neti
 }
 
 // count counts the addresses of ranges that do not overlap. MetalLB's count may be higher than used, because Services
-// without a lease may use addresses too.
-func (r *PoolRow) count(ranges []config.Range, used []netip.Addr, assigned int64) {
+// without a lease may use addresses too. It lacks the addresses of nodes.
+func (r *PoolRow) count(ranges []config.Range, used, nodes []netip.Addr, assigned int64) {
+	within := func(addresses []netip.Addr) (n int64) {
+		for _, a := range addresses {
+			if slices.ContainsFunc(ranges, func(piece config.Range) bool { return piece.Contains(a) }) {
+				n++
+			}
+		}
+		return n
+	}
 	total := new(big.Int)
 	for _, piece := range ranges {
 		total.Add(total, size(piece))
-		for _, a := range used {
-			if piece.Contains(a) {
-				r.Used++
-			}
-		}
 	}
-	r.Used = max(r.Used, assigned)
+	r.Used = max(within(used), assigned) + within(nodes)
 	r.Addresses = toInt64(total)
 	r.Free = max(0, toInt64(total.Sub(total, big.NewInt(r.Used))))
 }

@@ -70,6 +70,24 @@ func TestBookPools(t *testing.T) {
 	}
 }
 
+// The address of a node is in use, also beside those that MetalLB counts; one that a lease has all the same counts once.
+func TestAddressesOfNodes(t *testing.T) {
+	node := objectOf(t, `{apiVersion: v1, kind: Node, metadata: {name: g1}, status: {addresses: [
+		{type: InternalIP, address: 203.0.113.0}, {type: ExternalIP, address: 203.0.113.1}, {type: InternalIP, address: 198.51.100.1}]}}`)
+	pool := objectOf(t, `{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: akash-net-203-0-113-0-30},
+		spec: {addresses: [203.0.113.0/30]}, status: {assignedIPv4: 1, availableIPv4: 3}}`)
+	for mode, want := range map[string]inventory.Addresses{config.ModeRange: {Total: 4, InUse: 2}, config.ModePool: {Total: 4, InUse: 1}} {
+		in := Contents{Claims: []*state.Claim{claimtest.AddressClaim("203.0.113.1", "a", statetest.Shop, claimtest.HTTPS())}}
+		in.Add(node, "akash-net")
+		in.Add(pool, "akash-net")
+		cfg := statetest.Config(t, mode, "203.0.113.0/30")
+		cfg.IP.Pool = pool.GetName()
+		if diff := cmp.Diff(&want, Addresses(cfg, in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
 // Leases get addresses of the configured ranges or the configured pool, and none of the administrator's other pools. If
 // an endpoint takes one address of each family, the scarcer family counts. A claimed endpoint without a granted address
 // has one in use, and so has one whose address its pool does not count yet.

@@ -34,6 +34,8 @@ type Contents struct {
 	Ports []state.PortObject
 	// Services are the LoadBalancer Services of leased ports.
 	Services []state.ServiceObject
+	// NodeUses are the addresses of the nodes, as far as they may be read.
+	NodeUses []state.Use
 	// Pools are MetalLB's IPAddressPools.
 	Pools []state.PoolObject
 	// Records are the DNS records.
@@ -60,6 +62,8 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		}
 	case "/Namespace":
 		c.AddNamespace(o)
+	case "/Node":
+		c.NodeUses = append(c.NodeUses, state.NodeUses(o)...)
 	case "akash.network/ProviderHost", "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute",
 		"gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
 		c.Hosts = append(c.Hosts, state.HostObjectsOf(o)...)

@@ -28,10 +28,12 @@ func (t *Tenant) Labels() map[string]string {
 	if t.Owner != "" {
 		labels[lease.LabelOwner] = t.Owner
 	}
-	if t.Lease != "" {
+	if t.DSeq > 0 { // the order of a bid has no provider yet
 		labels[lease.LabelDSeq] = strconv.FormatUint(t.DSeq, 10)
 		labels[lease.LabelGSeq] = strconv.FormatUint(uint64(t.GSeq), 10)
 		labels[lease.LabelOSeq] = strconv.FormatUint(uint64(t.OSeq), 10)
+	}
+	if t.Lease != "" {
 		labels[lease.LabelProvider] = t.Provider
 		labels[lease.LabelNamespace] = t.Namespace
 	}

@@ -175,14 +175,30 @@ func TestMigrateAkashsRoute(t *testing.T) {
 	}
 }
 
-// Where Akash's provider has made the new route already, it stays as it is, and the old one goes.
+// Where Akash's provider has made the new route already, it stays as it is, and the old one goes; but only where both lead to the same.
 func TestMigrateFindsAkashsNewRoute(t *testing.T) {
 	t.Parallel()
 	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
 	deployHost(t, id, host)
-	was := create(t, providerServices, httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+	akashs := func(hosts, backend string) *unstructured.Unstructured {
+		return create(t, providerServices, httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
 		metadata: {name: %s, namespace: %s, labels: %s, annotations: {nginx.org/proxy-buffer-size: 32k}},
-		spec: {parentRefs: [{name: none, namespace: default}], hostnames: [%s], rules: [{backendRefs: [{name: web, port: 80}]}]}}`, host, id.Namespace(), labelsOf(id), host))
+		spec: {parentRefs: [{name: none, namespace: default}], hostnames: [%s], rules: [{backendRefs: [%s]}]}}`, host, id.Namespace(), labelsOf(id), hosts, backend))
+	}
+	for _, tt := range []struct{ hosts, backend, says string }{
+		{host, "{name: api, port: 80}", "leads " + host + " to api:80"},
+		{host, "{name: web, port: 8080}", "leads " + host + " to web:8080"},
+		{host, "{name: web, port: 80}, {name: api, port: 80}", "leads " + host + " to api:80, web:80"},
+		{host + ", www." + host, "{name: web, port: 80}", "it does not have exactly one host"},
+		{"www." + host, "{name: web, port: 80}", "it is not named"},
+	} {
+		akashs(tt.hosts, tt.backend)
+		admin().with(configure(t, nowhere)).run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/"+host+" left (it leads "+host+" to web:80, and httproute ",
+			tt.says, "kubectl -n "+id.Namespace()+" delete httproute "+host)
+		need(t, ingresses, id.Namespace(), host)
+		remove(t, httpRoutes, id.Namespace(), host)
+	}
+	was := akashs(host, "{name: web, port: 80}")
 	admin().run(t, "state", "--problems").Exits(t, 1).Prints(t, "MigrationUnderWay", host)
 	admin().with(configure(t, nowhere)).do(t, migrate("httproute", id)...).Prints(t, "httproute/"+host+" unchanged (it is there already)", "ingress/"+host+" deleted")
 	absent(t, ingresses, id.Namespace(), host)

@@ -1,17 +1,22 @@
 package orders
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// The address of a node is leased to nobody: it is skipped, refused by name, and a problem of the configuration.
+// The address of a node is leased to nobody: it is skipped, refused by name, and a problem of the configuration. It does not
+// count as free, install and explain name it, and who may not see nodes goes on without.
 func TestTheAddressOfANode(t *testing.T) {
+	free(t)
 	harness.Node(t, "own-1", nil, harness.Amounts("4", "8Gi"))
 	nodes := harness.Client().CoreV1().Nodes()
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -27,6 +32,15 @@ func TestTheAddressOfANode(t *testing.T) {
 	}
 	cfg := harness.Configure(t, `ip: {ranges: ["203.0.113.120/30"]}`)
 	harness.Run(t.Context(), "state", "--problems", "--config", cfg).Exits(t, 1).Prints(t, "NodeAddress", "203.0.113.120", "node own-1")
+	pools := []string{"state", "pools", "--config", cfg, "--no-headers", "-o", "custom-columns=A:.addresses,U:.used,F:.free"}
+	harness.Run(t.Context(), pools...).Exits(t, 0).Prints(t, "4     1     3\n")
+	seesPoolsAlone(t, "poolwatcher")
+	harness.Eventually(t, "who may not see nodes sees pools", func(ctx context.Context) (bool, error) {
+		out := harness.Run(ctx, append(pools, "--as", "poolwatcher")...)
+		return out.Code == 0 && out.Stdout == "4     0     4\n", nil
+	})
+	reserve(t, 4, newOrder(), sdl(t, group{resources: small, addresses: 4}), "--config", cfg).Says(t, "3")
+	harness.Run(t.Context(), "explain", "203.0.113.120", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.120 is a node's", "node own-1", `add "!203.0.113.120" to ip.ranges`)
 	id, named := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1)
 	definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 	harness.Run(t.Context(), "render", "-f", definition, "--ledger", "cluster", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.121")
@@ -36,4 +50,25 @@ func TestTheAddressOfANode(t *testing.T) {
 		Exits(t, 4).Says(t, "node own-1")
 	excluded := harness.Configure(t, `ip: {ranges: ["203.0.113.120/30", "!203.0.113.120"]}`)
 	harness.Run(t.Context(), "state", "--problems", "--config", excluded).Exits(t, 0)
+	install(t, 0, cfg).Says(t, "Warning: ip.ranges has 203.0.113.120, an address of node own-1", `add "!203.0.113.120" to ip.ranges`)
+	if out := install(t, 0, excluded); strings.Contains(out.Stderr, "Warning") {
+		t.Errorf("without the address: %s", out.Stderr)
+	}
+}
+
+// seesPoolsAlone lets a user read pools, Services and claims, and no nodes.
+func seesPoolsAlone(t *testing.T, user string) {
+	t.Helper()
+	rbac, meta := harness.Client().RbacV1(), metav1.ObjectMeta{Name: user}
+	list, subjects := []string{"list"}, []rbacv1.Subject{{Kind: "User", Name: user, APIGroup: rbacv1.GroupName}}
+	_, err := rbac.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "metallb.io", "coordination.k8s.io"}, Resources: []string{"services", "ipaddresspools", "leases"}, Verbs: list},
+	}}, metav1.CreateOptions{})
+	if err == nil {
+		_, err = rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user}}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -117,3 +117,35 @@ func TestOrdersReserve(t *testing.T) {
 	harness.Run(t.Context(), "unreserve", "--order", first.String(), "--ignore-not-found").Exits(t, 0)
 	reserve(t, 0, second, gpu)
 }
+
+// unreserve -l gives up what orders with the labels have reserved, and says so if there are none.
+func TestUnreserveBySelector(t *testing.T) {
+	free(t)
+	harness.Node(t, "select-1", nil, harness.Amounts("8", "8Gi"))
+	file, bid, won, other := sdl(t, group{resources: small}), newOrder(), newOrder(), newOrder()
+	won.Owner, won.DSeq = bid.Owner, bid.DSeq+1
+	reserve(t, 0, bid, file)
+	if err := takesOver(t, file)(t.Context(), connect(t), won); err != nil {
+		t.Fatal(err)
+	}
+	reserve(t, 0, other, file)
+	by := func(code int, selector string, more ...string) harness.Result {
+		t.Helper()
+		return harness.Run(t.Context(), append([]string{"unreserve", "-l", selector}, more...)...).Exits(t, code)
+	}
+	owner := lease.LabelOwner + "=" + bid.Owner
+	dseq := fmt.Sprintf("%s,%s=%d", owner, lease.LabelDSeq, bid.DSeq)
+	if out := harness.Run(t.Context(), "state", "orders", "-l", dseq, "-o", "name").Exits(t, 0); out.Stdout != "order/"+bid.String()+"\n" {
+		t.Errorf("a bid has the labels of its order: %s", out)
+	}
+	by(0, owner+",!"+lease.LabelProvider, "--dry-run=client").Prints(t, "order/"+bid.String()+" released (dry run)")
+	if out := by(0, owner+",!"+lease.LabelProvider); out.Stdout != "order/"+bid.String()+" released\n" {
+		t.Errorf("given up: %s", out)
+	}
+	by(1, owner+",!"+lease.LabelProvider).Says(t, "no order that has reserved something has the labels "+owner, "looked at 2 reservations")
+	by(0, owner+",!"+lease.LabelProvider, "--ignore-not-found")
+	by(2, owner, "--order", other.String()).Says(t, "must specify one of --order and -l")
+	by(2, "a=(").Says(t, "--selector")
+	by(0, owner).Prints(t, "order/"+won.String()+" released\n")
+	harness.Run(t.Context(), "state", "orders", "-o", "name").Exits(t, 0).Prints(t, "order/"+other.String()+"\n")
+}

@@ -100,6 +100,17 @@ func TestCardsOfTwoVendors(t *testing.T) {
 	reserve(t, 4, newOrder(), card("a100")).Says(t, "no node has 1 nvidia/a100: node cards-1 has no such GPU")
 }
 
+// install installs a configuration, which is gone when the test ends.
+func install(t *testing.T, code int, cfg string) harness.Result {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		_ = harness.Kubectl(ctx, "", nil, "--kubeconfig", harness.Plane.Kubeconfig, "-n", "akash-net", "delete", "configmap", "config")
+		harness.Run(ctx, "install")
+	})
+	return harness.Run(t.Context(), "install", "--config", cfg).Exits(t, code)
+}
+
 // A configuration that has too few addresses for what orders have reserved is refused, and names them. One that takes none away
 // is not.
 func TestARangeThatIsReservedStays(t *testing.T) {
@@ -107,23 +118,15 @@ func TestARangeThatIsReservedStays(t *testing.T) {
 	harness.Node(t, "range-1", nil, harness.Amounts("4", "8Gi"))
 	wide, narrow := harness.Configure(t, `ip: {ranges: ["203.0.113.112/29"]}`), harness.Configure(t, `ip: {ranges: ["203.0.113.112/31"]}`)
 	other, none := harness.Configure(t, `ip: {ranges: ["203.0.113.112/31"]}`, "hosts: {wildcards: true}"), harness.Configure(t, "hosts: {wildcards: true}")
-	install := func(code int, cfg string) harness.Result {
-		return harness.Run(t.Context(), "install", "--config", cfg).Exits(t, code)
-	}
-	install(0, wide)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		_ = harness.Kubectl(ctx, "", nil, "--kubeconfig", harness.Plane.Kubeconfig, "-n", "akash-net", "delete", "configmap", "config")
-		harness.Run(ctx, "install")
-	})
+	install(t, 0, wide)
 	order := newOrder()
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 3}), "--config", wide)
 	for _, cfg := range []string{narrow, none} {
-		install(4, cfg).Says(t, "3 reserved of", "order "+order.String()+": 3", "Nothing was changed")
+		install(t, 4, cfg).Says(t, "3 reserved of", "order "+order.String()+": 3", "Nothing was changed")
 	}
-	install(0, wide)
+	install(t, 0, wide)
 	harness.Run(t.Context(), "unreserve", "--order", order.String()).Exits(t, 0)
-	install(0, narrow)
+	install(t, 0, narrow)
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 3}), "--config", wide)
-	install(0, other) // it is no smaller than the one that is there
+	install(t, 0, other) // it is no smaller than the one that is there
 }

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,11 @@ func TestReleaseWithoutManifest(t *testing.T) {
 	y := newTenant().web("web:1")
 	y.deployAsAkash(t)
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", y.Namespace())
+	out := harness.Run(t.Context(), "release", y.String()).Exits(t, 1).Says(t, "Akash's provider runs it, and ends it when its bid is closed",
+		fmt.Sprintf("provider-services tx market bid close --owner %s --dseq %d --gseq 1 --oseq 1 --from %s", y.Owner, y.DSeq, y.Provider))
+	if strings.Contains(out.Stderr, "is its name right") {
+		t.Errorf("the name is right: %s", out)
+	}
 	harness.Run(t.Context(), "release", "--ignore-not-found", y.String()).Exits(t, 0)
 	if y.objects(t)["deployment/web"] == nil {
 		t.Error("what Akash's provider runs has gone")

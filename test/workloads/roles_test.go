@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	rbac "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -52,7 +53,19 @@ func TestRoles(t *testing.T) {
 	x.apply(t)
 	as(1, "release", x.String()).Says(t, "--clusterrole=akash-net-workloads")
 	x.do(t, 0, "diff")
-	harness.Run(t.Context(), "release", x.String()).Exits(t, 0)
+	// Whoever may not see what runs gives nothing up where Services show that something does, and is told what is not seen.
+	harness.Remove(t, kinds.Manifest.Resource(), "lease", x.Namespace())
+	as(1, "release", x.String()).Says(t, "runs something in namespace "+x.Namespace(), "Nothing was released",
+		"kubectl -n "+x.Namespace()+" create rolebinding NAME --clusterrole=akash-net-workloads")
+	if got := x.objects(t); got["deployment/web"] == nil || got["service/web"] == nil {
+		t.Errorf("left are %q", names(got))
+	}
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 0).Prints(t, "deployment/web deleted")
+	as(1, "release", x.String()).Says(t, "holds nothing; whether it runs anything is not yours to see",
+		"kubectl -n "+x.Namespace()+" create rolebinding NAME --clusterrole=akash-net-workloads")
+	akashs := newTenant().web("web:1")
+	akashs.deployAsAkash(t)
+	as(1, "release", akashs.String()).Says(t, "holds nothing; Akash's provider runs it")
 
 	harness.Run(t.Context(), "install", "--workloads").Exits(t, 0).Prints(t, "clusterrole/akash-net-workloads created")
 	bound := "rolebinding/" + name
