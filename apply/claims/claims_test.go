@@ -186,7 +186,6 @@ func TestApplying(t *testing.T) {
 		{"a host with a route", def(routed), command.Options{}, host, true},
 		{"a host whose port is not routed", def(unrouted), command.Options{}, host, false},
 		{"a host that is reserved", nil, command.Options{}, host, false},
-		{"a check", def(routed), command.Options{Check: true}, host, false},
 		{"a port of an address", def(routed), command.Options{}, port, true},
 		{"an address without ports", def(routed), command.Options{}, state.EndpointWant{}.Hold(ot.Next, netip.MustParseAddr(address)), false},
 	}

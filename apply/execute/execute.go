@@ -119,7 +119,9 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	l.leases = slices.DeleteFunc(slices.Clone(leases), func(one *Lease) bool { return one.err != nil })
 	groups, wants := make([]lease.Group, len(leases)), make([]engine.Want, len(l.leases))
 	for i, one := range leases {
-		groups[i] = one.X.Group
+		if groups[i] = one.X.Group; one.err != nil {
+			l.count()
+		}
 	}
 	for i, one := range l.leases {
 		wants[i] = one.Want
@@ -190,9 +192,7 @@ func (l *loop) run(ctx context.Context) {
 		}
 		var over <-chan time.Time
 		if waits {
-			timer := time.NewTimer(after)
-			defer timer.Stop()
-			over = timer.C
+			over = time.After(after)
 		}
 		select {
 		case r := <-l.came:

@@ -55,15 +55,19 @@ func (x *Executor) Retract(ctx context.Context, chosen func(render.Object) bool)
 	ctx, cancel := UndoContext(ctx)
 	defer cancel()
 	var errs []error
+	var stay []MadeObject
 	for _, m := range slices.Backward(x.made) {
 		if !chosen(m.Object) {
+			stay = append(stay, m)
 			continue
 		}
 		if err := x.retractOne(ctx, m); err != nil {
 			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.Object, UndoError(ctx, err)))
+			stay = append(stay, m)
 		}
 	}
-	x.made = slices.DeleteFunc(x.made, func(m MadeObject) bool { return chosen(m.Object) })
+	slices.Reverse(stay)
+	x.made = stay
 	return errors.Join(errs...)
 }
 

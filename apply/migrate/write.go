@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -235,7 +236,11 @@ func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, erro
 
 // undoRoute deletes what the run has created for a route.
 func (m *leaseMigration) undoRoute(ctx context.Context, c *crossing) error {
-	return m.Retract(ctx, func(made render.Object) bool {
+	err := m.Retract(ctx, func(made render.Object) bool {
 		return slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.Kind && o.Name == made.Name })
 	})
+	if lost, ok := errors.AsType[*turn.LostError](err); ok {
+		return m.Loses(ctx, lost)
+	}
+	return err
 }

@@ -30,6 +30,9 @@ func (r *Objects) GiveUp(ctx context.Context, why error) error {
 	}
 	left := errors.Join(r.RestoreAltered(ctx), r.Retract(ctx, func(render.Object) bool { return true }))
 	left = errors.Join(left, r.KeptDefinition.Undo(ctx), r.Operated.KeepServed(ctx), r.Rollback(ctx))
+	if lost, ok := errors.AsType[*turn.LostError](left); ok { // another command took this one for crashed meanwhile
+		return r.Loses(ctx, errors.Join(why, lost))
+	}
 	if left != nil {
 		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: left, New: r.IsNew()}
 	}

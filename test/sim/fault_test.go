@@ -69,8 +69,8 @@ func TestAnyRequestOfRepairMayFail(t *testing.T) {
 			}
 			var sent atomic.Int32
 			refused := connected(t, func(r *http.Request) (*http.Response, error) {
-				// Who may not see nodes and Akash's operators is told of no problems with them.
-				if base := path.Base(r.URL.Path); base != "nodes" && base != "deployments" && sent.Add(1) == n {
+				// Who may not see nodes, Akash's operators and Manifests is told of no problems with them.
+				if base := path.Base(r.URL.Path); base != "nodes" && base != "deployments" && base != "manifests" && sent.Add(1) == n {
 					return server.reply(r, http.StatusForbidden, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed","reason":"Forbidden","code":403}`)), nil
 				}
 				return server.RoundTrip(r)
