@@ -59,7 +59,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case RemovePool:
 		f.unpooled[r.Address] = true
 	case Put, Delete:
-		w.foldWrite(viewOf(w, t, place), r, a, answered)
+		w.foldWrite(f, state.Mark(w.Turn.Nonce, place), r, a, answered)
 	}
 }
 
@@ -160,20 +160,20 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 }
 
 // foldWrite records the answer to a write.
-func (w *World) foldWrite(v view, r Request, a Answer, answered Stamp) {
-	isMarked := func(p state.Part) bool { return p.Run == v.mark }
+func (w *World) foldWrite(f *facts, mark string, r Request, a Answer, answered Stamp) {
+	isMarked := func(p state.Part) bool { return p.Run == mark }
 	if r.Verb == Put && !a.Stale && !protocol.Holds(a.Claim, r.Group, r.Parts) {
 		a.Stale = true
 	}
 	if r.Verb == Put && slices.ContainsFunc(r.Parts, isMarked) && (!a.Stale || a.Unclear) {
-		known := v.f.taken[r.Name]
+		known := f.taken[r.Name]
 		if before := r.Claim.Entries(r.Group); !slices.ContainsFunc(before, isMarked) {
 			known.Before = before
 		}
 		if known.Written == 0 || r.Anew {
 			known.Anew, known.Written, known.At = known.Anew || r.Anew, answered, w.Clock
 		}
-		v.f.taken[r.Name] = known
+		f.taken[r.Name] = known
 	}
 	was, s := w.see(r.Name), Seen{Claim: a.Claim, Sent: answered, Answered: answered, At: w.Clock}
 	if a.Stale {

@@ -136,7 +136,7 @@ func (v view) end(err error) Step {
 			o.Kept = append(o.Kept, why)
 		}
 	}
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if slices.ContainsFunc(h.Parts, func(p state.Part) bool { own := c.Part(p.Key); return own != nil && own.Lease.Group() == v.group }) {
 			o.Things = append(o.Things, h)

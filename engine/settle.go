@@ -20,7 +20,7 @@ func (v view) wantsPart(c *state.Claim, p state.Part) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(v.holds(), func(h state.Hold) bool {
+	return slices.ContainsFunc(v.things, func(h state.Hold) bool {
 		return h.Name() == c.Name() && slices.ContainsFunc(h.Parts, func(q state.Part) bool { return q.Key == key })
 	})
 }
@@ -78,7 +78,7 @@ func partly(keeps []state.Part) string {
 
 // settle writes the parts as the lease has them in the end.
 func (v view) settle() Step {
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		c, taken := v.w.Claim(h.Name()), v.taking(h)
 		if c == nil || len(taken.Want.Parts) == 0 {
 			continue
@@ -122,7 +122,7 @@ func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok boo
 // note writes a note for each part that another deployment of the owner holds, on its claim, so that users see it. The work
 // does not depend on it.
 func (v view) note() Step {
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		c, name := v.w.Claim(h.Name()), h.Name()
 		for _, withheld := range v.taking(h).Withheld {
 			note := withheld.Part.Wait("", nil)
@@ -147,7 +147,7 @@ func (v view) note() Step {
 
 // facts returns what was found of what the lease wants.
 func (v view) facts() (out []Fact) {
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		taken := v.taking(h)
 		for _, w := range taken.Withheld {
 			out = append(out, Fact{Found: Withheld, Kind: h.Kind, Name: textOf(h, w.Part), By: w.By})

@@ -101,7 +101,7 @@ func (v view) refuse() Step {
 		return Step{}
 	}
 	var held []report.HeldThing
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		held = append(held, v.inTheWay(h)...)
 	}
 	if len(held) == 0 || isTransient(held) {
@@ -112,7 +112,7 @@ func (v view) refuse() Step {
 
 // take takes the claims one by one, in the order in which every command takes them.
 func (v view) take() Step {
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		if s, stale := v.isStale(h, v.w.see(h.Name())); stale {
 			return s
 		}

@@ -92,16 +92,19 @@ type view struct {
 	want  Want
 	id    lease.ID
 	group lease.Group
-	// mark is the mark of the work on the lease.
-	mark string
+	// mark is the mark of the work on the lease, things are the claims that it is to have.
+	mark   string
+	things []state.Hold
 }
 
 func viewOf(w *World, t *Transaction, place int) view {
 	want := t.Wants[place]
-	return view{
+	v := view{
 		w: w, t: t, f: w.leases[place], place: place, want: want, id: want.Request.Lease,
 		group: want.Request.Lease.Group(), mark: state.Mark(w.Turn.Nonce, place),
 	}
+	v.things = v.holds()
+	return v
 }
 
 // holds returns the claims that the lease is to have, in the order in which every command takes them.
@@ -160,7 +163,7 @@ func (v view) rival(name string, by state.Holder) string {
 	if i < 0 || i == v.place || !v.w.leases[i].taken[name].Anew {
 		return ""
 	}
-	for _, h := range viewOf(v.w, v.t, i).holds() {
+	for _, h := range viewOf(v.w, v.t, i).things {
 		if h.Name() == name {
 			return h.At.String()
 		}

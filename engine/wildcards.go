@@ -20,7 +20,7 @@ const (
 
 // bind binds the lease's pending wildcards, once no host of another owner is below them.
 func (v view) bind() Step {
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if h.Kind != state.Wildcard || len(c.PartsOf(v.group)) == 0 || protocol.IsBound(c, v.group) {
 			continue
@@ -72,7 +72,7 @@ func (v view) evictAll(claims []*state.Claim) (step Step) {
 // lookAbove compares the hosts that the lease has taken with the wildcards above them, read after that.
 func (v view) lookAbove() Step {
 	var unread []string
-	for _, h := range v.holds() {
+	for _, h := range v.things {
 		taken, over := v.f.taken[h.Name()], state.WildcardOver(h.Thing)
 		if h.Kind != state.Host || !taken.Anew || over == "" {
 			continue
