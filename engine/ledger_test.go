@@ -323,12 +323,16 @@ func (l *ledger) want(words []string) engine.Want {
 	return want
 }
 
-// leaseOf parses OWNER/DSEQ.
+// leaseOf parses OWNER/DSEQ, or OWNER/DSEQ/OSEQ.
 func leaseOf(text string) lease.ID {
-	owner, dseq, _ := strings.Cut(text, "/")
-	n, err := strconv.ParseUint(dseq, 10, 64)
+	words := strings.Split(text+"/1", "/")
+	n, err := strconv.ParseUint(words[1], 10, 64)
 	if err != nil {
 		panic(err)
 	}
-	return lease.ID{Owner: owner, DSeq: n, GSeq: 1, OSeq: 1, Provider: "provider"}
+	order, err := strconv.ParseUint(words[2], 10, 32)
+	if err != nil {
+		panic(err)
+	}
+	return lease.ID{Owner: words[0], DSeq: n, GSeq: 1, OSeq: uint32(order), Provider: "provider"}
 }

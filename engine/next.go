@@ -70,7 +70,7 @@ func (v view) readAgain(name, why string) Step {
 // again returns when the lease reads something again that it has read at a time: the longer it has waited, the later.
 func (v view) again(read time.Time) time.Time {
 	const shortest, longest = 50 * time.Millisecond, 500 * time.Millisecond
-	return read.Add(min(max(read.Sub(v.w.Turn.Since)/4, shortest), longest))
+	return read.Add(min(max(read.Sub(v.w.Turn.Since), shortest), longest))
 }
 
 // isPatient reports whether the lease still waits, for a part of its patience, for other commands that may give something

@@ -123,14 +123,14 @@ func (v view) take() Step {
 			if !taken.By.Running || !v.isPatient(v.w.Turn.Since, 1) {
 				return v.refused([]report.HeldThing{held})
 			}
-			return v.readAgain(h.Name(), held.String())
+			return v.readAgain(h.Name(), "another command has just taken it, and may give it back")
 		case protocol.Read:
 			if !v.isPatient(v.w.Turn.Since, 1) {
 				by := v.w.Claim(h.Name()).HeldBy()
 				by.Reason = "its claim is being deleted: kubectl akash-net explain " + state.Typed(h.Thing)
 				return v.refused([]report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}})
 			}
-			return v.readAgain(h.Name(), h.Thing+", whose claim is being deleted")
+			return v.readAgain(h.Name(), "it is being deleted")
 		case protocol.Evict:
 			return v.evict(taken.Claim)
 		case protocol.Write:

@@ -10,7 +10,6 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -27,7 +26,7 @@ import (
 //	hold NAME         its next request is sent; arrive NAME lets it arrive
 //	refuse NAME TEXT  its next request is refused
 //	crash NAME        it is taken for crashed
-//	serve OWNER/DSEQ HOST | silence HOST | close | clock +5m | ledger
+//	serve OWNER/DSEQ HOST | silence HOST | terminate HOST | gone HOST | close | clock +5m | ledger
 func TestTraces(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -101,6 +100,12 @@ func (s *story) obey(words []string) {
 		s.ledger.serves[words[2]] = append(s.ledger.serves[words[2]], leaseOf(words[1]).Group())
 	case "silence":
 		delete(s.ledger.serves, words[1])
+	case "terminate":
+		c := *s.ledger.claims[words[1]]
+		c.Deleting = true
+		s.ledger.claims[words[1]] = &c
+	case "gone":
+		delete(s.ledger.claims, words[1])
 	case "close":
 		s.ledger.closing = true
 	case "clock":
@@ -216,5 +221,3 @@ func textOf(c *state.Claim) string {
 	}
 	return fmt.Sprintf("%s of %s: %s", c.Thing, c.Owner, strings.Join(parts, "; "))
 }
-
-var _ lease.ID
