@@ -2,16 +2,27 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
+
+// readKeys are the keys of Akash's provider.yaml that readProvider reads.
+var readKeys = []string{
+	"deployment-blocked-hostnames", "blocked-hostnames", "deployment-ingress-domain", "deployment-ingress-static-hosts", "cluster-public-hostname",
+	"deployment-network-policies-enabled", "docker-image-pull-secrets-name", "cpu-commit-level", "memory-commit-level", "storage-commit-level",
+	"ingress-mode", "gateway-name", "gateway-namespace", "proxy-buffer-size", "k8s-manifest-ns", "metal-lb-pool", "ip-operator", "ipoperator",
+}
 
 // readProvider reads hosts, addresses and routes from Akash's provider.yaml (provider:
 // cmd/provider-services/cmd/flags.go) and ignores all other keys. If the file enables the IP operator, addresses come
 // from MetalLB's pool, as in Akash.
 func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	m := c.AnyMapping()
+	if !isProvider(c, m) {
+		return
+	}
 	for _, key := range []string{"deployment-blocked-hostnames", "blocked-hostnames"} {
 		cfg.Hosts.Blocked = append(cfg.Hosts.Blocked, words(m.Get(key))...)
 	}
@@ -50,6 +61,32 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	if operator {
 		cfg.IP.Mode = ModePool
 	}
+}
+
+// chainKeys are keys of Akash's provider.yaml that say nothing about host names and addresses; by these it is known.
+var chainKeys = []string{
+	"from", "chainid", "chain-id", "node", "domain", "host", "home", "key", "keysecret", "keyring-backend", "attributes", "organization",
+	"email", "website", "withdrawalperiod", "cluster-k8s", "bid-price-strategy", "pricescript", "gateway-listen-address",
+}
+
+// isProvider reports whether a document is Akash's provider.yaml: it is empty or has one of its keys, and none of a ProviderConfig's spec. The
+// settings of any other document would not be read, and nobody would be told.
+func isProvider(c document.Cursor, m document.Mapping) bool {
+	known, empty := false, true
+	for at := range m.Entries() {
+		empty = false
+		key := at.Raw()
+		if slices.Contains(specKeys, key) {
+			at.Errorf("%[1]q is a key of the spec of a ProviderConfig: put it below \"spec:\", after \"apiVersion: net.akash.network/v1alpha1\" "+
+				"and \"kind: ProviderConfig\"", key)
+			return false
+		}
+		known = known || slices.Contains(readKeys, key) || slices.Contains(chainKeys, key)
+	}
+	if !known && !empty {
+		c.Errorf("this is no provider's configuration: it has neither \"kind: ProviderConfig\", nor a key of Akash's provider.yaml")
+	}
+	return known || empty
 }
 
 // publicName validates a public name as Akash does: an address is valid too, although no host can be below it.

@@ -105,6 +105,25 @@ func TestReadProvider(t *testing.T) {
 	}
 }
 
+// A document that is neither a ProviderConfig nor Akash's provider.yaml is refused: its settings would not be read, and nobody
+// would be told.
+func TestOtherDocuments(t *testing.T) {
+	for text, want := range map[string]string{
+		"hosts: {wildcards: true}\nip: {mode: range}\n": `f:1:1: hosts: "hosts" is a key of the spec of a ProviderConfig: put it below "spec:"`,
+		"from: akash1\ntarget: route\n":                 `f:2:1: target: "target" is a key of the spec`,
+		"foo: bar\n":                                    `this is no provider's configuration`,
+		"version: \"2.0\"\nservices: {}\n":              `this is no provider's configuration`,
+		"{}\n":                                          "",
+		"from: akash1\nchainid: akashnet-2\n":           "",
+		"metal-lb-pool: public\n":                       "",
+	} {
+		cfg, problems, err := Read(strings.NewReader(text), "f")
+		if err != nil || (cfg == nil) == (want == "") || want != "" && !strings.Contains(problems.Errors().Error(), want) {
+			t.Errorf("%q: %v, %v, want %q", text, problems, err, want)
+		}
+	}
+}
+
 func TestEmptyIsDefault(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\n"} {
 		cfg, problems, err := Read(strings.NewReader(text), "f")
