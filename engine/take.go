@@ -102,7 +102,12 @@ func (v view) refuse() Step {
 	}
 	var held []report.HeldThing
 	for _, h := range v.things {
-		held = append(held, v.inTheWay(h)...)
+		for _, by := range v.inTheWay(h) {
+			same := func(other report.HeldThing) bool { return other.Kind == by.Kind && other.Thing == by.Thing }
+			if !slices.ContainsFunc(held, same) {
+				held = append(held, by)
+			}
+		}
 	}
 	if len(held) == 0 || isTransient(held) {
 		return Step{}
