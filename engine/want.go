@@ -42,6 +42,8 @@ type Transaction struct {
 	order []int
 	after [][]int
 	gives []bool
+	// hosts are the claims on hosts and wildcards that each want is to have, in the order in which they are taken.
+	hosts [][]state.Hold
 	// named are the addresses that requests name, with the sharing keys that they are for.
 	named map[netip.Addr]string
 }
@@ -58,6 +60,7 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 		}
 		wishes[i] = state.WishOf(want.Request, held, nil)
 		t.gives[i] = wishes[i].GivesAddress()
+		t.hosts = append(t.hosts, inOrder(want.Request.HostHolds(), want.Expires))
 		for _, e := range want.Request.Endpoints {
 			for _, a := range e.Addresses {
 				if _, known := t.named[a]; !known {
@@ -107,7 +110,8 @@ func viewOf(w *World, t *Transaction, place int) view {
 	return v
 }
 
-// holds returns the claims that the lease is to have, in the order in which every command takes them.
+// holds returns the claims that the lease is to have, in the order in which every command takes them: those on addresses and
+// endpoints first.
 func (v view) holds() (out []state.Hold) {
 	for _, e := range v.want.Request.Endpoints {
 		if v.t.Settings.Config.IP.Mode == config.ModePool {
@@ -118,14 +122,18 @@ func (v view) holds() (out []state.Hold) {
 			out = append(out, e.Hold(v.id, a))
 		}
 	}
-	out = append(out, v.want.Request.HostHolds()...)
-	for _, h := range out {
+	return append(inOrder(out, v.want.Expires), v.t.hosts[v.place]...)
+}
+
+// inOrder sets the end of holds and sorts them in the order in which they are taken.
+func inOrder(holds []state.Hold, expires string) []state.Hold {
+	for _, h := range holds {
 		for i := range h.Parts {
-			h.Parts[i].Expires = v.want.Expires
+			h.Parts[i].Expires = expires
 		}
 	}
-	slices.SortFunc(out, state.Hold.Compare)
-	return out
+	slices.SortFunc(holds, state.Hold.Compare)
+	return holds
 }
 
 // succeeds reports whether the command succeeds a crashed one that worked for the group.

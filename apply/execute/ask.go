@@ -91,8 +91,9 @@ func (l *loop) write(ctx context.Context, r engine.Request, answer *engine.Answe
 	default:
 		answer.Claim, err = book.Put(ctx, r.Claim, r.Group, r.Parts)
 	}
-	if unclear := cluster.IsUnclear(err); unclear || errors.Is(err, ledger.ErrAgain) {
-		answer.Stale, answer.Unclear = true, unclear
+	if err != nil {
+		answer.Unclear = cluster.IsUnclear(err)
+		answer.Stale = answer.Unclear || errors.Is(err, ledger.ErrAgain)
 	}
 	return err
 }

@@ -81,6 +81,38 @@ func TestRequestsOfAFirstApply(t *testing.T) {
 	}
 }
 
+// A reservation writes each claim once, and a second one writes nothing.
+func TestRequestsOfAReserve(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	id, one, two := leaseOf(newTenant(), 1), newHost("one"), newHost("two")
+	after := func() (out []string) {
+		r.do(t, "reserve", one, two, "--lease", id.String())
+		for _, q := range r.sent() {
+			if q.announces() || len(out) > 0 {
+				out = append(out, q.String())
+			}
+		}
+		return out
+	}
+	first := after()
+	if len(first) < 4 {
+		t.Fatalf("requests after the reads: %q", first)
+	}
+	want := []string{"PATCH announcement", "LIST leases", "PATCH leases/" + one, "PATCH leases/" + two}
+	if diff := cmp.Diff(want, first[:4]); diff != "" {
+		t.Errorf("requests after the reads (-want +got):\n%s", diff)
+	}
+	for _, read := range first[4 : len(first)-1] {
+		if !strings.HasPrefix(read, "GET ") && !strings.HasPrefix(read, "LIST ") {
+			t.Errorf("the reservation sent %s besides", read)
+		}
+	}
+	if again := after(); len(again) > 0 {
+		t.Errorf("the second reservation sent %q after its reads", again)
+	}
+}
+
 // What a lease no longer defines goes: routes first, claims last. --prune=false keeps it.
 func TestPrune(t *testing.T) {
 	t.Parallel()
