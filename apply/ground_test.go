@@ -30,7 +30,7 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 			asked++
 		}
 	}
-	before, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{ClaimsFirst: true})
+	before, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}

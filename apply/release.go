@@ -36,7 +36,7 @@ const HoldsNothing = "holds nothing"
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
 	how := observed.Reading{
 		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated,
-		Further:   kinds.RecordsOf(a.Options.Config), ClaimsFirst: true,
+		Further:   kinds.RecordsOf(a.Options.Config),
 	}
 	snapshot, err := observed.ReadWithOperators(ctx, a.Command, how)
 	if err != nil {

@@ -62,7 +62,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 // reservations returns what the leases of requests want.
 func (a *Applier) reservations(requests []state.Request) []engine.Want {
 	wants, expires := make([]engine.Want, len(requests)), ""
-	if a.Options.Expires > 0 {
+	if a.Options.Expires != 0 {
 		expires = a.Cluster.Now().Add(a.Options.Expires).UTC().Format(time.RFC3339)
 	}
 	for i, request := range requests {
@@ -77,8 +77,8 @@ func (a *Applier) reservations(requests []state.Request) []engine.Want {
 func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) observed.Reading {
 	leased := func(r state.Request) bool { return len(r.Endpoints) > 0 }
 	how := observed.Reading{
-		Kinds:   slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
-		Further: kinds.RecordsOf(a.Options.Config), ClaimsFirst: true,
+		Kinds:     slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
+		Further:   kinds.RecordsOf(a.Options.Config),
 		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated || slices.ContainsFunc(requests, leased),
 	}
 	for _, kind := range slices.Concat(needed...) {

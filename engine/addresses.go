@@ -30,6 +30,16 @@ func (v view) addressesOf(e state.EndpointWant) (out []netip.Addr) {
 	return out
 }
 
+// isPicked reports whether a claim is on an address that was picked, and that the request does not name.
+func (v view) isPicked(h state.Hold) bool {
+	for _, a := range v.f.picks {
+		if h.Kind == state.Address && h.Claim().Addr() == a {
+			return true
+		}
+	}
+	return false
+}
+
 // pick chooses addresses for the IP endpoints that name none. An address that turns out to be somebody else's is passed.
 func (v view) pick() Step {
 	picks := map[slot]netip.Addr{}

@@ -102,6 +102,9 @@ func (v view) refuse() Step {
 	}
 	var held []report.HeldThing
 	for _, h := range v.things {
+		if v.isPicked(h) {
+			continue // another address will do
+		}
 		for _, by := range v.inTheWay(h) {
 			same := func(other report.HeldThing) bool { return other.Kind == by.Kind && other.Thing == by.Thing }
 			if !slices.ContainsFunc(held, same) {

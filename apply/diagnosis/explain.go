@@ -45,7 +45,7 @@ func Explain(
 // viewOf reads what explanations of hosts, addresses, IP endpoints and leases need.
 func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (*diagnose.View, error) {
 	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{
-		Addresses: true, Further: kinds.RecordsOf(cfg), ClaimsFirst: true, Runs: true,
+		Addresses: true, Further: kinds.RecordsOf(cfg), Runs: true,
 	})
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func Problems(
 }
 
 // Reading is what a snapshot has to contain to find problems.
-var Reading = observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true}
+var Reading = observed.Reading{Addresses: true, Further: kinds.Records, AllDefinitions: true, Runs: true}
 
 // Facts returns what problems are computed from.
 func Facts(

@@ -35,7 +35,7 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 // wrote, which may serve without a claim, what it runs, stored definitions, and reservations that a lease has taken over.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
 	l := ledger.New(c, cfg.LedgerNamespace)
-	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), ClaimsFirst: true, AllDefinitions: true})
+	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), AllDefinitions: true})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // deployments holds may be served by another. It reads only objects with the owner's label, unless an object of his has
 // lost its labels.
 func Look(ctx context.Context, c *command.Command, before *Snapshot, owner string) (*Snapshot, error) {
-	how := Reading{Addresses: true, Further: recordsRead(before), ClaimsFirst: true}
+	how := Reading{Addresses: true, Further: recordsRead(before)}
 	if !before.unlabelled(owner) {
 		how.owner, how.before = owner, before
 	}

@@ -83,9 +83,6 @@ type Reading struct {
 	Addresses, Pools bool
 	// Kinds are the kinds of objects of leases; nil for all that a lease may have. Further are kinds in addition to those.
 	Kinds, Further []kinds.Kind
-	// ClaimsFirst reads the claims before the objects. So a claim may be given up if no object of this later reading
-	// depends on it.
-	ClaimsFirst bool
 	// owner reads only objects with the label of one owner. The namespaces are then copied from before.
 	owner  string
 	before *Snapshot
@@ -150,27 +147,21 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 	return l.List(ctx)
 }
 
-// Read takes a snapshot.
+// Read takes a snapshot: the claims first, then the objects. So a claim may be given up if no object of this later reading
+// depends on it; and if the claims are the same when the command's turn comes, no command has come and gone between the
+// objects and that.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*Snapshot, error) {
 	s := NewSnapshot()
 	s.HoldersOnly = how.Holders
-	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
 	lists := make(map[string][]*unstructured.Unstructured)
 	var mu sync.Mutex
-	if how.ClaimsFirst {
-		var err error
-		if claims, err = how.claims(ctx, l); err != nil {
-			return nil, err
-		}
+	claims, err := how.claims(ctx, l)
+	if err != nil {
+		return nil, err
 	}
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		if !how.ClaimsFirst {
-			if claims, err = how.claims(ctx, l); err != nil {
-				return err
-			}
-		}
 		s.Definitions, err = how.definitions(ctx, l, claims)
 		return err
 	})
