@@ -116,7 +116,11 @@ func TestHTTPOptionsOfTheManifest(t *testing.T) {
 
 	options.MaxBodySize = 1048576
 	must(t, w.akash.SendManifest(t.Context(), d))
-	must(t, w.akash.DeclareHostname(t.Context(), w.blue, host, "web", 80)) // as the provider does for every manifest
+	eventually(t, "the operator writes the route with the new options", func() bool {
+		must(t, w.akash.DeclareHostname(t.Context(), w.blue, host, "web", 80)) // as the provider does for every manifest
+		route := find(t, operators.Ingresses, w.blue.Namespace(), host)
+		return route != nil && route.GetAnnotations()["nginx.ingress.kubernetes.io/proxy-body-size"] == "1048576"
+	})
 	if r := apply().Prints(t, " is live"); strings.Contains(r.Stdout, "proxy-body-size") {
 		t.Errorf("it is as defined: %s", r)
 	}
