@@ -65,7 +65,7 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 
 // chainKeys are keys of Akash's provider.yaml that say nothing about host names and addresses; by these it is known.
 var chainKeys = []string{
-	"from", "chainid", "chain-id", "node", "domain", "host", "home", "key", "keysecret", "keyring-backend", "attributes", "organization",
+	"from", "chainid", "chain-id", "node", "domain", "host", "home", "key", "keysecret", "keyring-backend", "attributes",
 	"email", "website", "withdrawalperiod", "cluster-k8s", "bid-price-strategy", "pricescript", "gateway-listen-address",
 }
 
