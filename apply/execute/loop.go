@@ -1,0 +1,198 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// run asks for the steps of the leases and carries them out until all have ended.
+func (l *loop) run(ctx context.Context) {
+	interrupted := ctx.Done()
+	for {
+		l.decide()
+		l.send(ctx)
+		after, waits := l.until()
+		if l.flying == 0 && !waits {
+			if !l.unlock() {
+				return
+			}
+			continue
+		}
+		var over <-chan time.Time
+		if waits {
+			over = time.After(after)
+		}
+		select {
+		case r := <-l.came:
+			l.take(ctx, r)
+		case <-over:
+			l.wake(func(s engine.Step) bool { return !s.Until.IsZero() })
+		case <-interrupted:
+			interrupted = nil
+			l.world.Interrupted = ctx.Err()
+			l.wake(func(engine.Step) bool { return true })
+		}
+	}
+}
+
+// wake decides again for the leases whose steps are chosen.
+func (l *loop) wake(chosen func(engine.Step) bool) {
+	for i, s := range l.steps {
+		l.due[i] = l.due[i] || chosen(s)
+	}
+}
+
+// decide asks for the next steps of the leases about which something new is known.
+func (l *loop) decide() {
+	l.tick()
+	for again := true; again; {
+		again = false
+		for _, i := range l.plan.Order() {
+			if !l.due[i] || l.busy[i] > 0 || l.world.Outcome(i) != nil {
+				continue
+			}
+			l.due[i] = false
+			s := engine.Next(l.world, l.plan, i)
+			for l.world.Decide(i, s) {
+				s = engine.Next(l.world, l.plan, i)
+			}
+			if l.steps[i] = s; s.Outcome != nil {
+				l.end(i, s.Outcome)
+				again = true
+			}
+		}
+	}
+}
+
+// end ends the work on a lease. In the command's turn, that is final.
+func (l *loop) end(i int, o *engine.Outcome) {
+	l.world.End(i, o)
+	if l.world.Turn.Alone > 0 {
+		l.command.Ledger.Ended(state.Mark(l.world.Turn.Nonce, i)) // it gives nothing back any more
+		l.count()
+	}
+	l.wake(func(s engine.Step) bool { return s.Wait != "" })
+}
+
+// until returns how long to wait until a lease looks again at what it waits for.
+func (l *loop) until() (after time.Duration, waits bool) {
+	for i, s := range l.steps {
+		if l.world.Outcome(i) != nil || l.busy[i] > 0 || s.Until.IsZero() {
+			continue
+		}
+		if d := time.Until(s.Until); !waits || d < after {
+			after, waits = d, true
+		}
+	}
+	return after, waits
+}
+
+// unlock lets the first lease go on if all that have not ended wait for each other. It returns false if all have ended.
+func (l *loop) unlock() bool {
+	for _, i := range l.plan.Order() {
+		if l.world.Outcome(i) == nil {
+			l.world.Yield(i)
+			l.due[i] = true
+			return true
+		}
+	}
+	return false
+}
+
+// send sends requests of the steps, as many as the command may have under way. What is read for all leases is read once
+// nothing else can be sent: then it is newest for most of them.
+func (l *loop) send(ctx context.Context) {
+	most := max(l.command.Options.Concurrency, 1)
+	open := func(i int) bool { return l.world.Outcome(i) == nil && l.busy[i] == 0 && !l.shared && l.brief < most }
+	for _, i := range l.plan.Order() {
+		if !open(i) {
+			continue
+		}
+		for _, r := range l.steps[i].Requests {
+			if !r.IsShared() && l.brief < most {
+				l.start(ctx, i, r)
+			}
+		}
+	}
+	for _, i := range l.plan.Order() {
+		if requests := l.steps[i].Requests; l.brief == 0 && open(i) && len(requests) > 0 {
+			l.shared = true
+			l.start(ctx, i, requests[0])
+		}
+	}
+}
+
+// start sends a request; take gets its answer.
+func (l *loop) start(ctx context.Context, place int, r engine.Request) {
+	l.busy[place]++
+	l.flying++
+	if !r.MayWait() {
+		l.brief++
+	}
+	if l.writing != nil {
+		ctx = l.writing
+	}
+	undo := r.Back || l.world.Interrupted != nil
+	out, came, snapshot, one := reply{place: place, request: r, sent: l.world.Send()}, l.came, l.snapshot, l.leases[place]
+	go func() {
+		err := errNoAnswer
+		defer func() {
+			out.answer.Err, out.answer.Over = err, cluster.IsShut(err) || cluster.IsAway(err)
+			came <- out
+		}()
+		err = parallel.Guard(func() error {
+			if undo {
+				var cancel context.CancelFunc
+				ctx, cancel = executor.UndoContext(ctx)
+				defer cancel()
+			}
+			return executor.UndoError(ctx, l.ask(ctx, one, snapshot, &out))
+		})
+	}()
+}
+
+// errNoAnswer is the error of a request whose goroutine has ended without one.
+var errNoAnswer = errors.New("the request has no answer")
+
+// take folds an answer, and decides again for the leases that it concerns.
+func (l *loop) take(ctx context.Context, r reply) {
+	l.tick()
+	l.busy[r.place]--
+	l.flying--
+	if !r.request.MayWait() {
+		l.brief--
+	}
+	l.due[r.place] = true
+	if r.request.IsShared() {
+		l.shared = false
+		l.wake(func(s engine.Step) bool { return len(s.Requests) > 0 && s.Requests[0].IsShared() })
+	}
+	if r.answer.Over || r.request.Verb == engine.Announce {
+		l.wake(func(engine.Step) bool { return true })
+	}
+	switch {
+	case r.read != nil && r.request.Verb == engine.ReadAll:
+		l.fold(r.read, r.sent)
+		for _, one := range l.leases {
+			one.X.Snapshot = r.read
+		}
+	default:
+		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
+	}
+	if r.request.Verb == engine.Announce && r.answer.Err == nil {
+		l.writing = l.command.Options.Turn.Context(ctx)
+	}
+	if e := r.request.Event; e != nil && r.answer.Err == nil && !l.work.Silent {
+		l.leases[r.place].X.Event(report.Action(e.Doing), string(e.Kind), "", e.Thing, e.Message)
+	} else if r.request.Verb == engine.Put && r.answer.Err == nil {
+		l.leases[r.place].X.Wrote(nil)
+	}
+}
