@@ -123,3 +123,47 @@ func TestInterruptHint(t *testing.T) {
 		t.Errorf("of a live lease:\n%s", out)
 	}
 }
+
+// What an interrupted repair has mended is settled, and so is everything if it only could not look again.
+func TestInterruptedRepair(t *testing.T) {
+	const n = 10
+	for name, at := range map[string]struct {
+		request        string
+		nth            int64
+		least, crashed int
+	}{
+		"in the middle":       {"PATCH leases/h", n, 4, 1},
+		"when it looks again": {"GET v1/nodes", 2, n, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := fromOutside(t)
+			o.must(t, 0, []string{"apply", "-f", leasesWithHosts(t, n, 1000)})
+			for i := range n {
+				deleteObject(t, o.Server, fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/akash-net/leases/h%d.example.org", i))
+			}
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var seen atomic.Int64
+			o.each(func(request string) int {
+				if strings.HasPrefix(request, at.request) && seen.Add(1) == at.nth {
+					interrupt()
+				}
+				return 0
+			})
+			code, out := o.run(ctx, "repair")
+			o.each(nil)
+			if code != 130 {
+				t.Fatalf("exit code %d:\n%s", code, out)
+			}
+			hosts := o.must(t, 0, []string{"state", "hosts"})
+			_, problems := o.run(t.Context(), "state", "--problems")
+			// Also what has no claim yet is shown as Active, as its route serves.
+			mended := n - strings.Count(problems, "RouteWithoutClaim") - strings.Count(hosts, "Claiming")
+			if crashed := strings.Count(problems, "CrashedRun"); mended < at.least || crashed > at.crashed {
+				t.Errorf("%d of %d are mended, %d are CrashedRun:\n%s\n%s", mended, n, crashed, hosts, problems)
+			}
+			o.must(t, 0, []string{"repair"})
+			o.must(t, 0, []string{"state", "--problems"}, "No problems")
+		})
+	}
+}
