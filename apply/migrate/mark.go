@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -40,10 +41,15 @@ func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do
 	if len(routes) == 0 {
 		return do(ctx)
 	}
-	own := m.Options.Turn
-	if own == nil {
-		own = m.NewTurn([]lease.Group{m.Group})
+	if own := m.Options.Turn; own != nil {
+		return m.marking(ctx, own, routes, do)
 	}
+	own := m.NewTurn([]lease.Group{m.Group})
+	return errors.Join(parallel.Guard(func() error { return m.marking(ctx, own, routes, do) }), own.Commit(ctx))
+}
+
+// marking is whileMarked in a turn that somebody else ends.
+func (m *leaseMigration) marking(ctx context.Context, own *turn.Turn, routes []*crossing, do func(context.Context) error) error {
 	if err := own.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // markPart reads outdated claims again
 		return err
 	}
@@ -56,10 +62,7 @@ func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do
 	if !command.CannotUndo(err) {
 		m.unmark()
 	}
-	if own == m.Options.Turn {
-		return err
-	}
-	return errors.Join(err, own.Commit(ctx))
+	return err
 }
 
 // markRoutes marks the parts that the routes serve, as an apply does before it writes or deletes.

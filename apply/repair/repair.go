@@ -136,21 +136,26 @@ func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
 	return slices.DeleteFunc(problems, func(p state.Problem) bool { return !slices.Contains(r.asked.Problems, p.Name()) }), nil
 }
 
-// run fixes the problems. Applies come last, after what they may need was given up.
-func (r *repair) run(ctx context.Context, problems []state.Problem, count func()) error {
+// run fixes the problems. Applies come last, after what they may need was given up. It returns the deployment groups
+// that an error has left unfinished.
+func (r *repair) run(ctx context.Context, problems []state.Problem, count func()) (unfinished []lease.Group, err error) {
 	r.repaired, r.remaining = nil, nil
-	for _, apply := range []bool{false, true} {
-		for _, p := range problems {
-			if r.byDefinition(p) != apply {
-				continue
-			}
-			if err := r.handle(ctx, p, apply); err != nil {
-				return err
-			}
-			count()
+	first, last := []state.Problem{}, []state.Problem{}
+	for _, p := range problems {
+		if r.byDefinition(p) {
+			last = append(last, p)
+		} else {
+			first = append(first, p)
 		}
 	}
-	return r.checkRepaired(ctx)
+	problems = slices.Concat(first, last)
+	for i, p := range problems {
+		if err := r.handle(ctx, p, i >= len(first)); err != nil {
+			return r.unfinished(p, problems[i+1:]), err
+		}
+		count()
+	}
+	return nil, r.checkRepaired(ctx)
 }
 
 // checkRepaired looks for problems again and reports for each handled one whether it is gone: a write may have had no effect,

@@ -49,10 +49,7 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 				}
 			}
 			if err == nil {
-				err = r.run(r.Options.Turn.Context(ctx), part, count)
-			}
-			if err != nil && !errors.Is(err, turn.ErrAgain) {
-				unfinished = groups
+				unfinished, err = r.run(r.Options.Turn.Context(ctx), part, count)
 			}
 			return unfinished, err
 		})
@@ -64,6 +61,20 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 		}
 	}
 	return nil
+}
+
+// unfinished returns the deployment groups of a problem whose repair was ended by an error, and those of crashed commands
+// among the problems that were still to be repaired. An apply has recorded its own unfinished groups.
+func (r *repair) unfinished(at state.Problem, rest []state.Problem) (groups []lease.Group) {
+	if !r.byDefinition(at) {
+		groups = r.writtenFor(at)
+	}
+	for _, p := range rest {
+		if p.Problem == state.CrashedRun {
+			groups = append(groups, r.writtenFor(p)...)
+		}
+	}
+	return slices.DeleteFunc(groups, func(g lease.Group) bool { return g == lease.Group{} })
 }
 
 // isAnnouncement reports whether a problem is a crashed command that has left nothing but its announcement.

@@ -123,3 +123,100 @@ func TestInterruptHint(t *testing.T) {
 		t.Errorf("of a live lease:\n%s", out)
 	}
 }
+
+// A command that is interrupted while it waits for its turn has changed nothing, and no other command waits for it.
+func TestInterruptBeforeTheTurn(t *testing.T) {
+	const n = 3
+	to := allLeases()[0]
+	to.DSeq = 1000
+	for name, c := range map[string]struct {
+		live bool
+		args []string
+	}{
+		"apply":    {false, []string{"apply"}},
+		"reserve":  {false, []string{"reserve"}},
+		"release":  {true, []string{"release", "--all", "-y"}},
+		"transfer": {true, []string{"transfer", "h1.example.org", "h2.example.org", "--to", to.String()}},
+		"migrate":  {true, []string{"migrate", "--all", "--to", "httproute", "-y"}},
+		"repair":   {true, []string{"repair"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, definitions := fromOutside(t), leasesWithHosts(t, n, 1000)
+			if err := o.ServeAll(); err != nil {
+				t.Fatal(err)
+			}
+			if c.live {
+				o.must(t, 0, []string{"apply", "-f", definitions})
+			} else {
+				c.args = append(c.args, "-f", definitions)
+			}
+			if name == "repair" {
+				deleteObject(t, o.Server, "/apis/coordination.k8s.io/v1/namespaces/akash-net/leases/h1.example.org")
+			}
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var announced atomic.Bool
+			o.each(func(request string) int {
+				if strings.HasPrefix(request, "PATCH leases/run--") {
+					announced.Store(true)
+					interrupt()
+				}
+				return 0
+			})
+			code, out := o.run(ctx, c.args...)
+			o.each(nil)
+			if code != 130 || !announced.Load() {
+				t.Fatalf("exit code %d, announced: %v\n%s", code, announced.Load(), out)
+			}
+			for _, object := range o.Objects("leases") {
+				if name := object.GetName(); strings.HasPrefix(name, "run--") {
+					t.Errorf("the announcement %s is left, which the next command takes for a living one:\n%v", name, object.Object["spec"])
+				}
+			}
+		})
+	}
+}
+
+// What an interrupted repair has mended is settled, and so is everything if it only could not look again.
+func TestInterruptedRepair(t *testing.T) {
+	const n = 10
+	for name, at := range map[string]struct {
+		request        string
+		nth            int64
+		least, crashed int
+	}{
+		"in the middle":       {"PATCH leases/h", n, 4, 1},
+		"when it looks again": {"GET v1/nodes", 2, n, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := fromOutside(t)
+			o.must(t, 0, []string{"apply", "-f", leasesWithHosts(t, n, 1000)})
+			for i := range n {
+				deleteObject(t, o.Server, fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/akash-net/leases/h%d.example.org", i))
+			}
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var seen atomic.Int64
+			o.each(func(request string) int {
+				if strings.HasPrefix(request, at.request) && seen.Add(1) == at.nth {
+					interrupt()
+				}
+				return 0
+			})
+			code, out := o.run(ctx, "repair")
+			o.each(nil)
+			if code != 130 {
+				t.Fatalf("exit code %d:\n%s", code, out)
+			}
+			hosts := o.must(t, 0, []string{"state", "hosts"})
+			_, problems := o.run(t.Context(), "state", "--problems")
+			// Also what has no claim yet is shown as Active, as its route serves.
+			mended := n - strings.Count(problems, "RouteWithoutClaim") - strings.Count(hosts, "Claiming")
+			if crashed := strings.Count(problems, "CrashedRun"); mended < at.least || crashed > at.crashed {
+				t.Errorf("%d of %d are mended, %d are CrashedRun:\n%s\n%s", mended, n, crashed, hosts, problems)
+			}
+			o.must(t, 0, []string{"repair"})
+			o.must(t, 0, []string{"state", "--problems"}, "No problems")
+		})
+	}
+}
