@@ -37,6 +37,7 @@ var harmless = map[string][]string{
 		"auth-method", "auth-signin*", "auth-response-headers", "auth-request-redirect", "auth-always-set-cookie",
 		"auth-proxy-set-headers", "auth-tls-verify-*", "auth-tls-error-page", "auth-tls-pass-*", "auth-tls-match-cn",
 		"permanent-redirect-code", "temporal-redirect-code", "relative-redirects", "mirror-request-body", "mirror-host",
+		"connection-proxy-header", "disable-proxy-intercept-errors", "use-port-in-redirects",
 	},
 	"nginx.org": {
 		"client-max-body-size", "proxy-buffer*", "proxy-max-temp-file-size", "proxy-connect-timeout", "proxy-read-timeout",

@@ -60,6 +60,7 @@ func TestMigrateTells(t *testing.T) {
 		"plain":                  {liveRoute(t, "Ingress", "", "", ingressRule), toGateway, nil},
 		"working annotations":    {liveRoute(t, "Ingress", "", `kubectl.kubernetes.io/last-applied-configuration: "{}", akash.network/lease.updated_at: now, acme.cert-manager.io/http01-edit-in-place: "true"`, ingressRule), toGateway, nil},
 		"tuning annotations":     {liveRoute(t, "Ingress", "", nginx+`limit-rps: "5", note: ours`, ingressRule), toGateway, []string{"lost: " + nginx + "limit-rps", "lost: note"}},
+		"more tuning":            {liveRoute(t, "Ingress", "", nginx+`disable-proxy-intercept-errors: "true", `+nginx+`use-port-in-redirects: "false", `+nginx+"connection-proxy-header: keep-alive", ingressRule), toGateway, []string{"lost: " + nginx + "connection-proxy-header", "lost: " + nginx + "disable-proxy-intercept-errors", "lost: " + nginx + "use-port-in-redirects"}},
 		"unknown annotations":    {liveRoute(t, "Ingress", "", `example.com/note: ours`, ingressRule), toGateway, []string{"stays: example.com/note: ours may decide"}},
 		"a label":                {liveRoute(t, "Ingress", ", shard: eu", "", ingressRule), toGateway, nil},
 		"a reserved label":       {liveRoute(t, "Ingress", ", app.kubernetes.io/name: x", "", ingressRule), toGateway, []string{"lost: label app.kubernetes.io/name"}},

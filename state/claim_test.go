@@ -281,3 +281,18 @@ func FuzzReadClaim(f *testing.F) {
 		}
 	})
 }
+
+// A wildcard is pending for a minute. One that is pending for years keeps nobody waiting, and one that is bound is held
+// until its end.
+func TestAPendingWildcardEndsSoon(t *testing.T) {
+	now := statetest.Minute(0)
+	for end, over := range map[time.Duration]bool{-time.Minute: true, time.Minute: false, time.Minute + Margin: false, 2 * time.Minute: true, 100 * 365 * 24 * time.Hour: true} {
+		p := Part{Key: "/", Expires: now.Add(end).Format(time.RFC3339)}
+		pending, host := Claim{Kind: Wildcard, Parts: []Part{p}}, Claim{Kind: Host, Parts: []Part{p}}
+		p.Bound = true
+		bound := Claim{Kind: Wildcard, Parts: []Part{p}}
+		if past := end < 0; pending.Ended(now) != over || host.Ended(now) != past || bound.Ended(now) != past {
+			t.Errorf("an end in %s: pending %t, host %t, bound %t", end, pending.Ended(now), host.Ended(now), bound.Ended(now))
+		}
+	}
+}

@@ -113,6 +113,13 @@ func (p Part) Ended(now time.Time) bool {
 	return err == nil && now.After(at.Add(Margin))
 }
 
+// Lapsed reports whether what a run has announced with an end has ended, or ends later than any run announces: then
+// somebody else has written it, and nobody may have to wait for that. now is by the API server's clock.
+func (p Part) Lapsed(now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, p.Expires)
+	return p.Ended(now) || err == nil && at.Sub(now) > MaxLasts+Margin
+}
+
 // PortText formats a part of an address for people, for example 443/tcp.
 func (p Part) PortText() string {
 	if p.Key == WholeAddress {

@@ -132,7 +132,7 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	case same && (own.Bound.Run == r.nonce || r.inUse.Stands(r.usage.Beyond(r.order.String(), own.Bound.Hold), others)):
 		err := r.keep(ctx, own, now)
 		return err == nil, err
-	case own != nil && own.Pending != nil && own.Pending.Asked != r.asked && !own.Pending.Over(now):
+	case own != nil && own.Pending != nil && own.Pending.Asked != r.asked && !own.Pending.Lapsed(now):
 		return r.wait("another run, which reserves something else for the order: " + own.Pending.By)
 	case look.Closing:
 		return false, &ClosingError{Namespace: r.ledger.Namespace}

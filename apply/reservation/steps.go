@@ -88,7 +88,7 @@ func (r *run) keep(ctx context.Context, own *reserved.Claim, now time.Time) erro
 		return err
 	}
 	claim.Bound = &part
-	if claim.Pending != nil && claim.Pending.Over(now) {
+	if claim.Pending != nil && claim.Pending.Lapsed(now) {
 		claim.Pending = nil
 	}
 	kept, err := r.ledger.PutReservation(ctx, &claim)

@@ -9,8 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -58,7 +57,7 @@ func runExternalDiff(ctx context.Context, c *console.Console, program []string, 
 				if object == nil {
 					continue
 				}
-				text, err := yaml.Marshal(object)
+				text, err := document.Marshal(object)
 				if err != nil {
 					return err
 				}

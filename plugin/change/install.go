@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -77,21 +76,13 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 	if err != nil {
 		return err
 	}
-	document := ""
-	if c.ConfigFile != "" {
-		text, err := os.ReadFile(c.ConfigFile)
-		if err != nil {
-			return err
-		}
-		document = string(text)
-	}
 	cluster, err := c.Connect(1)
 	if err != nil {
 		return err
 	}
 	installer := newInstaller(c, cluster, cfg, dryRun)
 	installer.Workloads = workloads
-	return install.Refused(installer.Install(ctx, document, guard))
+	return install.Refused(installer.Install(ctx, c.ConfigText, guard))
 }
 
 func newInstaller(c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig, dryRun string) *install.Installer {

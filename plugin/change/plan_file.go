@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -65,7 +65,7 @@ func refusals(p plan.Plan) error {
 // withDefinitions adds the definitions of the leases and the scheduler params to a plan.
 func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan.Plan, error) {
 	if params != nil {
-		text, err := yaml.YAMLToJSON(params)
+		text, err := document.JSON(params)
 		if err != nil {
 			return p, err
 		}
@@ -89,7 +89,7 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 		data, err = json.MarshalIndent(p, "", "    ")
 		data = append(data, '\n')
 	case "yaml":
-		data, err = yaml.Marshal(p)
+		data, err = document.Marshal(p)
 	default:
 		data = printing.PlanText(p, printing.UseColours(c.Out))
 	}
@@ -143,7 +143,7 @@ func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error 
 
 // readPlan parses and validates a plan that diff has printed as JSON or YAML.
 func readPlan(text []byte, name string, p *plan.Plan) error {
-	err := yaml.UnmarshalStrict(text, p)
+	err := document.Unmarshal(text, p)
 	switch {
 	case err != nil:
 	case p.APIVersion != plan.APIVersion || p.Kind != plan.Kind:

@@ -53,6 +53,9 @@ func (c *Console) printHeld(e *report.HeldError) {
 	}
 	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
 	switch by := held[0].By; {
+	case strings.HasPrefix(by.Object, "node "): // nobody's lease, and nothing to delete
+		fmt.Fprintf(c.ErrOut, "It is an address of %s, and no lease gets it: ask for another one. Its provider adds \"!%s\" to ip.ranges.\n",
+			by.Object, held[0].Thing)
 	case by.Object != "":
 		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: "+
 			"reserve --adopt\n",

@@ -104,9 +104,14 @@ type emptyFolder struct{ lease.Problems }
 // Unwrap returns the problem for errors.As.
 func (e *emptyFolder) Unwrap() error { return e.Problems }
 
-// Read reads one file. The end of the context also ends the wait for the writer of a FIFO.
+// Open opens a file. The end of the context also ends the wait for the writer of a FIFO.
+func Open(ctx context.Context, name string) (*os.File, error) {
+	return parallel.Abandonable(ctx, func() (*os.File, error) { return os.Open(name) })
+}
+
+// Read opens and reads one file.
 func Read(ctx context.Context, name string, read func(io.Reader, string) error) error {
-	f, err := parallel.Abandonable(ctx, func() (*os.File, error) { return os.Open(name) })
+	f, err := Open(ctx, name)
 	if refused, ok := errors.AsType[*fs.PathError](err); ok {
 		return lease.Problems{{Message: fmt.Sprintf("the path %q cannot be read: %v", name, refused.Err)}}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -228,7 +228,7 @@ func isBlock(value any, lines []string) bool {
 }
 
 func yamlLines(value any) []string {
-	text, err := yaml.Marshal(value)
+	text, err := document.Marshal(value)
 	if err != nil {
 		return []string{fmt.Sprint(value)}
 	}

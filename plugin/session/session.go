@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -18,8 +19,10 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
@@ -30,6 +33,8 @@ type Session struct {
 	flags *genericclioptions.ConfigFlags
 	// ConfigFile is the file with the provider's configuration; empty to read the cluster's ConfigMap.
 	ConfigFile string
+	// ConfigText is what Configuration has read from ConfigFile.
+	ConfigText string
 	scopes     map[*cobra.Command]Scope
 }
 
@@ -93,12 +98,10 @@ func (c *Session) noCluster(host string) bool {
 func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	switch {
 	case c.ConfigFile != "":
-		f, err := os.Open(c.ConfigFile)
-		if err != nil {
-			return nil, usage.Errorf("--config: %w", err)
+		if err := c.readFile(ctx); err != nil {
+			return nil, err
 		}
-		defer f.Close() //nolint:errcheck // only read
-		return c.readConfig(f, c.ConfigFile)
+		return c.readConfig(strings.NewReader(c.ConfigText), c.ConfigFile)
 	case cluster != nil:
 		text, place, err := cluster.Config(ctx)
 		if err != nil {
@@ -134,6 +137,27 @@ func (c *Session) Complete(
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// readFile reads the file of --config once: it may be a pipe, which a second read finds empty.
+func (c *Session) readFile(ctx context.Context) error {
+	if c.ConfigText != "" {
+		return nil
+	}
+	f, err := files.Open(ctx, c.ConfigFile)
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return usage.Errorf("--config: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(files.Interruptible(ctx, f), document.DefaultSize+1))
+	if err == nil && len(text) > document.DefaultSize {
+		err = fmt.Errorf("%s: it is longer than %d bytes", c.ConfigFile, document.DefaultSize)
+	}
+	c.ConfigText = string(text)
+	return err
 }
 
 func (c *Session) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {

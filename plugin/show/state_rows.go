@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,14 +48,33 @@ var emptyMessages = map[view.Subject]string{
 	view.SubjectOrders:    "No orders have reserved anything.",
 }
 
-// noteEmpty prints a message if a table would be empty.
+// noteEmpty prints a message if a table would be empty. It also says what the flags choose, which may have a typing error.
 func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
-	switch {
-	case !book.Empty() || !f.print.IsTable() || len(f.things) > 0:
-	case len(f.subjects) == 1:
-		fmt.Fprintln(c.ErrOut, emptyMessages[f.subjects[0]])
-	default:
-		fmt.Fprintln(c.ErrOut, "Nothing is held.")
+	if !book.Empty() || !f.print.IsTable() || len(f.things) > 0 {
+		return
+	}
+	message := "Nothing is held."
+	if len(f.subjects) == 1 {
+		message = emptyMessages[f.subjects[0]]
+	}
+	fmt.Fprintln(c.ErrOut, message)
+	f.noteChosen(c)
+}
+
+// noteChosen says what --selector, --namespace and --shard choose.
+func (f *stateFlags) noteChosen(c *console.Console) {
+	var chosen []string
+	if f.selector != "" {
+		chosen = append(chosen, "has the labels "+f.selector)
+	}
+	if f.namespace != "" {
+		chosen = append(chosen, "is in namespace "+f.namespace)
+	}
+	if f.shard != "" {
+		chosen = append(chosen, "is of shard "+f.shard)
+	}
+	if len(chosen) > 0 {
+		fmt.Fprintf(c.ErrOut, "Only what %s was looked for.\n", strings.Join(chosen, " and "))
 	}
 }
 
@@ -99,6 +119,7 @@ func (f *stateFlags) showProblems(
 		book.Problems = []state.Problem{}
 		if f.print.IsTable() {
 			c.NoProblems()
+			f.noteChosen(&c.Console)
 		}
 	}
 	if err := show(book); err != nil {

@@ -78,11 +78,16 @@ type Part struct {
 // Over reports whether the part has expired. now is by the API server's clock.
 func (p *Part) Over(now time.Time) bool { return state.Part{Expires: p.Expires}.Ended(now) }
 
+// Lapsed reports whether the part, if it is announced, is over. It ends soon, or no run has written it.
+func (p *Part) Lapsed(now time.Time) bool { return state.Part{Expires: p.Expires}.Lapsed(now) }
+
 // Over reports whether the claim has expired. Anyone who needs the room may remove it then. A run that is moving the
 // claim begins again.
 func (c *Claim) Over(now time.Time) bool {
-	p := c.Part()
-	return p != nil && p.Over(now)
+	if c.Bound != nil {
+		return c.Bound.Over(now)
+	}
+	return c.Pending != nil && c.Pending.Lapsed(now)
 }
 
 // Part returns the part that counts: the bound one, else the pending one, or nil if the claim cannot be read.
@@ -114,14 +119,14 @@ func (c *Claim) Pieces(now time.Time, rest func(inventory.Hold) inventory.Hold) 
 	case c.Deleting || c.Part() == nil:
 		return nil
 	case c.Bound == nil:
-		return []capacity.Claim{{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: rest(c.Pending.Hold)}}
+		return []capacity.Claim{{Name: c.ObjectName, Over: c.Pending.Lapsed(now), Hold: rest(c.Pending.Hold)}}
 	}
 	bound := capacity.Claim{Name: c.ObjectName, Bound: true, Over: c.Bound.Over(now), Hold: rest(c.Bound.Hold)}
 	if c.Pending == nil {
 		return []capacity.Claim{bound}
 	}
 	return []capacity.Claim{bound, {
-		Name: c.ObjectName + movingSuffix, Over: c.Pending.Over(now), Hold: rest(c.Hold()).Minus(bound.Hold),
+		Name: c.ObjectName + movingSuffix, Over: c.Pending.Lapsed(now), Hold: rest(c.Hold()).Minus(bound.Hold),
 	}}
 }
 
@@ -144,7 +149,7 @@ func (c *Claim) Announced(asked string, now time.Time) *capacity.Claim {
 	if c == nil || c.Deleting || c.Pending == nil || c.Pending.Asked != asked {
 		return nil
 	}
-	return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Over(now), Hold: c.Pending.Hold}
+	return &capacity.Claim{Name: c.ObjectName, Over: c.Pending.Lapsed(now), Hold: c.Pending.Hold}
 }
 
 // Lost returns the names of the bound claims for which the room is gone. Claims are looked at by age, each beside the older ones
