@@ -32,6 +32,11 @@ func (e *HeldError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
+// Unclaimed reports whether no lease holds the thing: only an object uses it, such as an Ingress of somebody else or a node.
+func (h HeldThing) Unclaimed() bool {
+	return h.By.Object != "" && h.By.Lease == (lease.ID{}) && h.By.Owner == ""
+}
+
 func (h HeldThing) String() string {
 	by := "somebody else"
 	switch {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,11 @@ func (c *Console) printHeld(e *report.HeldError) {
 	if c.printRivals(e.Lease, rivals); len(held) == 0 {
 		return
 	}
-	fmt.Fprintf(c.ErrOut, "Error: %s held by another lease\n\n", areText(names))
+	how := "held by another lease"
+	if slices.ContainsFunc(held, report.HeldThing.Unclaimed) {
+		how = "in use already"
+	}
+	fmt.Fprintf(c.ErrOut, "Error: %s %s\n\n", areText(names), how)
 	w := printers.GetNewTabWriter(c.ErrOut)
 	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(held[0].Kind)))
 	for _, h := range held[:min(len(held), maxPrinted)] {

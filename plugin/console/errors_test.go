@@ -11,6 +11,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // A run that could neither finish nor undo its changes has exit code 1, and prints its changes and how to continue.
@@ -71,6 +73,28 @@ func TestManyHeldAreCounted(t *testing.T) {
 		}
 		if lines := strings.Count(out.String(), "\n"); lines > 60 {
 			t.Errorf("%d held: %d lines", n, lines)
+		}
+	}
+}
+
+// A node and an Ingress without a lease use what they use; nobody's lease holds it.
+func TestWhatNoLeaseHoldsIsInUse(t *testing.T) {
+	node, ingress := state.Holder{Object: "node own-1"}, state.Holder{Object: "ingress a/b", Namespace: "a"}
+	other := state.Holder{Lease: lease.ID{Owner: "o", DSeq: 1, GSeq: 2, OSeq: 3}, Object: "ingress a/b"}
+	for want, by := range map[string][]state.Holder{
+		"Error: 0.a is in use already\n":                {node},
+		"Error: 0.a, 1.a are in use already\n":          {ingress, other},
+		"Error: 0.a, 1.a are held by another lease\n":   {other, {Owner: "o", Object: "ingress a/b"}},
+		"Error: 0.a is held by another lease\n\n  HOST": {other},
+	} {
+		held := &report.HeldError{}
+		for i := range by {
+			held.Held = append(held.Held, report.HeldThing{Kind: "host", Thing: fmt.Sprintf("%d.a", i), By: by[i]})
+		}
+		var out bytes.Buffer
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
+		if c.End(t.Context(), held); !strings.HasPrefix(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
 		}
 	}
 }

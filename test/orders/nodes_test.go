@@ -45,7 +45,7 @@ func TestTheAddressOfANode(t *testing.T) {
 	definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 	harness.Run(t.Context(), "render", "-f", definition, "--ledger", "cluster", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.121")
 	takes(t, 0, id, "auto", cfg).Prints(t, "203.0.113.121")
-	refused := takes(t, 4, named, "203.0.113.120", cfg).Says(t, "203.0.113.120 is held by", "It is an address of node own-1, and no lease gets it")
+	refused := takes(t, 4, named, "203.0.113.120", cfg).Says(t, "203.0.113.120 is in use already", "It is an address of node own-1, and no lease gets it")
 	if strings.Contains(refused.Stderr, "Delete node") || strings.Contains(refused.Stderr, "--adopt") {
 		t.Errorf("the advice is to delete a node, or to take its address: %s", refused.Stderr)
 	}
