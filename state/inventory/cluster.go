@@ -75,10 +75,17 @@ type Storage struct {
 	Amount
 }
 
+// ClosedNode is a node that takes no pods of leases, and why: "it is cordoned".
+type ClosedNode struct {
+	Name, Why string
+}
+
 // Cluster is what can be allocated. Nodes are tried in this order.
 type Cluster struct {
-	Nodes   []Node    `json:"nodes"`
-	Storage []Storage `json:"storage"`
+	Nodes []Node `json:"nodes"`
+	// Closed are the nodes that take no pods of leases, in the same order.
+	Closed  []ClosedNode `json:"-"`
+	Storage []Storage    `json:"storage"`
 	// NodePorts are the ports for Services. A nil value means an unknown number, which limits nothing, as in Akash's
 	// provider.
 	NodePorts *Amount `json:"node_ports,omitempty"`

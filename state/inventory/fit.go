@@ -25,7 +25,7 @@ func New(cluster Cluster, addresses *Addresses, levels Levels) *Inventory {
 
 // clone copies the amounts. Fields that never change are shared.
 func (c Cluster) clone() Cluster {
-	out := Cluster{Nodes: slices.Clone(c.Nodes), Storage: slices.Clone(c.Storage)}
+	out := Cluster{Nodes: slices.Clone(c.Nodes), Closed: c.Closed, Storage: slices.Clone(c.Storage)}
 	for i := range out.Nodes {
 		out.Nodes[i] = out.Nodes[i].clone()
 	}
@@ -164,6 +164,9 @@ func (c *Cluster) place(r Resource) (Granted, *Refusal) {
 	}
 	if uint32(len(out.Nodes)) < r.Count || len(c.Nodes) == 0 { // also nothing needs a node to be found on
 		refusal.Placed = uint32(len(out.Nodes))
+		if len(c.Nodes) == 0 {
+			refusal.closed = c.Closed
+		}
 		return Granted{}, refusal
 	}
 	return out, nil

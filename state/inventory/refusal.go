@@ -81,6 +81,8 @@ type Refusal struct {
 	Tried, Empty int
 	// Nodes are the first maxNodes of the tried nodes and what each lacks. Nodes with something left come first.
 	Nodes []NodeLack
+	// closed are the nodes that take no pods of leases. It is set only if none does.
+	closed []ClosedNode
 	// differ is true if the nodes lack different things.
 	differ bool
 	first  Lack

@@ -59,6 +59,35 @@ func TestARefusalNamesFewNodes(t *testing.T) {
 	})
 }
 
+// Nodes that take no pods of leases are not called none: the refusal says why each of them takes none.
+func TestARefusalWithoutAnOpenNodeSaysWhy(t *testing.T) {
+	closed := func(whys ...string) inventory.Cluster {
+		var c inventory.Cluster
+		for i, why := range whys {
+			c.Closed = append(c.Closed, inventory.ClosedNode{Name: fmt.Sprintf("n%d", i), Why: why})
+		}
+		return c
+	}
+	const needs = "resource 1 needs a node, and "
+	open := closed("it is cordoned")
+	open.Nodes = []inventory.Node{{Name: "a"}}
+	for want, c := range map[string]inventory.Cluster{
+		needs + "the cluster has none":                                                     {},
+		needs + "none takes pods of leases: node n0 is cordoned":                           closed("it is cordoned"),
+		needs + "none takes pods of leases: node n0 is not ready, node n1 has the taint a": closed("it is not ready", "it has the taint a"),
+		needs + "none takes pods of leases: " + fiveCordoned + ", 1 other takes none":      closed(slices.Repeat([]string{"it is cordoned"}, 6)...),
+		needs + "none takes pods of leases: " + fiveCordoned + ", 35 others take none":     closed(slices.Repeat([]string{"it is cordoned"}, 40)...),
+		"no node has 1 CPU: node a has 0 left":                                             open,
+	} {
+		_, refusal := inventory.New(c, nil, inventory.Levels{}).Reserve(inventory.Group{Resources: []inventory.Resource{{ID: 1, Count: 1, CPU: 1000}}})
+		if got := refusal.String(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+const fiveCordoned = "node n0 is cordoned, node n1 is cordoned, node n2 is cordoned, node n3 is cordoned, node n4 is cordoned"
+
 // A refusal counts the other nodes and says only what is true of all of them.
 func TestTheOthersAreCounted(t *testing.T) {
 	times := func(n int, left uint64) []uint64 { return slices.Repeat([]uint64{left}, n) }

@@ -25,6 +25,8 @@ func (r *Refusal) String() string {
 		return r.Lack.inCluster()
 	case r.unreadable != "":
 		return fmt.Sprintf("the GPU attributes of resource %d cannot be used: %s", r.Resource, r.unreadable)
+	case len(r.closed) > 0:
+		return fmt.Sprintf("resource %d needs a node, and none takes pods of leases: %s", r.Resource, strings.Join(r.closedNodes(), ", "))
 	case len(r.Nodes) == 0:
 		return fmt.Sprintf("resource %d needs a node, and the cluster has none", r.Resource)
 	}
@@ -57,6 +59,18 @@ func (r *Refusal) nodes() []string {
 		texts = append(texts, plural(uint64(others), "other has none", "others have none"))
 	default:
 		texts = append(texts, plural(uint64(others), "other has too little", "others have too little"))
+	}
+	return texts
+}
+
+// closedNodes says of some nodes why they take no pods of leases, and counts the others.
+func (r *Refusal) closedNodes() []string {
+	var texts []string
+	for _, n := range r.closed[:min(len(r.closed), maxNodesNamed)] {
+		texts = append(texts, "node "+n.Name+strings.TrimPrefix(n.Why, "it"))
+	}
+	if others := len(r.closed) - len(texts); others > 0 {
+		texts = append(texts, plural(uint64(others), "other takes none", "others take none"))
 	}
 	return texts
 }

@@ -13,6 +13,7 @@ func (c Capacity) Cluster() inventory.Cluster {
 	out := inventory.Cluster{Nodes: []inventory.Node{}, Storage: []inventory.Storage{}}
 	for _, n := range c.Nodes {
 		if n.Closed != "" {
+			out.Closed = append(out.Closed, inventory.ClosedNode{Name: n.Name, Why: n.Closed})
 			continue
 		}
 		given := n.InUse.Plus(n.Reserved)

@@ -309,7 +309,11 @@ func (w *world) of(c observed.Capacity) {
 
 // cluster prints what is left for package inventory.
 func (w *world) cluster() {
-	room := inventory.New(w.fold.Capacity().Cluster(), nil, inventory.Levels{}).Room()
+	cluster := w.fold.Capacity().Cluster()
+	for _, n := range cluster.Closed {
+		fmt.Fprintf(&w.out, "none on %s: %s\n", n.Name, n.Why)
+	}
+	room := inventory.New(cluster, nil, inventory.Levels{}).Room()
 	for _, n := range room.Nodes {
 		fmt.Fprintf(&w.out, "left on %s: %s\n", n.Name, amounts(n.Available))
 	}
