@@ -2,6 +2,7 @@ package input
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -55,9 +56,8 @@ func readResources(c document.Cursor) resources.Resources {
 	out := resources.Resources{
 		ID: uint32(id),
 		CPU: readQuantity(m.Require("cpu"), resources.ParseCPU, resources.CheckCPU,
-			"a number of CPUs such as 0.5 or 500m"), CPUAttributes: readAttributes(m.Get("cpuAttributes")),
-		Memory: readQuantity(m.Require("memory"), resources.ParseBytes, resources.CheckMemory,
-			"a size such as 512Mi"), MemoryAttributes: readAttributes(m.Get("memoryAttributes")),
+			"a number of CPUs such as 0.5 or 500m", 0), CPUAttributes: readAttributes(m.Get("cpuAttributes")),
+		Memory: readQuantity(m.Require("memory"), resources.ParseBytes, resources.CheckMemory, aSize, resources.MinMemory), MemoryAttributes: readAttributes(m.Get("memoryAttributes")),
 	}
 	if g := m.Get("gpu").Mapping(gpuKeys); g.Present() {
 		out.GPU.Units, _ = g.Get("units").Uint(0, math.MaxInt64, "a number of GPUs")
@@ -73,21 +73,27 @@ func readResources(c document.Cursor) resources.Resources {
 	return out
 }
 
-// readQuantity reads an amount, which may be written as a text or a number.
-func readQuantity(c document.Cursor, parse func(string) (uint64, bool), check func(uint64) error, what string) uint64 {
+// readQuantity reads an amount, which may be written as a text or a number. leastSize is the least of a size, and else 0.
+func readQuantity(c document.Cursor, parse func(string) (uint64, bool), check func(uint64) error, what string, leastSize uint64) uint64 {
 	if c.IsNull() {
 		return 0
 	}
 	n, ok := parse(c.Word())
-	switch {
-	case !c.IsScalar():
-	case !ok:
-		c.Errorf("%q is not %s", c.Raw(), what)
-	default:
-		c.Report(check(n))
+	err := check(n)
+	if !ok {
+		err = fmt.Errorf("%q is not %s", c.Raw(), what)
+	}
+	if leastSize > 0 && err != nil {
+		err = fmt.Errorf("%w%s", err, resources.HintSize(c.Raw(), leastSize))
+	}
+	if c.IsScalar() {
+		c.Report(err)
 	}
 	return n
 }
+
+// aSize says what a size looks like.
+const aSize = "a size such as 512Mi"
 
 func readAttributes(c document.Cursor) []resources.Attribute {
 	var out []resources.Attribute
@@ -102,7 +108,7 @@ func readAttributes(c document.Cursor) []resources.Attribute {
 func readVolume(c document.Cursor) resources.Volume {
 	m := c.Mapping(volumeKeys)
 	v := resources.Volume{Name: cmp.Or(m.Get("name").Text(), resources.DefaultVolume)}
-	v.Size = readQuantity(m.Require("size"), resources.ParseBytes, resources.CheckVolume, "a size such as 512Mi")
+	v.Size = readQuantity(m.Require("size"), resources.ParseBytes, resources.CheckVolume, aSize, resources.MinVolume)
 	if class := m.Get("class"); !class.IsNull() {
 		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributeClass, Value: class.Text()})
 	}

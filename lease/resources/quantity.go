@@ -74,6 +74,42 @@ var looseSize = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpPeE])([iI]?)[bB]?\s*$`)
 })
 
+// HintSize returns the sizes that a text probably means that is no size, or one of less than least bytes, as the end of a
+// message: for 16GB it returns ; write "16G" or "16Gi", for 512 it returns ; write "512Mi". It returns "" if it knows none.
+func HintSize(s string, least uint64) string {
+	sizes := SuggestBytes(s)
+	if n, ok := ParseBytes(s); ok && n < least {
+		sizes = suggestMebibytes(s, least)
+	} else if ok {
+		sizes = nil
+	}
+	if len(sizes) == 0 {
+		return ""
+	}
+	return `; write "` + strings.Join(sizes, `" or "`) + `"`
+}
+
+// suggestMebibytes returns the number of a text that names too few bytes as mebibytes, unless that is too few or hardly meant.
+func suggestMebibytes(s string, least uint64) []string {
+	m := smallSize().FindStringSubmatch(s)
+	if m == nil {
+		return nil
+	}
+	most := 1 << 16
+	if m[2] != "" {
+		most = 1000
+	}
+	number, _ := strconv.ParseFloat(m[1], 64)
+	if n, ok := ParseBytes(m[1] + "Mi"); !ok || n < least || number >= float64(most) {
+		return nil
+	}
+	return []string{m[1] + "Mi"}
+}
+
+var smallSize = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(k|Ki|M)?$`)
+})
+
 // FormatBytes returns the size with the largest binary suffix that is exact.
 func FormatBytes(bytes uint64) string {
 	suffix := ""

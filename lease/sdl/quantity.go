@@ -21,7 +21,9 @@ type compute struct {
 
 type quantity struct {
 	value uint64
-	at    lease.Place
+	// size is the text of a size.
+	size string
+	at   lease.Place
 	// given is true if the value is present, bad if it is invalid.
 	given, bad bool
 }
@@ -79,27 +81,22 @@ func readQuantity(c document.Cursor, parse func(string) (uint64, bool), what str
 	text := c.Word()
 	value, ok := parse(text)
 	_, negative := parse(strings.TrimPrefix(text, "-"))
+	q := quantity{value: value, at: c.At(), given: true, bad: !ok}
+	if what == aSize {
+		q.size = text
+	}
 	switch {
 	case ok || !c.IsScalar():
 	case negative:
 		c.Errorf("the quantity %s is negative", text)
 	default:
-		c.Errorf("%q is not %s%s", text, what, suggestSize(text, what))
+		c.Errorf("%q is not %s%s", text, what, resources.HintSize(q.size, 0))
 	}
-	return quantity{value: value, at: c.At(), given: true, bad: !ok}
+	return q
 }
 
 // aSize says what a size looks like.
 const aSize = "a size such as 512Mi"
-
-// suggestSize returns the sizes that a text probably means, as the end of a message, or "".
-func suggestSize(text, what string) string {
-	sizes := resources.SuggestBytes(text)
-	if what != aSize || len(sizes) == 0 {
-		return ""
-	}
-	return `; write "` + strings.Join(sizes, `" or "`) + `"`
-}
 
 // checkMinima validates the quantities of a profile in use against the chain's minima, once.
 func (c *compute) checkMinima() {
@@ -113,7 +110,7 @@ func (c *compute) checkMinima() {
 		case !q.given:
 			c.problems.Add(c.at, "%s is missing", what)
 		case q.value < minimum:
-			c.problems.Add(q.at, "%s is less than %s, the least that Akash accepts", what, text)
+			c.problems.Add(q.at, "%s is less than %s, the least that Akash accepts%s", what, text, resources.HintSize(q.size, minimum))
 		}
 	}
 	least(c.cpu, resources.MinCPU, "cpu units", "10m")
