@@ -86,6 +86,7 @@ func newProblems(f ProblemFacts) *problems {
 			p.byKey[c.SharingKey] = append(p.byKey[c.SharingKey], c)
 		}
 	}
+	p.occupy()
 	for _, s := range f.Contents.Services {
 		p.services[s.SharingKey] = append(p.services[s.SharingKey], s)
 	}
@@ -116,6 +117,17 @@ func newProblems(f ProblemFacts) *problems {
 		}
 	}
 	return p
+}
+
+// occupy notes the names of objects that say they are no claims: one with the name of a claim keeps others from claiming.
+func (p *problems) occupy() {
+	other := &state.Claim{Unreadable: "an object of another kind has its name"}
+	for _, r := range p.Contents.Reservations {
+		p.claims[r.ObjectName] = other
+	}
+	for i := range p.Definitions {
+		p.claims[p.Definitions[i].Name] = other
+	}
 }
 
 // servesForAnother reports whether the object still serves another lease after a transfer. That lease's apply deletes

@@ -118,6 +118,15 @@ var claimProblems = []aProblem{
 	})},
 	{state.UnreadableClaim, "a claim cannot be understood", func(f *facts) { f.holds(statetest.Shop, "*.example.com").Unreadable = "annotation x is not JSON" },
 		beside("it can", func(f *facts) { f.Claims[0].Unreadable = "" })},
+	{state.UnreadableClaim, "an object with the name of a served host says that it is a reservation", func(f *facts) {
+		f.routes("ingress", statetest.Shop, atHost)
+		f.reserves(atHost)
+		f.Contents.Reservations[0].Unreadable = "its name is not that of a reservation"
+	}, beside("it is being deleted", func(f *facts) { f.Contents.Reservations[0].Deleting = true })},
+	{state.UnreadableDefinition, "an object with the name of a served host says that it is a definition", func(f *facts) {
+		f.routes("ingress", statetest.Shop, atHost)
+		f.Definitions = []KeptDefinition{{ObjectRef: state.ObjectRef{Kind: "lease", Name: atHost}, Unreadable: "it has no text"}}
+	}, beside("somebody has deleted it", func(f *facts) { f.Definitions = nil })},
 	{state.TerminatingClaim, "a claim is kept by finalizers", func(f *facts) {
 		c := f.holds(statetest.Shop, atHost)
 		c.Deleting, c.Finalizers = true, []string{"example.com/keep", "example.com/too"}

@@ -20,8 +20,11 @@ func (p *problems) checkReservations() {
 		case c.Deleting:
 		case c.Unreadable != "":
 			x.Thing = c.ObjectName
-			p.add(fill(x, state.UnreadableClaim,
-				"what cannot be read of it takes no room, and its order cannot reserve: "+c.Unreadable, "look who wrote it, and delete it", drop).ByName())
+			means := "what cannot be read of it takes no room, and its order cannot reserve: "
+			if !state.IsReservation(c.ObjectName) {
+				means = "nobody can claim what has its name: "
+			}
+			p.add(fill(x, state.UnreadableClaim, means+c.Unreadable, "look who wrote it, and delete it", drop).ByName())
 		case c.Over(p.Now):
 			by := cmp.Or(c.Part().By, "nobody that is known")
 			p.add(fill(x, state.HoldEnded, "what it has reserved has expired; it was reserved by "+by,

@@ -30,6 +30,9 @@ func Read(meta *metav1.ObjectMeta) (c *Claim, ok bool) {
 }
 
 func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
+	if !state.IsReservation(meta.Name) {
+		return fmt.Errorf("its label %s is %s, and its name is not that of a reservation", state.LabelKind, state.KindResources)
+	}
 	if c.Order, err = lease.ParseOrder(meta.Annotations[AnnotationOrder]); err != nil {
 		return fmt.Errorf("annotation %s: %w", AnnotationOrder, err)
 	}
