@@ -185,11 +185,11 @@ const Margin = 5 * time.Second
 
 // Ended reports whether every part of the claim is a hold that has expired.
 func (c *Claim) Ended(now time.Time) bool {
-	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !c.ended(p, now) })
+	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !c.PartEnded(p, now) })
 }
 
-// ended reports whether a part has ended: one of a pending wildcard also if no run can have announced it.
-func (c *Claim) ended(p Part, now time.Time) bool {
+// PartEnded reports whether a part has ended: one of a pending wildcard also if no run can have announced it.
+func (c *Claim) PartEnded(p Part, now time.Time) bool {
 	return p.Ended(now) || c.Kind == Wildcard && !c.Bound() && p.Lapsed(now)
 }
 

@@ -74,6 +74,8 @@ func (c *View) addClaimTroubles(x *Explanation, claim *state.Claim) {
 		switch {
 		case p.Ended(c.Now):
 			x.fact("The hold of lease %s ended at %s: whoever comes next may take it.", p.Lease, p.Expires)
+		case claim.PartEnded(p, c.Now):
+			x.fact("Lease %s announces it until %s, which no run does: whoever comes next may take it.", p.Lease, p.Expires)
 		case p.Expires != "":
 			x.fact("Lease %s holds it until %s.", p.Lease, p.Expires)
 			x.next("the hold becomes a claim with: kubectl akash-net apply -f FILE, or reserve without --expires")

@@ -44,12 +44,15 @@ func (p *problems) checkClaim(c *state.Claim) {
 func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group) {
 	var ended, marked, left, missing []string
 	var id lease.ID
+	over := "the hold has expired"
 	gone := map[lease.ID][]string{}
 	for _, part := range c.PartsOf(g) {
 		id = part.Lease
 		switch {
-		case part.Ended(p.Now):
-			ended = append(ended, part.Key)
+		case c.PartEnded(part, p.Now):
+			if ended = append(ended, part.Key); !part.Ended(p.Now) {
+				over = "it is announced until " + part.Expires + ", which no run does: whoever comes next may take it"
+			}
 		case p.hasCrashed(part.Run):
 			marked = append(marked, part.Key)
 		case p.isGone(c, part):
@@ -63,7 +66,7 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 	base.Lease, base.Namespace = id.String(), id.Namespace()
 	of := func(keys []string) state.ClaimParts { return state.ClaimParts{Claim: c, Group: g, Keys: keys} }
 	if len(ended) > 0 {
-		p.add(fill(base, state.HoldEnded, "the hold has expired", "give up the hold", state.LeaveParts{Parts: of(ended)}))
+		p.add(fill(base, state.HoldEnded, over, "give up the hold", state.LeaveParts{Parts: of(ended)}))
 	}
 	if len(marked) > 0 {
 		p.addCrashed(base, of(marked))

@@ -97,6 +97,12 @@ var claimProblems = []aProblem{
 		"it is not over yet": func(f *facts) { ends(10)(&f.Claims[0].Parts[0]) },
 		"it has no end":      func(f *facts) { f.Claims[0].Parts[0].Expires = "" },
 	}},
+	{state.HoldEnded, "a wildcard is pending for years", func(f *facts) {
+		f.holds(statetest.Shop, "*.example.com", marked, ends(100*365*24*60)).Kind = state.Wildcard
+	}, besides{
+		"it is bound":                 func(f *facts) { f.Claims[0].Parts[0].Bound = true },
+		"it ends as soon as runs say": func(f *facts) { ends(11)(&f.Claims[0].Parts[0]) },
+	}},
 	{state.NothingLeft, "nothing serves what a lease was applied for", func(f *facts) { f.holds(statetest.Shop, atHost, wasApplied) }, besides{
 		"it was only reserved":      func(f *facts) { f.Claims[0].Parts[0].Applied = false },
 		"its route is there":        func(f *facts) { f.routes("ingress", statetest.Shop, atHost) },

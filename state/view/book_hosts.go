@@ -200,7 +200,7 @@ func claimState(c *state.Claim, p state.Part, seen string, now time.Time) string
 		return StateUnreadable
 	case c.Deleting:
 		return StateTerminating
-	case p.Ended(now):
+	case c.PartEnded(p, now):
 		return StateExpired
 	case p.Run != "":
 		return StateClaiming

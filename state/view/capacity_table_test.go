@@ -96,6 +96,7 @@ func TestCommitted(t *testing.T) {
 func TestOrderRows(t *testing.T) {
 	at := func(minute int) string { return statetest.Minute(minute).Format(time.RFC3339) }
 	live, over := &reserved.Part{Asked: "a", Expires: at(20)}, &reserved.Part{Asked: "a", Expires: at(1)}
+	soon := &reserved.Part{Asked: "a", Expires: at(10)}
 	won := &reserved.Part{Asked: "a", Provider: statetest.Shop.Provider}
 	order := statetest.Shop.Owner + "/7/1/1"
 	for name, c := range map[string]struct {
@@ -105,7 +106,8 @@ func TestOrderRows(t *testing.T) {
 	}{
 		"bound":                     {live, nil, nil, order + " Reserved"},
 		"bound, over":               {over, nil, nil, order + " Expired"},
-		"pending":                   {nil, live, nil, order + " Pending"},
+		"pending":                   {nil, soon, nil, order + " Pending"},
+		"pending for years":         {nil, &reserved.Part{Asked: "a", Expires: "2199-12-31T23:59:59Z"}, nil, order + " Expired"},
 		"pending, over":             {nil, over, nil, order + " Expired"},
 		"won":                       {won, nil, nil, order + " Leased"},
 		"won, is moved":             {won, live, nil, order + " Leased is being moved, by "},
