@@ -3,11 +3,13 @@ package change
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -75,6 +77,12 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 	cfg, err := c.Configuration(ctx, nil)
 	if err != nil {
 		return err
+	}
+	if c.ConfigFile != "" && strings.TrimSpace(c.ConfigText) == "" {
+		var problems lease.Problems
+		problems.Add(lease.Place{File: c.ConfigFile}, "the file is empty; begin it with apiVersion: net.akash.network/v1alpha1 and "+
+			"kind: ProviderConfig, or leave out --config, which keeps the configuration in the cluster")
+		return problems
 	}
 	cluster, err := c.Connect(1)
 	if err != nil {
