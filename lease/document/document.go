@@ -25,6 +25,8 @@ const DefaultSize = 16 << 20
 type Document struct {
 	// Strict turns unknown keys from warnings into errors, and rejects texts where a number or a boolean is expected.
 	Strict bool
+	// Integers rejects whole numbers with a fraction or an exponent (8080.0, 8.08e3), as encoding/json does for an integer.
+	Integers bool
 	// Problems are in the order in which they were found.
 	Problems lease.Problems
 
@@ -115,6 +117,7 @@ func Parse(data []byte, name string) *Document {
 
 // parse yields the documents of a text. Markers without content between them separate further documents.
 func parse(text []byte, file string, before int, yield func(*Document) bool) {
+	text = utf8Text(text)
 	next := nodes(text)
 	hasTags, hasAliases := bytes.IndexByte(text, '!') >= 0, bytes.IndexByte(text, '*') >= 0 // once: a text may be a million markers
 	for {

@@ -68,11 +68,11 @@ func nodes(text []byte) func() (*yaml.Node, error) {
 }
 
 // beginsAsJSON reports whether the first value of a text is a list or an object as JSON writes it: empty, or with a
-// quoted text as its first item or key.
+// quoted text as its first item or key, or cut off before it.
 func beginsAsJSON(text []byte) bool {
 	rest := text[blank(text):]
 	inner := bytes.TrimLeft(rest, "[{ \t\r\n")
-	return len(inner) < len(rest) && len(inner) > 0 && strings.IndexByte(`"]}`, inner[0]) >= 0
+	return len(inner) < len(rest) && (len(inner) == 0 || strings.IndexByte(`"]}`, inner[0]) >= 0)
 }
 
 func isYAML(text []byte) bool {

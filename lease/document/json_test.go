@@ -58,6 +58,11 @@ func TestJSONIsReadAsJSON(t *testing.T) {
 		"---\n---\n\n{\"a\": \"\\/\"}\r\n---\r\n":   "4: " + x(`"/"`),
 		"{\"a\": \"\\/\"}\n...\n{\"a\": 2}\n...\n":  "1: " + x(`"/"`) + "\n3: " + x("2"),
 		"{\"a\": 1} # c\n{\"a\": \"é\"} {\"a\": 3}": "1: " + x("1") + "\n2: " + x(`"é"`) + "\n2: " + x("3"),
+		"\xff\xfe{\x00\"\x00a\x00\"\x00:\x00\"\x00\\\x00/\x00\"\x00}\x00": "1: " + x(`"/"`),
+		"\xfe\xff\x00{\x00\"\x00a\x00\"\x00:\x00\"\x00\\\x00/\x00\"\x00}": "1: " + x(`"/"`),
+		"{\x00\"\x00a\x00\"\x00:\x00\"\x00\x3d\xd8\x00\xde\"\x00}\x00":    "1: " + x(`"😀"`),
+		"\xff\xfea\x00:\x00 \x001\x00":                                    "1: " + x("1"),
+		"\x00a\x00:\x00 \x001":                                            "1: " + x("1"),
 		// What is YAML, but not JSON, is YAML.
 		"{a: 1}":            "1: " + x("1"),
 		"{\"a\": 1,}":       "1: " + x("1"),
@@ -76,6 +81,9 @@ func TestMistakesInJSONHaveTheirPlaces(t *testing.T) {
 	haveMistakes(t, map[string]string{
 		"{\n \"a\": \"é\", \"b\" 1}":        "f:2:16: not valid JSON: invalid character '1' after object key",
 		"{\n \"a\": 1\n \"b\": \"\\/\"}":    "f:3:2: not valid JSON: invalid character '\"' after object key:value pair",
+		"[":                                 "f:1:1: not valid JSON: unexpected end of JSON input",
+		"# c\n{ [\n":                        "f:2:3: not valid JSON: invalid character '[' looking for beginning of object key string",
+		"{\x00\n\x00\"\x00":                 "f:2:1: not valid JSON: unexpected end of JSON input",
 		"{\"a\": [1, \"\\/\"":               "f:1:14: not valid JSON: unexpected end of JSON input",
 		"{\"a\": [1, \"\\/\"}\n":            "f:1:15: not valid JSON: invalid character '}' after array element",
 		"{\"a\": \"\\/":                     "f:1:9: not valid JSON: unexpected end of JSON input",

@@ -67,6 +67,10 @@ func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
 		}
 	}
 	n, ok := c.uint()
+	if ok && c.doc.Integers && c.node.Tag == "!!float" {
+		c.Errorf("%s is not written as a whole number; write %d", shown(c.node), n)
+		return 0, false
+	}
 	if !ok || n < least || n > most {
 		c.notInRange(least, most, what)
 		return 0, false

@@ -44,7 +44,7 @@ func TestAnObjectWithoutADefinitionHasErrorsAtItsName(t *testing.T) {
 		"nothing":            {"", "it is not a LeaseDefinition"},
 		"null":               {"null", "it is not a LeaseDefinition"},
 		"a list":             {"[]", "it is not a LeaseDefinition"},
-		"not JSON":           {"{", "not valid YAML"},
+		"not JSON":           {"{", "not valid JSON"},
 		"another kind":       {encoded(func(d *input.Document) { d.Kind = "Manifest" }), "it is not a LeaseDefinition"},
 		"another version":    {encoded(func(d *input.Document) { d.APIVersion = "v2" }), `unsupported apiVersion "v2"`},
 		"a wrong owner":      {encoded(func(d *input.Document) { d.Spec.Lease.Owner = "x" }), "spec.lease.owner: "},

@@ -65,6 +65,7 @@ func ReadGroups(c document.Cursor, id lease.ID, workloads bool) *lease.Definitio
 
 // ReadAllGroups is ReadGroups, but returns all groups, each with its own gseq in the lease.
 func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition {
+	c.Document().Integers = true // the provider reads it with encoding/json
 	var defs []*lease.Definition
 	names := map[string]bool{}
 	global := false
