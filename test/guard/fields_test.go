@@ -56,7 +56,7 @@ var (
 	fieldsOrder = &reserved.Claim{
 		Order:   lease.Order{Owner: alice, DSeq: 8, GSeq: 1, OSeq: 1},
 		Bound:   &reserved.Part{Asked: "a", Hold: inventory.Hold{Addresses: 1}, By: "alice@laptop", Run: "3a3l2dqngtg4w"},
-		Pending: &reserved.Part{Asked: "b", Hold: inventory.Hold{Addresses: 2}, By: "alice@laptop", Run: "3a3l2dqngtg4w", Expires: "2099-01-01T00:00:00Z"},
+		Pending: &reserved.Part{Asked: "b", Hold: inventory.Hold{Addresses: 2}, By: "alice@laptop", Run: "3a3l2dqngtg4w", Expires: seconds(0)},
 	}
 
 	hostWithFields     = ref{leases, "akash-net", fieldsHost.Name()}
@@ -147,6 +147,12 @@ func claimTouches() []touch {
 		return annotate(n.Key, fieldsHost.Configuration("", []state.Part{n}).Annotations[n.Key])
 	}
 	gone := func(key string) func(*unstructured.Unstructured) { return unset("metadata", "annotations", key) }
+	pends := func(end string) func(*unstructured.Unstructured) {
+		return held(root, func(p *state.Part) { p.Bound, p.Expires = false, end })
+	}
+	pendsToo := func(end string) func(*unstructured.Unstructured) {
+		return held(fresh, func(p *state.Part) { p.Path, p.Expires = newPath, end })
+	}
 	touches := []touch{
 		is("a part comes", fresh, []string{own}, func(p *state.Part) { p.Path = newPath }),
 		is("a part of a sibling comes", fresh, []string{another}, func(p *state.Part) { p.Lease, p.Path = sibling, newPath }),
@@ -187,6 +193,12 @@ func claimTouches() []touch {
 
 		{"a bound wildcard becomes pending", update(wildcardWithFields, held(root, func(p *state.Part) { p.Bound, p.Expires = false, "2020-01-01T00:00:00Z" })), nobody},
 		{"a bound wildcard is not bound any more", update(wildcardWithFields, held(root, func(p *state.Part) { p.Bound = false })), nobody},
+
+		{"a wildcard comes that is pending for a minute", create(wildcardWithFields, "wc--any.new.example.com", pends(seconds(time.Minute))), []string{own, program, person}},
+		{"a wildcard comes that is pending for years", create(wildcardWithFields, "wc--any.new.example.com", pends("2199-12-31T23:59:59Z")), nobody},
+		{"a wildcard comes that is bound and ends in years", create(wildcardWithFields, "wc--any.new.example.com", held(root, func(p *state.Part) { p.Expires = "2199-12-31T23:59:59Z" })), []string{own, program, person}},
+		{"a pending path of a wildcard comes", update(wildcardWithFields, pendsToo(seconds(time.Minute))), []string{own}},
+		{"a path of a wildcard comes that is pending for an hour", update(wildcardWithFields, pendsToo(seconds(time.Hour))), nobody},
 
 		{"the port of an address comes", update(aliceAddress, held(state.PortKey(lease.TCP, 25), func(p *state.Part) { p.Service, p.Port = "web", 25 })), []string{own}},
 		{"the service of an address' port changes", update(aliceAddress, held(state.PortKey(lease.TCP, 443), func(p *state.Part) { p.Service = "other" })), []string{own}},
@@ -234,6 +246,8 @@ func orderTouches() []touch {
 		}),
 		is("what is announced goes", mine, func(c *reserved.Claim) { c.Pending = nil }),
 		is("what is announced does not end", nobody, func(c *reserved.Claim) { c.Pending.Expires = "" }),
+		is("what is announced is renewed", mine, func(c *reserved.Claim) { c.Pending.Expires = seconds(time.Minute) }),
+		is("what is announced ends in an hour", nobody, func(c *reserved.Claim) { c.Pending.Expires = seconds(time.Hour) }),
 		is("what is announced ends in the year 9999", nobody, func(c *reserved.Claim) { c.Pending.Expires = "9999-01-01T00:00:00Z" }),
 		{"bound is x", text(reserved.AnnotationBound, "x"), nobody},
 		{"pending is x", text(reserved.AnnotationPending, "x"), nobody},
@@ -326,6 +340,9 @@ func runTouches() []touch {
 func at(from time.Duration) string {
 	return time.Now().Add(from).UTC().Format("2006-01-02T15:04:05.000000Z")
 }
+
+// seconds is a time from now as the end of a part.
+func seconds(from time.Duration) string { return time.Now().Add(from).UTC().Format(time.RFC3339) }
 
 // announced gives a new announcement the spec of the one that it is like.
 func announced(change func(*unstructured.Unstructured)) func(*unstructured.Unstructured) {

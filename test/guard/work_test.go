@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -218,7 +219,7 @@ func TestLargestClaim(t *testing.T) {
 func TestLargestReservation(t *testing.T) {
 	installGuard(t, config.Default(), true)
 	largest := func(asked string) *reserved.Part {
-		p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}, By: "bob@laptop", Run: "3a3l2dqngtg4w", Expires: "2099-01-01T00:00:00Z"}
+		p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}, By: "bob@laptop", Run: "3a3l2dqngtg4w", Expires: seconds(time.Minute)}
 		for i := 0; p.Check() == nil; i++ {
 			p.Hold.Nodes[fmt.Sprintf("n%d", i)] = inventory.Amounts{}
 		}
