@@ -74,7 +74,7 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 	for _, id := range slices.SortedFunc(maps.Keys(gone), lease.ID.Compare) {
 		base := base
 		base.Lease, base.Namespace = id.String(), id.Namespace()
-		p.add(fill(base, state.NamespaceGone, "the namespace of the lease is gone", "give it up and delete its objects",
+		p.add(fill(base, state.NamespaceGone, "the namespace of the lease does not exist", "give it up and delete its objects",
 			state.LeaveParts{Parts: of(gone[id]), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}))
 	}
 	if len(missing) > 0 {
