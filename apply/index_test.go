@@ -59,7 +59,6 @@ func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
 func askOf(s *observed.Snapshot, objects []observed.Owned, group lease.Group) (theirs, claims int) {
 	for _, o := range objects {
 		claims += len(s.ClaimsNear(o))
-		newChoice(nil).object(o, s)
 	}
 	return s.WrittenByOthers(group), claims
 }

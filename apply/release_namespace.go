@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -23,40 +24,35 @@ import (
 // maxNames is how many objects of a namespace the reason for keeping it names.
 const maxNames = 5
 
-// endNamespaces ends several releases: it reports what they leave, and deletes the leases' namespaces or reports why
-// they stay.
-func (a *Applier) endNamespaces(ctx context.Context, releases []*releasing) {
+// endNamespaces deletes the namespaces of released leases, or says why they stay.
+func (a *Applier) endNamespaces(ctx context.Context, leases []*execute.Lease) {
 	work := parallel.New(a.Options.Concurrency)
-	for _, r := range releases {
-		if r.err != nil {
-			continue
-		}
-		r.reportLeft()
-		if !r.chosen.all {
-			continue
-		}
+	for _, one := range leases {
 		work.Go(func() error {
-			r.err = parallel.Guard(func() error { return r.endAll(ctx) })
+			one.Fail(parallel.Guard(func() error { return ending{one.X}.all(ctx) }))
 			return nil
 		})
 	}
-	_ = work.Wait() // each release keeps its error
+	_ = work.Wait() // each lease keeps its error
 }
 
-// endAll deletes the namespaces of the released leases, or reports why they stay.
-func (r *releasing) endAll(ctx context.Context) error {
+// ending is the work on the namespaces of a released lease.
+type ending struct{ *executor.Executor }
+
+// all deletes them, or says why they stay.
+func (r ending) all(ctx context.Context) error {
 	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
-		if err := r.endNamespace(ctx, name); err != nil {
+		if err := r.end(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endNamespace deletes a namespace of the released lease, or reports why it stays. It reads the namespace first, then
+// end deletes a namespace of the released lease, or reports why it stays. It reads the namespace first, then
 // its objects, then the claims, and pins the delete to the namespace. So it sees the claim of an apply that has begun
 // meanwhile.
-func (r *releasing) endNamespace(ctx context.Context, name string) error {
+func (r ending) end(ctx context.Context, name string) error {
 	for range executor.Looks {
 		live, err := r.Cluster.Get(ctx, kinds.Namespace, "", name)
 		switch {
@@ -65,14 +61,14 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 		case live == nil:
 			return nil
 		case live.GetDeletionTimestamp() != nil && r.Options.DeleteNamespace:
-			return r.awaitNamespace(ctx, live)
+			return r.await(ctx, live)
 		case live.GetDeletionTimestamp() != nil:
 			return nil
 		case !r.Options.DeleteNamespace:
-			r.reportNamespace(live)
+			r.tell(live)
 			return nil
 		}
-		why, err := r.namespaceStays(ctx, live)
+		why, err := r.stays(ctx, live)
 		if err != nil {
 			return err
 		}
@@ -83,7 +79,7 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 		err = r.Cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
 		switch {
 		case err == nil:
-			return r.awaitNamespace(ctx, live)
+			return r.await(ctx, live)
 		case !cluster.IsOvertaken(err):
 			return r.Cluster.Explain(err, "delete", cluster.Namespaces)
 		}
@@ -91,8 +87,8 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.Group)
 }
 
-// reportNamespace reports the command that deletes a namespace which this program has created.
-func (r *releasing) reportNamespace(live *unstructured.Unstructured) {
+// tell reports the command that deletes a namespace which this program has created.
+func (r ending) tell(live *unstructured.Unstructured) {
 	if !state.MadeNamespace(live) {
 		return // Akash's provider deletes it
 	}
@@ -102,8 +98,8 @@ func (r *releasing) reportNamespace(live *unstructured.Unstructured) {
 	})
 }
 
-// namespaceStays returns why the namespace of the released lease is kept, or "" if it may be deleted.
-func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstructured) (why string, err error) {
+// stays returns why the namespace of the released lease is kept, or "" if it may be deleted.
+func (r ending) stays(ctx context.Context, live *unstructured.Unstructured) (why string, err error) {
 	if !state.MadeNamespace(live) {
 		return "kubectl akash-net did not make it, or another program has written its labels since", nil
 	}
@@ -121,7 +117,7 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 		}
 		return why, nil
 	}
-	if theirs := r.Snapshot.WrittenByOthers(r.Group); theirs > 0 {
+	if r.Snapshot.WrittenByOthers(r.Group) > 0 {
 		return "Akash's provider serves the lease", nil
 	}
 	claimed, err := r.claimedAgain(ctx)
@@ -132,14 +128,14 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 }
 
 // claimedAgain reports whether the ledger names the lease.
-func (r *releasing) claimedAgain(ctx context.Context) (bool, error) {
+func (r ending) claimedAgain(ctx context.Context) (bool, error) {
 	claims, err := r.Ledger.ListOwner(ctx, r.Group.Owner)
 	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.Group) }), err
 }
 
-// awaitNamespace waits until a deleted namespace is gone and reports it. If an apply has begun meanwhile, it may have
+// await waits until a deleted namespace is gone and reports it. If an apply has begun meanwhile, it may have
 // written into that namespace, and the error asks to run it again.
-func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured) error {
+func (r ending) await(ctx context.Context, live *unstructured.Unstructured) error {
 	name, message := live.GetName(), "it goes as soon as Kubernetes has emptied it"
 	if r.Options.Wait > 0 {
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.Options.Wait, true, func(ctx context.Context) (bool, error) {

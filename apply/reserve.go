@@ -40,7 +40,11 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 			return missingKinds(s, i, kindsOf)
 		},
-		Ended: reportLeft,
+		Ended: func(_ context.Context, leases []*execute.Lease) {
+			for _, one := range leases {
+				reportLeft(one)
+			}
+		},
 		Done: func(one *execute.Lease) {
 			one.X.Send(report.Event{
 				Time: time.Now(), Action: report.Done, Lease: one.X.Request.Lease, Kind: "lease", Name: one.X.Request.Lease.String(),
@@ -51,9 +55,11 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	if a.Options.Check { // a check reports everything that is in the way, and the things one by one
 		work.Silent, work.Done = true, func(*execute.Lease) {}
 		work.Barred = func(i int, s *observed.Snapshot) error { return missingKinds(s, i, kindsOf) }
-		work.Ended = func(one *execute.Lease) error {
-			reportChecked(one)
-			return report.Gather([]error{unproved[one.Place], a.poolsFit(one)})
+		work.Ended = func(_ context.Context, leases []*execute.Lease) {
+			for _, one := range leases {
+				reportChecked(one)
+				one.Fail(report.Gather([]error{unproved[one.Place], a.poolsFit(one)}))
+			}
 		}
 	}
 	return work.Run(ctx)
@@ -103,7 +109,7 @@ func missingKinds(s *observed.Snapshot, place int, needed [][]kinds.Kind) error 
 }
 
 // reportLeft reports what a reservation has left to others.
-func reportLeft(one *execute.Lease) error {
+func reportLeft(one *execute.Lease) {
 	for _, f := range one.Outcome.Facts {
 		switch {
 		case one.Outcome.Err != nil: // nothing was left, as nothing was taken
@@ -117,7 +123,6 @@ func reportLeft(one *execute.Lease) error {
 				"the note that this lease waits for it could not be written, and the next apply writes it: "+f.Err.Error())
 		}
 	}
-	return nil
 }
 
 // reportChecked reports which of the things that a lease wants it can have.

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
@@ -26,6 +29,12 @@ type Answer struct {
 	// Turn is the command's turn, for Announce. Owners are those whose claims were listed with it.
 	Turn   Turn
 	Owners []string
+	// Live is the object as it was read, Definition the kept definition; nil if there is none.
+	Live       *unstructured.Unstructured
+	Definition *kept.Definition
+	// Runs is what the deployment group runs. Announced is true if another command has announced itself for it.
+	Runs      Runs
+	Announced bool
 }
 
 // Fold adds the answer to a request of a lease, which was sent at a stamp.
@@ -58,8 +67,22 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		f.left = sent
 	case RemovePool:
 		f.unpooled[r.Address] = true
+	case GetObject:
+		f.foldObject(r.Object, a.Live, sent, answered, w.Clock)
+	case DeleteObject, Withdraw:
+		f.foldDelete(r, a, sent, answered, w.Clock)
+	case GetDefinition:
+		f.kept.definition, f.kept.sent = a.Definition, sent
+	case Forget:
+		f.kept.fold(a)
+	case ReadRuns:
+		f.runs = seenRuns{a.Runs, sent}
+	case Unreserve:
+		f.unreserved[r.Lease] = true
+	case ReadAnnouncements:
+		f.announced = seenAnnouncements{a.Announced, sent}
 	case Put, Delete:
-		w.foldWrite(f, state.Mark(w.Turn.Nonce, place), r, a, answered)
+		w.foldWrite(f, r, a, answered)
 	}
 }
 
@@ -89,14 +112,23 @@ func (w *World) ReadAll(claims []*state.Claim, objects Objects, sent Stamp) {
 		}
 	}
 	w.base, w.held, w.read, w.Objects, w.Turn.Met = base, held, sent, objects, false
-	maps.DeleteFunc(w.seen, func(_ string, s Seen) bool { return s.Answered < sent })
+	for name, s := range maps.Clone(w.seen) {
+		if s.Answered < sent {
+			w.fold(name, base[name], sent, sent)
+		}
+	}
+	maps.DeleteFunc(w.seen, func(_ string, s Seen) bool { return s.Answered == sent && s.Misses == 0 })
 	w.addresses, w.listed = objects.Addresses(addresses), sent
 }
 
 // fold records a reading of a claim, unless a later answer is known.
 func (w *World) fold(name string, c *state.Claim, sent, answered Stamp) {
 	if was := w.see(name); was.Answered < sent {
-		w.seen[name] = Seen{Claim: c, Sent: sent, Answered: answered, At: w.Clock, Misses: was.Misses, Why: was.Why}
+		now := Seen{Claim: c, Sent: sent, Answered: answered, Read: sent, At: w.Clock, Misses: was.Misses, Why: was.Why}
+		if c != nil && was.Claim != nil && c.UID == was.Claim.UID && c.ResourceVersion == was.Claim.ResourceVersion {
+			now.Read = was.Read
+		}
+		w.note(name, now)
 	}
 }
 
@@ -155,13 +187,14 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 	for _, f := range w.leases {
 		if w.Turn.Met {
 			f.outcome, f.failed = nil, nil
+			f.kept, f.runs = seenDefinition{}, seenRuns{}
 		}
 	}
 }
 
 // foldWrite records the answer to a write.
-func (w *World) foldWrite(f *facts, mark string, r Request, a Answer, answered Stamp) {
-	isMarked := func(p state.Part) bool { return p.Run == mark }
+func (w *World) foldWrite(f *facts, r Request, a Answer, answered Stamp) {
+	isMarked := func(p state.Part) bool { return p.Run == f.mark }
 	if r.Verb == Put && !a.Stale && !protocol.Holds(a.Claim, r.Group, r.Parts) {
 		a.Stale = true
 	}
@@ -176,10 +209,11 @@ func (w *World) foldWrite(f *facts, mark string, r Request, a Answer, answered S
 		f.taken[r.Name] = known
 	}
 	was, s := w.see(r.Name), Seen{Claim: a.Claim, Sent: answered, Answered: answered, At: w.Clock}
+	s.Read = was.Read
 	if a.Stale {
-		s.Claim, s.Stale, s.Misses, s.Why = was.Claim, true, was.Misses+1, a.Err
+		s.Claim, s.Stale, s.Unclear, s.Misses, s.Why = was.Claim, true, a.Unclear, was.Misses+1, a.Err
 	}
-	w.seen[r.Name] = s
+	w.note(r.Name, s)
 }
 
 // Decide records the decisions of a step. It reports whether there were any: then Next is to be called again.
@@ -203,6 +237,11 @@ func (w *World) End(place int, o *Outcome) {
 	if o.Err != nil {
 		clear(w.leases[place].picks)
 	}
+}
+
+// Fail ends the work on a lease with an error of the executor's own.
+func (w *World) Fail(place int, err error) {
+	w.leases[place].failed = cmp.Or(w.leases[place].failed, err)
 }
 
 // Outcome returns how the work on a lease has ended, nil before.

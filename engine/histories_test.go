@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 var (
@@ -53,20 +51,36 @@ type history struct {
 	// had are the things of each lease when its command announced itself, final those that no mark says may be given back.
 	had, final map[*command][]string
 	// last is who has written each claim last.
-	last map[string]*command
+	last  map[string]*command
+	wrote map[*command]bool
+	// born is when each route began to serve, looked when each command has last read what serves, by the length of the trace.
+	born   map[string]int
+	looked map[*command]int
+}
+
+func newHistory(r *rand.Rand) *history {
+	return &history{
+		Rand: r, ledger: newLedger(), had: map[*command][]string{}, final: map[*command][]string{}, last: map[string]*command{}, wrote: map[*command]bool{},
+		born: map[string]int{}, looked: map[*command]int{},
+	}
+}
+
+// open are the commands that have not ended.
+func (h *history) open() (out []*command) {
+	for _, c := range h.commands {
+		if !c.ended {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func live(seed int64) *history {
-	h := &history{Rand: rand.New(rand.NewSource(seed)), ledger: newLedger(), had: map[*command][]string{}, final: map[*command][]string{}, last: map[string]*command{}}
+	h := newHistory(rand.New(rand.NewSource(seed)))
 	faults := []int{0, 0, 3, 10}[h.Intn(4)]
 	total := 3 + h.Intn(4)
 	for begun := 0; ; {
-		var open []*command
-		for _, c := range h.commands {
-			if !c.ended {
-				open = append(open, c)
-			}
-		}
+		open := h.open()
 		switch {
 		case begun < total && (len(open) == 0 || len(open) < 3 && h.Intn(4) == 0):
 			begun++
@@ -77,10 +91,28 @@ func live(seed int64) *history {
 		case len(h.trace) > 5000:
 			h.wrong("it does not end")
 			return h
+		case h.Intn(12) == 0:
+			h.serve()
 		default:
 			h.step(open[h.Intn(len(open))], faults)
 		}
 	}
+}
+
+// serve lets a route of a holder begin to serve, as an operator does that takes no lock.
+func (h *history) serve() {
+	claims := h.ledger.list("")
+	if len(claims) == 0 {
+		return
+	}
+	c := claims[h.Intn(len(claims))]
+	if len(c.Parts) == 0 || c.Kind.HasPorts() || c.Parts[0].Run != "" || slices.Contains(h.ledger.serves[c.Thing], c.Parts[0].Lease.Group()) {
+		return
+	}
+	g := c.Parts[0].Lease.Group()
+	h.note("a route serves %s for %s", c.Thing, g)
+	h.ledger.serve(c.Thing, g)
+	h.born[c.Thing+g.String()] = len(h.trace)
 }
 
 func (h *history) note(format string, args ...any) {
@@ -109,6 +141,9 @@ func (h *history) begin(name string) {
 				words = append(words, option)
 			}
 		}
+		if h.Intn(4) == 0 {
+			words = append([]string{leases[i], "release"}, [][]string{nil, {"a.example.com"}}[h.Intn(2)]...)
+		}
 		h.note("%s begins: %s", name, strings.Join(words, " "))
 		wants = append(wants, h.ledger.want(words))
 	}
@@ -129,11 +164,23 @@ func (h *history) step(c *command, faults int) {
 		}
 		return
 	}
+	if place, r, _, ok := c.next(); ok && h.Intn(100) < 10 && c.mayWrite(r) {
+		h.send(c, place, r)
+		return
+	}
+	h.turn(c, faults)
+}
+
+// send lets a command send a request that arrives later.
+func (h *history) send(c *command, place int, r engine.Request) {
+	h.note("%s sends: %s", c.name, r)
+	c.flying = append(c.flying, flying{place, r, c.world.Send()})
+}
+
+// turn lets a command send its next request, wait, or end.
+func (h *history) turn(c *command, faults int) {
 	place, r, waits, ok := c.next()
 	switch {
-	case ok && h.Intn(100) < 10 && c.mayWrite(r):
-		h.note("%s sends: %s", c.name, r)
-		c.flying = append(c.flying, flying{place, r, c.world.Send()})
 	case ok:
 		h.arrive(c, place, r, c.world.Send(), c.answer, faults)
 	case len(waits) > 0:
@@ -176,12 +223,15 @@ var errRefused = errors.New("refused")
 
 // arrive lets a request arrive and answers it.
 func (h *history) arrive(c *command, place int, r engine.Request, sent engine.Stamp, answer func(engine.Request) engine.Answer, faults int) {
-	isWrite := r.Verb == engine.Put || r.Verb == engine.Delete
+	isWrite := isWrite(r)
 	var a engine.Answer
+	if r.Verb == engine.Put || r.Verb == engine.Delete {
+		h.judgeGivenUp(c, r)
+	}
 	switch {
-	case isWrite && !r.Back && h.Intn(100) < faults:
+	case faults > 0 && isWrite && !r.Back && h.Intn(100) < faults:
 		a = engine.Answer{Err: errRefused}
-	case isWrite && h.Intn(100) < faults:
+	case faults > 0 && isWrite && h.Intn(100) < faults:
 		if a = answer(r); !a.Over {
 			a = engine.Answer{Stale: true, Unclear: true, Err: errStale}
 		}
@@ -191,11 +241,14 @@ func (h *history) arrive(c *command, place int, r engine.Request, sent engine.St
 	if r.Verb == engine.Announce && a.Err != nil { // another one is at work: ask again later
 		return
 	}
-	if r.Verb == engine.Announce {
+	if _, wrote := h.wrote[c]; r.Verb == engine.Announce || r.Verb == engine.ReadAll && !wrote { // a late write may have come between
 		h.had[c], h.final[c] = h.holds(c, true), h.holds(c, false)
 	}
-	if isWrite && (a.Err == nil || a.Unclear) {
-		h.last[r.Name] = c
+	if isWrite && (a.Err == nil || a.Unclear) && r.Name != "" {
+		h.last[r.Name], h.wrote[c] = c, true
+	}
+	if r.Verb == engine.Look || r.Verb == engine.ReadAll {
+		h.looked[c] = len(h.trace)
 	}
 	h.note("%s: %s (%s): %v", c.name, r, r.Why, a.Err)
 	c.tick()
@@ -207,6 +260,10 @@ func (h *history) arrive(c *command, place int, r engine.Request, sent engine.St
 func (h *history) holds(c *command, marked bool) (out []string) {
 	for _, claim := range h.ledger.list("") {
 		for _, p := range claim.Parts {
+			g := p.Lease.Group()
+			if !marked && h.ledger.hasCrashed(g) && !slices.Contains(h.ledger.serves[claim.Thing], g) {
+				continue // a crashed command may yet mark it, and then nothing says that it was held before
+			}
 			if (marked || p.Run == "") && slices.Contains(c.plan.Groups(), p.Lease.Group()) && (p.Expires == "" || !p.Ended(h.ledger.now)) {
 				out = append(out, p.Lease.String()+" "+claim.Name()+" "+p.Key)
 			}
@@ -214,55 +271,4 @@ func (h *history) holds(c *command, marked bool) (out []string) {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// judge says what is wrong with the end of a lease of a command that was not taken for crashed.
-func (h *history) judge(c *command, i int) {
-	o, want := c.world.Outcome(i), c.wants[i]
-	h.note("%s: %s ends: %v", c.name, want.Request.Lease.Group(), o.Err)
-	group := want.Request.Lease.Group()
-	for _, claim := range h.ledger.claims {
-		for _, p := range claim.Parts {
-			key := p.Lease.String() + " " + claim.Name() + " " + p.Key
-			if p.Lease.Group() == group && state.NonceOf(p.Run) == c.nonce && o.Err != nil && !o.Unfinished && !slices.Contains(h.had[c], key) {
-				h.wrong("%s was refused (%v) and keeps %s", c.name, o.Err, key)
-			}
-		}
-	}
-	for _, key := range h.final[c] {
-		name := strings.Fields(key)[1]
-		if strings.HasPrefix(key, want.Request.Lease.String()+" ") && o.Err != nil && !want.Prune && h.last[name] == c && !slices.Contains(h.holds(c, true), key) {
-			h.wrong("%s was refused (%v) and has lost %s", c.name, o.Err, key)
-		}
-	}
-	if o.Err == nil {
-		withheld := func(h state.Hold, p state.Part) bool {
-			return slices.ContainsFunc(o.Facts, func(f engine.Fact) bool {
-				return f.Found == engine.Withheld && f.Name == lease.HostPath(h.Thing, p.Path)
-			})
-		}
-		for _, hold := range want.Request.HostHolds() {
-			claim := h.ledger.claims[hold.Name()]
-			for _, p := range hold.Parts {
-				own := claim.Part(p.Key)
-				if !withheld(hold, p) && h.last[hold.Name()] == c && (own == nil || own.Lease.Group() != want.Request.Lease.Group()) {
-					h.wrong("%s is done without %s%s", c.name, hold.Thing, p.Path)
-				}
-			}
-		}
-	}
-}
-
-// judgeEnd says what is wrong with the ledger once all commands have ended.
-func (h *history) judgeEnd() {
-	for _, claim := range h.ledger.claims {
-		marked := slices.ContainsFunc(h.ledger.read(claim.Name()).Parts, func(p state.Part) bool { return p.Run != "" })
-		over := h.ledger.claims[state.HostName(state.WildcardOver(claim.Thing))]
-		if claim.Kind != state.Host || over == nil || over.Owner == claim.Owner || marked || claim.Ended(h.ledger.now) || over.Ended(h.ledger.now) {
-			continue
-		}
-		if over.Bound() && !h.ledger.read(over.Name()).Marked() {
-			h.wrong("%s of %s is below %s of %s", claim.Thing, claim.Owner, over.Thing, over.Owner)
-		}
-	}
 }

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -23,8 +22,9 @@ type ledger struct {
 	now     time.Time
 	version int
 	claims  map[string]*state.Claim
-	// serves has the deployment groups whose routes serve a host.
+	// serves has the deployment groups whose routes serve a host, routes how many routes were made.
 	serves map[string][]lease.Group
+	routes map[string]int
 	// announced are the groups of the commands that work, by nonce; crashed those of commands that do not any more.
 	announced, crashed map[string][]lease.Group
 	closing            bool
@@ -39,7 +39,7 @@ func newLedger() *ledger {
 	}
 	cfg.IP.Mode, cfg.IP.Ranges.Include = config.ModeDedicated, []config.Range{r}
 	return &ledger{
-		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), claims: map[string]*state.Claim{}, serves: map[string][]lease.Group{},
+		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), claims: map[string]*state.Claim{}, serves: map[string][]lease.Group{}, routes: map[string]int{},
 		announced: map[string][]lease.Group{}, crashed: map[string][]lease.Group{}, cfg: cfg,
 	}
 }
@@ -64,11 +64,15 @@ type flying struct {
 }
 
 func (l *ledger) command(name string, wants ...engine.Want) *command {
-	c := &command{name: name, nonce: name, ledger: l, world: engine.NewWorld(0), wants: wants}
+	c := &command{name: name, nonce: name, ledger: l, world: engine.NewWorld(), wants: wants}
 	c.tick()
 	c.world.ReadAll(l.list(""), l.objects(), c.world.Send())
-	c.world.Begin(name, len(wants))
-	c.plan = engine.Assign(c.world, engine.Settings{Config: l.cfg, Patience: 2 * time.Second, Tries: 10}, wants)
+	marks := make([]string, len(wants))
+	for i := range marks {
+		marks[i] = state.Mark(name, i)
+	}
+	c.world.Begin(name, marks)
+	c.plan = engine.Assign(c.world, engine.Settings{Config: l.cfg, Patience: 2 * time.Second, Tries: 10, Wait: 10 * time.Second, Waits: true}, wants)
 	return c
 }
 
@@ -120,7 +124,11 @@ func (c *command) commit() {
 // mayWrite reports whether a command may send a write: it asks before each whether it was taken for crashed.
 func (c *command) mayWrite(r engine.Request) bool {
 	_, alive := c.ledger.announced[c.nonce]
-	return alive || r.Verb != engine.Put && r.Verb != engine.Delete
+	return alive || !isWrite(r)
+}
+
+func isWrite(r engine.Request) bool {
+	return slices.Contains([]engine.Verb{engine.Put, engine.Delete, engine.DeleteObject, engine.Forget}, r.Verb)
 }
 
 // answer lets the API server answer a request.
@@ -145,6 +153,15 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		return engine.Answer{Claims: slices.DeleteFunc(l.list(""), func(c *state.Claim) bool { return c.Kind != r.Kind })}
 	case engine.Put, engine.Delete:
 		return l.write(r)
+	case engine.GetObject:
+		if l.isThere(r.Object) {
+			a.Live = r.Object.Live
+		}
+	case engine.DeleteObject:
+		if !l.isThere(r.Object) {
+			return a
+		}
+		l.serves[r.Object.Live.GetName()] = slices.DeleteFunc(slices.Clone(l.serves[r.Object.Live.GetName()]), func(g lease.Group) bool { return g == r.Object.Group })
 	}
 	return a
 }
@@ -154,16 +171,24 @@ var (
 	errStale = errors.New("the object has been modified")
 )
 
+// isTaken reports whether another command works for the groups of a command.
+func (l *ledger) isTaken(c *command) bool {
+	for nonce, of := range l.announced {
+		if nonce != c.nonce && slices.ContainsFunc(of, func(g lease.Group) bool { return slices.Contains(c.plan.Groups(), g) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // announce gives a command its turn, or says that another one works for its groups.
 func (l *ledger) announce(c *command) engine.Answer {
 	groups := c.plan.Groups()
 	names := func(of []lease.Group) bool {
 		return slices.ContainsFunc(of, func(g lease.Group) bool { return slices.Contains(groups, g) })
 	}
-	for nonce, of := range l.announced {
-		if nonce != c.nonce && names(of) {
-			return engine.Answer{Err: fmt.Errorf("%s is at work", nonce)}
-		}
+	if l.isTaken(c) {
+		return engine.Answer{Err: errors.New("another command is at work")}
 	}
 	l.announced[c.nonce] = groups
 	t := engine.Turn{Nonce: c.nonce, Closing: l.closing}
@@ -186,6 +211,16 @@ func (l *ledger) crash(c *command) {
 		delete(l.announced, c.nonce)
 		l.crashed[c.nonce] = of
 	}
+}
+
+// hasCrashed reports whether a command has crashed while it worked for a group.
+func (l *ledger) hasCrashed(g lease.Group) bool {
+	for _, of := range l.crashed {
+		if slices.Contains(of, g) {
+			return true
+		}
+	}
+	return false
 }
 
 // read returns a claim as a command reads it: without the marks of commands that have ended.
@@ -211,6 +246,12 @@ func (l *ledger) list(owner string) (out []*state.Claim) {
 		}
 	}
 	return out
+}
+
+// isThere reports whether a route exists, and not another one of its name.
+func (l *ledger) isThere(o engine.Object) bool {
+	host := o.Live.GetName()
+	return slices.Contains(l.serves[host], o.Group) && l.objects().(objects).route(host, o.Group).Live.GetUID() == o.Live.GetUID()
 }
 
 // write writes or deletes a claim if it is as the request has seen it.
@@ -242,68 +283,15 @@ func (l *ledger) write(r engine.Request) engine.Answer {
 	return engine.Answer{Claim: l.read(r.Name)}
 }
 
-// objects are the routes of the ledger's cluster as they are now.
-func (l *ledger) objects() engine.Objects {
-	return objects{maps.Clone(l.serves)}
-}
-
-// objects are routes: the deployment groups that serve each host.
-type objects struct{ serves map[string][]lease.Group }
-
-func (o objects) Closed() bool { return false }
-
-func (o objects) Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, _ func(string) bool) state.Finding {
-	var uses []state.Use
-	if c == nil {
-		uses = o.uses(h.Thing)
-	}
-	return j.Decide(h, p.Key, c, uses)
-}
-
-func (o objects) uses(host string) (out []state.Use) {
-	for _, g := range o.serves[host] {
-		id := lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq, OSeq: 1}
-		out = append(out, state.Use{Host: host, Kind: "ingress", Name: host, HasLease: true, Labelled: true, Lease: id})
-	}
-	return out
-}
-
-func (o objects) Below(wildcard string) map[string][]state.Use {
-	out := map[string][]state.Use{}
-	for host := range o.serves {
-		if state.WildcardOver(host) == wildcard {
-			out[host] = o.uses(host)
-		}
-	}
-	return out
-}
-
-func (o objects) Live(c *state.Claim, g lease.Group) (out []lease.ID) {
-	for _, u := range o.uses(c.Thing) {
-		if u.Lease.Group() == g {
-			out = append(out, u.Lease)
-		}
-	}
-	return out
-}
-
-func (o objects) Serves(c *state.Claim, g lease.Group) bool {
-	return slices.Contains(o.serves[c.Thing], g)
-}
-
-func (o objects) Unserved(id lease.ID, c *state.Claim, _ state.Part) bool {
-	return !o.Serves(c, id.Group())
-}
-
-func (o objects) Addresses(claims []*state.Claim) *state.Addresses {
-	return state.NewAddresses(claims, nil)
-}
-
-// want parses a lease and what it wants: OWNER/DSEQ HOST... [address] [prune] [expires].
+// want parses a lease and what it wants: OWNER/DSEQ HOST... [address] [prune] [expires], or OWNER/DSEQ release [HOST...].
 func (l *ledger) want(words []string) engine.Want {
 	id := leaseOf(words[0])
 	want := engine.Want{Request: state.Request{Lease: id}}
-	for _, word := range words[1:] {
+	if words = words[1:]; len(words) > 0 && words[0] == "release" {
+		want.Release = &engine.Release{Choice: engine.NewChoice(words[1:])}
+		return want
+	}
+	for _, word := range words {
 		host, path, _ := strings.Cut(word, "/")
 		switch word {
 		case "address":

@@ -21,18 +21,21 @@ func Next(w *World, t *Transaction, place int) Step {
 		return v.giveBack(v.f.failed)
 	case w.Objects == nil, w.Turn.Met:
 		return do(Request{Verb: ReadAll, Why: "who holds what, and what serves"})
-	case w.Objects.Closed() || w.Turn.Closing && len(v.f.taken) > 0:
+	case v.want.Release == nil && w.Objects.Closed() || w.Turn.Closing && len(v.f.taken) > 0:
 		return v.giveBack(&report.ClosingError{Namespace: t.Settings.Config.LedgerNamespace})
 	}
 	if s := v.awaitOthers(); !s.idle() {
 		return s
 	}
-	for _, part := range []func() Step{v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.prune, v.settle, v.note} {
+	for _, part := range []func() Step{
+		v.readKept, v.checkNamed, v.readRuns, v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.forget, v.unserve, v.readLate, v.endRuns,
+		v.prune, v.settle, v.note, v.succeedCrashed,
+	} {
 		s := part()
 		switch {
 		case s.idle():
 			continue
-		case w.Turn.Alone == 0 && (len(s.Requests) > 0 || !s.Until.IsZero()):
+		case w.Turn.Alone == 0 && !s.mayBeEarly():
 			return do(Request{Verb: Announce, Why: "nobody else is to write for the deployment"})
 		}
 		return s
@@ -130,7 +133,7 @@ func (v view) end(err error) Step {
 	if v.w.Objects == nil {
 		return Step{Outcome: o}
 	}
-	o.Facts = v.facts()
+	o.Facts, o.Left = v.facts(), v.left()
 	for _, name := range v.takenNames() {
 		if why := v.keeps(name); why != nil {
 			o.Kept = append(o.Kept, why)

@@ -25,27 +25,28 @@ func (v view) wantsPart(c *state.Claim, p state.Part) bool {
 	})
 }
 
-// prune gives up what the deployment group holds, the lease does not ask for and nothing serves. That rests on a reading
-// of everything that the owner has, after the command's turn came.
+// goes reports whether the group gives up its entry of a claim, by a reading of everything that the owner has.
+func (v view) goes(of Objects, c *state.Claim, p state.Part) bool {
+	if v.want.Release != nil {
+		by, _ := v.servedBy(of, c, p)
+		return v.want.Release.Choice.Claim(c) && len(by) == 0
+	}
+	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
+}
+
+// prune gives up what the deployment group holds, the lease does not ask for and nothing serves. That rests on a reading of
+// everything that the owner has, the claims first, after the command's turn came and after the last delete.
 func (v view) prune() Step {
-	unserved := func(of Objects, c *state.Claim, p state.Part) bool { return of != nil && of.Unserved(v.id, c, p) }
-	now := v.w.looks[v.group.Owner]
+	now := v.reading()
 	claims := v.w.claimsOf(v.group)
 	for _, c := range slices.Backward(claims) {
 		s := v.w.see(c.Name())
 		var keep []state.Part
 		entries := c.Entries(v.group)
-		old := now.sent <= v.w.Turn.Alone || s.Stale && s.Answered > now.sent
 		for _, p := range entries {
-			if v.wantsPart(c, p) || !unserved(v.w.Objects, c, p) || !old && !unserved(now.objects, c, p) {
+			if !v.goes(now.objects, c, p) {
 				keep = append(keep, p)
 			}
-		}
-		switch {
-		case !v.want.Prune || len(keep) == len(entries) || c.Deleting || c.Unreadable != "":
-			continue
-		case old:
-			return do(Request{Verb: Look, Owner: v.group.Owner, Why: "nothing may serve what is given up"})
 		}
 		r := shrink(c, Request{
 			Group: v.group, Parts: keep, Why: "the lease does not ask for it, and nothing serves it",
@@ -55,7 +56,16 @@ func (v view) prune() Step {
 			r.Event = nil // only a note goes
 		}
 		dedicated := v.t.Settings.Config.IP.Mode == config.ModeDedicated && c.Kind == state.Address
-		if r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()] {
+		switch {
+		case len(keep) == len(entries) || c.Deleting || c.Unreadable != "":
+			continue
+		case s.Misses >= v.t.Settings.Tries:
+			return v.giveBack(fmt.Errorf("%s %s could not be given up: %w", c.Kind, c.Thing, s.Why))
+		case s.Unclear:
+			r.Verb, r.Why = Get, "whether it was given up"
+		case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
+			return v.readOwner("nothing may serve what is given up")
+		case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
 			return do(Request{Verb: RemovePool, Address: c.Addr(), Why: "nobody holds the address any more"})
 		}
 		return do(r)

@@ -3,10 +3,13 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Verb is what a request does.
@@ -32,6 +35,19 @@ const (
 	Delete Verb = "delete"
 	// RemovePool deletes the pool of an address that nobody holds any more.
 	RemovePool Verb = "remove pool"
+	// GetObject reads one object. DeleteObject deletes it as it was seen, Withdraw removes this program's fields from it.
+	GetObject    Verb = "get object"
+	DeleteObject Verb = "delete object"
+	Withdraw     Verb = "withdraw from"
+	// GetDefinition reads the definition that the ledger keeps for a deployment group, Forget deletes it as it was seen.
+	GetDefinition Verb = "get definition"
+	Forget        Verb = "forget definition"
+	// ReadRuns reads what a deployment group runs, and what its leases have reserved. Unreserve gives up the reservation of
+	// a lease.
+	ReadRuns  Verb = "read what runs"
+	Unreserve Verb = "give up reservation"
+	// ReadAnnouncements reads the announcements of all commands.
+	ReadAnnouncements Verb = "read announcements"
 )
 
 // Request is one request, or a few that belong together.
@@ -52,7 +68,18 @@ type Request struct {
 	Optional, Back bool
 	// Address is the address whose pool is removed.
 	Address netip.Addr
-	// Event is what a person is told once the request has succeeded, nil for nothing.
+	// Object is an object as it was seen. Again is true if it was read again for a delete, Read is when the reading was sent
+	// on which the delete rests.
+	Object Object
+	Again  bool
+	Read   Stamp
+	// Definition is the kept definition as it was seen, Lease whose reservation is given up.
+	Definition *kept.Definition
+	Lease      lease.ID
+	// Early is true for a reading of what was not read yet: it needs no turn.
+	Early bool
+	// Event is what a person is told once the request has succeeded, or once a reading shows that what had no answer has
+	// (Shows); nil for nothing.
 	Event *Event
 	// Why says for what the request is.
 	Why string
@@ -66,6 +93,17 @@ func (r Request) IsShared() bool {
 // MayWait reports whether the answer may wait for what other leases of the transaction do.
 func (r Request) MayWait() bool { return r.Verb == Leave }
 
+// Shows reports whether an answer says that what the request is for has been done.
+func (r Request) Shows(a Answer) bool {
+	switch r.Verb {
+	case GetObject:
+		return a.Err == nil && a.Live == nil
+	case Get:
+		return a.Err == nil && (a.Claim == nil || slices.EqualFunc(a.Claim.Entries(r.Group), r.Parts, state.Part.Same))
+	}
+	return a.Err == nil
+}
+
 func (r Request) String() string {
 	switch r.Verb {
 	case List:
@@ -74,6 +112,12 @@ func (r Request) String() string {
 		return fmt.Sprintf("%s %s", r.Verb, r.Owner)
 	case Get, Put, Delete:
 		return fmt.Sprintf("%s %s", r.Verb, r.Name)
+	case GetObject, DeleteObject, Withdraw:
+		return fmt.Sprintf("%s %s", strings.TrimSuffix(string(r.Verb), " object"), r.Object)
+	case GetDefinition, Forget, ReadRuns:
+		return fmt.Sprintf("%s of %s", r.Verb, r.Group)
+	case Unreserve:
+		return fmt.Sprintf("%s of %s", r.Verb, r.Lease)
 	case RemovePool:
 		return fmt.Sprintf("%s %s", r.Verb, r.Address)
 	}
@@ -87,13 +131,15 @@ type Doing string
 const (
 	Claimed  Doing = "claimed"
 	Released Doing = "released"
+	Deleted  Doing = "deleted"
 )
 
-// Event is what a person is told of a request.
+// Event is what a person is told of a request: what was done to a thing, or to an Object.
 type Event struct {
 	Doing   Doing
 	Kind    state.Kind
 	Thing   string
+	Object  Object
 	Message string
 }
 
@@ -112,6 +158,11 @@ type Step struct {
 
 func do(r ...Request) Step { return Step{Requests: r} }
 
+// mayBeEarly reports whether a step only reads what was not read yet.
+func (s Step) mayBeEarly() bool {
+	return s.Until.IsZero() && !slices.ContainsFunc(s.Requests, func(r Request) bool { return !r.Early })
+}
+
 // idle reports whether a step has nothing to do.
 func (s Step) idle() bool {
 	return len(s.Requests) == 0 && len(s.Picks) == 0 && s.Refused == nil && s.Wait == "" && s.Outcome == nil
@@ -128,6 +179,8 @@ type Outcome struct {
 	// Things are what the lease relies on; Facts are what was found of what it wants, in the order of the claims.
 	Things []state.Hold
 	Facts  []Fact
+	// Left is what a release leaves.
+	Left Left
 }
 
 // Found is what was found of a thing that a lease wants.

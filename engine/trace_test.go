@@ -97,7 +97,7 @@ func (s *story) obey(words []string) {
 	case "crash":
 		s.ledger.crash(s.commands[words[1]])
 	case "serve":
-		s.ledger.serves[words[2]] = append(s.ledger.serves[words[2]], leaseOf(words[1]).Group())
+		s.ledger.serve(words[2], leaseOf(words[1]).Group())
 	case "silence":
 		delete(s.ledger.serves, words[1])
 	case "terminate":

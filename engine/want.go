@@ -20,6 +20,8 @@ type Want struct {
 	Prune bool
 	// Adopt takes over what objects of the owner use without a claim.
 	Adopt bool
+	// Release is what the deployment group gives up, with the objects that serve it and what it runs; nil for nothing.
+	Release *Release
 }
 
 // Settings are what all wants of a command have in common.
@@ -32,6 +34,10 @@ type Settings struct {
 	Patience time.Duration
 	// Tries is how often a write is tried that meets another version each time.
 	Tries int
+	// Wait is how long a lease waits for what it has deleted to be gone. Waits is false for a dry run, which waits for nothing
+	// and takes for gone what would go.
+	Wait  time.Duration
+	Waits bool
 }
 
 // Transaction are the wants of one announcement, with the order in which leases are served that touch the same things.
@@ -104,7 +110,7 @@ func viewOf(w *World, t *Transaction, place int) view {
 	want := t.Wants[place]
 	v := view{
 		w: w, t: t, f: w.leases[place], place: place, want: want, id: want.Request.Lease,
-		group: want.Request.Lease.Group(), mark: state.Mark(w.Turn.Nonce, place),
+		group: want.Request.Lease.Group(), mark: w.leases[place].mark,
 	}
 	v.things = v.holds()
 	return v

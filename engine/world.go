@@ -5,9 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Stamp orders requests and answers: a request with a later stamp than an answer was sent after it. 0 is never.
@@ -31,6 +34,18 @@ type Objects interface {
 	Unserved(id lease.ID, c *state.Claim, p state.Part) bool
 	// Addresses indexes claims on addresses and the uses of addresses by Services.
 	Addresses(claims []*state.Claim) *state.Addresses
+	// Written returns the objects that this program wrote for a deployment group and that serve what is chosen, in the order
+	// in which they are deleted.
+	Written(g lease.Group, chosen Choice) []Object
+	// StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
+	StandsFor(o Object, c *state.Claim, p state.Part) bool
+	// ServedBy returns the objects of a claim's owner that serve or declare a part of it beside those that this program wrote
+	// for its holder. declared is true if Akash's provider declares the part.
+	ServedBy(c *state.Claim, p state.Part) (by []Object, declared bool)
+	// DeclaredIn returns what Akash's provider declares for the lease of a namespace.
+	DeclaredIn(namespace string, g lease.Group) []Object
+	// LiveOf returns the leases of a deployment group that have objects or a kept definition; d may be nil.
+	LiveOf(g lease.Group, d *kept.Definition) []lease.ID
 }
 
 // Seen is a claim as it was read, or written: nil if there is none.
@@ -39,11 +54,13 @@ type Seen struct {
 	// Sent is when the request was sent that read it, Answered when its answer came; At is the same by the steady clock.
 	Sent, Answered Stamp
 	At             time.Time
-	// Stale is true if a write has met another version since: the claim has to be read again. Misses counts such writes, Why
-	// is the error of the last one.
-	Stale  bool
-	Misses int
-	Why    error
+	// Read is when the request was sent that first read this version, or the one over which the command wrote it.
+	Read Stamp
+	// Stale is true if a write has met another version since, or has no answer (Unclear): the claim has to be read again.
+	// Misses counts such writes, Why is the error of the last one.
+	Stale, Unclear bool
+	Misses         int
+	Why            error
 }
 
 // Taken is what a lease has taken of a claim in this transaction.
@@ -93,8 +110,9 @@ type World struct {
 	// base are the claims as listed with the objects, held those on which each deployment group has an entry.
 	base map[string]*state.Claim
 	held map[lease.Group][]string
-	// seen are the claims that were read or written since, by name.
-	seen map[string]Seen
+	// seen are the claims that were read or written since, by name; owned are the names of those that an owner has had.
+	seen  map[string]Seen
+	owned map[string]map[string]bool
 	// addresses indexes the addresses as they were listed last, at the stamp listed.
 	addresses *state.Addresses
 	listed    Stamp
@@ -120,6 +138,8 @@ type look struct {
 
 // facts are what was seen of the work on one lease.
 type facts struct {
+	// mark is what the entries have that it writes.
+	mark  string
 	taken map[string]Taken
 	// picks are the addresses that the lease is to take, passed those that turned out not to be for it.
 	picks  map[slot]netip.Addr
@@ -132,6 +152,15 @@ type facts struct {
 	// on, by claim: notes, and what was to be given back.
 	failed  error
 	refused map[string]error
+	// objects are those that were read again or deleted since everything was read.
+	objects map[types.UID]seenObject
+	// kept is the definition that the ledger keeps for the deployment group, runs what that runs, each with when it was read.
+	kept seenDefinition
+	runs seenRuns
+	// announced is what was seen of the announcements of other commands for the deployment group.
+	announced seenAnnouncements
+	// unreserved are the leases whose reservations were given up.
+	unreserved map[lease.ID]bool
 	// yields is true if the lease waits for no other lease any more, because these wait for it.
 	yields bool
 	// outcome is how the work on the lease has ended, nil before.
@@ -144,23 +173,19 @@ type slot struct {
 	Family   config.Family
 }
 
-// NewWorld returns the world of a command that has seen nothing, for a transaction of so many leases.
-func NewWorld(leases int) *World {
-	w := &World{seen: map[string]Seen{}, lists: map[state.Kind]listing{}, looks: map[string]look{}}
-	w.begin(leases)
+// NewWorld returns the world of a command that has seen nothing.
+func NewWorld() *World {
+	w := &World{seen: map[string]Seen{}, owned: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}}
 	return w
 }
 
-// Begin begins another transaction: what was seen stays.
-func (w *World) Begin(nonce string, leases int) {
+// Begin begins a transaction: what was seen stays. marks are those of the work on each lease.
+func (w *World) Begin(nonce string, marks []string) {
 	w.Turn = Turn{Nonce: nonce}
-	w.begin(leases)
-}
-
-func (w *World) begin(leases int) {
-	w.leases = make([]*facts, leases)
-	for i := range w.leases {
-		w.leases[i] = &facts{taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{}}
+	w.leases = make([]*facts, len(marks))
+	for i, mark := range marks {
+		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
+			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}}
 	}
 }
 
@@ -178,16 +203,26 @@ func (w *World) see(name string) Seen {
 	if s, known := w.seen[name]; known {
 		return s
 	}
-	return Seen{Claim: w.base[name], Sent: w.read, Answered: w.read}
+	return Seen{Claim: w.base[name], Sent: w.read, Answered: w.read, Read: w.read}
 }
 
 // seeOf is see for a claim of a kind, of which a LIST may be known.
 func (w *World) seeOf(kind state.Kind, name string) Seen {
 	s, all := w.see(name), w.lists[kind]
 	if all.sent > s.Answered {
-		return Seen{Claim: all.byName[name], Sent: all.sent, Answered: all.sent, At: all.at, Misses: s.Misses, Why: s.Why}
+		return Seen{Claim: all.byName[name], Sent: all.sent, Answered: all.sent, Read: all.sent, At: all.at, Misses: s.Misses, Why: s.Why}
 	}
 	return s
+}
+
+// note records what is known of a claim.
+func (w *World) note(name string, s Seen) {
+	if w.seen[name] = s; s.Claim != nil {
+		if w.owned[s.Claim.Owner] == nil {
+			w.owned[s.Claim.Owner] = map[string]bool{}
+		}
+		w.owned[s.Claim.Owner][name] = true
+	}
 }
 
 // isClaimed reports whether a claim with a name exists.
@@ -197,20 +232,18 @@ func (w *World) isClaimed(name string) bool { return w.Claim(name) != nil }
 func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
 	add := func(name string) {
 		c := w.Claim(name)
-		if c != nil && len(c.Entries(g)) > 0 && !slices.Contains(out, c) {
+		if c != nil && len(c.Entries(g)) > 0 {
 			out = append(out, c)
 		}
 	}
 	for _, name := range w.held[g] {
 		add(name)
 	}
-	for name, s := range w.seen {
-		if s.Claim != nil && s.Claim.Owner == g.Owner {
-			add(name)
-		}
+	for name := range w.owned[g.Owner] {
+		add(name)
 	}
 	slices.SortFunc(out, (*state.Claim).Compare)
-	return out
+	return slices.Compact(out)
 }
 
 // list returns the claims of a kind as they were listed last, with what was read and written since.

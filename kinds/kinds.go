@@ -56,6 +56,14 @@ func Of(name string) Kind {
 	return Kind{}
 }
 
+// MadeFrom returns the kind for which one of Akash's operators makes objects of a kind.
+func MadeFrom(kind Kind) Kind {
+	if kind == Service {
+		return ProviderLeasedIP
+	}
+	return ProviderHost
+}
+
 // OfTarget returns the kinds of routes of a target.
 func OfTarget(target string) []Kind {
 	switch target {

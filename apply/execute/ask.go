@@ -3,6 +3,8 @@ package execute
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -13,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -21,7 +24,9 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	c, r, answer := l.command, out.request, &out.answer
 	switch r.Verb {
 	case engine.ReadAll:
-		out.read, err = l.work.Read(ctx)
+		if out.read, err = l.work.Read(ctx); err == nil {
+			err = c.Options.Turn.Confirm(ctx)
+		}
 	case engine.Announce:
 		err = l.announce(ctx, answer)
 	case engine.Undo:
@@ -34,10 +39,10 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			return err
 		})
 	case engine.Look:
-		err = l.look(ctx, s, r.Owner, answer)
+		out.read, err = l.look(ctx, s, r.Owner, answer)
 	case engine.Leave:
 		err = reservation.LeaveAddresses(ctx, c.Cluster, c.Options.Config, reservation.Leasing{
-			Lease: one.X.Request.Lease, Mark: state.Mark(c.Options.Turn.Nonce(), out.place), Ledger: c.Ledger, Waiting: func(what string) {
+			Lease: one.X.Request.Lease, Mark: l.marks[out.place], Ledger: c.Ledger, Waiting: func(what string) {
 				c.Send(report.Event{Time: time.Now(), Action: report.Waiting, Lease: one.X.Request.Lease, Kind: "lease", Name: one.X.Group.String(), Message: "for " + what})
 			},
 		})
@@ -45,6 +50,49 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 		err = pools.New(c.Options.Config, s).Remove(ctx, one.X, r.Address, report.Released)
 	case engine.Put, engine.Delete:
 		return l.write(ctx, r, answer)
+	case engine.GetObject:
+		answer.Live, err = c.Cluster.Get(ctx, r.Object.Kind, r.Object.Live.GetNamespace(), r.Object.Live.GetName())
+	case engine.DeleteObject, engine.Forget:
+		return l.delete(ctx, r, answer)
+	case engine.Withdraw:
+		err = one.X.Withdraw(ctx, owned(r.Object))
+	case engine.GetDefinition:
+		answer.Definition, err = observed.ReadDefinition(ctx, c.Ledger, r.Group)
+	case engine.ReadRuns:
+		err = l.readRuns(ctx, one, s, answer)
+	case engine.Unreserve:
+		err = l.unreserve(ctx, one, r.Lease)
+	case engine.ReadAnnouncements:
+		answer.Announced, err = l.announced(ctx, r.Group)
+	}
+	return err
+}
+
+// announced reports whether another command has announced itself for a deployment group.
+func (l *loop) announced(ctx context.Context, g lease.Group) (bool, error) {
+	all, err := l.command.Ledger.Announcements(ctx)
+	return slices.ContainsFunc(all, func(a *state.Announcement) bool {
+		return a.Nonce != l.command.Options.Turn.Nonce() && a.Names(g)
+	}), err
+}
+
+// delete deletes an object, or the kept definition, as it was seen.
+func (l *loop) delete(ctx context.Context, r engine.Request, answer *engine.Answer) (err error) {
+	c, o := l.command, r.Object.Live
+	if r.Verb == engine.Forget {
+		if err = c.Ledger.Forget(ctx, r.Definition); err != nil && !errors.Is(err, ledger.ErrAgain) {
+			err = fmt.Errorf("the definition of lease %s in the ledger: %w", r.Group, err)
+		}
+	} else {
+		if r.Again {
+			ctx = cluster.Anew(ctx)
+		}
+		err = c.Cluster.DeletePinned(ctx, r.Object.Kind, o.GetNamespace(), o.GetName(), o.GetUID(), o.GetResourceVersion())
+		err = c.Cluster.Explain(err, "delete", r.Object.Kind.Resource())
+	}
+	if err != nil {
+		answer.Unclear = cluster.IsUnclear(err)
+		answer.Stale = answer.Unclear || cluster.IsOvertaken(err) || errors.Is(err, ledger.ErrAgain)
 	}
 	return err
 }
@@ -69,7 +117,7 @@ func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
 
 // look reads everything of an owner, and then whether the command still has its turn: what is written next rests on that
 // reading.
-func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string, answer *engine.Answer) error {
+func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string, answer *engine.Answer) (*observed.Snapshot, error) {
 	now, err := observed.Look(ctx, l.command, before, owner)
 	if err == nil {
 		err = l.command.Options.Turn.Confirm(ctx)
@@ -77,7 +125,7 @@ func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string
 	if err == nil {
 		answer.Claims, answer.Objects = now.List(), objects{now, l.command.Options.Config}
 	}
-	return err
+	return now, err
 }
 
 // write writes or deletes a claim.

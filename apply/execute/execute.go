@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -27,9 +30,9 @@ type Work struct {
 	Wants func() []engine.Want
 	// Barred returns why the command must not work on a lease, nil if it may.
 	Barred func(place int, s *observed.Snapshot) error
-	// Ended is called when the work on a lease has ended, before the command commits. It returns what is wrong with the lease
-	// besides. Done is called after the commit for a lease that has what it wants.
-	Ended func(*Lease) error
+	// Ended is called with the leases of a transaction on which the work has ended, before the command commits. Done is called
+	// after the commit for a lease that has what it wants.
+	Ended func(context.Context, []*Lease)
 	Done  func(*Lease)
 	// Silent sends no events of what is written.
 	Silent bool
@@ -43,7 +46,9 @@ type Lease struct {
 	Want  engine.Want
 	// Outcome is how the work on the lease has ended, nil before.
 	Outcome *engine.Outcome
-	err     error
+	// Unmarked is what was seen to run for the lease without a Manifest.
+	Unmarked workloads.Unmarked
+	err      error
 }
 
 // Run works on all leases, at most as many at a time as one announcement can name. The error joins those of all leases.
@@ -54,7 +59,7 @@ func (w Work) Run(ctx context.Context) error {
 	}
 	c := w.Command
 	wants := w.Wants()
-	l := &loop{work: w, command: c, world: engine.NewWorld(0), count: c.Counter("leases", len(wants))}
+	l := &loop{work: w, command: c, world: engine.NewWorld(), count: c.Counter("leases", len(wants))}
 	l.fold(snapshot, l.world.Send())
 	all := make([]*Lease, len(wants))
 	for i, want := range wants {
@@ -81,9 +86,10 @@ type loop struct {
 	snapshot *observed.Snapshot
 	count    func()
 
-	// leases are those of the transaction. steps is what happens next for each, busy how many of its requests are under way,
+	// leases are those of the transaction, with the marks of the work on each. steps is what happens next for each, busy how many of its requests are under way,
 	// due whether something new is known about it.
 	leases []*Lease
+	marks  []string
 	plan   *engine.Transaction
 	steps  []engine.Step
 	busy   []int
@@ -94,6 +100,8 @@ type loop struct {
 	brief  int
 	shared bool
 	came   chan reply
+	// leased returns the leases that have taken over the reservations of their orders.
+	leased func() (map[lease.Group][]lease.ID, error)
 	// writing is the context of requests in the command's turn, nil before.
 	writing context.Context
 }
@@ -125,17 +133,31 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	for i, one := range l.leases {
 		wants[i] = one.Want
 	}
-	turn := l.command.NewTurn(groups)
-	l.command.Options.Turn = turn
-	defer func() { l.command.Options.Turn = nil }()
-	l.begin(turn.Nonce(), wants)
+	now, own := l.command.Options.Turn, l.command.Options.Turn == nil
+	if own { // else it is part of another command's work, which commits it
+		now = l.command.NewTurn(groups)
+		l.command.Options.Turn = now
+		defer func() { l.command.Options.Turn = nil }()
+	}
+	l.begin(now, wants)
+	l.leased = sync.OnceValues(l.reserved(ctx, groups))
 	fault := parallel.Guard(func() error { l.run(ctx); return nil })
 	for i, one := range l.leases {
+		if l.world.Turn.Alone == 0 {
+			l.count()
+		}
 		if l.report(i, one); one.Outcome == nil || one.Outcome.Unfinished {
-			turn.Leave(one.X.Group)
+			now.Leave(one.X.Group)
 		}
 	}
-	ended := errors.Join(fault, parallel.Guard(func() error { return turn.Commit(ctx) }))
+	fault = errors.Join(fault, parallel.Guard(func() error {
+		l.work.Ended(now.Context(ctx), slices.DeleteFunc(slices.Clone(l.leases), func(one *Lease) bool { return one.Outcome == nil }))
+		return nil
+	}))
+	ended := fault
+	if own {
+		ended = errors.Join(fault, parallel.Guard(func() error { return now.Commit(ctx) }))
+	}
 	concerned := false
 	for _, one := range leases {
 		if ended != nil && one.err == nil && (one.Outcome == nil || one.X.Changed()) {
@@ -154,8 +176,12 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 }
 
 // begin begins a transaction of wants.
-func (l *loop) begin(nonce string, wants []engine.Want) {
-	l.world.Begin(nonce, len(wants))
+func (l *loop) begin(t *turn.Turn, wants []engine.Want) {
+	l.marks = make([]string, len(wants))
+	for i := range l.marks {
+		l.marks[i] = t.Mark()
+	}
+	l.world.Begin(t.Nonce(), l.marks)
 	l.tick()
 	l.plan = engine.Assign(l.world, l.settings(), wants)
 	l.steps, l.busy, l.due = make([]engine.Step, len(wants)), make([]int, len(wants)), slices.Repeat([]bool{true}, len(wants))
@@ -170,7 +196,10 @@ func (l *loop) settings() engine.Settings {
 	for pause.Steps > 1 {
 		patience += pause.Step()
 	}
-	return engine.Settings{Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps}
+	return engine.Settings{
+		Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
+		Wait: c.Options.Wait, Waits: c.Cluster.Waits(),
+	}
 }
 
 // tick tells the world the time.
@@ -185,5 +214,10 @@ func (l *loop) report(i int, one *Lease) {
 	if one.err = o.Err; len(o.Kept) > 0 {
 		one.err = &report.HalfError{Lease: one.X.Request.Lease, Why: o.Err, Left: errors.Join(o.Kept...), New: one.X.IsNew()}
 	}
-	one.err = report.Gather([]error{l.work.Ended(one), one.err})
 }
+
+// Err is why the lease was refused or has failed so far, nil if it has what it wants.
+func (one *Lease) Err() error { return one.err }
+
+// Fail adds an error, before those that the lease has.
+func (one *Lease) Fail(err error) { one.err = report.Gather([]error{err, one.err}) }

@@ -10,7 +10,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // run asks for the steps of the leases and carries them out until all have ended.
@@ -76,10 +75,15 @@ func (l *loop) decide() {
 func (l *loop) end(i int, o *engine.Outcome) {
 	l.world.End(i, o)
 	if l.world.Turn.Alone > 0 {
-		l.command.Ledger.Ended(state.Mark(l.world.Turn.Nonce, i)) // it gives nothing back any more
-		l.count()
+		l.final(i)
 	}
 	l.wake(func(s engine.Step) bool { return s.Wait != "" })
+}
+
+// final counts a lease whose work has ended: it gives nothing back any more.
+func (l *loop) final(i int) {
+	l.command.Ledger.Ended(l.marks[i])
+	l.count()
 }
 
 // until returns how long to wait until a lease looks again at what it waits for.
@@ -178,21 +182,41 @@ func (l *loop) take(ctx context.Context, r reply) {
 	if r.answer.Over || r.request.Verb == engine.Announce {
 		l.wake(func(engine.Step) bool { return true })
 	}
-	switch {
-	case r.read != nil && r.request.Verb == engine.ReadAll:
+	if r.read != nil && r.request.Verb == engine.ReadAll {
 		l.fold(r.read, r.sent)
-		for _, one := range l.leases {
+	} else {
+		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
+	}
+	for _, one := range l.leases {
+		if r.read != nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == r.request.Owner) {
 			one.X.Snapshot = r.read
 		}
-	default:
-		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	}
 	if r.request.Verb == engine.Announce && r.answer.Err == nil {
 		l.writing = l.command.Options.Turn.Context(ctx)
+		for i := range l.leases {
+			if l.world.Outcome(i) != nil {
+				l.final(i)
+			}
+		}
 	}
-	if e := r.request.Event; e != nil && r.answer.Err == nil && !l.work.Silent {
-		l.leases[r.place].X.Event(report.Action(e.Doing), string(e.Kind), "", e.Thing, e.Message)
-	} else if r.request.Verb == engine.Put && r.answer.Err == nil {
-		l.leases[r.place].X.Wrote(nil)
+	if r.request.Shows(r.answer) {
+		if err := parallel.Guard(func() error { l.tell(l.leases[r.place].X, r.request); return nil }); err != nil {
+			l.world.Fail(r.place, err)
+		}
+	}
+}
+
+// tell tells a person what a request has done.
+func (l *loop) tell(x *executor.Executor, r engine.Request) {
+	e := r.Event
+	switch {
+	case e == nil && (r.Verb == engine.Put || r.Verb == engine.Forget):
+		x.Wrote(nil)
+	case e == nil || l.work.Silent:
+	case e.Object.Live != nil:
+		x.Event(report.Action(e.Doing), e.Object.Kind.Singular, e.Object.Live.GetNamespace(), e.Object.Live.GetName(), e.Message)
+	default:
+		x.Event(report.Action(e.Doing), string(e.Kind), "", e.Thing, e.Message)
 	}
 }

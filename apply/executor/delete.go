@@ -33,7 +33,7 @@ func (x *Executor) RemoveWhile(ctx context.Context, o observed.Owned, action rep
 			return err
 		}
 		x.removed[o.Live.GetUID()] = true
-		return x.withdraw(ctx, o)
+		return x.Withdraw(ctx, o)
 	}
 	return x.DeleteWhile(ctx, o, action, why, mayGo)
 }
@@ -77,10 +77,10 @@ func (x *Executor) RemoveAsRead(ctx context.Context, o observed.Owned, message, 
 	})
 }
 
-// withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
+// Withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
 // nothing of an object that this program created and Akash's operator keeps: the program owns most of its fields, and
 // the operator needs them.
-func (x *Executor) withdraw(ctx context.Context, o observed.Owned) error {
+func (x *Executor) Withdraw(ctx context.Context, o observed.Owned) error {
 	if x.Snapshot.Ownership(o.Live).Declared {
 		empty := &unstructured.Unstructured{}
 		empty.SetGroupVersionKind(o.Kind.GroupVersionKind)

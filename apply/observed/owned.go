@@ -29,14 +29,6 @@ func (s *Snapshot) ClaimsNear(o Owned) []string {
 	return claimsUnder(o)
 }
 
-// MadeFrom returns the kind for which an operator creates objects of the given kind.
-func MadeFrom(kind kinds.Kind) kinds.Kind {
-	if kind == kinds.Service {
-		return kinds.ProviderLeasedIP
-	}
-	return kinds.ProviderHost
-}
-
 // ServesPart reports whether a route or a Service serves exactly the part: its host and path, or its endpoint and port.
 func (o Owned) ServesPart(c *state.Claim, p state.Part) bool {
 	if o.Kind == kinds.Service {

@@ -115,7 +115,7 @@ func waitingForRemoval(o observed.Owned) string {
 	kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()
 	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
 		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
-		kind, namespace, name, observed.MadeFrom(o.Kind).Kind, namespace, kind, name)
+		kind, namespace, name, kinds.MadeFrom(o.Kind).Kind, namespace, kind, name)
 }
 
 // leftByOperators returns what the operators have created for parts of the group's claims that Akash's provider does not

@@ -89,8 +89,8 @@ func reservedParts(p *reserved.Part) map[string]any {
 	return out
 }
 
-// GiveUpReserved gives up the lease's reservation, when nothing that the lease ran is left but its Manifest.
-func GiveUpReserved(ctx context.Context, r *objects.Objects, id lease.ID) error {
+// giveUpReserved gives up the lease's reservation, when nothing that the lease ran is left but its Manifest.
+func giveUpReserved(ctx context.Context, r *objects.Objects, id lease.ID) error {
 	found, err := reservation.Release(ctx, r.Cluster, r.Options.Config, id)
 	if found {
 		r.Event(report.Released, report.KindOrder, "", id.Order().String(), "")

@@ -3,8 +3,6 @@ package running
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -108,7 +106,7 @@ func (w *Running) Prune(ctx context.Context) error {
 	if err := w.work.Prune(ctx, deleter{w.Objects, report.Pruned}, w.Options.Prune); err != nil || !w.Options.Prune {
 		return err
 	}
-	former, err := RunsBeside(ctx, w.Objects, w.Request.Lease.Namespace())
+	former, err := workloads.Beside(ctx, w.Cluster, w.Options.Config, w.Group, w.Request.Lease.Namespace())
 	if err != nil {
 		return err
 	}
@@ -120,7 +118,7 @@ func (w *Running) Prune(ctx context.Context) error {
 		}
 		return len(declared) > 0
 	})
-	return EndIn(ctx, w.Objects, former, report.Pruned)
+	return endIn(ctx, w.Objects, former, report.Pruned)
 }
 
 // End ends the adoption of what Akash's provider has deployed.
@@ -131,73 +129,9 @@ func (w *Running) End(ctx context.Context) error {
 	return w.work.EndAdoption(ctx)
 }
 
-// RunsBeside returns what this program runs for the deployment group in other namespaces than the given one, by
-// namespace.
-func RunsBeside(ctx context.Context, r *objects.Objects, namespace string) (map[string]*workloads.Live, error) {
-	manifests, err := observed.OurManifests(ctx, r.Cluster, r.Options.Config, r.Group)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, m := range manifests {
-		if m.Namespace != namespace {
-			names = append(names, m.Namespace)
-		}
-	}
-	return runsIn(ctx, r, names)
-}
-
-// Unmarked is what runs for a deployment group in namespaces without a Manifest of ours.
-type Unmarked struct {
-	// Ours is what this program runs there, by namespace: somebody has deleted its Manifest.
-	Ours map[string]*workloads.Live
-	// Akashs are the namespaces in which Akash's provider runs something.
-	Akashs []string
-	// Unseen says which role the user lacks to see what runs; nil if nothing is hidden.
-	Unseen *cluster.RoleError
-}
-
-// RunsUnmarked returns what runs for the deployment group in other namespaces than those with a Manifest of ours. It is an error if
-// this program runs something there that the user may not see.
-func RunsUnmarked(ctx context.Context, r *objects.Objects, marked map[string]*workloads.Live) (found Unmarked, err error) {
-	var names []string
-	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
-		if marked[name] != nil {
-			continue
-		}
-		runs, err := workloads.RunIn(ctx, r.Cluster, r.Group, name)
-		unseen, hidden := errors.AsType[*cluster.RoleError](err)
-		switch {
-		case err != nil && !hidden:
-			return found, err
-		case runs == deployed.Ours && hidden:
-			return found, fmt.Errorf("lease %s runs something in namespace %s: its Services are there, and no Manifest. Nothing was released: %w",
-				r.Group, name, err)
-		case runs == deployed.Ours:
-			names = append(names, name)
-		case runs == deployed.Akashs:
-			found.Akashs = append(found.Akashs, name)
-		case hidden:
-			found.Unseen = unseen
-		}
-	}
-	found.Ours, err = runsIn(ctx, r, names)
-	return found, err
-}
-
-func runsIn(ctx context.Context, r *objects.Objects, namespaces []string) (_ map[string]*workloads.Live, err error) {
-	found := map[string]*workloads.Live{}
-	for _, name := range namespaces {
-		if found[name], err = workloads.Read(ctx, r.Cluster, r.Options.Config, name, true); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// EndIn deletes what the deployment group runs.
-func EndIn(ctx context.Context, r *objects.Objects, runs map[string]*workloads.Live, action report.Action) error {
-	giveUp := func(ctx context.Context, id lease.ID) error { return GiveUpReserved(ctx, r, id) }
+// endIn deletes what the deployment group runs.
+func endIn(ctx context.Context, r *objects.Objects, runs map[string]*workloads.Live, action report.Action) error {
+	giveUp := func(ctx context.Context, id lease.ID) error { return giveUpReserved(ctx, r, id) }
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		if err := workloads.Release(ctx, r.Cluster, deleter{r, action}, r.Group, runs[name], giveUp); err != nil {
 			return err

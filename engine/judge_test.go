@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// judgeGivenUp says what is wrong with a write that gives up entries of a claim: nothing may serve them that was there when the
+// command has last looked.
+func (h *history) judgeGivenUp(c *command, r engine.Request) {
+	if was := h.ledger.claims[r.Name]; was == nil || len(r.Parts) > 0 || r.Back || c.wants[0].Adopt {
+		return
+	}
+	g := r.Group
+	if slices.Contains(h.ledger.serves[r.Claim.Thing], g) && h.born[r.Claim.Thing+g.String()] < h.looked[c] {
+		h.wrong("%s gives up %s, which a route serves", c.name, r.Claim.Thing)
+	}
+}
+
+// judge says what is wrong with the end of a lease of a command that was not taken for crashed.
+func (h *history) judge(c *command, i int) {
+	o, want := c.world.Outcome(i), c.wants[i]
+	h.note("%s: %s ends: %v", c.name, want.Request.Lease.Group(), o.Err)
+	group := want.Request.Lease.Group()
+	for _, claim := range h.ledger.claims {
+		for _, p := range claim.Parts {
+			key := p.Lease.String() + " " + claim.Name() + " " + p.Key
+			if p.Lease.Group() == group && state.NonceOf(p.Run) == c.nonce && o.Err != nil && !o.Unfinished && !slices.Contains(h.had[c], key) {
+				h.wrong("%s was refused (%v) and keeps %s", c.name, o.Err, key)
+			}
+		}
+	}
+	for _, key := range h.final[c] {
+		name := strings.Fields(key)[1]
+		if strings.HasPrefix(key, want.Request.Lease.String()+" ") && o.Err != nil && !want.Prune && want.Release == nil && h.last[name] == c && !slices.Contains(h.holds(c, true), key) {
+			h.wrong("%s was refused (%v) and has lost %s", c.name, o.Err, key)
+		}
+	}
+	if o.Err == nil {
+		withheld := func(h state.Hold, p state.Part) bool {
+			return slices.ContainsFunc(o.Facts, func(f engine.Fact) bool {
+				return f.Found == engine.Withheld && f.Name == lease.HostPath(h.Thing, p.Path)
+			})
+		}
+		for _, hold := range want.Request.HostHolds() {
+			claim := h.ledger.claims[hold.Name()]
+			for _, p := range hold.Parts {
+				own := claim.Part(p.Key)
+				if !withheld(hold, p) && h.last[hold.Name()] == c && (own == nil || own.Lease.Group() != want.Request.Lease.Group()) {
+					h.wrong("%s is done without %s%s", c.name, hold.Thing, p.Path)
+				}
+			}
+		}
+	}
+}
+
+// judgeEnd says what is wrong with the ledger once all commands have ended.
+func (h *history) judgeEnd() {
+	for _, claim := range h.ledger.claims {
+		marked := slices.ContainsFunc(h.ledger.read(claim.Name()).Parts, func(p state.Part) bool { return p.Run != "" })
+		over := h.ledger.claims[state.HostName(state.WildcardOver(claim.Thing))]
+		if claim.Kind != state.Host || over == nil || over.Owner == claim.Owner || marked || claim.Ended(h.ledger.now) || over.Ended(h.ledger.now) {
+			continue
+		}
+		if over.Bound() && !h.ledger.read(over.Name()).Marked() {
+			h.wrong("%s of %s is below %s of %s", claim.Thing, claim.Owner, over.Thing, over.Owner)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Object is an object of a deployment group as it was read.
+type Object struct {
+	Kind  kinds.Kind
+	Live  *unstructured.Unstructured
+	Group lease.Group
+	// Lease is the lease that it is of, by its namespace and its labels.
+	Lease lease.ID
+	// Ours is true if this program wrote it. Stays is true if Akash's provider keeps it: then this program withdraws its
+	// fields, and deletes nothing.
+	Ours, Stays bool
+	// Near are the names of the claims that it may serve.
+	Near []string
+	// Runs is true for what the lease runs: it serves no claim by itself.
+	Runs bool
+}
+
+func (o Object) uid() types.UID { return o.Live.GetUID() }
+
+// String returns the kind, and the namespace and name.
+func (o Object) String() string {
+	return o.Kind.Singular + " " + o.Live.GetNamespace() + "/" + o.Live.GetName()
+}
+
+// seenObject is what was seen of an object since everything was read.
+type seenObject struct {
+	object Object
+	// there is true while it exists for the deployment group that it was of.
+	there bool
+	// sent is when the request was sent that saw it last, answered when its answer came; at is that by the steady clock.
+	sent, answered Stamp
+	at             time.Time
+	// deleted is when the API server has deleted it for this lease, or has let go of this program's fields; 0 if it has not.
+	// by is when the reading was sent on which that rested.
+	deleted, by Stamp
+	// deletedAt is when that was, by the steady clock.
+	deletedAt time.Time
+	// stale is true if a delete has met another version, or has no answer: then unclear is true. misses counts these deletes,
+	// why is the error of the last one.
+	stale, unclear bool
+	misses         int
+	why            error
+}
+
+// foldObject records an object as it was read again.
+func (f *facts) foldObject(o Object, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
+	s := f.objects[o.uid()]
+	s.there = live != nil && live.GetUID() == o.uid() && sameTenant(o.Live, live)
+	if s.object = o; s.there {
+		s.object.Live = live
+	} else if s.unclear && s.deleted == 0 {
+		s.deleted, s.deletedAt = answered, at
+	}
+	s.sent, s.answered, s.at, s.stale, s.unclear = sent, answered, at, false, false
+	f.objects[o.uid()] = s
+}
+
+// foldDelete records the answer to the delete of an object, or to the withdrawal from it. An object without finalizers is
+// gone then.
+func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Time) {
+	s := f.objects[r.Object.uid()]
+	s.object, s.there, s.answered, s.at = r.Object, true, answered, at
+	switch {
+	case a.Stale:
+		s.stale, s.unclear, s.why = true, s.unclear || a.Unclear, a.Err
+		s.misses++
+	default:
+		s.deleted, s.deletedAt, s.by, s.stale = answered, at, r.Read, false
+		s.there = r.Verb == DeleteObject && len(r.Object.Live.GetFinalizers()) > 0
+	}
+	s.sent = sent
+	f.objects[r.Object.uid()] = s
+}
+
+// sameTenant reports whether an object belongs to the same deployment group as before: a transfer changes the group of a
+// ProviderHost, and not its UID.
+func sameTenant(before, now *unstructured.Unstructured) bool {
+	old, had := lease.IDFromLabels(before.GetLabels())
+	id, has := lease.IDFromLabels(now.GetLabels())
+	return had == has && old.Group() == id.Group()
+}
+
+// reading returns the latest reading of everything that the owner has.
+func (v view) reading() look {
+	if now := v.w.looks[v.group.Owner]; now.sent > v.w.read {
+		return now
+	}
+	return look{v.w.Objects, v.w.read}
+}
+
+// readOwner returns the request for another such reading. Where a transaction is for several owners, one reading is for all.
+func (v view) readOwner(why string) Step {
+	for _, want := range v.t.Wants {
+		if want.Request.Lease.Owner != v.group.Owner {
+			return do(Request{Verb: ReadAll, Why: why})
+		}
+	}
+	return do(Request{Verb: Look, Owner: v.group.Owner, Why: why})
+}
+
+// changed returns when the lease last saw that something has gone that may have served a claim; 0 if nothing has.
+func (v view) changed() (last Stamp) {
+	for _, s := range v.f.objects {
+		if !s.object.Runs && (!s.there || s.deleted > 0) {
+			last = max(last, s.answered)
+		}
+	}
+	return last
+}
+
+// remove deletes an object, or withdraws this program's fields from one that stays; message goes into the event.
+func (v view) remove(o Object, message string) Step {
+	s, known := v.f.objects[o.uid()]
+	event := &Event{Doing: Deleted, Object: o, Message: message}
+	switch {
+	case known && (s.deleted > 0 || !s.there && !s.stale):
+		return Step{}
+	case s.stale && s.misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("%s changes faster than it can be deleted; try again: %w", o, s.why))
+	case s.stale && !s.unclear:
+		return do(Request{Verb: GetObject, Object: o, Why: "it has changed"})
+	case s.stale:
+		return do(Request{Verb: GetObject, Object: o, Event: event, Why: "whether it was deleted"})
+	case o.Stays:
+		return do(Request{Verb: Withdraw, Object: o, Why: "Akash's provider keeps it"})
+	case known:
+		o.Live = s.object.Live
+	}
+	return do(Request{Verb: DeleteObject, Object: o, Event: event, Again: known, Read: v.reading().sent, Why: cmp.Or(message, "the lease gives it up")})
+}
+
+// await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
+// begins with the last delete.
+func (v view) await(objects []Object, text func(Object) string) Step {
+	const pause = 200 * time.Millisecond
+	begun, late := v.w.Turn.Since, []string(nil)
+	for _, s := range v.f.objects {
+		if s.deletedAt.After(begun) {
+			begun = s.deletedAt
+		}
+	}
+	over := begun.Add(v.t.Settings.Wait)
+	for _, o := range objects {
+		s, known := v.f.objects[o.uid()]
+		next := s.at.Add(pause)
+		switch {
+		case !v.t.Settings.Waits, known && !s.there:
+			continue // a dry run takes it for gone
+		case !known, s.sent < s.deleted:
+		case !v.w.Clock.Before(over):
+			late = append(late, text(s.object))
+			continue
+		case next.After(v.w.Clock):
+			return Step{Wait: o.String() + " to be gone", Until: minTime(next, over)}
+		}
+		return do(Request{Verb: GetObject, Object: o, Why: "whether it is gone"})
+	}
+	if len(late) > 0 {
+		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: late})
+	}
+	return Step{}
+}
+
+// deletedObjects returns the objects that the lease has deleted beside what it runs, in one order.
+func (v view) deletedObjects() (out []Object) {
+	for _, s := range v.f.objects {
+		if s.deleted > 0 && !s.object.Runs {
+			out = append(out, s.object)
+		}
+	}
+	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

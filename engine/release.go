@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// What serves goes first and the claims last, so that no name is free while it is still served: the kept definition, so that
+// nothing heals the lease meanwhile; the objects; then, after another reading of everything that the owner has, what the
+// lease runs, its reservations, and the claims that nothing serves.
+
+// Release says what a deployment group gives up.
+type Release struct {
+	Choice Choice
+	// Named are the leases by which the group was named: nothing goes while another lease of the group is live.
+	Named []lease.ID
+}
+
+// Left is what a release leaves.
+type Left struct {
+	// Served are the things that something still serves, Running the declarations of Akash's provider for which the lease
+	// keeps what it runs.
+	Served  []report.KeptThing
+	Running []string
+	// For are the objects that serve another lease since a transfer, with that lease.
+	For []LeftFor
+	// Crashed is true if the command has succeeded a crashed one.
+	Crashed bool
+}
+
+// LeftFor is an object that serves another lease.
+type LeftFor struct {
+	Object Object
+	Lease  lease.ID
+}
+
+// seenDefinition is a kept definition as it was read, nil if there is none.
+type seenDefinition struct {
+	definition *kept.Definition
+	sent       Stamp
+	// deleted is true once the API server has deleted it for the lease; misses counts deletes that met another version, why
+	// is the error of the last one.
+	deleted bool
+	misses  int
+	why     error
+}
+
+type seenAnnouncements struct {
+	names bool
+	sent  Stamp
+}
+
+// everything reports whether the lease gives up all that it has.
+func (v view) everything() bool { return v.want.Release != nil && v.want.Release.Choice.All() }
+
+// readKept reads the definition that the ledger keeps.
+func (v view) readKept() Step {
+	if v.want.Release == nil || !v.everything() && len(v.want.Release.Named) == 0 || v.f.kept.sent > 0 {
+		return Step{}
+	}
+	return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "nothing may heal a lease that is released"})
+}
+
+// readLate reads again, after the last delete, what a crashed command that this one succeeds may have written late.
+func (v view) readLate() Step {
+	why, after := "a crashed command may have written it late", max(v.w.Turn.Alone, v.changed())
+	switch {
+	case !v.everything() || !v.succeeds():
+		return Step{}
+	case v.f.kept.sent <= after:
+		return do(Request{Verb: GetDefinition, Group: v.group, Why: why})
+	case v.f.runs.sent <= after:
+		return do(Request{Verb: ReadRuns, Group: v.group, Why: why})
+	}
+	return Step{}
+}
+
+// checkNamed refuses to release an order or a lease that has nothing while another lease of its deployment group is live: the
+// release would take what that one serves and runs.
+func (v view) checkNamed() Step {
+	if v.want.Release == nil || len(v.want.Release.Named) == 0 || v.changed() > 0 || v.f.kept.deleted {
+		return Step{}
+	}
+	all := v.reading().objects.LiveOf(v.group, v.f.kept.definition)
+	for _, id := range v.want.Release.Named {
+		if live, elsewhere := state.Elsewhere(id, all); elsewhere {
+			return v.giveBack(&report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
+				"\"release %s\" releases all of the deployment, also what serves", v.group)})
+		}
+	}
+	return Step{}
+}
+
+// forget deletes the kept definition.
+func (v view) forget() Step {
+	d := v.f.kept.definition
+	switch {
+	case !v.everything() || d == nil || d.Deleting:
+		return Step{}
+	case v.f.kept.misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, v.f.kept.why))
+	}
+	return do(Request{Verb: Forget, Group: v.group, Definition: d, Why: "nothing may heal a lease that is released"})
+}
+
+// succeedCrashed takes the turn of a lease that holds nothing, if another command has announced itself for it: that command
+// may have crashed.
+func (v view) succeedCrashed() Step {
+	switch {
+	case !v.everything() || v.w.Turn.Alone > 0:
+		return Step{}
+	case v.f.announced.sent == 0:
+		return do(Request{Verb: ReadAnnouncements, Group: v.group, Early: true, Why: "whether a command for the lease has crashed"})
+	case v.f.announced.names:
+		return do(Request{Verb: Announce, Why: "a command for the lease may have crashed"})
+	}
+	return Step{}
+}
+
+// left returns what a release leaves.
+func (v view) left() (out Left) {
+	if v.want.Release == nil {
+		return out
+	}
+	of := v.reading().objects
+	for _, c := range v.w.claimsOf(v.group) {
+		thing := report.KeptThing{Kind: c.Kind, Thing: c.Thing}
+		for _, p := range c.PartsOf(v.group) {
+			if !v.want.Release.Choice.Claim(c) {
+				continue
+			}
+			by, declared := v.servedBy(of, c, p)
+			for _, o := range by {
+				thing.Objects = append(thing.Objects, o.String())
+				if o.Group != v.group {
+					thing.Of = o.Lease
+				}
+			}
+			thing.Declared = thing.Declared || declared && len(by) > 0
+		}
+		if len(thing.Objects) > 0 {
+			out.Served = append(out.Served, thing)
+		}
+	}
+	_, out.For = v.written()
+	out.Running, out.Crashed = v.declared(), v.f.announced.names || v.succeeds()
+	return out
+}
+
+// fold records the answer to a delete of the kept definition. One that met another version is read again.
+func (s *seenDefinition) fold(a Answer) {
+	if a.Stale {
+		s.sent, s.why = 0, a.Err
+		s.misses++
+		return
+	}
+	s.definition, s.deleted = nil, true
+}
