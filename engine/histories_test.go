@@ -101,7 +101,7 @@ func live(seed int64) *history {
 
 // serve lets a route of a holder begin to serve, as an operator does that takes no lock.
 func (h *history) serve() {
-	claims := h.ledger.list("")
+	claims := h.ledger.list("", "")
 	if len(claims) == 0 {
 		return
 	}
@@ -258,11 +258,11 @@ func (h *history) arrive(c *command, place int, r engine.Request, sent engine.St
 // holds are the things that the leases of a command hold, also those with marks of commands that have not ended or have
 // crashed if marked is true.
 func (h *history) holds(c *command, marked bool) (out []string) {
-	for _, claim := range h.ledger.list("") {
+	for _, claim := range h.ledger.list("", "") {
 		for _, p := range claim.Parts {
 			g := p.Lease.Group()
-			if !marked && h.ledger.hasCrashed(g) && !slices.Contains(h.ledger.serves[claim.Thing], g) {
-				continue // a crashed command may yet mark it, and then nothing says that it was held before
+			if !marked && p.Expires != "" && h.ledger.hasCrashed(g) {
+				continue // a crashed command may have made it permanent since, and then it is no hold any more
 			}
 			if (marked || p.Run == "") && slices.Contains(c.plan.Groups(), p.Lease.Group()) && (p.Expires == "" || !p.Ended(h.ledger.now)) {
 				out = append(out, p.Lease.String()+" "+claim.Name()+" "+p.Key)

@@ -75,7 +75,7 @@ func meet(path *choices, before, first, second string) *history {
 		for !c.ended {
 			h.turn(c, 0)
 		}
-		for _, claim := range h.ledger.list("") {
+		for _, claim := range h.ledger.list("", "") {
 			if !claim.Kind.HasPorts() {
 				h.ledger.serve(claim.Thing, claim.Parts[0].Lease.Group())
 			}

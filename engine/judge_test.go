@@ -61,12 +61,12 @@ func (h *history) judge(c *command, i int) {
 // judgeEnd says what is wrong with the ledger once all commands have ended.
 func (h *history) judgeEnd() {
 	for _, claim := range h.ledger.claims {
-		marked := slices.ContainsFunc(h.ledger.read(claim.Name()).Parts, func(p state.Part) bool { return p.Run != "" })
+		marked := slices.ContainsFunc(h.ledger.read(claim.Name(), "").Parts, func(p state.Part) bool { return p.Run != "" })
 		over := h.ledger.claims[state.HostName(state.WildcardOver(claim.Thing))]
 		if claim.Kind != state.Host || over == nil || over.Owner == claim.Owner || marked || claim.Ended(h.ledger.now) || over.Ended(h.ledger.now) {
 			continue
 		}
-		if over.Bound() && !h.ledger.read(over.Name()).Marked() {
+		if over.Bound() && !h.ledger.read(over.Name(), "").Marked() {
 			h.wrong("%s of %s is below %s of %s", claim.Thing, claim.Owner, over.Thing, over.Owner)
 		}
 	}

@@ -66,7 +66,7 @@ type flying struct {
 func (l *ledger) command(name string, wants ...engine.Want) *command {
 	c := &command{name: name, nonce: name, ledger: l, world: engine.NewWorld(), wants: wants}
 	c.tick()
-	c.world.ReadAll(l.list(""), l.objects(), c.world.Send())
+	c.world.ReadAll(l.list("", c.nonce), l.objects(), c.world.Send())
 	marks := make([]string, len(wants))
 	for i := range marks {
 		marks[i] = state.Mark(name, i)
@@ -144,15 +144,15 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 	l := c.ledger
 	switch r.Verb {
 	case engine.ReadAll, engine.Look:
-		return engine.Answer{Claims: l.list(r.Owner), Objects: l.objects()}
+		return engine.Answer{Claims: l.list(r.Owner, c.nonce), Objects: l.objects()}
 	case engine.Announce:
 		return l.announce(c)
 	case engine.Get:
-		return engine.Answer{Claim: l.read(r.Name)}
+		return engine.Answer{Claim: l.read(r.Name, c.nonce)}
 	case engine.List:
-		return engine.Answer{Claims: slices.DeleteFunc(l.list(""), func(c *state.Claim) bool { return c.Kind != r.Kind })}
+		return engine.Answer{Claims: slices.DeleteFunc(l.list("", c.nonce), func(c *state.Claim) bool { return c.Kind != r.Kind })}
 	case engine.Put, engine.Delete:
-		return l.write(r)
+		return l.write(r, c.nonce)
 	case engine.GetObject:
 		if l.isThere(r.Object) {
 			a.Live = r.Object.Live
@@ -202,7 +202,7 @@ func (l *ledger) announce(c *command) engine.Answer {
 	for _, g := range groups {
 		owners = append(owners, g.Owner)
 	}
-	return engine.Answer{Turn: t, Owners: owners, Claims: slices.DeleteFunc(l.list(""), func(c *state.Claim) bool { return !slices.Contains(owners, c.Owner) })}
+	return engine.Answer{Turn: t, Owners: owners, Claims: slices.DeleteFunc(l.list("", c.nonce), func(c *state.Claim) bool { return !slices.Contains(owners, c.Owner) })}
 }
 
 // crash declares a command crashed.
@@ -224,7 +224,7 @@ func (l *ledger) hasCrashed(g lease.Group) bool {
 }
 
 // read returns a claim as a command reads it: without the marks of commands that have ended.
-func (l *ledger) read(name string) *state.Claim {
+func (l *ledger) read(name, own string) *state.Claim {
 	c := l.claims[name]
 	if c == nil {
 		return nil
@@ -236,12 +236,13 @@ func (l *ledger) read(name string) *state.Claim {
 		_, alive := l.announced[nonce]
 		return !alive && !slices.Contains(l.crashed[nonce], p.Lease.Group())
 	})
+	out.SettleHeld(func(nonce string) bool { return nonce == own })
 	return &out
 }
 
-func (l *ledger) list(owner string) (out []*state.Claim) {
+func (l *ledger) list(owner, own string) (out []*state.Claim) {
 	for _, name := range slices.Sorted(maps.Keys(l.claims)) {
-		if c := l.read(name); owner == "" || c.Owner == owner {
+		if c := l.read(name, own); owner == "" || c.Owner == owner {
 			out = append(out, c)
 		}
 	}
@@ -255,7 +256,7 @@ func (l *ledger) isThere(o engine.Object) bool {
 }
 
 // write writes or deletes a claim if it is as the request has seen it.
-func (l *ledger) write(r engine.Request) engine.Answer {
+func (l *ledger) write(r engine.Request, own string) engine.Answer {
 	was := l.claims[r.Name]
 	if (was == nil) != (r.Claim.UID == "") || was != nil && was.ResourceVersion != r.Claim.ResourceVersion {
 		return engine.Answer{Stale: true, Err: errStale}
@@ -280,7 +281,7 @@ func (l *ledger) write(r engine.Request) engine.Answer {
 	}
 	now.ResourceVersion = strconv.Itoa(l.version)
 	l.claims[r.Name] = &now
-	return engine.Answer{Claim: l.read(r.Name)}
+	return engine.Answer{Claim: l.read(r.Name, own)}
 }
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST... [address] [prune] [expires], or OWNER/DSEQ release [HOST...].

@@ -119,7 +119,7 @@ func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok boo
 				own.Run = v.mark
 			}
 			own.Applied = was.Applied && was.Lease == own.Lease && v.w.Objects.Serves(c, v.group)
-			own.Bound, own.From = was.Bound, was.From
+			own.Bound, own.From, own.Held = was.Bound, was.From, was.Held
 			if was.Expires == "" {
 				own.Expires = "" // a part without an end does not get one
 			}

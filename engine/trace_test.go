@@ -115,7 +115,7 @@ func (s *story) obey(words []string) {
 		}
 		s.ledger.now = s.ledger.now.Add(d)
 	case "ledger":
-		for _, c := range s.ledger.list("") {
+		for _, c := range s.ledger.list("", "") {
 			fmt.Fprintln(&s.out, textOf(c))
 		}
 		if len(s.ledger.claims) == 0 {

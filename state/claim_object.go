@@ -137,6 +137,7 @@ func readPart(key, value string) (Part, error) {
 	id.Owner, id.Provider = intern(id.Owner), intern(id.Provider)
 	p.Key, p.Path, p.Service = intern(p.Key), intern(p.Path), intern(p.Service)
 	p.Lease, p.LeaseText = id, "" // value computes the text from Lease
+	p.Run, p.Held = readMark(p.Run)
 	return p, nil
 }
 
@@ -145,6 +146,9 @@ func intern(s string) string { return unique.Make(s).Value() }
 // value returns the value of the part's annotation.
 func (p Part) value() string {
 	p.LeaseText = p.Lease.String()
+	if p.Held {
+		p.Run = touchMark(p.Run)
+	}
 	out, _ := json.Marshal(p) // cannot fail: the struct has only strings, numbers and booleans
 	return string(out)
 }

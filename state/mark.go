@@ -35,6 +35,26 @@ func Mark(nonce string, run int) string {
 	return nonce + "-" + strconv.Itoa(run)
 }
 
+// touchesFrom is added to the number in the mark of a run that has only touched a part, which its lease held before. So a version of
+// this program, or of the guard, that does not know it takes the mark for that of any other run of the command.
+const touchesFrom = 500_000_000
+
+// readMark returns a mark without touchesFrom, and whether it had them.
+func readMark(stored string) (mark string, touched bool) {
+	nonce, number, _ := strings.Cut(stored, "-")
+	if n, err := strconv.Atoi(number); err == nil && n >= touchesFrom {
+		return Mark(nonce, n-touchesFrom), true
+	}
+	return stored, false
+}
+
+// touchMark returns a mark with touchesFrom.
+func touchMark(mark string) string {
+	nonce, number, _ := strings.Cut(mark, "-")
+	n, _ := strconv.Atoi(number) // the first run has no number
+	return Mark(nonce, n+touchesFrom)
+}
+
 // NonceOf returns the nonce of the command whose run has the mark.
 func NonceOf(mark string) string {
 	nonce, _, _ := strings.Cut(mark, "-")
@@ -63,7 +83,12 @@ func (c *Claim) Meet(announced map[string]*Announcement, now time.Time) {
 func (c *Claim) Settle(ended func(marked Part) bool) {
 	for i := range c.Parts {
 		if p := &c.Parts[i]; p.Run != "" && ended(*p) {
-			p.Run = ""
+			p.Run, p.Held = "", false
 		}
 	}
+}
+
+// SettleHeld removes the marks of other commands from parts that their lease held before.
+func (c *Claim) SettleHeld(own func(nonce string) bool) {
+	c.Settle(func(p Part) bool { return p.Held && !own(NonceOf(p.Run)) })
 }

@@ -82,3 +82,28 @@ func TestMeet(t *testing.T) {
 		})
 	}
 }
+
+// The mark of a run that has only touched a part is stored as that of another run of the command, by any version; whatever
+// becomes of that command, the lease holds the part.
+func TestMarkOfATouch(t *testing.T) {
+	const key = "route.net.akash.network/x"
+	for run, stored := range map[string]string{
+		"abc": "abc-500000000", "abc-7": "abc-500000007",
+	} {
+		p := Part{Key: key, Lease: lease.ID{Owner: runShop.Owner, DSeq: 1, GSeq: 1, OSeq: 1, Provider: runBlog.Owner}, Run: run, Held: true}
+		if text := p.value(); !strings.Contains(text, `"run":"`+stored+`"`) {
+			t.Errorf("%s is stored as %s", run, text)
+		}
+		now, err := readPart(key, p.value())
+		if err != nil || !now.Same(p) || NonceOf(stored) != "abc" {
+			t.Errorf("read again: %+v, %v", now, err)
+		}
+		c := &Claim{Parts: []Part{now, {Run: run}}}
+		if c.SettleHeld(func(nonce string) bool { return nonce == "abc" }); c.Parts[0].Run != run {
+			t.Errorf("the command does not know its own mark %s: %+v", run, c.Parts[0])
+		}
+		if c.SettleHeld(func(string) bool { return false }); c.Parts[0].Run != "" || c.Parts[0].Held || c.Parts[1].Run != run {
+			t.Errorf("others read %+v", c.Parts)
+		}
+	}
+}

@@ -32,6 +32,9 @@ type Part struct {
 	Definition string             `json:"definition,omitempty"`
 	// Run is the mark of the run that took the part (see Mark). Claim.Meet removes the marks of runs that have ended.
 	Run string `json:"run,omitempty"`
+	// Held is true if the lease held the part for good before that run, which has only touched it: whatever becomes of the
+	// run, the lease holds the part. It is stored in the mark (touchesFrom).
+	Held bool `json:"-"`
 	// Expires is when a hold ends, by the API server's clock, in RFC 3339. It is empty for a part without an end.
 	Expires string `json:"expires,omitempty"`
 	// From is the deployment group (OWNER/DSEQ/GSEQ) whose objects still serve the part after a transfer, until the new

@@ -72,6 +72,13 @@ func (r *runs) unknown(claims []*state.Claim) map[string]bool {
 	return out
 }
 
+// isOwn reports whether a nonce is one of this command's.
+func (r *runs) isOwn(nonce string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.own[nonce]
+}
+
 // hasEnded reports whether the run of a mark has ended.
 func (r *runs) hasEnded(mark string) bool {
 	r.mu.Lock()
@@ -113,6 +120,7 @@ func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present annou
 			return l.runs.hasEnded(p.Run) || unknown[nonce] && present[nonce](p.Lease.Group())
 		})
 		l.runs.meet(c)
+		c.SettleHeld(l.runs.isOwn)
 	}
 	return nil
 }

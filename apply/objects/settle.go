@@ -140,7 +140,7 @@ func (r *Objects) final(h *claims.Held, claim *state.Claim) (parts []state.Part,
 				own.Run = r.Nonce
 			}
 			own.Applied = r.AppliedAs(h, was, own)
-			own.Bound, own.From = was.Bound, was.From
+			own.Bound, own.From, own.Held = was.Bound, was.From, was.Held
 			if r.followed && !slices.Contains(r.Routeless[h.Want.Name()], own.Key) && !r.Successors.StaysFor(claim, was) {
 				own.From = ""
 			}
