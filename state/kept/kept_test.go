@@ -117,7 +117,7 @@ func TestHostileDefinitions(t *testing.T) {
 		key, value, says string
 	}{
 		"nothing":            {kept.AnnotationText, "", "gzip"},
-		"no JSON":            {kept.AnnotationText, "{", "did not find expected"},
+		"no JSON":            {kept.AnnotationText, "{", "not valid JSON"},
 		"no base64":          {kept.AnnotationText, "%", "neither JSON nor base64"},
 		"no gzip":            {kept.AnnotationText, base64.StdEncoding.EncodeToString([]byte("no gzip")), "gzip"},
 		"a bomb":             {kept.AnnotationText, packed(strings.Repeat(" ", 64<<20)), "bytes where"},
