@@ -38,6 +38,34 @@ func TestDeleteWithALostAnswer(t *testing.T) {
 	}
 }
 
+// So is the delete of a kept definition, also if nothing else was left of the lease.
+func TestForgetWithALostAnswer(t *testing.T) {
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, kept := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, "a.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	for path := range s.objects {
+		if strings.HasSuffix(path, ".example.com") {
+			delete(s.objects, path)
+		}
+	}
+	lost := false
+	s.after = func(_ *server, method, path string) (int, bool) {
+		now := method == http.MethodDelete && strings.Contains(path, "/leases/df--")
+		lost = lost || now
+		return http.StatusInternalServerError, now
+	}
+	kept.texts = nil
+	if err := a.Release(t.Context(), []lease.Group{id.Group()}); err != nil {
+		t.Fatal(err)
+	}
+	if !lost || len(kept.texts) > 0 {
+		t.Errorf("no answer to the delete: %t; told: %q", lost, kept.texts)
+	}
+}
+
 // Objects that a finalizer holds back may still serve: their claims are kept until they are gone.
 func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 	const host = "a.example.com"

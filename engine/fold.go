@@ -68,13 +68,13 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case RemovePool:
 		f.unpooled[r.Address] = true
 	case GetObject:
-		f.foldObject(r.Object, a.Live, sent, answered, w.Clock)
+		f.foldObject(r, a.Live, sent, answered, w.Clock)
 	case DeleteObject, Withdraw:
 		f.foldDelete(r, a, sent, answered, w.Clock)
 	case GetDefinition:
-		f.kept.definition, f.kept.sent = a.Definition, sent
+		f.kept.foldRead(r, a, sent)
 	case Forget:
-		f.kept.fold(a)
+		f.kept.fold(a, w.Clock)
 	case ReadRuns:
 		f.runs = seenRuns{a.Runs, sent}
 	case Unreserve:

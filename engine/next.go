@@ -85,17 +85,25 @@ func (v view) isPatient(since time.Time, part float64) bool {
 
 // isStale returns the step of a claim that has to be read again, or may not be written any more.
 func (v view) isStale(h state.Hold, s Seen) (Step, bool) {
-	const first = 10 * time.Millisecond
-	switch {
+	switch pause := v.pause(h.Thing, s.Misses, s.At); {
 	case !s.Stale:
 		return Step{}, false
 	case s.Misses >= v.t.Settings.Tries:
 		return v.giveBack(fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, s.Why)), true
-	}
-	if at := s.At.Add(first << min(s.Misses-1, 6)); s.Misses > 1 && at.After(v.w.Clock) {
-		return Step{Wait: h.Thing + ", which others write", Until: at}, true
+	case !pause.idle():
+		return pause, true
 	}
 	return do(Request{Verb: Get, Name: h.Name(), Why: "it has changed"}), true
+}
+
+// pause returns the wait before a thing is read again of which some writes have missed, the last one at a time: the more have,
+// the longer it is. The first time there is none.
+func (v view) pause(thing string, misses int, last time.Time) Step {
+	const first = 10 * time.Millisecond
+	if at := last.Add(first << min(max(misses-1, 0), 6)); misses > 1 && at.After(v.w.Clock) {
+		return Step{Wait: thing + ", which others write", Until: at}
+	}
+	return Step{}
 }
 
 // shrink returns the request that leaves a deployment group these entries of a claim, and deletes a claim of which nobody

@@ -47,7 +47,7 @@ type seenObject struct {
 	sent, answered Stamp
 	at             time.Time
 	// deleted is when the API server has deleted it for this lease, or has let go of this program's fields; 0 if it has not.
-	// by is when the reading was sent on which that rested.
+	// by is when the reading was sent on which that rested, or that it is gone.
 	deleted, by Stamp
 	// deletedAt is when that was, by the steady clock.
 	deletedAt time.Time
@@ -59,9 +59,13 @@ type seenObject struct {
 }
 
 // foldObject records an object as it was read again.
-func (f *facts) foldObject(o Object, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
+func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
+	o := r.Object
 	s := f.objects[o.uid()]
 	s.there = live != nil && live.GetUID() == o.uid() && sameTenant(o.Live, live)
+	if !s.there && s.by == 0 {
+		s.by = r.Read
+	}
 	if s.object = o; s.there {
 		s.object.Live = live
 	} else if s.unclear && s.deleted == 0 {
@@ -128,15 +132,17 @@ func (v view) changed() (last Stamp) {
 func (v view) remove(o Object, message string) Step {
 	s, known := v.f.objects[o.uid()]
 	event := &Event{Doing: Deleted, Object: o, Message: message}
-	switch {
+	switch pause := v.pause(o.String(), s.misses, s.at); {
 	case known && (s.deleted > 0 || !s.there && !s.stale):
 		return Step{}
 	case s.stale && s.misses >= v.t.Settings.Tries:
 		return v.giveBack(fmt.Errorf("%s changes faster than it can be deleted; try again: %w", o, s.why))
+	case s.stale && !pause.idle():
+		return pause
 	case s.stale && !s.unclear:
-		return do(Request{Verb: GetObject, Object: o, Why: "it has changed"})
+		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "it has changed"})
 	case s.stale:
-		return do(Request{Verb: GetObject, Object: o, Event: event, Why: "whether it was deleted"})
+		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Event: event, Why: "whether it was deleted"})
 	case o.Stays:
 		return do(Request{Verb: Withdraw, Object: o, Why: "Akash's provider keeps it"})
 	case known:
@@ -169,7 +175,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 		case next.After(v.w.Clock):
 			return Step{Wait: o.String() + " to be gone", Until: minTime(next, over)}
 		}
-		return do(Request{Verb: GetObject, Object: o, Why: "whether it is gone"})
+		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "whether it is gone"})
 	}
 	if len(late) > 0 {
 		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: late})

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -42,11 +43,13 @@ type LeftFor struct {
 type seenDefinition struct {
 	definition *kept.Definition
 	sent       Stamp
-	// deleted is true once the API server has deleted it for the lease; misses counts deletes that met another version, why
-	// is the error of the last one.
-	deleted bool
-	misses  int
-	why     error
+	// deleted is true once the API server has deleted it for the lease. unclear is true after a delete without an answer.
+	deleted, unclear bool
+	// misses counts deletes that met another version or have no answer, why is the error of the last one, at is when that was,
+	// by the steady clock.
+	misses int
+	why    error
+	at     time.Time
 }
 
 type seenAnnouncements struct {
@@ -62,7 +65,19 @@ func (v view) readKept() Step {
 	if v.want.Release == nil || !v.everything() && len(v.want.Release.Named) == 0 || v.f.kept.sent > 0 {
 		return Step{}
 	}
-	return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "nothing may heal a lease that is released"})
+	r := Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "nothing may heal a lease that is released"}
+	switch k := v.f.kept; {
+	case k.misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
+	case k.misses > 0:
+		if s := v.pause("the definition of lease "+v.group.String(), k.misses, k.at); !s.idle() {
+			return s
+		}
+		if r.Why = "it has changed"; k.unclear {
+			r.Definition, r.Why = k.definition, "whether it was deleted"
+		}
+	}
+	return do(r)
 }
 
 // readLate reads again, after the last delete, what a crashed command that this one succeeds may have written late.
@@ -98,11 +113,8 @@ func (v view) checkNamed() Step {
 // forget deletes the kept definition.
 func (v view) forget() Step {
 	d := v.f.kept.definition
-	switch {
-	case !v.everything() || d == nil || d.Deleting:
+	if !v.everything() || d == nil || d.Deleting {
 		return Step{}
-	case v.f.kept.misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, v.f.kept.why))
 	}
 	return do(Request{Verb: Forget, Group: v.group, Definition: d, Why: "nothing may heal a lease that is released"})
 }
@@ -151,10 +163,16 @@ func (v view) left() (out Left) {
 	return out
 }
 
+// foldRead records a reading of the kept definition.
+func (s *seenDefinition) foldRead(r Request, a Answer, sent Stamp) {
+	s.definition, s.sent, s.unclear = a.Definition, sent, false
+	s.deleted = s.deleted || r.Definition != nil && a.Definition == nil
+}
+
 // fold records the answer to a delete of the kept definition. One that met another version is read again.
-func (s *seenDefinition) fold(a Answer) {
+func (s *seenDefinition) fold(a Answer, at time.Time) {
 	if a.Stale {
-		s.sent, s.why = 0, a.Err
+		s.sent, s.why, s.at, s.unclear = 0, a.Err, at, a.Unclear
 		s.misses++
 		return
 	}

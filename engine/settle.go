@@ -56,11 +56,13 @@ func (v view) prune() Step {
 			r.Event = nil // only a note goes
 		}
 		dedicated := v.t.Settings.Config.IP.Mode == config.ModeDedicated && c.Kind == state.Address
-		switch {
+		switch pause := v.pause(c.Thing, s.Misses, s.At); {
 		case len(keep) == len(entries) || c.Deleting || c.Unreadable != "":
 			continue
 		case s.Misses >= v.t.Settings.Tries:
 			return v.giveBack(fmt.Errorf("%s %s could not be given up: %w", c.Kind, c.Thing, s.Why))
+		case s.Stale && !pause.idle():
+			return pause
 		case s.Unclear:
 			r.Verb, r.Why = Get, "whether it was given up"
 		case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:

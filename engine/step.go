@@ -69,11 +69,12 @@ type Request struct {
 	// Address is the address whose pool is removed.
 	Address netip.Addr
 	// Object is an object as it was seen. Again is true if it was read again for a delete, Read is when the reading was sent
-	// on which the delete rests.
+	// that has shown it.
 	Object Object
 	Again  bool
 	Read   Stamp
-	// Definition is the kept definition as it was seen, Lease whose reservation is given up.
+	// Definition is the kept definition as it was seen, also for a reading that shows whether it was deleted. Lease is whose
+	// reservation is given up.
 	Definition *kept.Definition
 	Lease      lease.ID
 	// Early is true for a reading of what was not read yet: it needs no turn.
@@ -98,6 +99,8 @@ func (r Request) Shows(a Answer) bool {
 	switch r.Verb {
 	case GetObject:
 		return a.Err == nil && a.Live == nil
+	case GetDefinition:
+		return a.Err == nil && a.Definition == nil && r.Definition != nil
 	case Get:
 		return a.Err == nil && (a.Claim == nil || slices.EqualFunc(a.Claim.Entries(r.Group), r.Parts, state.Part.Same))
 	}

@@ -25,6 +25,7 @@ import (
 //	lose NAME         its next write takes effect, and the answer is lost
 //	hold NAME         its next request is sent; arrive NAME lets it arrive
 //	refuse NAME TEXT  its next request is refused
+//	miss NAME         its next write meets another version; mute NAME has no answer and no effect
 //	crash NAME        it is taken for crashed
 //	serve OWNER/DSEQ HOST | silence HOST | terminate HOST | gone HOST | close | clock +5m | ledger
 func TestTraces(t *testing.T) {
@@ -83,6 +84,10 @@ func (s *story) obey(words []string) {
 	case "refuse":
 		s.step(s.commands[words[1]], func(engine.Request) engine.Answer {
 			return engine.Answer{Err: fmt.Errorf("%s", strings.Join(words[2:], " "))}
+		})
+	case "miss", "mute":
+		s.step(s.commands[words[1]], func(engine.Request) engine.Answer {
+			return engine.Answer{Stale: true, Unclear: words[0] == "mute", Err: errStale}
 		})
 	case "hold":
 		c := s.commands[words[1]]

@@ -59,9 +59,6 @@ func (v view) unserve() Step {
 	goes, _ := v.written()
 	for _, o := range goes {
 		if s := v.remove(o, ""); !s.idle() {
-			if len(s.Requests) > 0 && v.rounds() >= looks {
-				return v.giveBack(fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", v.group))
-			}
 			return s
 		}
 	}
@@ -70,7 +67,11 @@ func (v view) unserve() Step {
 	}); !s.idle() {
 		return s
 	}
-	if changed := v.changed(); changed > 0 && v.reading().sent <= changed {
+	switch changed := v.changed(); {
+	case changed == 0 || v.reading().sent > changed:
+	case v.rounds() > looks:
+		return v.giveBack(fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", v.group))
+	default:
 		return v.readOwner("whether anything serves what is given up")
 	}
 	return v.await(v.leftByOperators(), func(o Object) string {
@@ -81,11 +82,11 @@ func (v view) unserve() Step {
 	})
 }
 
-// rounds returns after how many readings the lease has found something to delete.
+// rounds returns how many readings have shown something that has gone since.
 func (v view) rounds() int {
 	rested := map[Stamp]bool{}
 	for _, s := range v.f.objects {
-		if s.deleted > 0 && !s.object.Runs && s.by < v.reading().sent {
+		if !s.object.Runs && (!s.there || s.deleted > 0) {
 			rested[s.by] = true
 		}
 	}

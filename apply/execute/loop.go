@@ -211,7 +211,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 func (l *loop) tell(x *executor.Executor, r engine.Request) {
 	e := r.Event
 	switch {
-	case e == nil && (r.Verb == engine.Put || r.Verb == engine.Forget):
+	case e == nil && (r.Verb == engine.Put || r.Verb == engine.Forget || r.Verb == engine.GetDefinition):
 		x.Wrote(nil)
 	case e == nil || l.work.Silent:
 	case e.Object.Live != nil:
