@@ -91,6 +91,9 @@ func (r Request) IsShared() bool {
 	return r.Verb == ReadAll || r.Verb == Announce || r.Verb == List || r.Verb == Look
 }
 
+// WritesClaim reports whether the request writes a claim.
+func (r Request) WritesClaim() bool { return r.Verb == Put || r.Verb == Delete }
+
 // MayWait reports whether the answer may wait for what other leases of the transaction do.
 func (r Request) MayWait() bool { return r.Verb == Leave }
 

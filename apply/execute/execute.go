@@ -96,10 +96,12 @@ type loop struct {
 	due    []bool
 	// flying counts the requests that are under way, brief those among them that wait for nobody; shared is true if one of
 	// them is for all leases. Answers come by came.
-	flying int
-	brief  int
-	shared bool
-	came   chan reply
+	// written are the claims that are being written: leases that share a claim write it one after the other.
+	flying  int
+	brief   int
+	shared  bool
+	written map[string]bool
+	came    chan reply
 	// leased returns the leases that have taken over the reservations of their orders.
 	leased func() (map[lease.Group][]lease.ID, error)
 	// writing is the context of requests in the command's turn, nil before.
@@ -185,7 +187,7 @@ func (l *loop) begin(t *turn.Turn, wants []engine.Want) {
 	l.tick()
 	l.plan = engine.Assign(l.world, l.settings(), wants)
 	l.steps, l.busy, l.due = make([]engine.Step, len(wants)), make([]int, len(wants)), slices.Repeat([]bool{true}, len(wants))
-	l.flying, l.brief, l.shared, l.writing = 0, 0, false, nil
+	l.flying, l.brief, l.shared, l.written, l.writing = 0, 0, false, map[string]bool{}, nil
 	l.came = make(chan reply, len(wants)+l.command.Options.Concurrency)
 }
 

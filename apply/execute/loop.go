@@ -121,7 +121,7 @@ func (l *loop) send(ctx context.Context) {
 			continue
 		}
 		for _, r := range l.steps[i].Requests {
-			if !r.IsShared() && l.brief < most {
+			if !r.IsShared() && l.brief < most && !(r.WritesClaim() && l.written[r.Name]) {
 				l.start(ctx, i, r)
 			}
 		}
@@ -140,6 +140,9 @@ func (l *loop) start(ctx context.Context, place int, r engine.Request) {
 	l.flying++
 	if !r.MayWait() {
 		l.brief++
+	}
+	if r.WritesClaim() {
+		l.written[r.Name] = true
 	}
 	if l.writing != nil {
 		ctx = l.writing
@@ -178,6 +181,10 @@ func (l *loop) take(ctx context.Context, r reply) {
 	if r.request.IsShared() {
 		l.shared = false
 		l.wake(func(s engine.Step) bool { return len(s.Requests) > 0 && s.Requests[0].IsShared() })
+	}
+	if r.request.WritesClaim() {
+		delete(l.written, r.request.Name)
+		l.wake(func(s engine.Step) bool { return len(s.Requests) > 0 && s.Requests[0].Name == r.request.Name })
 	}
 	if r.answer.Over || r.request.Verb == engine.Announce {
 		l.wake(func(engine.Step) bool { return true })
