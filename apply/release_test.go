@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -63,6 +65,53 @@ func TestForgetWithALostAnswer(t *testing.T) {
 	}
 	if !lost || len(kept.texts) > 0 {
 		t.Errorf("no answer to the delete: %t; told: %q", lost, kept.texts)
+	}
+}
+
+// What another command has written before it is the release's turn goes too: here a kept definition.
+func TestReleaseReadsInItsTurn(t *testing.T) {
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, "a.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]*unstructured.Unstructured{}
+	for path, o := range s.objects {
+		if strings.Contains(path, "/leases/df--") {
+			written[path] = o
+			delete(s.objects, path)
+		}
+	}
+	s.before = func(s *server, _, path string) (int, bool) {
+		if strings.Contains(path, "/leases/run--") {
+			maps.Copy(s.objects, written)
+			clear(written)
+		}
+		return 0, false
+	}
+	if err := a.Release(t.Context(), []lease.Group{id.Group()}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"namespaces/" + id.Namespace()}, s.names()); diff != "" {
+		t.Errorf("left after the release:\n%s", diff)
+	}
+}
+
+// A claim that the user may not delete is named.
+func TestReleaseOfAForbiddenClaim(t *testing.T) {
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, "a.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	s.before = func(_ *server, method, path string) (int, bool) {
+		return http.StatusForbidden, method == http.MethodDelete && strings.HasSuffix(path, "/leases/a.example.com")
+	}
+	err := a.Release(t.Context(), []lease.Group{id.Group()})
+	if err == nil || !strings.Contains(err.Error(), "host a.example.com could not be released: not allowed to delete leases") {
+		t.Errorf("error %v", err)
 	}
 }
 

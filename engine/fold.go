@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -93,6 +94,8 @@ func (w *World) fail(f *facts, r Request, err error) {
 		f.refused[r.Name] = err
 	case r.Verb == ReadAll, r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
+	case f.failed == nil && r.Event != nil && r.Event.Doing == Released:
+		f.failed = fmt.Errorf("%s %s could not be released: %w", r.Event.Kind, r.Event.Thing, err)
 	case f.failed == nil:
 		f.failed = err
 	}

@@ -25,14 +25,12 @@ type seenRuns struct {
 	sent Stamp
 }
 
-// readRuns reads what the lease runs; again if it runs anything and that was read before the command's turn. If the user may
-// not see it, nothing is released.
+// readRuns reads what the lease runs; again in the command's turn. If the user may not see it, nothing is released.
 func (v view) readRuns() Step {
-	known := v.f.runs.sent > 0
-	if !v.everything() || known && (v.f.runs.sent > v.w.Turn.Alone || len(v.f.runs.runs.Objects) == 0) {
+	if !v.everything() || v.f.runs.sent > 0 && v.f.runs.sent > v.w.Turn.Alone {
 		return Step{}
 	}
-	return do(Request{Verb: ReadRuns, Group: v.group, Early: !known, Why: "what the lease runs goes with it"})
+	return do(Request{Verb: ReadRuns, Group: v.group, Early: v.isEarly(v.f.runs.sent), Why: "what the lease runs goes with it"})
 }
 
 // endRuns deletes what the lease runs, and gives up its reservations, once nothing of it serves. It does neither while Akash's

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -142,7 +141,7 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 		defer func() { l.command.Options.Turn = nil }()
 	}
 	l.begin(now, wants)
-	l.leased = sync.OnceValues(l.reserved(ctx, groups))
+	l.leased = l.reserved(ctx, groups)
 	fault := parallel.Guard(func() error { l.run(ctx); return nil })
 	for i, one := range l.leases {
 		if l.world.Turn.Alone == 0 {

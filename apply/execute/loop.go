@@ -191,6 +191,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 	}
 	if r.read != nil && r.request.Verb == engine.ReadAll {
 		l.fold(r.read, r.sent)
+		l.leased = l.reserved(ctx, l.plan.Groups())
 	} else {
 		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	}

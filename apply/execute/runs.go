@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -41,11 +42,12 @@ func (l *loop) readRuns(ctx context.Context, one *Lease, s *observed.Snapshot, a
 	return nil
 }
 
-// reserved reads which leases have taken over the reservations of their orders, for the leases of a transaction.
+// reserved reads which leases have taken over the reservations of their orders, for the leases of a transaction: once for each
+// reading of everything.
 func (l *loop) reserved(ctx context.Context, groups []lease.Group) func() (map[lease.Group][]lease.ID, error) {
-	return func() (map[lease.Group][]lease.ID, error) {
+	return sync.OnceValues(func() (map[lease.Group][]lease.ID, error) {
 		return observed.ReservedBy(ctx, l.command.Ledger, observed.OnlyOwner(groups))
-	}
+	})
 }
 
 // unreserve gives up the reservation of a lease.
