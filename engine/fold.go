@@ -45,7 +45,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.Turn.Err = a.Err
 	}
 	if a.Err != nil && !a.Stale {
-		w.fail(f, r, a.Err)
+		w.fail(f, r, a.Err, sent)
 		return
 	}
 	switch r.Verb {
@@ -88,10 +88,13 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 }
 
 // fail records a request that was refused.
-func (w *World) fail(f *facts, r Request, err error) {
+func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	switch {
 	case r.Back, r.Optional:
 		f.refused[r.Name] = err
+	case r.Verb == Look:
+		w.unread[r.Owner] = failure{err, sent}
+		f.failed = cmp.Or(f.failed, err)
 	case r.Verb == ReadAll, r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
 	case f.failed == nil && r.Event != nil && r.Event.Doing == Released:

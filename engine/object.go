@@ -108,8 +108,12 @@ func (v view) reading() look {
 	return look{v.w.Objects, v.w.read}
 }
 
-// readOwner returns the request for another such reading. Where a transaction is for several owners, one reading is for all.
-func (v view) readOwner(why string) Step {
+// readOwner returns the request for another such reading, which has to be sent after a stamp. If one that was has failed, so has
+// the lease. Where a transaction is for several owners, one reading is for all.
+func (v view) readOwner(after Stamp, why string) Step {
+	if failed := v.w.unread[v.group.Owner]; failed.sent > after {
+		return v.giveBack(failed.err)
+	}
 	for _, want := range v.t.Wants {
 		if want.Request.Lease.Owner != v.group.Owner {
 			return do(Request{Verb: ReadAll, Why: why})

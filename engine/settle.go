@@ -66,7 +66,7 @@ func (v view) prune() Step {
 		case s.Unclear:
 			r.Verb, r.Why = Get, "whether it was given up"
 		case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
-			return v.readOwner("nothing may serve what is given up")
+			return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
 		case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
 			return do(Request{Verb: RemovePool, Address: c.Addr(), Why: "nobody holds the address any more"})
 		}

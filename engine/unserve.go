@@ -72,7 +72,7 @@ func (v view) unserve() Step {
 	case v.rounds() > looks:
 		return v.giveBack(fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", v.group))
 	default:
-		return v.readOwner("whether anything serves what is given up")
+		return v.readOwner(changed, "whether anything serves what is given up")
 	}
 	return v.await(v.leftByOperators(), func(o Object) string {
 		kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()

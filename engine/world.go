@@ -118,6 +118,8 @@ type World struct {
 	listed    Stamp
 	// looks are the latest readings of everything that an owner has.
 	looks map[string]look
+	// unread are the latest of these readings that have failed.
+	unread map[string]failure
 	// leases are the facts about each lease of the transaction.
 	leases []*facts
 }
@@ -134,6 +136,12 @@ type listing struct {
 type look struct {
 	objects Objects
 	sent    Stamp
+}
+
+// failure is a reading that has failed.
+type failure struct {
+	err  error
+	sent Stamp
 }
 
 // facts are what was seen of the work on one lease.
@@ -175,7 +183,7 @@ type slot struct {
 
 // NewWorld returns the world of a command that has seen nothing.
 func NewWorld() *World {
-	w := &World{seen: map[string]Seen{}, owned: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}}
+	w := &World{seen: map[string]Seen{}, owned: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{}}
 	return w
 }
 
