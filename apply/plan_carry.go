@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // CarryOut makes the changes of a plan and no others. defs are the definitions of the plan's leases, in their order.

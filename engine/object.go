@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Object is an object of a deployment group as it was read.
@@ -49,8 +49,8 @@ type seenObject struct {
 	// deleted is when the API server has deleted it for this lease, or has let go of this program's fields; 0 if it has not.
 	// by is when the reading was sent on which that rested, or that it is gone.
 	deleted, by Stamp
-	// deletedAt is when that was, by the steady clock.
-	deletedAt time.Time
+	// since is when it was first read again and still there, by the steady clock.
+	since time.Time
 	// stale is true if a delete has met another version, or has no answer: then unclear is true. misses counts these deletes,
 	// why is the error of the last one.
 	stale, unclear bool
@@ -68,8 +68,11 @@ func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, ans
 	}
 	if s.object = o; s.there {
 		s.object.Live = live
+		if s.since.IsZero() && !s.stale {
+			s.since = at
+		}
 	} else if s.unclear && s.deleted == 0 {
-		s.deleted, s.deletedAt = answered, at
+		s.deleted = answered
 	}
 	s.sent, s.answered, s.at, s.stale, s.unclear = sent, answered, at, false, false
 	f.objects[o.uid()] = s
@@ -85,7 +88,7 @@ func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Ti
 		s.stale, s.unclear, s.why = true, s.unclear || a.Unclear, a.Err
 		s.misses++
 	default:
-		s.deleted, s.deletedAt, s.by, s.stale = answered, at, r.Read, false
+		s.deleted, s.by, s.stale = answered, r.Read, false
 		s.there = r.Verb == DeleteObject && len(r.Object.Live.GetFinalizers()) > 0
 	}
 	s.sent = sent
@@ -156,13 +159,13 @@ func (v view) remove(o Object, message string) Step {
 }
 
 // await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
-// begins with the last delete.
+// begins with the first wait of the lease.
 func (v view) await(objects []Object, text func(Object) string) Step {
 	const pause = 200 * time.Millisecond
-	begun, late := v.w.Turn.Since, []string(nil)
+	begun, late := v.w.Clock, []string(nil)
 	for _, s := range v.f.objects {
-		if s.deletedAt.After(begun) {
-			begun = s.deletedAt
+		if !s.since.IsZero() && s.since.Before(begun) {
+			begun = s.since
 		}
 	}
 	over := begun.Add(v.t.Settings.Wait)

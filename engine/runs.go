@@ -54,7 +54,7 @@ func (v view) endRuns() Step {
 			if s, known := v.f.objects[o.uid()]; known && s.there {
 				now = s.object
 			}
-			if o.Live.GetDeletionTimestamp() != nil || deployed.StandingOf(now.Live, v.group, "") != deployed.Ours {
+			if now.Live.GetDeletionTimestamp() != nil || deployed.StandingOf(now.Live, v.group, "") != deployed.Ours {
 				continue
 			}
 			if s := v.remove(o, messageOf(o)); !s.idle() {

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // WaitUntil polls done until it is true or timeout has passed, and at least once. It returns report.ErrTimedOut. A dry

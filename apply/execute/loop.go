@@ -7,9 +7,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // run asks for the steps of the leases and carries them out until all have ended.
@@ -121,7 +121,7 @@ func (l *loop) send(ctx context.Context) {
 			continue
 		}
 		for _, r := range l.steps[i].Requests {
-			if !r.IsShared() && l.brief < most && !(r.WritesClaim() && l.written[r.Name]) {
+			if !r.IsShared() && l.brief < most && (!r.WritesClaim() || !l.written[r.Name]) {
 				l.start(ctx, i, r)
 			}
 		}
@@ -189,7 +189,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 	if r.answer.Over || r.request.Verb == engine.Announce {
 		l.wake(func(engine.Step) bool { return true })
 	}
-	if r.read != nil && r.request.Verb == engine.ReadAll {
+	if r.request.Verb == engine.ReadAll && r.answer.Err == nil {
 		l.fold(r.read, r.sent)
 		l.leased = l.reserved(ctx, l.plan.Groups())
 	} else {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Fits refuses, before anything is claimed, what Akash's operators would stop at or overwrite. The hostname operator

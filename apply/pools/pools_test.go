@@ -13,10 +13,10 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )

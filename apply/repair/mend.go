@@ -10,9 +10,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
@@ -115,4 +115,24 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	// Definitions are applied and routes moved once for all problems of a lease, by fix. The end of a turn deletes the
 	// announcements of crashed commands.
 	return "", fmt.Errorf("%T cannot be carried out by itself", mend)
+}
+
+// leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
+func leaseOf(p state.Problem) lease.ID {
+	if id, err := lease.ParseID(p.Lease); err == nil {
+		return id
+	}
+	g, err := lease.ParseGroup(p.Lease)
+	if err != nil {
+		return lease.ID{}
+	}
+	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
+}
+
+// place returns the file and line of a definition.
+func place(at lease.Place) string {
+	if at.Line == 0 {
+		return at.File
+	}
+	return fmt.Sprintf("%s:%d", at.File, at.Line)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
@@ -278,26 +278,6 @@ func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note str
 	}
 	r.groupRuns[work] = err
 	return "", err
-}
-
-// leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
-func leaseOf(p state.Problem) lease.ID {
-	if id, err := lease.ParseID(p.Lease); err == nil {
-		return id
-	}
-	g, err := lease.ParseGroup(p.Lease)
-	if err != nil {
-		return lease.ID{}
-	}
-	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
-}
-
-// place returns the file and line of a definition.
-func place(at lease.Place) string {
-	if at.Line == 0 {
-		return at.File
-	}
-	return fmt.Sprintf("%s:%d", at.File, at.Line)
 }
 
 // leaseRepair is the work on the claims and objects of one lease.

@@ -7,9 +7,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 

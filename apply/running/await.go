@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // stop is an interrupt, or the loss of the API server, that stopped the processing of several leases. It is printed once.

@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // maxNamed is the maximum number of names in a sentence. The others are counted.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // manyLeases is the number of leases from which a terminal shows one line for each lease, and the progress.

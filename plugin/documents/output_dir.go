@@ -15,12 +15,12 @@ import (
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // neverPruned keeps Flux and Argo CD from deleting a namespace with everything in it when its file is deleted

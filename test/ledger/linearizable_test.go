@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // clients work at the same time, each for a deployment group of its own.

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/apply/repair"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // rounds are how often a loop goes round.
