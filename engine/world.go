@@ -110,9 +110,10 @@ type World struct {
 	// base are the claims as listed with the objects, held those on which each deployment group has an entry.
 	base map[string]*state.Claim
 	held map[lease.Group][]string
-	// seen are the claims that were read or written since, by name; owned are the names of those that an owner has had.
+	// seen are the claims that were read or written since, by name; owned are the names of those on which each deployment group
+	// has had an entry.
 	seen  map[string]Seen
-	owned map[string]map[string]bool
+	owned map[lease.Group]map[string]bool
 	// addresses indexes the addresses as they were listed last, at the stamp listed.
 	addresses *state.Addresses
 	listed    Stamp
@@ -183,7 +184,7 @@ type slot struct {
 
 // NewWorld returns the world of a command that has seen nothing.
 func NewWorld() *World {
-	w := &World{seen: map[string]Seen{}, owned: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{}}
+	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{}}
 	return w
 }
 
@@ -225,11 +226,15 @@ func (w *World) seeOf(kind state.Kind, name string) Seen {
 
 // note records what is known of a claim.
 func (w *World) note(name string, s Seen) {
-	if w.seen[name] = s; s.Claim != nil {
-		if w.owned[s.Claim.Owner] == nil {
-			w.owned[s.Claim.Owner] = map[string]bool{}
+	w.seen[name] = s
+	if s.Claim == nil {
+		return
+	}
+	for _, g := range s.Claim.Writers() {
+		if w.owned[g] == nil {
+			w.owned[g] = map[string]bool{}
 		}
-		w.owned[s.Claim.Owner][name] = true
+		w.owned[g][name] = true
 	}
 }
 
@@ -247,7 +252,7 @@ func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
 	for _, name := range w.held[g] {
 		add(name)
 	}
-	for name := range w.owned[g.Owner] {
+	for name := range w.owned[g] {
 		add(name)
 	}
 	slices.SortFunc(out, (*state.Claim).Compare)
