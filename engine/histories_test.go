@@ -23,7 +23,7 @@ var (
 // owner, and everything ends.
 func TestHistories(t *testing.T) {
 	if *seedFlag >= 0 {
-		h := live(*seedFlag)
+		h := live(*seedFlag, "")
 		t.Logf("%s", strings.Join(h.trace, "\n"))
 		for _, v := range h.verdicts {
 			t.Error(v)
@@ -32,13 +32,40 @@ func TestHistories(t *testing.T) {
 	}
 	steps := 0
 	for seed := range *histories {
-		h := live(seed)
+		h := live(seed, "")
 		steps += len(h.trace)
 		if len(h.verdicts) > 0 {
 			t.Fatalf("history %d (go test ./engine -run TestHistories -seed %[1]d -v): %s", seed, strings.Join(h.verdicts, "\n"))
 		}
 	}
 	t.Logf("%d histories, %d steps", *histories, steps)
+}
+
+// Each rule that the engine relies on is needed: histories notice soon if the API server, or who sends the requests, breaks it.
+func TestEachRuleIsNeeded(t *testing.T) {
+	for _, rule := range []string{
+		"writes are pinned", "one command works for a group", "claims are read before objects",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			for seed := range *histories {
+				if h := live(seed, rule); len(h.verdicts) > 0 {
+					t.Logf("history %d: %s", seed, h.verdicts[0])
+					return
+				}
+			}
+			t.Errorf("%d histories go well without it", *histories)
+		})
+	}
+	const rule = "who succeeds a crashed command knows it"
+	for path := (&choices{}); path != nil; path = path.next() {
+		h := meet(path, rule, "A/1 a.example.com", "A/1 release", "A/1 a.example.com b.example.com")
+		if len(h.verdicts) > 0 {
+			t.Logf("%s: %s", rule, h.verdicts[0])
+			return
+		}
+	}
+	t.Errorf("each order goes well, though nobody knows it: %s", rule)
 }
 
 // history is a random history of commands.
@@ -53,6 +80,9 @@ type history struct {
 	// last is who has written each claim last.
 	last  map[string]*command
 	wrote map[*command]bool
+	// crashed is when each command was taken for crashed, relied when a command that ended well relied on a claim for a group.
+	crashed map[*command]int
+	relied  map[string]int
 	// born is when each route began to serve, looked when each command has last read what serves, by the length of the trace.
 	born   map[string]int
 	looked map[*command]int
@@ -61,7 +91,7 @@ type history struct {
 func newHistory(r *rand.Rand) *history {
 	return &history{
 		Rand: r, ledger: newLedger(), had: map[*command][]string{}, final: map[*command][]string{}, last: map[string]*command{}, wrote: map[*command]bool{},
-		born: map[string]int{}, looked: map[*command]int{},
+		born: map[string]int{}, looked: map[*command]int{}, crashed: map[*command]int{}, relied: map[string]int{},
 	}
 }
 
@@ -75,8 +105,9 @@ func (h *history) open() (out []*command) {
 	return out
 }
 
-func live(seed int64) *history {
+func live(seed int64, breach string) *history {
 	h := newHistory(rand.New(rand.NewSource(seed)))
+	h.ledger.breach = breach
 	faults := []int{0, 0, 3, 10}[h.Intn(4)]
 	total := 3 + h.Intn(4)
 	for begun := 0; ; {
@@ -159,8 +190,7 @@ func (h *history) step(c *command, faults int) {
 			c.flying = nil
 			h.arrive(c, f.place, f.request, f.sent, c.arrived, faults)
 		} else if _, alive := h.ledger.announced[c.nonce]; alive && h.Intn(4) == 0 {
-			h.note("%s is taken for crashed", c.name)
-			h.ledger.crash(c)
+			h.crash(c)
 		}
 		return
 	}
@@ -169,6 +199,13 @@ func (h *history) step(c *command, faults int) {
 		return
 	}
 	h.turn(c, faults)
+}
+
+// crash lets a command be taken for crashed.
+func (h *history) crash(c *command) {
+	h.note("%s is taken for crashed", c.name)
+	h.crashed[c] = len(h.trace)
+	h.ledger.crash(c)
 }
 
 // send lets a command send a request that arrives later.
@@ -251,6 +288,7 @@ func (h *history) arrive(c *command, place int, r engine.Request, sent engine.St
 		h.looked[c] = len(h.trace)
 	}
 	h.note("%s: %s (%s): %v", c.name, r, r.Why, a.Err)
+	h.judgeLate(c, r)
 	c.tick()
 	c.world.Fold(c.plan, place, r, a, sent)
 }

@@ -34,7 +34,7 @@ func TestInterleavings(t *testing.T) {
 			paths := 0
 			for path := (&choices{}); path != nil; path = path.next() {
 				paths++
-				h := meet(path, w.before, w.first, w.second)
+				h := meet(path, "", w.before, w.first, w.second)
 				if len(h.verdicts) > 0 {
 					t.Fatalf("order %v:\n%s\n%s", path.taken, strings.Join(h.trace, "\n"), strings.Join(h.verdicts, "\n"))
 				}
@@ -68,8 +68,9 @@ func (c *choices) next() *choices {
 }
 
 // meet runs two commands by choices, after one that has ended before and whose hosts a route serves.
-func meet(path *choices, before, first, second string) *history {
+func meet(path *choices, breach, before, first, second string) *history {
 	h := newHistory(nil)
+	h.ledger.breach = breach
 	if before != "" {
 		c := h.ledger.command("before", h.ledger.want(strings.Fields(before)))
 		for !c.ended {
@@ -116,8 +117,7 @@ func meet(path *choices, before, first, second string) *history {
 		last = c
 		if len(c.flying) > 0 {
 			if _, alive := h.ledger.announced[c.nonce]; alive && choose(2) == 1 {
-				h.note("%s is taken for crashed", c.name)
-				h.ledger.crash(c)
+				h.crash(c)
 				continue
 			}
 			f := c.flying[0]

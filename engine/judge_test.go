@@ -21,6 +21,21 @@ func (h *history) judgeGivenUp(c *command, r engine.Request) {
 	}
 }
 
+// judgeLate says what is wrong with a late write of a command that was taken for crashed: nothing goes on which a later command
+// relied.
+func (h *history) judgeLate(c *command, r engine.Request) {
+	at, crashed := h.crashed[c]
+	if !crashed || r.Name == "" {
+		return
+	}
+	for _, w := range c.wants {
+		g := w.Request.Lease.Group()
+		if h.relied[r.Name+g.String()] > at && len(h.ledger.claims[r.Name].PartsOf(g)) == 0 {
+			h.wrong("%s has given up %s late, on which a later command of %s relies", c.name, r.Name, g)
+		}
+	}
+}
+
 // judge says what is wrong with the end of a lease of a command that was not taken for crashed.
 func (h *history) judge(c *command, i int) {
 	o, want := c.world.Outcome(i), c.wants[i]
@@ -38,6 +53,11 @@ func (h *history) judge(c *command, i int) {
 		name := strings.Fields(key)[1]
 		if strings.HasPrefix(key, want.Request.Lease.String()+" ") && o.Err != nil && !want.Prune && want.Release == nil && h.last[name] == c && !slices.Contains(h.holds(c, true), key) {
 			h.wrong("%s was refused (%v) and has lost %s", c.name, o.Err, key)
+		}
+	}
+	for _, thing := range o.Things {
+		if o.Err == nil {
+			h.relied[thing.Name()+group.String()] = len(h.trace)
 		}
 	}
 	if o.Err == nil {

@@ -27,6 +27,10 @@ type ledger struct {
 	announced, crashed map[string][]lease.Group
 	closing            bool
 	cfg                *config.ProviderConfig
+	// breach is a rule that the ledger, or who sends the requests, does not keep; empty for none.
+	breach string
+	// past are the objects of the reading before.
+	past engine.Objects
 }
 
 func newLedger() *ledger {
@@ -142,7 +146,13 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 	l := c.ledger
 	switch r.Verb {
 	case engine.ReadAll, engine.Look:
-		return engine.Answer{Claims: l.list(r.Owner, c.nonce), Objects: l.objects()}
+		now := l.objects()
+		if l.breach == "claims are read before objects" && l.past != nil {
+			l.past, now = now, l.past
+		} else {
+			l.past = now
+		}
+		return engine.Answer{Claims: l.list(r.Owner, c.nonce), Objects: now}
 	case engine.Announce:
 		return l.announce(c)
 	case engine.Get:
@@ -171,6 +181,9 @@ var (
 
 // isTaken reports whether another command works for the groups of a command.
 func (l *ledger) isTaken(c *command) bool {
+	if l.breach == "one command works for a group" {
+		return false
+	}
 	for nonce, of := range l.announced {
 		if nonce != c.nonce && slices.ContainsFunc(of, func(g lease.Group) bool { return slices.Contains(c.plan.Groups(), g) }) {
 			return true
@@ -191,7 +204,7 @@ func (l *ledger) announce(c *command) engine.Answer {
 	l.announced[c.nonce] = groups
 	t := engine.Turn{Nonce: c.nonce, Closing: l.closing}
 	for nonce, of := range l.crashed {
-		if names(of) {
+		if names(of) && l.breach != "who succeeds a crashed command knows it" {
 			t.Met = true
 			t.Fenced = append(t.Fenced, &state.Announcement{Nonce: nonce, Groups: of, Phase: state.Fenced})
 		}
@@ -256,7 +269,7 @@ func (l *ledger) isThere(o engine.Object) bool {
 // write writes or deletes a claim if it is as the request has seen it.
 func (l *ledger) write(r engine.Request, own string) engine.Answer {
 	was := l.claims[r.Name]
-	if (was == nil) != (r.Claim.UID == "") || was != nil && was.ResourceVersion != r.Claim.ResourceVersion {
+	if l.breach != "writes are pinned" && ((was == nil) != (r.Claim.UID == "") || was != nil && was.ResourceVersion != r.Claim.ResourceVersion) {
 		return engine.Answer{Stale: true, Err: errStale}
 	}
 	l.version++
