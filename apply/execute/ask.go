@@ -47,7 +47,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			},
 		})
 	case engine.RemovePool:
-		err = pools.New(c.Options.Config, s).Remove(ctx, one.X, r.Address, report.Released)
+		err = pools.New(c.Options.Config, one.X.Snapshot).Remove(ctx, one.X, r.Address, report.Released)
 	case engine.Put, engine.Delete:
 		return l.write(ctx, r, answer)
 	case engine.GetObject:
