@@ -44,7 +44,7 @@ func TestGuardTakesWhatIsWritten(t *testing.T) {
 			MaxBodySize: lease.MaxBodySizeLimit, ReadTimeout: time.Minute, SendTimeout: time.Millisecond, NextTries: 3,
 			NextTimeout: 4294967295 * time.Millisecond, NextCases: []string{"error", "500"},
 		},
-		Definition: lease.Hash("definition"), Run: "RNONCE7", Expires: "2026-11-22T04:00:00Z", From: id.Group().String(), Bound: true, Applied: true,
+		Definition: lease.Hash("definition"), Run: "RNONCE7", Expires: "2026-11-22T04:00:00Z", From: id.Group().String(), Bound: true, Applied: true, Held: true,
 	}
 	part, options := regexp.MustCompile(literal(t, "akash-net-claims", "part")), regexp.MustCompile(literal(t, "akash-net-claims", "options"))
 	opened := strings.NewReplacer("{}", "{}", "{", "{,")
