@@ -28,7 +28,7 @@ func Next(w *World, t *Transaction, place int) Step {
 		return s
 	}
 	for _, part := range []func() Step{
-		v.readKept, v.checkNamed, v.readRuns, v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.forget, v.unserve, v.readLate, v.endRuns,
+		v.readRuns, v.readKept, v.checkNamed, v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.forget, v.unserve, v.readLate, v.endRuns,
 		v.prune, v.settle, v.note, v.succeedCrashed,
 	} {
 		s := part()

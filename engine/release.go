@@ -61,23 +61,23 @@ type seenAnnouncements struct {
 // everything reports whether the lease gives up all that it has.
 func (v view) everything() bool { return v.want.Release != nil && v.want.Release.Choice.All() }
 
-// isEarly reports whether something that was read of the lease last at a stamp is read before the command's turn: only if
-// nothing is to be written by what is known. What is read in the turn is newer.
-func (v view) isEarly(read Stamp) bool {
+// isIdle reports whether nothing is to be written by what is known.
+func (v view) isIdle() bool {
 	goes, _ := v.written()
-	return read == 0 && len(goes) == 0 && !slices.ContainsFunc(v.w.claimsOf(v.group), func(c *state.Claim) bool {
+	return len(goes) == 0 && !slices.ContainsFunc(v.w.claimsOf(v.group), func(c *state.Claim) bool {
 		return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return v.goes(v.reading().objects, c, p) })
 	})
 }
 
-// readKept reads the definition that the ledger keeps; again in the command's turn.
+// readKept reads the definition that the ledger keeps; again in the command's turn. If the turn comes anyway, one reading in it
+// is enough.
 func (v view) readKept() Step {
 	known := v.f.kept.sent > 0 && v.f.kept.sent > v.w.Turn.Alone
 	if v.want.Release == nil || !v.everything() && len(v.want.Release.Named) == 0 || known {
 		return Step{}
 	}
 	r := Request{Verb: GetDefinition, Group: v.group, Why: "nothing may heal a lease that is released"}
-	r.Early = v.f.kept.sent == 0 && len(v.want.Release.Named) > 0 || v.isEarly(v.f.kept.sent)
+	r.Early = v.f.kept.sent == 0 && (len(v.want.Release.Named) > 0 || v.isIdle())
 	switch k := v.f.kept; {
 	case k.misses >= v.t.Settings.Tries:
 		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))

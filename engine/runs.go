@@ -25,12 +25,13 @@ type seenRuns struct {
 	sent Stamp
 }
 
-// readRuns reads what the lease runs; again in the command's turn. If the user may not see it, nothing is released.
+// readRuns reads what the lease runs; again in the command's turn. If the user may not see it, nothing is released, and the
+// command does not announce itself.
 func (v view) readRuns() Step {
 	if !v.everything() || v.f.runs.sent > 0 && v.f.runs.sent > v.w.Turn.Alone {
 		return Step{}
 	}
-	return do(Request{Verb: ReadRuns, Group: v.group, Early: v.isEarly(v.f.runs.sent), Why: "what the lease runs goes with it"})
+	return do(Request{Verb: ReadRuns, Group: v.group, Early: v.f.runs.sent == 0, Why: "what the lease runs goes with it"})
 }
 
 // endRuns deletes what the lease runs, and gives up its reservations, once nothing of it serves. It does neither while Akash's
