@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 )
 
-var switchesFlag = flag.Int("switches", 4, "how often one command goes on although the other could")
+var switchesFlag = flag.Int("switches", 3, "how often one command goes on although the other could")
 
 // Two commands meet in each order of their requests with so many switches between them, with and without one write that is held,
 // and with its command taken for crashed meanwhile. What holds of random histories holds of each of these.
