@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
@@ -97,7 +98,7 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 		f.failed = cmp.Or(f.failed, err)
 	case r.Verb == ReadAll, r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
-	case f.failed == nil && r.Event != nil && r.Event.Doing == Released:
+	case f.failed == nil && r.Event != nil && r.Event.Action == report.Released:
 		f.failed = fmt.Errorf("%s %s could not be released: %w", r.Event.Kind, r.Event.Thing, err)
 	case f.failed == nil:
 		f.failed = err

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Object is an object of a deployment group as it was read.
@@ -62,7 +63,7 @@ type seenObject struct {
 func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
 	o := r.Object
 	s := f.objects[o.uid()]
-	s.there = live != nil && live.GetUID() == o.uid() && sameTenant(o.Live, live)
+	s.there = live != nil && live.GetUID() == o.uid() && state.SameTenant(o.Live, live)
 	if !s.there && s.by == 0 {
 		s.by = r.Read
 	}
@@ -93,14 +94,6 @@ func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Ti
 	}
 	s.sent = sent
 	f.objects[r.Object.uid()] = s
-}
-
-// sameTenant reports whether an object belongs to the same deployment group as before: a transfer changes the group of a
-// ProviderHost, and not its UID.
-func sameTenant(before, now *unstructured.Unstructured) bool {
-	old, had := lease.IDFromLabels(before.GetLabels())
-	id, has := lease.IDFromLabels(now.GetLabels())
-	return had == has && old.Group() == id.Group()
 }
 
 // reading returns the latest reading of everything that the owner has.
@@ -138,7 +131,7 @@ func (v view) changed() (last Stamp) {
 // remove deletes an object, or withdraws this program's fields from one that stays; message goes into the event.
 func (v view) remove(o Object, message string) Step {
 	s, known := v.f.objects[o.uid()]
-	event := &Event{Doing: Deleted, Object: o, Message: message}
+	event := &Event{Action: report.Deleted, Object: o, Message: message}
 	switch pause := v.pause(o.String(), s.misses, s.at); {
 	case known && (s.deleted > 0 || !s.there && !s.stale):
 		return Step{}
@@ -180,7 +173,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 			late = append(late, text(s.object))
 			continue
 		case next.After(v.w.Clock):
-			return Step{Wait: o.String() + " to be gone", Until: minTime(next, over)}
+			return Step{Wait: o.String() + " to be gone", Until: slices.MinFunc([]time.Time{next, over}, time.Time.Compare)}
 		}
 		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "whether it is gone"})
 	}
@@ -199,11 +192,4 @@ func (v view) deletedObjects() (out []Object) {
 	}
 	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a.String(), b.String()) })
 	return out
-}
-
-func minTime(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

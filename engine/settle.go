@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -50,7 +51,7 @@ func (v view) prune() Step {
 		}
 		r := shrink(c, Request{
 			Group: v.group, Parts: keep, Why: "the lease does not ask for it, and nothing serves it",
-			Event: &Event{Doing: Released, Kind: c.Kind, Thing: c.Thing, Message: partly(keep)},
+			Event: &Event{Action: report.Released, Kind: c.Kind, Thing: c.Thing, Message: partly(keep)},
 		})
 		if len(partsOnly(keep)) == len(partsOnly(entries)) {
 			r.Event = nil // only a note goes
@@ -210,7 +211,7 @@ func (v view) giveBack(why error) Step {
 		}
 		r := shrink(s.Claim, Request{Group: v.group, Parts: keep, Back: true, Why: why.Error()})
 		if len(partsOnly(keep)) < len(partsOnly(entries)) {
-			r.Event = &Event{Doing: Released, Kind: s.Claim.Kind, Thing: s.Claim.Thing, Message: partly(before)}
+			r.Event = &Event{Action: report.Released, Kind: s.Claim.Kind, Thing: s.Claim.Thing, Message: partly(before)}
 		}
 		return do(r)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -130,19 +131,9 @@ func (r Request) String() string {
 	return string(r.Verb)
 }
 
-// Doing is what an event says was done.
-type Doing string
-
-// What events say.
-const (
-	Claimed  Doing = "claimed"
-	Released Doing = "released"
-	Deleted  Doing = "deleted"
-)
-
 // Event is what a person is told of a request: what was done to a thing, or to an Object.
 type Event struct {
-	Doing   Doing
+	Action  report.Action
 	Kind    state.Kind
 	Thing   string
 	Object  Object

@@ -170,7 +170,7 @@ func (v view) put(taken protocol.Taken) Request {
 	}
 	r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew, Why: "it is free"}
 	if taken.Anew {
-		r.Event = &Event{Doing: Claimed, Kind: c.Kind, Thing: c.Thing}
+		r.Event = &Event{Action: report.Claimed, Kind: c.Kind, Thing: c.Thing}
 	} else {
 		r.Why = "another command that crashed may be about to give it up"
 	}

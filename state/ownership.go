@@ -201,3 +201,11 @@ func (w Ownership) Goes(claimLike, declared bool) bool {
 	}
 	return w.Ours && (!w.Shared || !declared)
 }
+
+// SameTenant reports whether an object belongs to the same deployment group as before: a transfer changes the group of
+// a ProviderHost, but not its UID.
+func SameTenant(before, now *unstructured.Unstructured) bool {
+	old, had := lease.IDFromLabels(before.GetLabels())
+	id, has := lease.IDFromLabels(now.GetLabels())
+	return had == has && old.Group() == id.Group()
+}

@@ -41,7 +41,7 @@ func (r *Claims) Unwanted(o observed.Owned) observed.MayGo {
 // whileOf allows the deletion of an object of the same tenant if may returns true for the claims on which it rests.
 func (r *Claims) whileOf(o observed.Owned, may func(grounds []observed.Ground) (bool, error)) observed.MayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if !observed.SameTenant(o.Live, now) {
+		if !state.SameTenant(o.Live, now) {
 			return false, nil
 		}
 		grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: o.Kind, Live: now, Group: o.Group})

@@ -9,7 +9,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // run asks for the steps of the leases and carries them out until all have ended.
@@ -223,8 +222,8 @@ func (l *loop) tell(x *executor.Executor, r engine.Request) {
 		x.Wrote(nil)
 	case e == nil || l.work.Silent:
 	case e.Object.Live != nil:
-		x.Event(report.Action(e.Doing), e.Object.Kind.Singular, e.Object.Live.GetNamespace(), e.Object.Live.GetName(), e.Message)
+		x.Event(e.Action, e.Object.Kind.Singular, e.Object.Live.GetNamespace(), e.Object.Live.GetName(), e.Message)
 	default:
-		x.Event(report.Action(e.Doing), string(e.Kind), "", e.Thing, e.Message)
+		x.Event(e.Action, string(e.Kind), "", e.Thing, e.Message)
 	}
 }

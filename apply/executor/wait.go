@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Poll calls done until it returns true, at least once, and at most until the run's wait time is over.
@@ -44,7 +45,7 @@ func (x *Executor) WaitAnew(rest time.Duration) {
 func (x *Executor) Gone(ctx context.Context, o observed.Owned) error {
 	return x.Poll(ctx, func(ctx context.Context) (bool, error) {
 		live, err := x.Cluster.Get(ctx, o.Kind, o.Live.GetNamespace(), o.Live.GetName())
-		return err == nil && (live == nil || live.GetUID() != o.Live.GetUID() || !observed.SameTenant(o.Live, live)), err
+		return err == nil && (live == nil || live.GetUID() != o.Live.GetUID() || !state.SameTenant(o.Live, live)), err
 	})
 }
 

@@ -83,7 +83,7 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 // belongsTo allows deleting a companion object of routes if no other run of the lease has taken their hosts.
 func (m *leaseMigration) belongsTo(o observed.Owned, going []*crossing) observed.MayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if !observed.SameTenant(o.Live, now) {
+		if !state.SameTenant(o.Live, now) {
 			return false, nil
 		}
 		for _, c := range going {

@@ -37,7 +37,7 @@ func (r *Objects) TouchFormer(ctx context.Context, former lease.Group) error {
 		}
 		work.Go(func() error {
 			err := r.Cluster.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
-				if !observed.SameTenant(o.Live, now) {
+				if !state.SameTenant(o.Live, now) {
 					return nil, nil //nolint:nilnil // the transfer has given it to the new lease
 				}
 				return func(ctx context.Context) error {

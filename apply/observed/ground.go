@@ -8,7 +8,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -114,16 +113,8 @@ type MayGo func(ctx context.Context, now *unstructured.Unstructured) (bool, erro
 // OfTenant lets an object be deleted if it has not changed hands. It is for a release, which gives up the claims too.
 func OfTenant(before *unstructured.Unstructured) MayGo {
 	return func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-		return SameTenant(before, now), nil
+		return state.SameTenant(before, now), nil
 	}
-}
-
-// SameTenant reports whether an object belongs to the same deployment group as before: a transfer changes the group of
-// a ProviderHost, but not its UID.
-func SameTenant(before, now *unstructured.Unstructured) bool {
-	old, had := lease.IDFromLabels(before.GetLabels())
-	id, has := lease.IDFromLabels(now.GetLabels())
-	return had == has && old.Group() == id.Group()
 }
 
 // StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.

@@ -204,7 +204,7 @@ func TestSameTenant(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := observed.SameTenant(tt.before, tt.now); got != tt.want {
+			if got := state.SameTenant(tt.before, tt.now); got != tt.want {
 				t.Errorf("the same: %t, want %t", got, tt.want)
 			}
 		})
