@@ -41,7 +41,7 @@ func whyReplaced(o render.Object, live *unstructured.Unstructured) string {
 
 // putRecord applies a record unless the live one is as wanted.
 func (r *Records) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (report.Action, error) {
-	if o = r.prepareRecord(o, live); cluster.Unchanged(o, live, r.Manager(o)) {
+	if o = r.prepared(o, live); cluster.Unchanged(o, live, r.Manager(o)) {
 		return report.Unchanged, nil
 	}
 	if err := r.Change(r.WriteOf(o, live)); err != nil {
@@ -53,25 +53,22 @@ func (r *Records) putRecord(ctx context.Context, o render.Object, live *unstruct
 // ChangesRecord reports whether the cluster does not have the record as wanted.
 func (r *Records) ChangesRecord(o render.Object) bool {
 	live := r.Snapshot.Find(o)
-	return !cluster.Unchanged(r.prepareRecord(o, live), live, r.Manager(o))
+	return !cluster.Unchanged(r.prepared(o, live), live, r.Manager(o))
 }
 
-// prepareRecord returns a rendered record with the annotations with which it is applied over the live one, which may be
-// nil.
-func (r *Records) prepareRecord(o render.Object, live *unstructured.Unstructured) render.Object {
-	if o.Kind == kinds.DNSRecord {
-		o = requestReconcile(o, live, r.Cluster.Now())
-	}
-	if live != nil {
-		o, _ = r.TouchedFrom(o, live)
-	}
+// prepared is Prepared, with the annotations of runs.
+func (r *Records) prepared(o render.Object, live *unstructured.Unstructured) render.Object {
+	o, _ = r.TouchedFrom(Prepared(o, live, r.Cluster.Now()), live)
 	return o
 }
 
-// requestReconcile returns a DNSRecord with the annotations that request a reconcile from Gardener's extension. The
-// extension ignores a new spec without a new request; with an unchanged spec the annotations stay as they are, so that
-// the record is not written.
-func requestReconcile(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
+// Prepared returns a rendered record as it is applied over the live one, which may be nil: a DNSRecord with the annotations
+// that request a reconcile from Gardener's extension. The extension ignores a new spec without a new request; with an
+// unchanged spec the annotations stay as they are, so that the record is not written.
+func Prepared(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
+	if o.Kind != kinds.DNSRecord {
+		return o
+	}
 	u := cluster.Rendered(o)
 	annotations := u.GetAnnotations()
 	if live != nil && reflect.DeepEqual(live.Object["spec"], u.Object["spec"]) {

@@ -2,21 +2,17 @@
 package records
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -120,14 +116,14 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 		return nil
 	}
 	r.DNS.objects = append(r.DNS.objects, objects...)
-	replacing, recreated := r.recordsToReplace(host, objects)
+	replacing, recreated := ToReplace(r.Snapshot, r.Group, host, objects)
 	if len(replacing) > 0 || slices.ContainsFunc(objects, r.ChangesRecord) {
 		if err := r.mark(ctx, host); err != nil {
 			return err
 		}
 	}
 	for _, old := range replacing {
-		if err := r.RemoveWhile(ctx, old.Owned, report.Replaced, old.why, r.Replaceable(old.Owned)); err != nil {
+		if err := r.RemoveWhile(ctx, old.Owned, report.Replaced, old.Why, r.Replaceable(old.Owned)); err != nil {
 			return err
 		}
 	}
@@ -153,73 +149,18 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 	return nil
 }
 
-// RecordHolder returns the other deployment group that may write the host's records: it holds a part of the same claim,
-// and its records are older than those of the run's group. It is empty if there is none. A DNS name has one writer.
+// RecordHolder is Holder, by the claim as the run knows it.
 func (r *Records) RecordHolder(host string) string {
 	claim := r.Snapshot.Claim(state.HostName(host))
 	if h := r.Holds[state.HostName(host)]; h != nil && h.Claim != nil {
 		claim = h.Claim
 	}
-	records := slices.Clone(r.Snapshot.Records[host])
-	slices.SortStableFunc(records, func(a, b observed.Owned) int {
-		return cmp.Or(a.Live.GetCreationTimestamp().Compare(b.Live.GetCreationTimestamp().Time), cmp.Compare(a.Live.GetUID(), b.Live.GetUID()))
-	})
-	for _, o := range records {
-		switch {
-		case o.Group == r.Group:
-			return ""
-		case claim != nil && len(claim.PartsOf(o.Group)) > 0:
-			return o.Group.String()
-		}
-	}
-	return ""
-}
-
-// replacedRecord is a record that must be gone before others are created, and the reason.
-type replacedRecord struct {
-	observed.Owned
-	why string
-}
-
-// recordsToReplace returns the records of a host that must be deleted before the wanted ones are written: those that
-// cannot be updated and, if any record is to be created, all that are not wanted. recreated has the names of the wanted
-// records whose live object is deleted.
-func (r *Records) recordsToReplace(host string, objects []render.Object) (old []replacedRecord, recreated map[string]bool) {
-	recreated = map[string]bool{}
-	created := ""
-	wanted := sets.New[*unstructured.Unstructured]()
-	for _, o := range objects {
-		live := r.Snapshot.Find(o)
-		if live == nil {
-			created = o.String()
-			continue
-		}
-		wanted.Insert(live)
-		if why := whyReplaced(o, live); why != "" {
-			created, recreated[o.Name] = o.String(), true
-			id, _ := lease.IDFromLabels(live.GetLabels())
-			old = append(old, replacedRecord{observed.Owned{Kind: o.Kind, Live: live, Group: id.Group()}, why})
-		}
-	}
-	if created == "" {
-		return old, recreated
-	}
-	for _, o := range r.Snapshot.Records[host] {
-		if wanted.Has(o.Live) {
-			continue
-		}
-		why := "by " + created
-		if o.Group != r.Group {
-			why += ", from deployment " + o.Group.String()
-		}
-		old = append(old, replacedRecord{o, why})
-	}
-	return old, recreated
+	return Holder(r.Snapshot, r.Group, claim, host)
 }
 
 // awaitRemoved waits until the API server has removed replaced records; a record that a finalizer keeps is still served
 // by DNS. It returns false if one still exists at the end.
-func (r *Records) awaitRemoved(ctx context.Context, replaced []replacedRecord) (bool, error) {
+func (r *Records) awaitRemoved(ctx context.Context, replaced []Replaced) (bool, error) {
 	if len(replaced) == 0 {
 		return true, nil
 	}

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -49,8 +49,8 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 	return records.Objects
 }
 
-// recordRun returns the Records of a lease in a cluster with live records, the oldest first.
-func recordRun(id lease.ID, live ...render.Object) *Records {
+// recordsOf returns a snapshot with live records, the oldest first.
+func recordsOf(live ...render.Object) *observed.Snapshot {
 	s, lists := observed.NewSnapshot(), map[string][]*unstructured.Unstructured{}
 	for i, o := range live {
 		u := cluster.Rendered(o)
@@ -59,13 +59,11 @@ func recordRun(id lease.ID, live ...render.Object) *Records {
 		lists[o.Kind.Plural] = append(lists[o.Kind.Plural], u)
 	}
 	s.Index(nil, lists)
-	r := New(&command.Command{}, nil, state.Request{Lease: id})
-	r.Snapshot = s
-	return r
+	return s
 }
 
 // Records are deleted before others are created, and only then.
-func TestRecordsToReplace(t *testing.T) {
+func TestToReplace(t *testing.T) {
 	const host = "shop.example.com"
 	id, other := recordLease(t, 1), recordLease(t, 2)
 	to := func(values ...string) func(*config.DNS) { return func(d *config.DNS) { d.Targets = values } }
@@ -91,11 +89,10 @@ func TestRecordsToReplace(t *testing.T) {
 		"of another host":        {recordsFor(t, other, "other.example.com", nil), recordsFor(t, id, host, nil), ""},
 		"of another, mine stays": {append(recordsFor(t, id, host, nil), recordsFor(t, other, host, nil)...), recordsFor(t, id, host, nil), ""},
 	} {
-		r := recordRun(id, c.live...)
-		old, recreated := r.recordsToReplace(host, c.want)
+		old, recreated := ToReplace(recordsOf(c.live...), id.Group(), host, c.want)
 		var texts []string
 		for _, g := range old {
-			texts = append(texts, g.Live.GetName()+" "+g.why)
+			texts = append(texts, g.Live.GetName()+" "+g.Why)
 		}
 		if diff := cmp.Diff(c.going, strings.Join(texts, ", ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -107,7 +104,7 @@ func TestRecordsToReplace(t *testing.T) {
 }
 
 // If several deployments hold parts of one host, the one with the oldest records keeps them.
-func TestRecordHolder(t *testing.T) {
+func TestHolder(t *testing.T) {
 	const host = "shop.example.com"
 	mine, other := recordLease(t, 1), recordLease(t, 2)
 	part := func(id lease.ID, path string) state.Part {
@@ -126,17 +123,20 @@ func TestRecordHolder(t *testing.T) {
 		"another has newer ones":      {append(own, theirs...), both, ""},
 		"another has older ones":      {append(theirs, own...), both, other.Group().String()},
 		"another's are for elsewhere": {recordsFor(t, other, "other.example.com", nil), both, ""},
+		"nobody has claimed the host": {theirs, nil, ""},
 	} {
-		r := recordRun(mine, c.live...)
-		r.Snapshot = r.Snapshot.WithClaim(state.HostName(host), &state.Claim{Kind: state.Host, Thing: host, Owner: mine.Owner, Parts: c.parts})
-		if got := r.RecordHolder(host); got != c.want {
+		claim := &state.Claim{Kind: state.Host, Thing: host, Owner: mine.Owner, Parts: c.parts}
+		if c.parts == nil {
+			claim = nil
+		}
+		if got := Holder(recordsOf(c.live...), mine.Group(), claim, host); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// A new spec comes with a new reconcile request; an unchanged spec keeps the old one.
-func TestRequestReconcile(t *testing.T) {
+// A new spec of a DNSRecord comes with a new reconcile request; an unchanged spec keeps the old one.
+func TestPrepared(t *testing.T) {
 	id, now := recordLease(t, 1), time.Date(2026, 11, 21, 9, 0, 0, 1, time.UTC)
 	o := recordsFor(t, id, "shop.example.com", nil)[0]
 	read := func(o render.Object) [2]string {
@@ -144,22 +144,42 @@ func TestRequestReconcile(t *testing.T) {
 		return [2]string{a[view.GardenerOperation], a[view.GardenerTimestamp]}
 	}
 	asked := [2]string{"reconcile", "2026-11-21T09:00:00.000000001Z"}
-	if got := read(requestReconcile(o, nil, now)); got != asked {
+	if got := read(Prepared(o, nil, now)); got != asked {
 		t.Errorf("a new record asks %v", got)
 	}
-	live := cluster.Rendered(requestReconcile(o, nil, now))
-	if got := read(requestReconcile(o, live, now.Add(time.Hour))); got != asked {
+	live := cluster.Rendered(Prepared(o, nil, now))
+	if got := read(Prepared(o, live, now.Add(time.Hour))); got != asked {
 		t.Errorf("the same record asks %v", got)
 	}
 	done := live.DeepCopy()
 	annotations := done.GetAnnotations()
 	delete(annotations, view.GardenerOperation)
 	done.SetAnnotations(annotations)
-	if got := read(requestReconcile(o, done, now.Add(time.Hour))); got != [2]string{"", asked[1]} {
+	if got := read(Prepared(o, done, now.Add(time.Hour))); got != [2]string{"", asked[1]} {
 		t.Errorf("the same record, acted upon, asks %v", got)
 	}
 	changed := recordsFor(t, id, "shop.example.com", func(d *config.DNS) { d.TTL = 60 })[0]
-	if got := read(requestReconcile(changed, done, now.Add(time.Second))); got != [2]string{"reconcile", "2026-11-21T09:00:01.000000001Z"} {
+	if got := read(Prepared(changed, done, now.Add(time.Second))); got != [2]string{"reconcile", "2026-11-21T09:00:01.000000001Z"} {
 		t.Errorf("a changed record asks %v", got)
+	}
+	endpoint := recordsFor(t, id, "shop.example.com", func(d *config.DNS) { d.Form = config.DNSEndpoint })[0]
+	if got := read(Prepared(endpoint, nil, now)); got != [2]string{} {
+		t.Errorf("a DNSEndpoint asks %v", got)
+	}
+}
+
+// Where hosts are reached is taken from the snapshot, or read now.
+func TestTargets(t *testing.T) {
+	c, err := cluster.OfObjects([]*unstructured.Unstructured{ot.Service(ot.Shop, 80, "", "203.0.113.10")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ot.Snapshot(nil, ot.Service(ot.Shop, 80, "", "203.0.113.7"))
+	host := render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromAddress, Endpoint: "public"}
+	for fresh, want := range map[bool]string{false: "map[shop.example.com:{[203.0.113.7] }]", true: "map[shop.example.com:{[203.0.113.10] }]"} {
+		got, err := Targets(t.Context(), s, c, config.Default(), ot.Shop, []render.UnknownHost{host}, fresh)
+		if fmt.Sprint(got) != want || err != nil {
+			t.Errorf("read again %t: %v, %v", fresh, got, err)
+		}
 	}
 }

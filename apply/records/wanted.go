@@ -125,7 +125,7 @@ func (r *Records) RenderRecords(ctx context.Context, def *lease.Definition, fres
 	if err != nil || len(records.Unknown) == 0 {
 		return records, err
 	}
-	targets, err := r.Published(fresh).Targets(ctx, records.Unknown)
+	targets, err := Targets(ctx, r.Snapshot, r.Cluster, r.Options.Config, r.Request.Lease, records.Unknown, fresh)
 	if err != nil {
 		return records, err
 	}
@@ -134,9 +134,7 @@ func (r *Records) RenderRecords(ctx context.Context, def *lease.Definition, fres
 
 // Published returns a reader of the addresses and names under which the lease's hosts are reached.
 func (r *Records) Published(fresh bool) *published.Reader {
-	return &published.Reader{
-		Cluster: r.Cluster, Config: r.Options.Config, Lease: r.Request.Lease, Live: r.Snapshot, Gateway: r.Snapshot.Gateway, Fresh: fresh,
-	}
+	return reader(r.Snapshot, r.Cluster, r.Options.Config, r.Request.Lease, fresh)
 }
 
 // recordTarget returns the target of the routes to which a host's records point: that of the configuration, unless the
@@ -203,10 +201,10 @@ func (r *Records) Rerecord(ctx context.Context, host string, part state.Part) er
 	if err != nil {
 		return err
 	}
-	replacing, recreated := r.recordsToReplace(host, wanted.Objects)
+	replacing, recreated := ToReplace(r.Snapshot, r.Group, host, wanted.Objects)
 	for _, o := range r.Snapshot.Records[host] {
 		if o.Group == r.Group && !slices.ContainsFunc(wanted.Objects, func(w render.Object) bool { return r.Snapshot.Find(w) == o.Live }) {
-			replacing = append(replacing, replacedRecord{o, ""})
+			replacing = append(replacing, Replaced{o, ""})
 		}
 	}
 	for _, old := range replacing {
@@ -223,10 +221,7 @@ func (r *Records) Rerecord(ctx context.Context, host string, part state.Part) er
 		case live == nil || recreated[o.Name]:
 			_, err = r.putRecord(ctx, o, nil)
 		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
-			if o.Kind == kinds.DNSRecord {
-				o = requestReconcile(o, live, r.Cluster.Now())
-			}
-			err = r.Cluster.Seize(ctx, o, r.Manager(o), live)
+			err = r.Cluster.Seize(ctx, Prepared(o, live, r.Cluster.Now()), r.Manager(o), live)
 		}
 		if err != nil {
 			return err
