@@ -78,7 +78,7 @@ func (r *Objects) obstacle(o render.Object, refusal error) *observed.Owned {
 				r.Snapshot.Operators.Moves(was) {
 				continue
 			}
-			if r.Successors.GoesFor(was, use) && (was.Group == r.Group || h != nil && strays(was, h) && !r.awaited(was, h)) {
+			if r.Successors.GoesFor(was, use) && (was.Group == r.Group || h != nil && r.strays(was, h)) {
 				return &was
 			}
 		}

@@ -10,9 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -53,27 +51,6 @@ func (r *Objects) TouchFormer(ctx context.Context, former lease.Group) error {
 	return work.Wait()
 }
 
-// restsOn returns the names of the run's claims on which a rendered object rests.
-func (r *Objects) restsOn(o render.Object) []string {
-	var names []string
-	if slices.Contains(kinds.Pools, o.Kind) {
-		for name, h := range r.Holds {
-			if h.Want.Kind == state.Address && o.Name == config.AddressPoolName(h.Claim.Addr()) {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
-	var claims []*state.Claim
-	if o.Kind == kinds.ProviderLeasedIP {
-		claims = r.HeldClaims()
-	}
-	for _, g := range observed.GroundsOf(observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: r.Group}, claims) {
-		names = append(names, g.Name)
-	}
-	return names
-}
-
 // TouchedFrom returns the object as the run applies it over the live one, with the annotations that it must keep. touch
 // is true for an unchanged object that the run must write nevertheless, with its nonce: the run works in the place of a
 // crashed command, or has taken the claim on which the object rests.
@@ -82,7 +59,7 @@ func (r *Objects) TouchedFrom(o render.Object, live *unstructured.Unstructured) 
 	if live == nil || !r.mustTouch(o) || !cluster.Unchanged(o, live, r.Manager(o)) {
 		return o, false
 	}
-	return annotate(o, lease.AnnotationTaken, r.Nonce), true
+	return observed.Touched(o, r.Nonce), true
 }
 
 // mustTouch reports whether the run must write an object even if it is as wanted.
@@ -91,26 +68,10 @@ func (r *Objects) mustTouch(o render.Object) bool {
 		return true
 	}
 	due := func(name string) bool { h := r.Holds[name]; return h != nil && h.Took && h.Touch }
-	return slices.ContainsFunc(slices.Collect(maps.Keys(r.Holds)), due) && slices.ContainsFunc(r.restsOn(o), due)
+	return slices.ContainsFunc(slices.Collect(maps.Keys(r.Holds)), due) && slices.ContainsFunc(observed.RestsOn(o, r.Group, r.HeldClaims()), due)
 }
 
-// KeepTaken returns the object with the nonce of an earlier run that the live object has, so that an apply keeps it.
+// KeepTaken is KeepsTaken by the run's manager.
 func (r *Objects) KeepTaken(o render.Object, live *unstructured.Unstructured) render.Object {
-	if live == nil || !observed.Owns(live, r.Manager(o), lease.AnnotationTaken) {
-		return o
-	}
-	return annotate(o, lease.AnnotationTaken, live.GetAnnotations()[lease.AnnotationTaken])
-}
-
-// annotate returns a copy of a rendered object with an annotation.
-func annotate(o render.Object, name, value string) render.Object {
-	body := cluster.Rendered(o)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[name] = value
-	body.SetAnnotations(annotations)
-	o.Config = body
-	return o
+	return observed.KeepsTaken(o, live, r.Manager(o))
 }

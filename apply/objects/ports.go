@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Akash's IP operator identifies a leased port without its service. It never deletes the Service of a former service
@@ -26,8 +22,9 @@ func (r *Objects) SplitMoved(desired []render.Object) (rest, moved []render.Obje
 	if !r.Snapshot.Operators.IP {
 		return desired, nil
 	}
+	s, g := r.Snapshot, r.Group
 	for _, o := range desired {
-		if o.Kind == kinds.ProviderLeasedIP && (r.namesAnother(o) || r.Snapshot.Find(o) == nil && len(r.formerServices(o)) > 0) {
+		if o.Kind == kinds.ProviderLeasedIP && (observed.NamesAnother(s, g, o) || s.Find(o) == nil && len(observed.FormerServices(s, g, o)) > 0) {
 			moved = append(moved, o)
 		} else {
 			rest = append(rest, o)
@@ -36,39 +33,10 @@ func (r *Objects) SplitMoved(desired []render.Object) (rest, moved []render.Obje
 	return rest, moved
 }
 
-// namesAnother reports whether the live ProviderLeasedIP names another service than the rendered one, and this program
-// has written it for this lease. One of another lease is handed over as it is; one of Akash's provider is a conflict.
-func (r *Objects) namesAnother(o render.Object) bool {
-	live := r.Snapshot.Find(o)
-	if live == nil {
-		return false
-	}
-	whose := r.Snapshot.Ownership(live)
-	return whose.Ours && !whose.Declared && whose.Lease.Group() == r.Group &&
-		state.PortObjectOf(live).Service != state.PortObjectOf(cluster.Rendered(o)).Service
-}
-
-// formerServices returns the operator's Services for the same port that point at another service of the same endpoint,
-// or at the same service of another endpoint.
-func (r *Objects) formerServices(o render.Object) (former []observed.Owned) {
-	want := state.PortObjectOf(cluster.Rendered(o))
-	for _, s := range r.Snapshot.Theirs[r.Group] {
-		if s.Kind != kinds.Service {
-			continue
-		}
-		port := state.ServiceObjectOf(s.Live)
-		otherService, otherEndpoint := port.Service != want.Service, port.SharingKey != want.SharingKey
-		if port.Protocol == want.Protocol && port.Port == want.Port && otherService != otherEndpoint {
-			former = append(former, s)
-		}
-	}
-	return former
-}
-
 // MovePorts creates ProviderLeasedIPs again after the IP operator has deleted the Services of the former ones.
 func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 	for _, o := range moved {
-		if r.namesAnother(o) {
+		if observed.NamesAnother(r.Snapshot, r.Group, o) {
 			live := r.Snapshot.Find(o)
 			if err := r.checkCreate(ctx, o); err != nil {
 				return err
@@ -81,7 +49,7 @@ func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 	}
 	var waiting []string
 	for _, o := range moved {
-		for _, former := range r.formerServices(o) {
+		for _, former := range observed.FormerServices(r.Snapshot, r.Group, o) {
 			err := r.Gone(ctx, former)
 			if errors.Is(err, report.ErrTimedOut) {
 				namespace, name := former.Live.GetNamespace(), former.Live.GetName()
@@ -99,20 +67,10 @@ func (r *Objects) MovePorts(ctx context.Context, moved []render.Object) error {
 	return r.WriteAll(ctx, moved)
 }
 
-// requestDeploy returns a ProviderHost with the annotation for the time of the last deployment, as Akash's provider
-// writes it: a new time makes the hostname operator process the object again. The time stays if nothing else changes.
+// requestDeploy returns the object as DeployRequested does, where the hostname operator runs.
 func (r *Objects) requestDeploy(o render.Object) render.Object {
-	if o.Kind != kinds.ProviderHost || !r.Snapshot.Operators.Hostname {
+	if !r.Snapshot.Operators.Hostname {
 		return o
 	}
-	if live := r.Snapshot.Find(o); live != nil {
-		at := live.GetAnnotations()[lease.AnnotationUpdatedAt]
-		if at != "" && observed.Owns(live, r.Group.FieldManager(), lease.AnnotationUpdatedAt) {
-			o = annotate(o, lease.AnnotationUpdatedAt, at)
-		}
-		if cluster.Unchanged(o, live, r.Manager(o)) || r.Snapshot.Ownership(live).Shared {
-			return o
-		}
-	}
-	return annotate(o, lease.AnnotationUpdatedAt, r.Cluster.Now().UTC().Format(time.RFC3339))
+	return observed.DeployRequested(o, r.Snapshot.Find(o), r.Manager(o), r.Cluster.Now())
 }

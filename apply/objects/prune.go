@@ -8,7 +8,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -87,8 +86,8 @@ func (r *Objects) strayObjects(desired []render.Object) (out []observed.Owned) {
 	wanted, found := keysOf(desired), map[*unstructured.Unstructured]bool{}
 	for _, h := range r.SortedHolds() {
 		for _, o := range r.Snapshot.Serving[h.Want.Name()] {
-			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[keyOf(o)] || found[o.Live] || !strays(o, h) ||
-				r.Snapshot.Operators.Moves(o) || r.awaited(o, h) || r.Successors.Stays(o) {
+			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[keyOf(o)] || found[o.Live] || !r.strays(o, h) ||
+				r.Snapshot.Operators.Moves(o) || r.Successors.Stays(o) {
 				continue
 			}
 			found[o.Live] = true
@@ -98,20 +97,10 @@ func (r *Objects) strayObjects(desired []render.Object) (out []observed.Owned) {
 	return out
 }
 
-// awaited reports whether an object serves a transferred part for which the run has no route yet.
-func (r *Objects) awaited(o observed.Owned, h *claims.Held) bool {
-	return slices.ContainsFunc(h.Claim.FormerOf(o.Group), func(p state.Part) bool {
+// strays is Strays for what the run holds. It is false while the object serves a transferred part for which the run has no
+// route yet.
+func (r *Objects) strays(o observed.Owned, h *claims.Held) bool {
+	return observed.Strays(o, h.Want.Parts, h.Claim) && !slices.ContainsFunc(h.Claim.FormerOf(o.Group), func(p state.Part) bool {
 		return slices.Contains(r.Routeless[h.Want.Name()], p.Key) && observed.StandsFor(o, h.Claim, p)
 	})
-}
-
-// strays reports whether an object of another group serves a path or a port that the run holds, or a host of which the
-// run holds a part and that group none.
-func strays(o observed.Owned, h *claims.Held) bool {
-	if o.Kind != kinds.Service {
-		return len(h.Claim.PartsOf(o.Group)) == 0 || slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
-			return slices.ContainsFunc(h.Want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
-		})
-	}
-	return slices.ContainsFunc(h.Want.Parts, func(p state.Part) bool { return observed.ServesPort(o.Live, p) })
 }

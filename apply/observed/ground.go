@@ -6,8 +6,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -72,6 +76,23 @@ func GroundsOf(o Owned, claims []*state.Claim) []Ground {
 	return out
 }
 
+// RestsOn returns the names of the claims on which a rendered object of a group rests. claims are those that the group
+// relies on: a pool, and a ProviderLeasedIP, name none by themselves.
+func RestsOn(o render.Object, group lease.Group, claims []*state.Claim) (names []string) {
+	if slices.Contains(kinds.Pools, o.Kind) {
+		for _, c := range claims {
+			if c.Kind == state.Address && o.Name == config.AddressPoolName(c.Addr()) {
+				names = append(names, c.Name())
+			}
+		}
+		return names
+	}
+	for _, g := range GroundsOf(Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: group}, claims) {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
 // ReadGrounds reads the claims that an object depends on. Read the object first.
 func ReadGrounds(ctx context.Context, l ledger.Ledger, o Owned) ([]Ground, error) {
 	var claims []*state.Claim
@@ -129,6 +150,17 @@ func StandsFor(o Owned, c *state.Claim, p state.Part) bool {
 		return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
 	}
 	return true
+}
+
+// Strays reports whether an object of another group serves a path or a port among parts, which are those of a claim that
+// are wanted for one group, or a host of which the object's group holds nothing.
+func Strays(o Owned, parts []state.Part, c *state.Claim) bool {
+	if o.Kind != kinds.Service {
+		return len(c.PartsOf(o.Group)) == 0 || slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
+			return slices.ContainsFunc(parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
+		})
+	}
+	return slices.ContainsFunc(parts, func(p state.Part) bool { return ServesPort(o.Live, p) })
 }
 
 // ServesPort reports whether a Service has the port of the part.
