@@ -28,15 +28,16 @@ type Pools struct {
 	used func() []netip.Addr
 	mu   sync.Mutex
 	done map[string]*ensured
+	// fitted are the pools that leases need, as they are written, by name.
+	fitted map[string]func() (render.Object, error)
 	// removed are the pools, and their advertisements, that were read and that leases have removed since.
 	removed sync.Map
 }
 
 // ensured is the result of writing a pool or its advertisement for one of the leases; ended is closed once it is known.
 type ensured struct {
-	object render.Object
-	err    error
-	ended  chan struct{}
+	err   error
+	ended chan struct{}
 }
 
 // Writer writes a pool or its advertisement for a lease, or records that the lease needs one that was written for
@@ -49,18 +50,15 @@ type Writer interface {
 // New returns the pools that were read.
 func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 	return &Pools{
-		cfg: cfg, snapshot: s, done: map[string]*ensured{},
+		cfg: cfg, snapshot: s, done: map[string]*ensured{}, fitted: map[string]func() (render.Object, error){},
 		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.Pools()) }),
 		used: sync.OnceValue(func() []netip.Addr { return s.Addresses.InUse() }),
 	}
 }
 
-// Ensure creates the pools that the run's addresses need. An address stays in the pool of ours that has it, whatever
-// the configuration says now. An address that the configuration excludes by now stays in any pool that has it. Ensure
-// refuses to create a pool that overlaps somebody else's before MetalLB sees it: one overlap makes MetalLB drop its
-// whole configuration, so that no tenant gets an address.
+// Ensure creates the pools that the run's addresses need, as Wanted returns them.
 func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, to Writer) error {
-	objects, err := p.wanted(addresses)
+	objects, err := p.Wanted(addresses)
 	if err != nil {
 		return err
 	}
@@ -74,20 +72,15 @@ func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, to Write
 
 // Check returns an error if an address would need a pool that overlaps another one.
 func (p *Pools) Check(addresses render.Addresses) error {
-	objects, err := p.wanted(addresses)
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if err := p.overlap(p.fit(o)); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := p.Wanted(addresses)
+	return err
 }
 
-// wanted renders the pools of addresses that need one.
-func (p *Pools) wanted(of render.Addresses) ([]render.Object, error) {
+// Wanted returns the pools that addresses need, each with its advertisement, reduced to what the other pools leave to them.
+// An address stays in the pool of ours that has it, whatever the configuration says now. An address that the configuration
+// excludes by now stays in any pool that has it. A pool that overlaps somebody else's is an error, before MetalLB sees it:
+// one overlap makes MetalLB drop its whole configuration, so that no tenant gets an address.
+func (p *Pools) Wanted(of render.Addresses) ([]render.Object, error) {
 	var addresses []netip.Addr
 	for _, as := range of {
 		for _, a := range as {
@@ -96,7 +89,16 @@ func (p *Pools) wanted(of render.Addresses) ([]render.Object, error) {
 			}
 		}
 	}
-	return render.Pools(p.cfg, addresses)
+	objects, err := render.Pools(p.cfg, addresses)
+	for i, o := range objects {
+		if o.Kind != kinds.IPAddressPool {
+			continue
+		}
+		if objects[i], err = p.fit(o); err != nil {
+			return nil, err
+		}
+	}
+	return objects, err
 }
 
 // needsPool reports whether an address is in no pool, or only in somebody else's although the configuration gives it
@@ -106,12 +108,20 @@ func needsPool(cfg *config.ProviderConfig, a netip.Addr, live *state.PoolIndex) 
 	return pooled && !state.ServedByOurs(a, name, live) || !pooled && live.Of(a) == nil
 }
 
-// fit reduces a rendered pool to the addresses that the other pools leave to it.
-func (p *Pools) fit(o render.Object) render.Object {
-	if o.Kind != kinds.IPAddressPool {
-		return o
+// fit reduces a rendered pool to the addresses that the other pools leave to it. It does so once for all leases, because it
+// looks at every address in use.
+func (p *Pools) fit(o render.Object) (render.Object, error) {
+	p.mu.Lock()
+	fitted := p.fitted[o.Name]
+	if fitted == nil {
+		fitted = sync.OnceValues(func() (render.Object, error) {
+			ranges := state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), p.live(), p.used())
+			return render.Pool(p.cfg, o.Name, ranges), checkOverlap(p.live(), o, ranges)
+		})
+		p.fitted[o.Name] = fitted
 	}
-	return render.Pool(p.cfg, o.Name, state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), p.live(), p.used()))
+	p.mu.Unlock()
+	return fitted()
 }
 
 // once writes an object for the first lease that needs it, and notes that others need it too. The others wait until it is
@@ -125,16 +135,13 @@ func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
 			return ctx.Err()
 		}
 		if now.err == nil {
-			return to.NeedPool(now.object)
+			return to.NeedPool(o)
 		}
 		return now.err
 	}
 	defer close(now.ended)
-	now.object = p.fit(o)
-	if now.err = p.overlap(now.object); now.err == nil {
-		now.err = fmt.Errorf("%s was not written", o) // stays if the write panics
-		now.err = to.WritePool(ctx, now.object)
-	}
+	now.err = fmt.Errorf("%s was not written", o) // stays if the write panics
+	now.err = to.WritePool(ctx, o)
 	return now.err
 }
 
@@ -148,13 +155,6 @@ func (p *Pools) begin(o render.Object) (_ *ensured, first bool) {
 		p.done[o.String()] = now
 	}
 	return now, !known
-}
-
-func (p *Pools) overlap(o render.Object) error {
-	if o.Kind != kinds.IPAddressPool {
-		return nil
-	}
-	return checkOverlap(p.live(), o, rangesOf(cluster.Rendered(o)))
 }
 
 // checkOverlap returns an error if a pool with these ranges would overlap another pool.

@@ -100,6 +100,41 @@ func TestWaitForAPool(t *testing.T) {
 	}
 }
 
+// The pools that addresses need are reduced to what other pools leave to them, and none that overlaps another is wanted.
+func TestWanted(t *testing.T) {
+	const one, next = "akash-ip-203-0-113-1", "akash-ip-203-0-113-2"
+	for name, tt := range map[string]struct {
+		mode    string
+		pools   []state.PoolObject
+		used    []string
+		want    []string
+		overlap string
+	}{
+		"a range":                             {mode: config.ModeRange, want: []string{rangePool + ": 203.0.113.0/28"}},
+		"what another pool of ours has":       {mode: config.ModeRange, pools: []state.PoolObject{pool(true, "akash-old", "203.0.113.8/29")}, want: []string{rangePool + ": 203.0.113.0/29"}},
+		"another pool of ours has all":        {mode: config.ModeRange, pools: []state.PoolObject{pool(true, one, "203.0.113.1/32"), pool(true, next, "203.0.113.2/32")}},
+		"one for each address":                {mode: config.ModeDedicated, want: []string{one + ": 203.0.113.1/32", next + ": 203.0.113.2/32"}},
+		"what its pool serves, and is in use": {mode: config.ModeDedicated, pools: []state.PoolObject{pool(true, next, "203.0.113.2-203.0.113.5")}, used: []string{"203.0.113.3"}, want: []string{one + ": 203.0.113.1/32", next + ": 203.0.113.2/32 203.0.113.3/32"}},
+		"somebody else's is in the way":       {mode: config.ModeRange, pools: []state.PoolObject{pool(false, "theirs", "203.0.113.8/32")}, overlap: "theirs"},
+		"somebody else's has the second":      {mode: config.ModeDedicated, pools: []state.PoolObject{pool(false, "theirs", "203.0.113.2/32")}, overlap: "theirs"},
+		"MetalLB's own pools":                 {mode: config.ModePool},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New(statetest.Config(t, tt.mode, network), ot.Snapshot(nil))
+			p.live = func() *state.PoolIndex { return state.NewPoolIndex(tt.pools) }
+			p.used = inUse(tt.used...).InUse
+			addresses := render.Addresses{"public": {netip.MustParseAddr("203.0.113.1")}, "private": {netip.MustParseAddr("203.0.113.2")}}
+			for range 2 { // for two leases
+				got, err := p.Wanted(addresses)
+				check(t, got, err, tt.want, tt.overlap)
+				if refused := p.Check(addresses); (refused != nil) != (tt.overlap != "") {
+					t.Errorf("checked: %v", refused)
+				}
+			}
+		})
+	}
+}
+
 // Pools are written beside those that are there: an address never moves to another pool, and two pools never overlap.
 func TestBeside(t *testing.T) {
 	dedicated := func(last int) string { return fmt.Sprintf("akash-ip-203-0-113-%d", last) }
