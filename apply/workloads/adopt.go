@@ -30,10 +30,7 @@ func (w *Work) MayForce(live *unstructured.Unstructured, conflict error) bool {
 // EndAdoption removes Akash's provider from the managers of what the lease has taken over. Call it last, because
 // nothing can be undone after it. If a command is killed before, the next run of the same command does it.
 func (w *Work) EndAdoption(ctx context.Context) error {
-	if !w.opts.Adopt {
-		return nil
-	}
-	for _, o := range w.objects {
+	for _, o := range w.adopted() {
 		if err := w.disown(ctx, o); err != nil {
 			return err
 		}
@@ -43,9 +40,6 @@ func (w *Work) EndAdoption(ctx context.Context) error {
 
 // disown removes Akash's entry from the managed fields of an object, pinned to what is read.
 func (w *Work) disown(ctx context.Context, o render.Object) error {
-	if before := w.Find(o); before == nil || !managed.Names(before, managed.Akash) {
-		return nil
-	}
 	live, err := w.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if live == nil || err != nil {
 		return err

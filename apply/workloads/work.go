@@ -132,21 +132,10 @@ func (w *Work) Find(o render.Object) *unstructured.Unstructured { return w.live.
 
 // Write writes the objects, stage by stage.
 func (w *Work) Write(ctx context.Context, by Writer) error {
-	for _, l := range w.lacking {
-		why := fmt.Sprintf("%s: the definition has no password for it, and there is none in the cluster: "+
-			"pods of service %s cannot get their image from a private registry", l.At, l.Service)
-		if l.There {
-			why = fmt.Sprintf("%s: the definition has no password for it; the one that is there is of another registry or user", l.At)
-		}
-		by.Leave(kinds.Secret, w.id.Namespace(), l.Secret, why)
+	for _, m := range w.Left() {
+		by.Leave(m.Kind, m.Namespace, m.Name, m.Why)
 	}
-	for _, stage := range kinds.Running {
-		var objects []render.Object
-		for _, o := range w.objects {
-			if slices.Contains(stage, o.Kind) {
-				objects = append(objects, o)
-			}
-		}
+	for _, objects := range w.Stages() {
 		if err := by.WriteAll(ctx, objects); err != nil {
 			return err
 		}
@@ -154,10 +143,9 @@ func (w *Work) Write(ctx context.Context, by Writer) error {
 	return nil
 }
 
-// Prune deletes what the lease has applied and no longer wants. If all is false it deletes only what was replaced: the
-// Deployment of a service that is a StatefulSet now, or the reverse. It reads each object again first.
+// Prune deletes what is unwanted. It reads each object again first.
 func (w *Work) Prune(ctx context.Context, by Deleter, all bool) error {
-	return remove(ctx, w.cluster, by, w.id.Group(), deployed.Unwanted(w.live.objects, w.id.Group(), w.wanted, w.keep, all))
+	return remove(ctx, w.cluster, by, w.id.Group(), w.Unwanted(all))
 }
 
 // remove deletes objects that the group has applied. It reads each object again first.
@@ -170,11 +158,7 @@ func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, 
 		if now == nil || now.GetUID() != o.Live.GetUID() || now.GetDeletionTimestamp() != nil {
 			continue
 		}
-		message := ""
-		if claims, _, _ := unstructured.NestedSlice(now.Object, "spec", "volumeClaimTemplates"); len(claims) > 0 {
-			message = "its persistentvolumeclaims stay"
-		}
-		err = by.Delete(ctx, deployed.Object{Kind: o.Kind, Live: now}, message, func(now *unstructured.Unstructured) bool {
+		err = by.Delete(ctx, deployed.Object{Kind: o.Kind, Live: now}, DeleteMessage(now), func(now *unstructured.Unstructured) bool {
 			return deployed.StandingOf(now, g, "") == deployed.Ours
 		})
 		if err != nil {
