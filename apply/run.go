@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/operators"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -55,7 +56,7 @@ func (r *run) apply(ctx context.Context) error {
 
 // prepare finds out, before the first write of the command, what the work on a lease rests on beside what was read for all.
 func (r *run) prepare(ctx context.Context) error {
-	if err := r.Operated.Fits(); err != nil {
+	if err := operators.Fits(r.Snapshot, r.Options.Config, r.Def, r.Request); err != nil {
 		return err
 	}
 	if err := r.KeptDefinition.Rests(ctx); err != nil {

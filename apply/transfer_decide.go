@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/operators"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -201,10 +202,9 @@ func (r *transfer) checkRoutes(moves []*move, def *lease.Definition) error {
 	if err := r.FindKinds(); err != nil {
 		return err
 	}
-	next := newRun(r.Command, def, state.Request{Lease: def.Lease})
-	if req, problems := state.NewRequest(def, r.Options.Config); len(problems.Errors()) == 0 {
-		next.Request = req
+	req, problems := state.NewRequest(def, r.Options.Config)
+	if len(problems.Errors()) > 0 {
+		req = state.Request{Lease: def.Lease}
 	}
-	next.Snapshot = r.Snapshot
-	return next.Operated.Fits()
+	return operators.Fits(r.Snapshot, r.Options.Config, def, req)
 }

@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/claims"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -78,7 +76,7 @@ func TestFits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := tt.operated().Fits()
+			err := tt.fits()
 			if len(tt.says) == 0 {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -97,7 +95,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-func (how running) operated() *Operated {
+func (how running) fits() error {
 	cfg := config.Default()
 	cfg.Ingress.StaticHosts, cfg.Ingress.Domain = how.static, "ingress.example.net"
 	if cfg.IP.Mode = how.mode; how.annotations {
@@ -108,11 +106,10 @@ func (how running) operated() *Operated {
 	if how.endpoint {
 		request.Endpoints = []state.EndpointWant{{Name: "public", At: lease.Place{File: "deploy.yaml", Line: 9, Column: 1}}}
 	}
-	c := claims.New(&command.Command{Options: command.Options{Config: cfg}}, def, request)
-	c.Snapshot = ot.Snapshot(nil)
-	c.Snapshot.Operators.Hostname, c.Snapshot.Operators.IP, c.Snapshot.Operators.Off = how.hostname, how.ip, how.off
+	seen := ot.Snapshot(nil)
+	seen.Operators.Hostname, seen.Operators.IP, seen.Operators.Off = how.hostname, how.ip, how.off
 	if how.manifest != nil {
-		c.Snapshot.Manifests = observed.Manifests{ot.Shop.Namespace(): how.manifest}
+		seen.Manifests = observed.Manifests{ot.Shop.Namespace(): how.manifest}
 	}
-	return &Operated{Claims: c}
+	return Fits(seen, cfg, def, request)
 }

@@ -25,15 +25,15 @@ import (
 // operator is down, the former route remains.
 func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
-		if !r.Snapshot.Operators.Theirs(o) || r.agrees(o, r.Snapshot.TheirRoute(o)) && !r.Changed() {
+		if !r.Snapshot.Operators.Theirs(o) || Agrees(r.Snapshot, r.Def, r.Request.Lease, o, r.Snapshot.TheirRoute(o)) && !r.Changed() {
 			continue
 		}
 		err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
 			live, err := r.getTheirs(ctx, o.Kind, o.Namespace, o.Name)
-			return err == nil && r.agrees(o, live), err
+			return err == nil && Agrees(r.Snapshot, r.Def, r.Request.Lease, o, live), err
 		})
 		if errors.Is(err, report.ErrTimedOut) {
-			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waitingFor(o) + r.otherProtocol(o)}}
+			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{WaitingFor(o) + OtherProtocol(r.Snapshot, r.Group, o)}}
 		}
 		if err != nil {
 			return err
@@ -45,8 +45,8 @@ func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// waitingFor describes the operator that has to create an object.
-func waitingFor(o render.Object) string {
+// WaitingFor describes the operator that has to create an object.
+func WaitingFor(o render.Object) string {
 	if o.Kind == kinds.Service {
 		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says "+
 			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, observed.OperatorsNamespace)
@@ -59,25 +59,25 @@ func waitingFor(o render.Object) string {
 		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, observed.OperatorsNamespace)
 }
 
-// otherProtocol explains that the IP operator serves the same port number of the endpoint for another deployment, which
-// has the other protocol, or returns "".
-func (r *Operated) otherProtocol(o render.Object) string {
+// OtherProtocol explains that the IP operator serves the same port number of the endpoint for a deployment other than
+// group, which has the other protocol, or returns "".
+func OtherProtocol(s *observed.Snapshot, group lease.Group, o render.Object) string {
 	if o.Kind != kinds.Service {
 		return ""
 	}
 	want := state.ServiceObjectOf(cluster.Rendered(o))
 	protocol, port := state.Part{Key: state.OtherProtocol(state.PortKey(want.Protocol, want.Port))}.ProtocolPort()
-	other, found := r.Snapshot.Ports[lease.LeasedIPName(want.SharingKey, protocol, port)]
-	if !found || !other.HasLease || other.Lease.Group() == r.Group {
+	other, found := s.Ports[lease.LeasedIPName(want.SharingKey, protocol, port)]
+	if !found || !other.HasLease || other.Lease.Group() == group {
 		return ""
 	}
 	return fmt.Sprintf(". It serves one protocol of a port, and providerleasedip %s/%s declares the other for %s: one of the two gives the port up",
 		other.Namespace, other.Name, other.Lease.Group())
 }
 
-// agrees reports whether an operator's live object serves what the rendered one would: the same host or port, from the
-// same backend, with the HTTP options that the operator knows.
-func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool {
+// Agrees reports whether an operator's live object serves what the rendered one of the lease would: the same host or
+// port, from the same backend, with the HTTP options that the operator knows.
+func Agrees(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
@@ -89,8 +89,8 @@ func (r *Operated) agrees(o render.Object, live *unstructured.Unstructured) bool
 	}
 	wanted := state.HostUses(want)
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
-		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(r.Group)
-	}) && r.caughtUp(o, live)
+		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(id.Group())
+	}) && caughtUp(s, def, id, o, live)
 }
 
 // AwaitUnserved waits until the operators have deleted what they had created for parts of claims that the group gives
@@ -105,13 +105,13 @@ func (r *Operated) AwaitUnserved(ctx context.Context, s *observed.Snapshot, goes
 	}
 	waiting := make([]string, 0, len(stay))
 	for _, o := range stay {
-		waiting = append(waiting, waitingForRemoval(o))
+		waiting = append(waiting, WaitingForRemoval(o))
 	}
 	return true, &report.TimeoutError{After: r.Options.Wait, Waiting: waiting}
 }
 
-// waitingForRemoval describes an object that an operator has to delete.
-func waitingForRemoval(o observed.Owned) string {
+// WaitingForRemoval describes an object that an operator has to delete.
+func WaitingForRemoval(o observed.Owned) string {
 	kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()
 	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
 		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
@@ -169,7 +169,7 @@ func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, na
 // LeaveTheirs reports the objects that are left to the operators, and returns the others.
 func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, err error) {
 	for _, o := range objects {
-		switch unlike := r.unlike(o); {
+		switch unlike := UnlikeOf(r.Snapshot, r.Def, r.Request.Lease, o); {
 		case !r.Snapshot.Operators.Theirs(o):
 			rest = append(rest, o)
 		case unlike != "":

@@ -47,7 +47,7 @@ func TestAgrees(t *testing.T) {
 		"a Service of another owner": {port, ot.Service(ot.Blog, 80, ""), false},
 	} {
 		kind := kinds.Of(tt.want.GetKind())
-		if got := operated().agrees(cluster.Applicable(kind, tt.want), tt.live); got != tt.agrees {
+		if got := Agrees(ot.Snapshot(nil), nil, ot.Shop, cluster.Applicable(kind, tt.want), tt.live); got != tt.agrees {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -81,10 +81,10 @@ func TestLeaveTheirs(t *testing.T) {
 func TestWaitingFor(t *testing.T) {
 	route, port := ot.Ingress(ot.Shop, shop, "/"), ot.Service(ot.Shop, 80, "")
 	for name, tt := range map[string]struct{ got, want string }{
-		"a route":           {waitingFor(cluster.Applicable(kinds.Ingress, route)), "Akash's hostname operator to route " + route.GetName() + " to web:"},
-		"a Service":         {waitingFor(cluster.Applicable(kinds.Service, port)), "Akash's IP operator to write service " + port.GetName()},
-		"a removed route":   {waitingForRemoval(ot.Owned(route)), "was down when the ProviderHost was deleted"},
-		"a removed Service": {waitingForRemoval(ot.Owned(port)), "was down when the ProviderLeasedIP was deleted"},
+		"a route":           {WaitingFor(cluster.Applicable(kinds.Ingress, route)), "Akash's hostname operator to route " + route.GetName() + " to web:"},
+		"a Service":         {WaitingFor(cluster.Applicable(kinds.Service, port)), "Akash's IP operator to write service " + port.GetName()},
+		"a removed route":   {WaitingForRemoval(ot.Owned(route)), "was down when the ProviderHost was deleted"},
+		"a removed Service": {WaitingForRemoval(ot.Owned(port)), "was down when the ProviderLeasedIP was deleted"},
 	} {
 		if !strings.Contains(tt.got, tt.want) {
 			t.Errorf("%s: %s", name, tt.got)

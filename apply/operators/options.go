@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -21,18 +22,18 @@ import (
 
 // options returns the HTTP options that the definition and the lease's Manifest have for a rendered route of the hostname
 // operator's. ok is false if one of them does not know the route.
-func (r *Operated) options(o render.Object) (wanted, given lease.HTTPOptions, ok bool) {
+func options(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object) (wanted, given lease.HTTPOptions, ok bool) {
 	uses := state.HostUses(cluster.Rendered(o))
-	if r.Def == nil || o.Kind == kinds.Service || len(uses) == 0 {
+	if def == nil || o.Kind == kinds.Service || len(uses) == 0 {
 		return wanted, given, false
 	}
-	port := r.Snapshot.Manifests.Port(r.Request.Lease, uses[0].Service, uses[0].Port)
+	port := s.Manifests.Port(id, uses[0].Service, uses[0].Port)
 	if port == nil {
 		return wanted, given, false
 	}
-	for _, s := range r.Def.Services {
-		for _, e := range s.Expose {
-			if s.Name == uses[0].Service && e.IsIngress() && e.RoutePath() == "/" && e.ExternalPort() == uses[0].Port {
+	for _, service := range def.Services {
+		for _, e := range service.Expose {
+			if service.Name == uses[0].Service && e.IsIngress() && e.RoutePath() == "/" && e.ExternalPort() == uses[0].Port {
 				return e.HTTP.WithDefaults(), manifestOptions(port), true
 			}
 		}
@@ -40,9 +41,10 @@ func (r *Operated) options(o render.Object) (wanted, given lease.HTTPOptions, ok
 	return wanted, given, false
 }
 
-// unlike says which HTTP options the operator gives a rendered route instead of those of the definition, or returns "".
-func (r *Operated) unlike(o render.Object) string {
-	wanted, given, ok := r.options(o)
+// UnlikeOf says which HTTP options the hostname operator gives a rendered route of the lease instead of those of the
+// definition, which is nil if there is none, or returns "".
+func UnlikeOf(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object) string {
+	wanted, given, ok := options(s, def, id, o)
 	if !ok {
 		return ""
 	}
@@ -55,9 +57,9 @@ func (r *Operated) unlike(o render.Object) string {
 
 // caughtUp reports whether the operator's live route has the HTTP options of the definition, or never will because the
 // Manifest has others. Newer operators write some of them elsewhere.
-func (r *Operated) caughtUp(o render.Object, live *unstructured.Unstructured) bool {
-	wanted, _, ok := r.options(o)
-	return !ok || r.unlike(o) != "" || Unlike(live, wanted) == ""
+func caughtUp(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object, live *unstructured.Unstructured) bool {
+	wanted, _, ok := options(s, def, id, o)
+	return !ok || UnlikeOf(s, def, id, o) != "" || Unlike(live, wanted) == ""
 }
 
 // Unlike says which HTTP options a live route has instead of the wanted ones, or returns "".

@@ -45,9 +45,9 @@ func TestHTTPOptions(t *testing.T) {
 		if err := unstructured.SetNestedSlice(m.Object, services, "spec", "group", "services"); err != nil {
 			t.Fatal(err)
 		}
-		r := operated()
-		r.Snapshot.Manifests = observed.Manifests{ot.Shop.Namespace(): m}
-		r.Def = &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{
+		seen := ot.Snapshot(nil)
+		seen.Manifests = observed.Manifests{ot.Shop.Namespace(): m}
+		def := &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{
 			{Port: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: shop}}, HTTP: tt.wanted},
 		}}}}
 		live := ot.Ingress(ot.Shop, shop, "/")
@@ -55,10 +55,10 @@ func TestHTTPOptions(t *testing.T) {
 			live.SetAnnotations(render.OptionsOf(kinds.Ingress, tt.live.WithDefaults()))
 		}
 		o := cluster.Applicable(kinds.Ingress, ot.Ingress(ot.Shop, shop, "/"))
-		if got := r.unlike(o); (got == "") != (tt.unlike == "") || !strings.Contains(got, tt.unlike) {
+		if got := UnlikeOf(seen, def, ot.Shop, o); (got == "") != (tt.unlike == "") || !strings.Contains(got, tt.unlike) {
 			t.Errorf("%s: unlike %q", name, got)
 		}
-		if got := r.agrees(o, live); got != tt.stands {
+		if got := Agrees(seen, def, ot.Shop, o, live); got != tt.stands {
 			t.Errorf("%s: agrees %t", name, got)
 		}
 	}

@@ -50,7 +50,7 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 	}
 	until := map[types.UID]string{}
 	for _, o := range stay {
-		until[o.Live.GetUID()] = "it waits for " + waitingForRemoval(o)
+		until[o.Live.GetUID()] = "it waits for " + WaitingForRemoval(o)
 	}
 	for _, o := range r.Leaving() {
 		err := r.Gone(ctx, o)
