@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/operators"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/running"
@@ -130,25 +131,31 @@ func (r *run) finish(ctx context.Context, moved []render.Object) error {
 // awaitLive waits, after the claims are settled, until the written objects serve.
 func (r *run) awaitLive(ctx context.Context) error {
 	status := "applied"
-	if r.Options.Wait > 0 && !r.Successors.Stay {
-		if err := r.Operated.Await(ctx, r.desired); err != nil {
+	l := &live.Lease{X: r.Executor, Definition: r.Def, Desired: r.desired, Claims: r.HeldClaims(), Work: r.running.Work()}
+	waits := r.Options.Wait > 0 && !r.Successors.Stay
+	if waits {
+		if err := l.Operators(ctx); err != nil {
 			return err
 		}
 	}
-	if r.Options.Wait > 0 && !r.Successors.Stay && !r.routesOnly {
-		if err := r.Successors.AwaitAccepted(ctx, r.desired); err != nil {
+	if waits && !r.routesOnly {
+		known, err := l.Accepted(ctx)
+		if err == nil {
+			r.Granted, err = l.Granted(ctx)
+		}
+		if err == nil {
+			err = r.AwaitValues(ctx, r.routed)
+		}
+		if l.Records = r.DNS.Objects; err == nil {
+			err = l.Served(ctx)
+		}
+		if err == nil {
+			err = l.RolledOut(ctx)
+		}
+		if err != nil {
 			return err
 		}
-		if err := r.AwaitGrants(ctx, r.desired); err != nil {
-			return err
-		}
-		if err := r.AwaitRecords(ctx, r.routed); err != nil {
-			return err
-		}
-		if err := r.running.Await(ctx); err != nil {
-			return err
-		}
-		if !r.Successors.Unjudged && !r.Operated.Unlike {
+		if known {
 			status = "live"
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
@@ -169,7 +170,7 @@ func (r *transfer) awaitRouted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.Operated.Await(ctx, desired)
+	return (&live.Lease{X: r.Executor, Desired: desired}).Operators(ctx)
 }
 
 // settled returns the parts as they are after the run has ended.

@@ -73,10 +73,14 @@ func (x *Executor) AwaitDeleted(ctx context.Context, kind kinds.Kind, live *unst
 		last = now
 		return false, nil
 	})
+	return x.TimedOut(err, fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s",
+		kind.Singular, live.GetNamespace(), live.GetName(), last.GetFinalizers(), until))
+}
+
+// TimedOut returns a TimeoutError with what the run waited for if a wait has timed out, err otherwise.
+func (x *Executor) TimedOut(err error, waiting ...string) error {
 	if errors.Is(err, report.ErrTimedOut) {
-		return &report.TimeoutError{After: x.Options.Wait, Waiting: []string{
-			fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s", kind.Singular, live.GetNamespace(), live.GetName(), last.GetFinalizers(), until),
-		}}
+		return &report.TimeoutError{After: x.Options.Wait.Round(time.Millisecond), Waiting: waiting}
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -100,7 +101,7 @@ func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s",
 				kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
 		default:
-			h.missing = records.Unserved(kind, record)
+			h.missing = live.Unserved(kind, record)
 		}
 		found = append(found, record.Records...)
 	}
@@ -115,7 +116,7 @@ func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 	}
 	for _, record := range served {
 		if m.Changed() {
-			m.Event(report.Served, kind.Singular, record.Namespace, record.Name, records.ValuesText(record))
+			m.Event(report.Served, kind.Singular, record.Namespace, record.Name, live.ValuesText(record))
 		}
 	}
 	if h.since = since; since.IsZero() {

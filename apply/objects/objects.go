@@ -45,8 +45,8 @@ type Objects struct {
 	Routeless map[string][]string
 	// again are the objects of a Late lease, by kind and name, as read before its first write.
 	again map[string]*unstructured.Unstructured
-	// grants are the addresses that MetalLB has chosen in pool mode.
-	grants []string
+	// Granted are the addresses that MetalLB has chosen in pool mode.
+	Granted []string
 	// replacing is held while an old route is deleted for a new one.
 	replacing sync.Mutex
 	// keptFor are the objects of the lease that were reported to serve another one.
@@ -91,7 +91,7 @@ func (r *Objects) Summary() *report.Summary {
 			s.Addresses = append(s.Addresses, h.Want.Thing)
 		}
 	}
-	s.Addresses = append(s.Addresses, r.grants...)
+	s.Addresses = append(s.Addresses, r.Granted...)
 	slices.Sort(s.Hosts)
 	slices.Sort(s.Addresses)
 	s.Addresses = slices.Compact(s.Addresses)

@@ -21,30 +21,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Await waits until the operators have created what was left to them, as the claims say. Existence is not enough: if an
-// operator is down, the former route remains.
-func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
-	for _, o := range desired {
-		if !r.Snapshot.Operators.Theirs(o) || Agrees(r.Snapshot, r.Def, r.Request.Lease, o, r.Snapshot.TheirRoute(o)) && !r.Changed() {
-			continue
-		}
-		err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
-			live, err := r.getTheirs(ctx, o.Kind, o.Namespace, o.Name)
-			return err == nil && Agrees(r.Snapshot, r.Def, r.Request.Lease, o, live), err
-		})
-		if errors.Is(err, report.ErrTimedOut) {
-			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{WaitingFor(o) + OtherProtocol(r.Snapshot, r.Group, o)}}
-		}
-		if err != nil {
-			return err
-		}
-		if r.Changed() && o.Kind != kinds.Service {
-			r.Event(report.Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
-		}
-	}
-	return nil
-}
-
 // WaitingFor describes the operator that has to create an object.
 func WaitingFor(o render.Object) string {
 	if o.Kind == kinds.Service {
@@ -155,17 +131,6 @@ func (r *Operated) awaitRemoved(ctx context.Context, made []observed.Owned) (sta
 	return stay, nil
 }
 
-// getTheirs reads what an operator has created for a rendered object, or nil.
-func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	for _, kind := range observed.OperatorKinds(kind) {
-		live, err := r.Cluster.Get(ctx, kind, namespace, name)
-		if live != nil || err != nil {
-			return live, err
-		}
-	}
-	return nil, nil //nolint:nilnil // nothing is there
-}
-
 // LeaveTheirs reports the objects that are left to the operators, and returns the others.
 func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, err error) {
 	for _, o := range objects {
@@ -178,7 +143,6 @@ func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, e
 			}); err != nil {
 				return nil, err
 			}
-			r.Unlike = true
 			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, unlike)
 		case r.Snapshot.TheirRoute(o) == nil:
 			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
@@ -192,6 +156,4 @@ func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, e
 // Operated is the part of the work on a lease that Akash's operators do.
 type Operated struct {
 	*claims.Claims
-	// Unlike is true if the hostname operator gives a route other HTTP options than the definition.
-	Unlike bool
 }

@@ -30,8 +30,8 @@ type Records struct {
 
 // work is the state of a run's work on DNS records.
 type work struct {
-	// objects are the records that the run has handled, Unknown the hosts whose record has no value yet.
-	objects []render.Object
+	// Objects are the records that the run has handled, Unknown the hosts whose record has no value yet.
+	Objects []render.Object
 	Unknown []render.UnknownHost
 	// stuck describes the replaced records that were not gone in time.
 	stuck []string
@@ -115,7 +115,7 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 		r.Event(report.Left, "dns", "", host, "deployment "+by+" has its records")
 		return nil
 	}
-	r.DNS.objects = append(r.DNS.objects, objects...)
+	r.DNS.Objects = append(r.DNS.Objects, objects...)
 	replacing, recreated := ToReplace(r.Snapshot, r.Group, host, objects)
 	if len(replacing) > 0 || slices.ContainsFunc(objects, r.ChangesRecord) {
 		if err := r.mark(ctx, host); err != nil {
@@ -202,18 +202,10 @@ const minRecordWait = 30 * time.Second
 // pollRecords is the interval at which a replaced record is read.
 const pollRecords = 200 * time.Millisecond
 
-// timedOut returns a TimeoutError with what the run waited for if a wait has timed out, err otherwise.
-func (r *Records) timedOut(err error, waiting []string) error {
-	if errors.Is(err, report.ErrTimedOut) {
-		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: waiting}
-	}
-	return err
-}
-
 // KeptRecords returns the records that pruning must not delete: those that are wanted, and those of hosts whose value
 // is not known yet.
 func (r *Records) KeptRecords() []render.Object {
-	kept := slices.Clone(r.DNS.objects)
+	kept := slices.Clone(r.DNS.Objects)
 	for _, h := range r.DNS.Unknown {
 		for _, o := range r.Snapshot.Records[h.Name] {
 			if o.Group == r.Group {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -32,8 +33,6 @@ type Successors struct {
 	names map[string]bool
 	// GoesOn is the command that continues if old routes have to stay; empty means the same command.
 	GoesOn string
-	// Unjudged is true if no controller reports on one of the routes.
-	Unjudged bool
 }
 
 // replaced finds the live routes with the host and path of a desired one: routes of another kind, and on the Gateway
@@ -147,7 +146,8 @@ func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 		if !slices.Contains(kinds.Reporting, o.Kind) {
 			return nil
 		}
-		return r.awaitRoute(ctx, o, state.Serves)
+		_, err := live.AwaitRoute(ctx, r.Executor, o, state.Serves)
+		return err
 	}
 	missing, serves := "", false
 	err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
@@ -177,7 +177,7 @@ func (r *Successors) notServing(ctx context.Context, o render.Object) (string, e
 	g := r.Options.Config.Gateway
 	var gateway *unstructured.Unstructured
 	if onGateway(o.Kind) {
-		gateway, err = r.gateway(ctx)
+		gateway, err = r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 	}
 	return state.NotServing(live, gateway, g.Namespace+"/"+g.Name), err
 }

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -113,63 +112,5 @@ func TestStays(t *testing.T) {
 	r.Stay, r.names = true, map[string]bool{shop: true}
 	if own := ot.Host(ot.Next, shop); r.StaysFor(own, own.Parts[0]) {
 		t.Error("a part that was not handed on counts as served by another lease")
-	}
-}
-
-// A route that was not accepted in time is told with what its router says, or with where to look.
-func TestRefusal(t *testing.T) {
-	route := rendered(ot.HTTPRoute(ot.Shop, shop, "/"))
-	refused := state.Report{Route: "httproute ns/shop", By: "akash-gateway/akash-gateway", Controller: "example.com/gateway", Verdict: state.RouteRefused, Reason: "NotAllowedByListeners", Message: "no listener"}
-	stale, unresolved := refused, refused
-	stale.Stale = "the Gateway is gone"
-	unresolved.Verdict, unresolved.Unresolved = state.RouteAccepted, "BackendNotFound: service web"
-	pending := refused
-	pending.Verdict = state.RoutePending
-	look := "to be accepted by a router (see: kubectl -n " + ot.Shop.Namespace() + " get httproute " + shop + " -o yaml)"
-	tests := []struct {
-		name    string
-		reports []state.Report
-		says    string
-	}{
-		{"nobody has said anything", nil, look},
-		{"the Gateway refuses it", []state.Report{pending, refused}, "NotAllowedByListeners"},
-		{"the backend is not found", []state.Report{unresolved}, "BackendNotFound: service web"},
-		{"a Gateway that is gone has refused it", []state.Report{stale}, look},
-		{"it has yet to be judged", []state.Report{pending}, look},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := refusal(route, tt.reports)
-			if !strings.HasPrefix(got, "httproute "+ot.Shop.Namespace()+"/"+shop+" to be accepted") || !strings.Contains(got, tt.says) {
-				t.Errorf("%q does not say %q", got, tt.says)
-			}
-		})
-	}
-}
-
-// A route that was accepted when it was read is not waited for again.
-func TestAcceptedAlready(t *testing.T) {
-	judged := func(verdict string) *unstructured.Unstructured {
-		o := ot.Object(kinds.Route, ot.Shop, shop, map[string]any{"host": shop})
-		if verdict != "" {
-			o.Object["status"] = map[string]any{"ingress": []any{map[string]any{"host": shop, "routerName": "default", "conditions": []any{map[string]any{"type": "Admitted", "status": verdict}}}}}
-		}
-		return o
-	}
-	for name, tt := range map[string]struct {
-		live *unstructured.Unstructured
-		want bool
-	}{
-		"it is not there": {nil, false}, "accepted": {judged("True"), true}, "refused": {judged("False"), false}, "nobody reports on it": {judged(""), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := successors(command.Options{}, nil)
-			if tt.live != nil {
-				r.Snapshot = r.Snapshot.With(kinds.Route, tt.live.GetNamespace(), shop, tt.live)
-			}
-			if got := r.acceptedAlready(rendered(judged(""))); got != tt.want {
-				t.Errorf("accepted: %t, want %t", got, tt.want)
-			}
-		})
 	}
 }

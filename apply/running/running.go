@@ -52,6 +52,14 @@ func (w *Running) Anew(r *objects.Objects) *Running {
 	return New(r, w.def)
 }
 
+// Work returns what the lease runs, nil if that is left alone.
+func (w *Running) Work() *workloads.Work {
+	if w == nil {
+		return nil
+	}
+	return w.work
+}
+
 // Prepare reads the live objects and checks whether what the lease runs can be written. It writes nothing.
 func (w *Running) Prepare(ctx context.Context) error {
 	if w == nil {

@@ -1,4 +1,4 @@
-package objects
+package live
 
 import (
 	"net/netip"

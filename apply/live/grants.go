@@ -1,4 +1,4 @@
-package objects
+package live
 
 import (
 	"cmp"
@@ -22,16 +22,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// AwaitGrants waits until the status of each Service of the lease has the addresses that were leased for it (in pool
-// mode: any address): only the status shows that MetalLB has granted them.
-func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) error {
+// Granted waits until the status of each Service of the lease has the addresses that were leased for it (in pool mode: any
+// address): only the status shows that MetalLB has granted them. It returns those that MetalLB has chosen in pool mode.
+func (l *Lease) Granted(ctx context.Context) (chosen []string, err error) {
+	x, namespace := l.X, l.X.Request.Lease.Namespace()
 	waiting := map[string][]netip.Addr{}
-	for _, o := range desired {
+	for _, o := range l.Desired {
 		if o.Kind == kinds.Service {
 			waiting[o.Name] = nil
 			for _, u := range state.AddressUses(cluster.Rendered(o)) {
@@ -39,19 +39,32 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 			}
 		}
 	}
-	for name, want := range waiting {
-		live := r.Snapshot.At(kinds.Service, r.Request.Lease.Namespace(), name)
-		if !r.Changed() && live != nil && r.granted(live, want) {
-			delete(waiting, name)
+	grant := func(service *unstructured.Unstructured) {
+		want, waits := waiting[service.GetName()]
+		addresses := granted(service, want)
+		if !waits || len(addresses) == 0 {
+			return
+		}
+		delete(waiting, service.GetName())
+		if x.Options.Config.IP.Mode == config.ModePool {
+			chosen = append(chosen, addresses...)
+		}
+		if x.Changed() {
+			x.Event(report.Granted, kinds.Service.Singular, namespace, service.GetName(), strings.Join(addresses, ", "))
+		}
+	}
+	for name := range waiting {
+		if live := x.Snapshot.At(kinds.Service, namespace, name); !x.Changed() && live != nil {
+			grant(live)
 		}
 	}
 	if len(waiting) == 0 {
-		return nil
+		return chosen, nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, max(r.Left(), min(r.Options.Wait, time.Second))) // enough for one LIST
+	ctx, cancel := context.WithTimeout(ctx, max(x.Left(), min(x.Options.Wait, time.Second))) // enough for one LIST
 	defer cancel()
-	services := r.Cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(r.Request.Lease.Namespace())
+	services := x.Cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
@@ -62,65 +75,56 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 			return services.Watch(ctx, o)
 		},
 	}
-	_, err := watchtools.UntilWithSync(ctx, source, &unstructured.Unstructured{}, nil, func(e watch.Event) (bool, error) {
+	_, err = watchtools.UntilWithSync(ctx, source, &unstructured.Unstructured{}, nil, func(e watch.Event) (bool, error) {
 		service, ok := e.Object.(*unstructured.Unstructured)
 		if !ok || e.Type == watch.Deleted {
 			return false, nil
 		}
-		if want, ok := waiting[service.GetName()]; ok && r.granted(service, want) {
-			delete(waiting, service.GetName())
-		}
+		grant(service)
 		return len(waiting) == 0, nil
 	})
 	if err == nil || whole.Err() != nil { // the watch says of an interrupt that it timed out
-		return whole.Err()
+		return chosen, whole.Err()
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		texts := missingGrants(r.Request.Lease.Namespace(), waiting, r.squatters(whole))
-		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: texts}
+		return chosen, x.TimedOut(report.ErrTimedOut, missingGrants(namespace, waiting, l.squatters(whole))...)
 	}
-	return err
+	return chosen, err
 }
 
-// granted reports whether a Service has all wanted addresses, and at least one, and sends an event then.
-func (r *Objects) granted(service *unstructured.Unstructured, want []netip.Addr) bool {
+// granted returns the addresses that a Service was granted, or nil if a wanted one is missing.
+func granted(service *unstructured.Unstructured, want []netip.Addr) []string {
 	var have []netip.Addr
 	for _, u := range state.AddressUses(service) {
 		if u.Granted {
 			have = append(have, u.Address)
 		}
 	}
-	if len(have) == 0 || !sets.New(have...).HasAll(want...) {
-		return false
+	if !sets.New(have...).HasAll(want...) {
+		return nil
 	}
-	if r.Options.Config.IP.Mode == config.ModePool {
-		r.grants = append(r.grants, addressTexts(have)...)
-	}
-	if r.Changed() {
-		r.Event(report.Granted, kinds.Service.Singular, service.GetNamespace(), service.GetName(), strings.Join(addressTexts(have), ", "))
-	}
-	return true
+	return addressTexts(have)
 }
 
 // squatters describes, by address of the run, the Services that use it and do not belong to its holder. It returns nil
 // if it cannot read Services: the run has failed already.
-func (r *Objects) squatters(ctx context.Context) map[netip.Addr][]string {
-	services, err := r.Cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
+func (l *Lease) squatters(ctx context.Context) map[netip.Addr][]string {
+	services, err := l.X.Cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
 	if err != nil {
 		return nil
 	}
 	uses, out := map[netip.Addr][]state.Use{}, map[netip.Addr][]string{}
 	for _, o := range services {
 		for _, u := range state.ServiceUses(o) {
-			uses[u.Address] = append(uses[u.Address], r.Snapshot.OfNamespace(u))
+			uses[u.Address] = append(uses[u.Address], l.X.Snapshot.OfNamespace(u))
 		}
 	}
-	for _, h := range r.Holds {
-		if h.Claim == nil || h.Claim.Kind != state.Address {
+	for _, c := range l.Claims {
+		if c == nil || c.Kind != state.Address {
 			continue
 		}
-		for _, u := range h.Claim.Squatters(uses[h.Claim.Addr()]) {
-			out[h.Claim.Addr()] = append(out[h.Claim.Addr()], u.Takes(h.Claim.Thing))
+		for _, u := range c.Squatters(uses[c.Addr()]) {
+			out[c.Addr()] = append(out[c.Addr()], u.Takes(c.Thing))
 		}
 	}
 	return out
