@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -35,12 +36,15 @@ type Successors struct {
 	GoesOn string
 }
 
-// replaced finds the live routes with the host and path of a desired one: routes of another kind, and on the Gateway
-// API also routes of other leases, which serve until they are deleted. On an Ingress controller or OpenShift a route of
-// another lease may prevent the new one from being accepted at all, so those are not kept.
-func (r *Successors) replaced(desired []render.Object) map[*unstructured.Unstructured]render.Object {
+// Replaced finds the live routes with the host and path of a desired one of a group: routes of another kind, and on the
+// Gateway API also routes of other leases, which serve until they are deleted. On an Ingress controller or OpenShift a
+// route of another lease may prevent the new one from being accepted at all, so those are not kept. goes says whether the
+// group deletes a live route for its own.
+func Replaced(
+	s *observed.Snapshot, desired []render.Object, group lease.Group, goes func(was observed.Owned, use state.Use) bool,
+) map[*unstructured.Unstructured]render.Object {
 	old := map[*unstructured.Unstructured]render.Object{}
-	if r.Snapshot.Operators.Hostname {
+	if s.Operators.Hostname {
 		return old
 	}
 	for _, o := range desired {
@@ -48,9 +52,9 @@ func (r *Successors) replaced(desired []render.Object) map[*unstructured.Unstruc
 			continue
 		}
 		for _, use := range state.HostUses(cluster.Rendered(o)) {
-			for _, was := range r.Snapshot.Serving[state.HostName(use.Host)] {
+			for _, was := range s.Serving[state.HostName(use.Host)] {
 				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
-				if r.GoesFor(was, use) && (was.Kind != o.Kind || was.Group != r.Group && onGateway(o.Kind)) &&
+				if goes(was, use) && (was.Kind != o.Kind || was.Group != group && onGateway(o.Kind)) &&
 					slices.Contains(kinds.RouteKinds, was.Kind) && slices.ContainsFunc(state.HostUses(was.Live), sameRoute) {
 					old[was.Live] = o
 				}
@@ -80,7 +84,7 @@ func (r *Successors) mine(u state.Use) bool {
 // Await waits until the successors are known to serve. If one is not in time, the old route stays, with its DNS records
 // and companion objects.
 func (r *Successors) Await(ctx context.Context, desired []render.Object) error {
-	r.old, r.names, r.Stay, r.unserved = r.replaced(desired), map[string]bool{}, false, nil
+	r.old, r.names, r.Stay, r.unserved = Replaced(r.Snapshot, desired, r.Group, r.GoesFor), map[string]bool{}, false, nil
 	asked := map[string]error{}
 	for old, o := range r.old {
 		err, known := asked[o.String()]
@@ -168,16 +172,22 @@ func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 	return err
 }
 
-// notServing describes what a live route lacks to be known to serve, or returns "".
+// notServing reads a route, and its Gateway where that says whether it serves, and returns what NotServing does.
 func (r *Successors) notServing(ctx context.Context, o render.Object) (string, error) {
 	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-	if err != nil || live == nil {
-		return fmt.Sprintf("%s %s/%s is not there", o.Kind.Kind, o.Namespace, o.Name), err
-	}
 	g := r.Options.Config.Gateway
 	var gateway *unstructured.Unstructured
-	if onGateway(o.Kind) {
+	if err == nil && live != nil && onGateway(o.Kind) {
 		gateway, err = r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 	}
-	return state.NotServing(live, gateway, g.Namespace+"/"+g.Name), err
+	return NotServing(o, live, gateway, g), err
+}
+
+// NotServing describes what a live route lacks to be known to serve, or returns "". gateway is the configured Gateway, nil
+// if it is not there; only routes of the Gateway API need it.
+func NotServing(o render.Object, live, gateway *unstructured.Unstructured, g config.Gateway) string {
+	if live == nil {
+		return fmt.Sprintf("%s %s/%s is not there", o.Kind.Kind, o.Namespace, o.Name)
+	}
+	return state.NotServing(live, gateway, g.Namespace+"/"+g.Name)
 }

@@ -64,11 +64,13 @@ func TestReplaces(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := successors(tt.opts, []*state.Claim{tt.claim}, ot.Ours(tt.was))
-			got := r.replaced([]render.Object{rendered(tt.now)})
-			if o, replaced := got[tt.was]; replaced != tt.want || replaced && o.Kind.Kind != tt.now.GetKind() {
-				t.Errorf("replaced: %t, want %t", replaced, tt.want)
+			replaced := func() map[*unstructured.Unstructured]render.Object {
+				return Replaced(r.Snapshot, []render.Object{rendered(tt.now)}, ot.Next.Group(), r.GoesFor)
 			}
-			if r.Snapshot.Operators.Hostname = true; len(r.replaced([]render.Object{rendered(tt.now)})) > 0 {
+			if o, found := replaced()[tt.was]; found != tt.want || found && o.Kind.Kind != tt.now.GetKind() {
+				t.Errorf("replaced: %t, want %t", found, tt.want)
+			}
+			if r.Snapshot.Operators.Hostname = true; len(replaced()) > 0 {
 				t.Error("it is replaced where Akash's operator removes it")
 			}
 		})
