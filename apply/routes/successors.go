@@ -162,14 +162,10 @@ func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 		serves = now == "" && err == nil
 		return serves, err
 	})
-	if errors.Is(err, report.ErrTimedOut) {
-		waiting := missing + "; " + cmp.Or(r.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
-		return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waiting}}
-	}
 	if serves && r.Changed() {
 		r.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
 	}
-	return err
+	return r.TimedOut(err, missing+"; "+cmp.Or(r.GoesOn, "the same command")+" goes on, and --assume-serving does without a controller's word")
 }
 
 // notServing reads a route, and its Gateway where that says whether it serves, and returns what NotServing does.
