@@ -82,57 +82,81 @@ func TestDefinitionIsKept(t *testing.T) {
 	}
 }
 
-// A run that fails leaves the definition that was kept before it, or none.
-func TestFailedRunKeepsTheFormerDefinition(t *testing.T) {
-	for name, first := range map[string]bool{"first": true, "another": false} {
+// A lease that is refused before its first object leaves the definition that was kept before it, or none, and gives back
+// what it has claimed.
+func TestRefusedLeaseKeepsTheFormerDefinition(t *testing.T) {
+	long := func(def *lease.Definition) { def.Name = strings.Repeat("x", 5<<20) }
+	for name, tt := range map[string]struct {
+		before bool
+		change func(*lease.Definition)
+		method string
+	}{
+		"first":                     {false, func(*lease.Definition) {}, http.MethodPatch},
+		"another":                   {true, func(*lease.Definition) {}, http.MethodPatch},
+		"another, too long to keep": {true, long, http.MethodDelete},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newServer(t, 1)
 			id := someLease(someOwner, 1)
 			a, _ := applier(t, c)
 			before := checked(t, withHosts(id, "a.example.com"))
-			if !first {
+			if tt.before {
 				if err := a.Apply(t.Context(), []*lease.Definition{before}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			written := false
+			had, written := s.names(), false
 			s.before = func(s *server, method, path string) (int, bool) {
-				written = written || short(path) == "leases/"+kept.Name(id.Group())
-				return http.StatusForbidden, method == http.MethodPatch && short(path) == "ingresses/b.example.com"
+				written = written || method == tt.method && short(path) == "leases/"+kept.Name(id.Group())
+				return http.StatusForbidden, method == dryRun && short(path) == "ingresses/b.example.com"
 			}
-			if err := a.Apply(t.Context(), []*lease.Definition{checked(t, withHosts(id, "a.example.com", "b.example.com"))}); err == nil || !written {
+			def := withHosts(id, "a.example.com", "b.example.com")
+			tt.change(def)
+			if err := a.Apply(t.Context(), []*lease.Definition{checked(t, def)}); err == nil || !written {
 				t.Fatalf("error %v, the definition was written: %v", err, written)
 			}
 			switch got := s.keptFor(t, id.Group()); {
-			case first && got != nil:
+			case !tt.before && got != nil:
 				t.Errorf("kept is %+v", got)
-			case !first && (got == nil || got.Hash != before.Hash):
+			case tt.before && (got == nil || got.Hash != before.Hash):
 				t.Errorf("kept is %+v, want the former definition", got)
+			}
+			if !tt.before { // a namespace stays
+				had = []string{"namespaces/" + id.Namespace()}
+			}
+			if got := s.names(); !slices.Equal(got, had) {
+				t.Errorf("the cluster has %q, had %q", got, had)
 			}
 		})
 	}
 }
 
-// A definition that is too long to be kept takes the place of one that is kept. A run of it that fails puts that back.
-func TestFailedRunOfALongDefinitionKeepsTheFormer(t *testing.T) {
+// A lease that is refused after its first object keeps what there is, with its claims and its definition: the next apply
+// goes on.
+func TestRefusedLeaseGoesOn(t *testing.T) {
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	a, _ := applier(t, c)
-	before := checked(t, withHosts(id, "a.example.com"))
-	if err := a.Apply(t.Context(), []*lease.Definition{before}); err != nil {
-		t.Fatal(err)
-	}
-	long, forgotten := withHosts(id, "a.example.com", "b.example.com"), false
-	long.Name = strings.Repeat("x", 5<<20)
 	s.before = func(s *server, method, path string) (int, bool) {
-		forgotten = forgotten || method == http.MethodDelete && short(path) == "leases/"+kept.Name(id.Group())
 		return http.StatusForbidden, method == http.MethodPatch && short(path) == "ingresses/b.example.com"
 	}
-	if err := a.Apply(t.Context(), []*lease.Definition{checked(t, long)}); err == nil || !forgotten {
-		t.Fatalf("error %v, the definition was deleted: %v", err, forgotten)
+	def := checked(t, withHosts(id, "a.example.com", "b.example.com"))
+	if err := a.Apply(t.Context(), []*lease.Definition{def}); err == nil || !strings.Contains(err.Error(), "b.example.com") {
+		t.Fatalf("error %v", err)
 	}
-	if got := s.keptFor(t, id.Group()); got == nil || got.Hash != before.Hash {
-		t.Errorf("kept is %+v, want the former definition", got)
+	has := []string{
+		"ingresses/a.example.com", "leases/a.example.com", "leases/b.example.com", "leases/" + kept.Name(id.Group()),
+		"namespaces/" + id.Namespace(), "providerhosts/a.example.com", "providerhosts/b.example.com",
+	}
+	if got := s.names(); !slices.Equal(got, has) {
+		t.Errorf("the cluster has %q, want %q", got, has)
+	}
+	if got := s.keptFor(t, id.Group()); got == nil || got.Hash != def.Hash {
+		t.Errorf("kept is %+v", got)
+	}
+	s.before = nil
+	if err := a.Apply(t.Context(), []*lease.Definition{def}); err != nil || !slices.Contains(s.names(), "ingresses/b.example.com") {
+		t.Errorf("error %v, the cluster has %q", err, s.names())
 	}
 }
 

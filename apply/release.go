@@ -57,7 +57,6 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 				a.endNamespaces(ctx, slices.DeleteFunc(slices.Clone(leases), func(one *execute.Lease) bool { return one.Err() != nil }))
 			}
 		},
-		Done: func(*execute.Lease) {},
 	}.Run(ctx)
 }
 

@@ -45,15 +45,16 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 				reportLeft(one)
 			}
 		},
-		Done: func(one *execute.Lease) {
+		Done: func(_ context.Context, one *execute.Lease) error {
 			one.X.Send(report.Event{
 				Time: time.Now(), Action: report.Done, Lease: one.X.Request.Lease, Kind: "lease", Name: one.X.Request.Lease.String(),
 				Message: "reserved", Summary: summaryOf(one),
 			})
+			return nil
 		},
 	}
 	if a.Options.Check { // a check reports everything that is in the way, and the things one by one
-		work.Silent, work.Done = true, func(*execute.Lease) {}
+		work.Silent, work.Done = true, nil
 		work.Barred = func(i int, s *observed.Snapshot) error { return missingKinds(s, i, kindsOf) }
 		work.Ended = func(_ context.Context, leases []*execute.Lease) {
 			for _, one := range leases {
@@ -118,7 +119,15 @@ func reportLeft(one *execute.Lease) {
 		case f.Found == engine.Beside:
 			one.X.Event(report.Left, string(f.Kind), "", f.Name, fmt.Sprintf(
 				"lease %s of the same deployment serves it: it stays so until an apply of lease %s", f.Lease, one.X.Request.Lease))
-		case f.Found == engine.Unnoted:
+		}
+	}
+	reportUnnoted(one)
+}
+
+// reportUnnoted reports the notes that could not be written.
+func reportUnnoted(one *execute.Lease) {
+	for _, f := range one.Outcome.Facts {
+		if f.Found == engine.Unnoted && one.Outcome.Err == nil {
 			one.X.Event(report.Left, string(f.Kind), "", f.Name,
 				"the note that this lease waits for it could not be written, and the next apply writes it: "+f.Err.Error())
 		}

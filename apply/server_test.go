@@ -31,7 +31,8 @@ type server struct {
 	versions int
 	writes   []string
 	// before is called for each write before it is done, after when it is done and not answered. It
-	// may answer in the server's place; a code of 0 ends the connection without an answer.
+	// may answer in the server's place; a code of 0 ends the connection without an answer. The method
+	// of a dry run is dryRun.
 	before, after func(s *server, method, path string) (code int, done bool)
 	// listed is called for each LIST, with its label selector.
 	listed func(path, selector string)
@@ -39,6 +40,9 @@ type server struct {
 	silent func() bool
 	url    string
 }
+
+// dryRun is the method with which before and after are called for a dry run.
+const dryRun = "DRY RUN"
 
 func newServer(t *testing.T, concurrency int) (*server, *cluster.Cluster) {
 	t.Helper()
@@ -71,22 +75,34 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.read(w, r.URL.Path)
 		return
 	}
-	s.writes = append(s.writes, r.Method+" "+short(r.URL.Path))
-	if s.interferes(w, s.before, r) {
+	method, dry := r.Method, r.URL.Query().Has("dryRun")
+	if dry {
+		method = dryRun
+	} else {
+		s.writes = append(s.writes, method+" "+short(r.URL.Path))
+	}
+	if s.interferes(w, s.before, method, r.URL.Path) {
 		return
 	}
+	objects, versions := s.objects, s.versions
+	if dry {
+		s.objects = maps.Clone(objects)
+	}
 	code, object := s.write(r.Method, r.URL.Path, body)
-	if s.interferes(w, s.after, r) {
+	if dry {
+		s.objects, s.versions = objects, versions
+	}
+	if s.interferes(w, s.after, method, r.URL.Path) {
 		return
 	}
 	reply(w, code, object)
 }
 
-func (s *server) interferes(w http.ResponseWriter, f func(*server, string, string) (int, bool), r *http.Request) bool {
+func (s *server) interferes(w http.ResponseWriter, f func(*server, string, string) (int, bool), method, path string) bool {
 	if f == nil {
 		return false
 	}
-	code, done := f(s, r.Method, r.URL.Path)
+	code, done := f(s, method, path)
 	if done && code == 0 {
 		panic(http.ErrAbortHandler)
 	}

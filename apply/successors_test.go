@@ -33,16 +33,23 @@ func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// newDirect is newServer for a test in a bubble of its own time.
+func newDirect(t *testing.T) (*server, *cluster.Cluster) {
+	t.Helper()
+	s := &server{objects: map[string]*unstructured.Unstructured{}}
+	c, err := cluster.Connect(&rest.Config{Host: "http://server", Transport: direct{s}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
 // The time to wait is that of the whole run, however many routes nobody says anything of.
 func TestTimeoutBoundsTheRun(t *testing.T) {
 	hosts := []string{"a.example.com", "b.example.com", "c.example.com", "d.example.com"}
 	definitions := []*lease.Definition{withHosts(someLease(someOwner, 1), hosts...)}
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{objects: map[string]*unstructured.Unstructured{}}
-		c, err := cluster.Connect(&rest.Config{Host: "http://server", Transport: direct{s}}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, c := newDirect(t)
 		a, _ := applier(t, c)
 		if err := a.Apply(t.Context(), definitions); err != nil {
 			t.Fatal(err)
@@ -50,7 +57,7 @@ func TestTimeoutBoundsTheRun(t *testing.T) {
 		a, kept := applier(t, c)
 		a.Options.Config.Target, a.Options.Wait = config.TargetHTTPRoute, 30*time.Second
 		start := time.Now()
-		err = a.Apply(t.Context(), definitions)
+		err := a.Apply(t.Context(), definitions)
 		timeout, ok := errors.AsType[*report.TimeoutError](err)
 		if !ok || len(timeout.Waiting) != len(hosts) {
 			t.Errorf("want an error that names what %d routes lack, not: %v", len(hosts), err)

@@ -20,7 +20,7 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 	if def != nil {
 		next := newRun(r.Command, def, state.Request{})
 		next.Request, _ = state.NewRequest(def, r.Options.Config)
-		next.Group, next.routesOnly = def.Lease.Group(), true
+		next.Group = def.Lease.Group()
 		// The snapshot is older than the moved claims.
 		snapshot, err := observed.ReadAll(ctx, r.Command, r.Group)
 		if err != nil {

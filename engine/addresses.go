@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -42,26 +43,68 @@ func (v view) isPicked(h state.Hold) bool {
 
 // pick chooses addresses for the IP endpoints that name none. An address that turns out to be somebody else's is passed.
 func (v view) pick() Step {
-	picks := map[slot]netip.Addr{}
 	for _, e := range v.leased() {
 		for _, family := range e.Families {
 			at := slot{e.Name, family}
 			if a, picked := v.f.picks[at]; picked && len(v.inTheWay(e.Hold(v.id, a))) == 0 {
 				continue
 			}
+			if s := v.awaitPicks(); !s.idle() {
+				return s
+			}
 			a, ok := v.nextAddress(e, at)
 			if !ok {
 				return v.exhausted()
 			}
-			picks[at] = a
+			return Step{Picks: map[slot]netip.Addr{at: a}}
 		}
 	}
-	return Step{Picks: picks}
+	return Step{}
+}
+
+// awaitPicks waits until the leases that are served before this one have picked their addresses: who gets which does not depend on
+// whose answers come first. One for which none is left is not waited for.
+func (v view) awaitPicks() Step {
+	for _, i := range v.earlier() {
+		if !v.f.yields && v.w.leases[i].outcome == nil && viewOf(v.w, v.t, i).picksNext() {
+			return Step{Wait: "the addresses of lease " + v.t.Wants[i].Request.Lease.String()}
+		}
+	}
+	return Step{}
+}
+
+// picksNext reports whether there is an address that the lease is yet to pick.
+func (v view) picksNext() bool {
+	for _, e := range v.leased() {
+		for _, family := range e.Families {
+			at := slot{e.Name, family}
+			if _, picked := v.f.picks[at]; picked {
+				continue
+			}
+			if _, ok := v.nextAddress(e, at); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // nextAddress returns the address that an endpoint gets: one that its sharing key has, else the lowest free one that no
-// other lease of the transaction is to take. ok is false if none is left.
+// other lease of the transaction is to take. ok is false if none is left. What a refused lease was to take, and what was given up
+// since, comes last, once all leases have ended that may give some up: so it does not matter when that was.
 func (v view) nextAddress(e state.EndpointWant, at slot) (a netip.Addr, ok bool) {
+	if a, ok = v.freeAddress(e, at, false); ok || v.giver() >= 0 || v.isListOld() {
+		return a, ok
+	}
+	return v.freeAddress(e, at, true)
+}
+
+// earlier returns the places of the leases that are served before this one.
+func (v view) earlier() []int { return v.t.order[:slices.Index(v.t.order, v.place)] }
+
+// freeAddress returns the address that an endpoint gets, one that has become free since the leases are worked on only if all is
+// true.
+func (v view) freeAddress(e state.EndpointWant, at slot, all bool) (a netip.Addr, ok bool) {
 	fits := func(a netip.Addr) bool {
 		return config.FamilyOf(a) == at.Family && !v.f.passed[a] && v.f.picks[at] != a
 	}
@@ -84,9 +127,13 @@ func (v view) nextAddress(e state.EndpointWant, at slot) (a netip.Addr, ok bool)
 		know(a, key, true)
 	}
 	for i, f := range v.w.leases {
+		if all && f.outcome != nil && f.outcome.Err != nil {
+			continue
+		}
 		for _, other := range v.t.Wants[i].Request.Endpoints {
 			for _, family := range other.Families {
-				if a, picked := f.picks[slot{other.Name, family}]; picked && i != v.place {
+				own := i == v.place && slot{other.Name, family} == at
+				if a, picked := f.picks[slot{other.Name, family}]; picked && !own {
 					know(a, other.SharingKey, true)
 				}
 			}
@@ -101,26 +148,45 @@ func (v view) nextAddress(e state.EndpointWant, at slot) (a netip.Addr, ok bool)
 	if len(shared) > 0 {
 		return slices.MinFunc(shared, netip.Addr.Compare), true
 	}
-	return v.w.addresses.Next(v.group.Owner, e.SharingKey, at.Family, v.t.Settings.Config.IP.Ranges, skip)
+	for {
+		a, ok = v.w.addresses.Next(v.group.Owner, e.SharingKey, at.Family, v.t.Settings.Config.IP.Ranges, skip)
+		if by, used := v.t.inUse[a]; all || !ok || !used || by == e.SharingKey {
+			return a, ok
+		}
+		skip[a] = true
+	}
 }
 
 // exhausted is the step of a lease for which too few addresses are left. Other leases of the transaction may not take
 // theirs, or give some up; others may have given some up since they were listed.
 func (v view) exhausted() Step {
-	for i := range v.t.Wants {
-		earlier := slices.Index(v.t.order, i) < slices.Index(v.t.order, v.place)
-		if i != v.place && !v.f.yields && v.w.leases[i].outcome == nil && (v.t.gives[i] || earlier && len(v.t.Wants[i].Request.Endpoints) > 0) {
-			return Step{Wait: "an address of lease " + v.t.Wants[i].Request.Lease.String()}
-		}
+	if i := v.giver(); i >= 0 {
+		return Step{Wait: "an address of lease " + v.t.Wants[i].Request.Lease.String()}
 	}
-	old := v.w.listed < v.w.Turn.Alone
-	for _, s := range v.w.seen {
-		old = old || s.Claim != nil && s.Claim.Kind == state.Address && s.Answered > v.w.listed
-	}
-	if old {
+	if v.isListOld() {
 		return do(Request{Verb: List, Kind: state.Address, Why: "whether an address was given up"})
 	}
 	return v.giveBack(report.Gather(v.missing()))
+}
+
+// isListOld reports whether addresses may have been given up since they were listed.
+func (v view) isListOld() bool {
+	old := v.w.listed < v.w.Turn.Alone
+	for name, s := range v.w.seen {
+		c := cmp.Or(s.Claim, v.w.base[name]) // one that was given up is not there any more
+		old = old || c != nil && c.Kind == state.Address && s.Answered > v.w.listed
+	}
+	return old
+}
+
+// giver returns the place of a lease that has not ended, and may give up an address or not take its own; -1 if there is none.
+func (v view) giver() int {
+	for i, want := range v.t.Wants {
+		if i != v.place && !v.f.yields && v.w.leases[i].outcome == nil && (v.t.gives[i] || len(want.Request.Endpoints) > 0 && slices.Contains(v.earlier(), i)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // missing returns an error for each IP endpoint for which no address is left.

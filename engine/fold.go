@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -34,6 +36,13 @@ type Answer struct {
 	// Live is the object as it was read, Definition the kept definition; nil if there is none.
 	Live       *unstructured.Unstructured
 	Definition *kept.Definition
+	// Made is true if an apply has created the object, of which Live is what the answer shows. Owned is true if other field managers
+	// refuse it: Managers.
+	Made, Owned bool
+	Managers    []string
+	// Targets are where hosts are reached, Running is what a lease runs and wants to run.
+	Targets render.Published
+	Running Running
 	// Runs is what the deployment group runs. Announced is true if another command has announced itself for it.
 	Runs      Runs
 	Announced bool
@@ -45,11 +54,34 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	if a.Over {
 		w.Turn.Err = a.Err
 	}
-	if a.Err != nil && !a.Stale {
+	switch {
+	case a.Err != nil && r.Verb == PutObject && !a.Over, r.Verb == CheckObject && !a.Over:
+	case a.Err != nil && !a.Stale:
 		w.fail(f, r, a.Err, sent)
 		return
 	}
 	switch r.Verb {
+	case GetLive:
+		w.seeLive(r.Key, a.Live, sent, answered)
+	case PutObject:
+		w.foldPut(f, r, a, answered)
+	case CheckObject:
+		w.foldCheck(f, r, a, answered)
+	case CreateObject:
+		w.made[KeyOf(r.Apply)] = true
+		if a.Made {
+			f.done[KeyOf(r.Apply)] = done{action: report.Created}
+		}
+	case Keep:
+		f.kept.foldKeep(r, a, answered)
+	case ReadTargets:
+		f.targets = seenTargets{a.Targets, sent}
+	case ReadRunning:
+		w.foldRunning(f, a, sent, answered)
+	case TakeReserved:
+		f.reserved = true
+	case Disown:
+		f.disowned = true
 	case ReadAll:
 		w.ReadAll(a.Claims, a.Objects, sent)
 	case Announce:
@@ -69,14 +101,26 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		f.left = sent
 	case RemovePool:
 		f.unpooled[r.Address] = true
+		for _, kind := range kinds.Pools {
+			k := Key{kind, t.Settings.Config.IP.MetalLBNamespace, config.AddressPoolName(r.Address)}
+			w.seeLive(k, nil, sent, answered)
+		}
 	case GetObject:
 		f.foldObject(r, a.Live, sent, answered, w.Clock)
+		w.seeLive(r.Object.key(), a.Live, sent, answered)
 	case DeleteObject, Withdraw:
 		f.foldDelete(r, a, sent, answered, w.Clock)
+		if s := f.objects[r.Object.uid()]; !a.Stale && !s.there && r.Verb == DeleteObject {
+			w.seeLive(r.Object.key(), nil, sent, answered)
+		}
+		if r.For != (Key{}) {
+			f.ways[r.For] = r.Object
+		}
 	case GetDefinition:
-		f.kept.foldRead(r, a, sent)
+		f.kept.foldRead(r, a, sent, f.mark)
+		w.Turn.Met = w.Turn.Met || r.Compares && !a.Definition.IsVersion(r.Was)
 	case Forget:
-		f.kept.fold(a, w.Clock)
+		f.kept.fold(r, a, w.Clock)
 	case ReadRuns:
 		f.runs = seenRuns{a.Runs, sent}
 	case Unreserve:
@@ -85,11 +129,17 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		f.announced = seenAnnouncements{a.Announced, sent}
 	case Put, Delete:
 		w.foldWrite(f, r, a, answered)
+		if r.Optional && a.Stale && w.see(r.Name).Misses >= t.Settings.Tries {
+			f.refused[r.Name] = a.Err
+		}
 	}
 }
 
 // fail records a request that was refused.
 func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
+	if r.Fails != "" {
+		err = fmt.Errorf("%s: %w", r.Fails, err)
+	}
 	switch {
 	case r.Back, r.Optional:
 		f.refused[r.Name] = err
@@ -98,7 +148,7 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 		f.failed = cmp.Or(f.failed, err)
 	case r.Verb == ReadAll, r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
-	case f.failed == nil && r.Event != nil && r.Event.Action == report.Released:
+	case f.failed == nil && r.Event != nil && r.WritesClaim() && (r.Event.Action == report.Released || r.Event.Action == report.Pruned):
 		f.failed = fmt.Errorf("%s %s could not be released: %w", r.Event.Kind, r.Event.Thing, err)
 	case f.failed == nil:
 		f.failed = err
@@ -126,6 +176,10 @@ func (w *World) ReadAll(claims []*state.Claim, objects Objects, sent Stamp) {
 	}
 	maps.DeleteFunc(w.seen, func(_ string, s Seen) bool { return s.Answered == sent && s.Misses == 0 })
 	w.addresses, w.listed = objects.Addresses(addresses), sent
+	w.forgetLive(sent)
+	if !w.pooled {
+		w.shared = objects
+	}
 }
 
 // fold records a reading of a claim, unless a later answer is known.
@@ -194,7 +248,7 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 	for _, f := range w.leases {
 		if w.Turn.Met {
 			f.outcome, f.failed = nil, nil
-			f.kept, f.runs = seenDefinition{}, seenRuns{}
+			f.kept, f.runs, f.running, f.targets = seenDefinition{}, seenRuns{}, seenRunning{}, seenTargets{}
 		}
 	}
 }
@@ -222,40 +276,3 @@ func (w *World) foldWrite(f *facts, r Request, a Answer, answered Stamp) {
 	}
 	w.note(r.Name, s)
 }
-
-// Decide records the decisions of a step. It reports whether there were any: then Next is to be called again.
-func (w *World) Decide(place int, s Step) bool {
-	f := w.leases[place]
-	for at, a := range s.Picks {
-		if former, had := f.picks[at]; had {
-			f.passed[former] = true
-		}
-		f.picks[at] = a
-	}
-	if s.Refused != nil {
-		f.failed = s.Refused
-	}
-	return len(s.Picks) > 0 || s.Refused != nil
-}
-
-// End records how the work on a lease has ended. A refused lease takes no addresses.
-func (w *World) End(place int, o *Outcome) {
-	w.leases[place].outcome = o
-	if o.Err != nil {
-		clear(w.leases[place].picks)
-	}
-}
-
-// Fail ends the work on a lease with an error of the executor's own.
-func (w *World) Fail(place int, err error) {
-	w.leases[place].failed = cmp.Or(w.leases[place].failed, err)
-}
-
-// Outcome returns how the work on a lease has ended, nil before.
-func (w *World) Outcome(place int) *Outcome { return w.leases[place].outcome }
-
-// Yield lets a lease go on although others that it waits for have not ended: they wait for it.
-func (w *World) Yield(place int) { w.leases[place].yields = true }
-
-// At sets the times: the API server's, and that of a steady clock.
-func (w *World) At(server, steady time.Time) { w.Time, w.Clock = server, steady }

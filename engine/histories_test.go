@@ -5,12 +5,15 @@ import (
 	"flag"
 	"fmt"
 	"math/rand"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 var (
@@ -18,32 +21,47 @@ var (
 	seedFlag  = flag.Int64("seed", -1, "replay the history of this seed, and print it")
 )
 
+// Histories leave much garbage, and little that stays.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	os.Exit(m.Run())
+}
+
 // Commands of several owners work at once; answers are lost, requests are refused, or held while others work, and commands
-// are taken for crashed. Who is done has everything, who is refused keeps nothing, no host is below the wildcard of another
-// owner, and everything ends.
+// are taken for crashed. Who is done has everything, who is refused keeps nothing unless it has written an object, no host is below the
+// wildcard of another owner, nobody's live route goes, what is given up is not served, what serves rests on a claim once the leases of
+// crashed commands were applied or released again, and everything ends.
 func TestHistories(t *testing.T) {
 	if *seedFlag >= 0 {
 		h := live(*seedFlag, "")
-		t.Logf("%s", strings.Join(h.trace, "\n"))
+		t.Logf("%s", short(strings.Join(h.trace, "\n")))
 		for _, v := range h.verdicts {
-			t.Error(v)
+			t.Error(short(v))
 		}
 		return
 	}
-	steps := 0
-	for seed := range *histories {
-		h := live(seed, "")
-		steps += len(h.trace)
-		if len(h.verdicts) > 0 {
-			t.Fatalf("history %d (go test ./engine -run TestHistories -seed %[1]d -v): %s", seed, strings.Join(h.verdicts, "\n"))
-		}
+	const parts = 4
+	for part := range int64(parts) {
+		t.Run(fmt.Sprint("part ", part+1), func(t *testing.T) {
+			t.Parallel()
+			steps := 0
+			for seed := part; seed < *histories; seed += parts {
+				h := live(seed, "")
+				steps += len(h.trace)
+				if len(h.verdicts) > 0 {
+					t.Fatalf("history %d (go test ./engine -run TestHistories -seed %[1]d -v): %s", seed, short(strings.Join(h.verdicts, "\n")))
+				}
+			}
+			t.Logf("%d histories, %d steps", *histories/parts, steps)
+		})
 	}
-	t.Logf("%d histories, %d steps", *histories, steps)
 }
 
 // history is a random history of commands.
 type history struct {
 	*rand.Rand
+	// applies is true if its commands also write objects.
+	applies  bool
 	ledger   *ledger
 	commands []*command
 	trace    []string
@@ -56,15 +74,18 @@ type history struct {
 	// crashed is when each command was taken for crashed, relied when a command that ended well relied on a claim for a group.
 	crashed map[*command]int
 	relied  map[string]int
-	// born is when each route began to serve, looked when each command has last read what serves, by the length of the trace.
-	born   map[string]int
+	// objects are the leases that have written an object of their own.
+	objects map[*command]map[lease.Group]bool
+	// early are how leases have ended before the turn of their command.
+	early map[*engine.Outcome]bool
+	// looked is the version at which each command has last read what serves.
 	looked map[*command]int
 }
 
 func newHistory(r *rand.Rand) *history {
 	return &history{
 		Rand: r, ledger: newLedger(), had: map[*command][]string{}, final: map[*command][]string{}, last: map[string]*command{}, wrote: map[*command]bool{},
-		born: map[string]int{}, looked: map[*command]int{}, crashed: map[*command]int{}, relied: map[string]int{},
+		objects: map[*command]map[lease.Group]bool{}, early: map[*engine.Outcome]bool{}, looked: map[*command]int{}, crashed: map[*command]int{}, relied: map[string]int{},
 	}
 }
 
@@ -82,6 +103,7 @@ func live(seed int64, breach string) *history {
 	h := newHistory(rand.New(rand.NewSource(seed)))
 	h.ledger.breach = breach
 	faults := []int{0, 0, 3, 10}[h.Intn(4)]
+	h.applies = h.Intn(4) == 0
 	total := 3 + h.Intn(4)
 	for begun := 0; ; {
 		open := h.open()
@@ -91,6 +113,7 @@ func live(seed int64, breach string) *history {
 			h.begin(fmt.Sprintf("c%02d", begun))
 		case len(open) == 0:
 			h.judgeEnd()
+			h.applyAgain()
 			return h
 		case len(h.trace) > 5000:
 			h.wrong("it does not end")
@@ -103,56 +126,12 @@ func live(seed int64, breach string) *history {
 	}
 }
 
-// serve lets a route of a holder begin to serve, as an operator does that takes no lock.
-func (h *history) serve() {
-	claims := h.ledger.list("", "")
-	if len(claims) == 0 {
-		return
-	}
-	c := claims[h.Intn(len(claims))]
-	if len(c.Parts) == 0 || c.Kind.HasPorts() || c.Parts[0].Run != "" || slices.Contains(h.ledger.serves[c.Thing], c.Parts[0].Lease.Group()) {
-		return
-	}
-	g := c.Parts[0].Lease.Group()
-	h.note("a route serves %s for %s", c.Thing, g)
-	h.ledger.serve(c.Thing, g)
-	h.born[c.Thing+g.String()] = len(h.trace)
-}
-
 func (h *history) note(format string, args ...any) {
 	h.trace = append(h.trace, fmt.Sprintf(format, args...))
 }
 
 func (h *history) wrong(format string, args ...any) {
 	h.verdicts = append(h.verdicts, fmt.Sprintf(format, args...))
-}
-
-// begin begins a command for one lease or two.
-func (h *history) begin(name string) {
-	things := []string{"a.example.com", "b.example.com", "b.example.com/path", "*.example.com", "c.example.net", "address", "address"}
-	leases := []string{"A/1", "A/2", "B/1", "C/1"}
-	h.Shuffle(len(leases), func(i, j int) { leases[i], leases[j] = leases[j], leases[i] })
-	var wants []engine.Want
-	for i := range 1 + h.Intn(2) {
-		words := []string{leases[i]}
-		for _, thing := range things {
-			if h.Intn(3) == 0 && !slices.Contains(words, thing) {
-				words = append(words, thing)
-			}
-		}
-		for _, option := range []string{"prune", "expires"} {
-			if h.Intn(3) == 0 {
-				words = append(words, option)
-			}
-		}
-		if h.Intn(4) == 0 {
-			words = append([]string{leases[i], "release"}, [][]string{nil, {"a.example.com"}}[h.Intn(2)]...)
-		}
-		h.note("%s begins: %s", name, strings.Join(words, " "))
-		wants = append(wants, h.ledger.want(words))
-	}
-	c := h.ledger.command(name, wants...)
-	h.commands = append(h.commands, c)
 }
 
 // step lets a command send a request, or an earlier one arrive.
@@ -221,22 +200,20 @@ func (h *history) wait(c *command, waits []engine.Step) {
 		}
 		return
 	}
-	for _, i := range c.plan.Order() {
-		if c.world.Outcome(i) == nil {
-			c.world.Yield(i)
-			return
-		}
-	}
+	c.yield()
 }
 
 var errRefused = errors.New("refused")
 
 // arrive lets a request arrive and answers it.
 func (h *history) arrive(c *command, place int, r engine.Request, sent engine.Stamp, answer func(engine.Request) engine.Answer, faults int) {
-	isWrite := isWrite(r)
+	isWrite, before := isWrite(r), h.ledger.version
 	var a engine.Answer
-	if r.Verb == engine.Put || r.Verb == engine.Delete {
+	switch r.Verb {
+	case engine.Put, engine.Delete:
 		h.judgeGivenUp(c, r)
+	case engine.DeleteObject, engine.PutObject:
+		defer h.judgeObject(c, r, before, h.ledger.live(keyOf(r)))
 	}
 	switch {
 	case faults > 0 && isWrite && !r.Back && h.Intn(100) < faults:
@@ -258,12 +235,28 @@ func (h *history) arrive(c *command, place int, r engine.Request, sent engine.St
 		h.last[r.Name], h.wrote[c] = c, true
 	}
 	if r.Verb == engine.Look || r.Verb == engine.ReadAll {
-		h.looked[c] = len(h.trace)
+		h.looked[c] = h.ledger.version
 	}
 	h.note("%s: %s (%s): %v", c.name, r, r.Why, a.Err)
-	h.judgeLate(c, r)
-	c.tick()
-	c.world.Fold(c.plan, place, r, a, sent)
+	took := h.ledger.version > before
+	if took {
+		h.judgeLate(c, r)
+	}
+	if (r.Verb == engine.Keep || r.Verb == engine.Forget) && took {
+		h.judgeDefinition(c, r.Group)
+	}
+	if g := c.wants[place].Request.Lease.Group(); r.Verb == engine.PutObject && took {
+		if h.objects[c] == nil {
+			h.objects[c] = map[lease.Group]bool{}
+		}
+		h.objects[c][g] = true
+	}
+	c.fold(place, r, a, sent)
+	for i := range c.wants {
+		if o := c.world.Outcome(i); o != nil && r.Verb == engine.Announce {
+			h.early[o] = true
+		}
+	}
 }
 
 // holds are the things that the leases of a command hold, also those with marks of commands that have not ended or have
@@ -272,7 +265,7 @@ func (h *history) holds(c *command, marked bool) (out []string) {
 	for _, claim := range h.ledger.list("", "") {
 		for _, p := range claim.Parts {
 			g := p.Lease.Group()
-			if !marked && p.Expires != "" && h.ledger.hasCrashed(g) {
+			if !marked && p.Expires != "" && h.ledger.hasFallen(g) {
 				continue // a crashed command may have made it permanent since, and then it is no hold any more
 			}
 			if (marked || p.Run == "") && slices.Contains(c.plan.Groups(), p.Lease.Group()) && (p.Expires == "" || !p.Ended(h.ledger.now)) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 var switchesFlag = flag.Int("switches", 3, "how often one command goes on although the other could")
@@ -28,6 +29,12 @@ func TestInterleavings(t *testing.T) {
 		"a lease is released twice":            {"A/1 a.example.com b.example.com", "A/1 release", "A/1 release a.example.com"},
 		"a wildcard goes, and a host below it": {"A/1 *.example.com", "A/1 release", "B/1 a.example.com"},
 		"one gives up what the other takes":    {"A/1 a.example.com", "A/1 b.example.com prune", "B/1 a.example.com"},
+		"two owners apply one host":            {"", "A/1 apply a.example.com", "B/1 apply a.example.com"},
+		"a lease is applied twice":             {"A/1 apply a.example.com", "A/1 apply a.example.com timeout", "A/1 apply a.example.com"},
+		"an apply, and the release":            {"A/1 apply a.example.com", "A/1 release", "A/1 apply a.example.com timeout"},
+		"an apply gives up what others take":   {"A/1 apply a.example.com", "A/1 apply prune", "B/1 apply a.example.com"},
+		"a host goes and comes":                {"A/1 apply a.example.com", "A/1 apply prune", "A/1 apply a.example.com"},
+		"a healing, and the release":           {"A/1 apply a.example.com", "A/1 release", "A/1 heal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +43,7 @@ func TestInterleavings(t *testing.T) {
 				paths++
 				h := meet(path, "", w.before, w.first, w.second)
 				if len(h.verdicts) > 0 {
-					t.Fatalf("order %v:\n%s\n%s", path.taken, strings.Join(h.trace, "\n"), strings.Join(h.verdicts, "\n"))
+					t.Fatalf("order %v:\n%s\n%s", path.taken, short(strings.Join(h.trace, "\n")), short(strings.Join(h.verdicts, "\n")))
 				}
 			}
 			t.Logf("%d orders", paths)
@@ -77,15 +84,18 @@ func meet(path *choices, breach, before, first, second string) *history {
 			h.turn(c, 0)
 		}
 		for _, claim := range h.ledger.list("", "") {
-			if !claim.Kind.HasPorts() {
-				h.ledger.serve(claim.Thing, claim.Parts[0].Lease.Group())
+			if !claim.Kind.HasPorts() && len(h.ledger.routes(claim.Thing)) == 0 {
+				h.ledger.serve(claim.Thing, claim.Parts[0].Lease, kinds.Ingress)
 			}
 		}
 	}
 	for i, text := range []string{first, second} {
 		h.commands = append(h.commands, h.ledger.command(fmt.Sprint("c", i+1), h.ledger.want(strings.Fields(text))))
 	}
-	held, at, switches := false, 0, 0
+	held, at, switches, most := false, 0, 0, *switchesFlag
+	if len(h.ledger.said) > 0 {
+		most-- // an apply has twice as many requests
+	}
 	var last *command
 	choose := func(n int) int {
 		if n == 1 {
@@ -99,6 +109,7 @@ func meet(path *choices, breach, before, first, second string) *history {
 		switch {
 		case len(h.open()) == 0:
 			h.judgeEnd()
+			h.applyAgain()
 			return h
 		case len(acts) == 0: // time passes
 			h.turn(h.open()[0], 0)
@@ -107,7 +118,7 @@ func meet(path *choices, breach, before, first, second string) *history {
 		c := acts[0]
 		switch {
 		case len(acts) == 1:
-		case switches >= *switchesFlag && slices.Contains(acts, last):
+		case switches >= most && slices.Contains(acts, last):
 			c = last
 		default:
 			if c = acts[choose(len(acts))]; c != last && slices.Contains(acts, last) {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
@@ -15,9 +16,10 @@ func (h *history) judgeGivenUp(c *command, r engine.Request) {
 	if was := h.ledger.claims[r.Name]; was == nil || len(r.Parts) > 0 || r.Back || c.wants[0].Adopt {
 		return
 	}
-	g := r.Group
-	if slices.Contains(h.ledger.serves[r.Claim.Thing], g) && h.born[r.Claim.Thing+g.String()] < h.looked[c] {
-		h.wrong("%s gives up %s, which a route serves", c.name, r.Claim.Thing)
+	for _, o := range h.ledger.routes(r.Claim.Thing) {
+		if born, _ := strconv.Atoi(string(o.Live.GetUID())); o.Group == r.Group && born <= h.looked[c] {
+			h.wrong("%s gives up %s, which %s serves", c.name, r.Claim.Thing, o)
+		}
 	}
 }
 
@@ -44,10 +46,16 @@ func (h *history) judge(c *command, i int) {
 	for _, claim := range h.ledger.claims {
 		for _, p := range claim.Parts {
 			key := p.Lease.String() + " " + claim.Name() + " " + p.Key
-			if p.Lease.Group() == group && state.NonceOf(p.Run) == c.nonce && o.Err != nil && !o.Unfinished && !slices.Contains(h.had[c], key) {
+			if p.Lease.Group() == group && state.NonceOf(p.Run) == c.nonce && o.Err != nil && !o.Unfinished && !h.objects[c][group] && !slices.Contains(h.had[c], key) {
 				h.wrong("%s was refused (%v) and keeps %s", c.name, o.Err, key)
 			}
 		}
+	}
+	if d := h.ledger.definitions[group]; d != nil && state.NonceOf(d.Run) == c.nonce && o.Err != nil && !o.Unfinished && !h.objects[c][group] {
+		h.wrong("%s was refused (%v) and its definition is kept", c.name, o.Err)
+	}
+	if o.Err == nil && !h.early[o] {
+		h.judgeApplied(c, want, o)
 	}
 	for _, key := range h.final[c] {
 		name := strings.Fields(key)[1]
@@ -60,7 +68,7 @@ func (h *history) judge(c *command, i int) {
 			h.relied[thing.Name()+group.String()] = len(h.trace)
 		}
 	}
-	if o.Err == nil {
+	if o.Err == nil && (want.Apply == nil || !want.Apply.Heal) {
 		withheld := func(h state.Hold, p state.Part) bool {
 			return slices.ContainsFunc(o.Facts, func(f engine.Fact) bool {
 				return f.Found == engine.Withheld && f.Name == lease.HostPath(h.Thing, p.Path)
@@ -81,7 +89,10 @@ func (h *history) judge(c *command, i int) {
 // judgeEnd says what is wrong with the ledger once all commands have ended.
 func (h *history) judgeEnd() {
 	for _, claim := range h.ledger.claims {
-		marked := slices.ContainsFunc(h.ledger.read(claim.Name(), "").Parts, func(p state.Part) bool { return p.Run != "" })
+		// Nobody has looked at the wildcard for what a crashed command takes late, until its lease is applied again.
+		marked := slices.ContainsFunc(claim.Parts, func(p state.Part) bool {
+			return p.Run != "" && (h.ledger.read(claim.Name(), "").Part(p.Key).Run != "" || h.ledger.fallen[state.NonceOf(p.Run)] != nil)
+		})
 		over := h.ledger.claims[state.HostName(state.WildcardOver(claim.Thing))]
 		if claim.Kind != state.Host || over == nil || over.Owner == claim.Owner || marked || claim.Ended(h.ledger.now) || over.Ended(h.ledger.now) {
 			continue

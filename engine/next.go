@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Next decides what happens next for one want of a transaction. Call it again after each answer.
@@ -28,10 +29,11 @@ func Next(w *World, t *Transaction, place int) Step {
 		return s
 	}
 	for _, part := range []func() Step{
-		v.readRuns, v.readKept, v.checkNamed, v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.forget, v.unserve, v.readLate, v.endRuns,
-		v.prune, v.settle, v.note, v.succeedCrashed,
+		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkNamed, v.unfit, v.tellGone, v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove,
+		v.tellWithheld, v.readTargets, v.keep, v.reserve, v.checkNames, v.write, v.awaitSuccessors, v.writeRecords,
+		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.succeedCrashed,
 	} {
-		s := part()
+		s := v.limited(part())
 		switch {
 		case s.idle():
 			continue
@@ -40,17 +42,20 @@ func Next(w *World, t *Transaction, place int) Step {
 		}
 		return s
 	}
-	return v.end(nil)
+	return v.end(v.unserved())
 }
 
-// awaitOthers waits for the leases that are served before this one.
+// awaitOthers waits for the leases that are served before this one. What was read before one of these has ended does not stand if it
+// gives what this one asks for.
 func (v view) awaitOthers() Step {
-	if v.f.yields {
-		return Step{}
+	for _, i := range v.t.after[v.place] {
+		if v.w.leases[i].outcome == nil && !v.f.yields {
+			return Step{Wait: "lease " + v.t.Wants[i].Request.Lease.String()}
+		}
 	}
 	for _, i := range v.t.after[v.place] {
-		if v.w.leases[i].outcome == nil {
-			return Step{Wait: "lease " + v.t.Wants[i].Request.Lease.String()}
+		if f := v.w.leases[i]; v.want.Apply != nil && v.t.given[v.place] && f.outcome != nil && f.ended > v.w.read && !v.hasTaken() {
+			return do(Request{Verb: ReadAll, Why: "lease " + v.t.Wants[i].Request.Lease.String() + " has given it up, or has taken a port of the endpoint"})
 		}
 	}
 	return Step{}
@@ -86,7 +91,7 @@ func (v view) isPatient(since time.Time, part float64) bool {
 // isStale returns the step of a claim that has to be read again, or may not be written any more.
 func (v view) isStale(h state.Hold, s Seen) (Step, bool) {
 	switch pause := v.pause(h.Thing, s.Misses, s.At); {
-	case !s.Stale:
+	case !s.Stale, v.f.refused[h.Name()] != nil: // a note that cannot be written
 		return Step{}, false
 	case s.Misses >= v.t.Settings.Tries:
 		return v.giveBack(fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, s.Why)), true
@@ -137,23 +142,49 @@ func (v view) evict(c *state.Claim) Step {
 
 // end ends the work on the lease.
 func (v view) end(err error) Step {
-	o := &Outcome{Err: err, Unfinished: err != nil && v.hasTaken()}
+	if events := v.untold(); len(events) > 0 {
+		return Step{Tells: events}
+	}
+	o := &Outcome{Err: err, Unfinished: err != nil && v.isUnfinished()}
 	if v.w.Objects == nil {
 		return Step{Outcome: o}
 	}
-	o.Facts, o.Left = v.facts(), v.left()
+	if v.want.Apply != nil && v.wanted().err == nil {
+		handled, stuck := v.handledRecords()
+		records, _ := v.dns()
+		o.Applied = Applied{
+			Definition: v.wanted().granted, Desired: v.wanted().objects, Records: handled, Unknown: records.Unknown, Stuck: stuck,
+			Stays: len(v.f.stays) > 0, Unlike: v.isUnlike(), Made: v.f.made, Began: v.f.began,
+		}
+	}
+	o.Facts, o.Left, o.Claims = v.facts(), v.left(), map[string]*state.Claim{}
 	for _, name := range v.takenNames() {
 		if why := v.keeps(name); why != nil {
 			o.Kept = append(o.Kept, why)
 		}
 	}
+	if why := v.f.refused[kept.Name(v.group)]; why != nil {
+		o.Kept = append(o.Kept, fmt.Errorf("the definition of lease %s in the ledger could not be given back: %w", v.group, why))
+	}
+	for k, why := range v.notPutBack() {
+		o.Kept = append(o.Kept, fmt.Errorf("%s could not be put back: %w", k, why))
+	}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if slices.ContainsFunc(h.Parts, func(p state.Part) bool { own := c.Part(p.Key); return own != nil && own.Lease.Group() == v.group }) {
-			o.Things = append(o.Things, h)
+			o.Things, o.Claims[h.Name()] = append(o.Things, h), c
 		}
 	}
 	return Step{Outcome: o}
+}
+
+// isUnfinished reports whether a lease that has failed has something that is neither final nor given back. What a refused apply has
+// written stays, and the next one goes on from there; where it was interrupted, or lost its turn, somebody has to look.
+func (v view) isUnfinished() bool {
+	if v.want.Apply == nil || !v.hasWritten() {
+		return v.hasTaken()
+	}
+	return v.w.Interrupted != nil || v.w.Turn.Err != nil
 }
 
 // hasTaken reports whether a claim has the lease's mark, or may have it.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -28,6 +29,8 @@ type Object struct {
 	Ours, Stays bool
 	// Near are the names of the claims that it may serve.
 	Near []string
+	// Record is the host of a DNS record, empty for any other object.
+	Record string
 	// Runs is true for what the lease runs: it serves no claim by itself.
 	Runs bool
 }
@@ -119,8 +122,11 @@ func (v view) readOwner(after Stamp, why string) Step {
 }
 
 // changed returns when the lease last saw that something has gone that may have served a claim; 0 if nothing has.
-func (v view) changed() (last Stamp) {
-	for _, s := range v.f.objects {
+func (v view) changed() Stamp { return v.f.lastGone() }
+
+// lastGone returns when a lease last saw that something has gone that may have served a claim; 0 if nothing has.
+func (f *facts) lastGone() (last Stamp) {
+	for _, s := range f.objects {
 		if !s.object.Runs && (!s.there || s.deleted > 0) {
 			last = max(last, s.answered)
 		}
@@ -129,9 +135,21 @@ func (v view) changed() (last Stamp) {
 }
 
 // remove deletes an object, or withdraws this program's fields from one that stays; message goes into the event.
-func (v view) remove(o Object, message string) Step {
+func (v view) remove(o Object, message string) Step { return v.removeAs(o, v.deleted(), message) }
+
+// deleted is what a person is told of an object that goes because the lease does not want it any more.
+func (v view) deleted() report.Action {
+	if v.want.Apply != nil {
+		return report.Pruned
+	}
+	return report.Deleted
+}
+
+// removeAs is remove with what a person is told.
+func (v view) removeAs(o Object, action report.Action, message string) Step {
 	s, known := v.f.objects[o.uid()]
-	event := &Event{Action: report.Deleted, Object: o, Message: message}
+	event := &Event{Action: action, Object: o, Message: message}
+	changes := v.change(func() plan.Change { return plan.Remove(o.Kind.Singular, o.Live, message) })
 	switch pause := v.pause(o.String(), s.misses, s.at); {
 	case known && (s.deleted > 0 || !s.there && !s.stale):
 		return Step{}
@@ -148,7 +166,7 @@ func (v view) remove(o Object, message string) Step {
 	case known:
 		o.Live = s.object.Live
 	}
-	return do(Request{Verb: DeleteObject, Object: o, Event: event, Again: known, Read: v.reading().sent, Why: cmp.Or(message, "the lease gives it up")})
+	return do(Request{Verb: DeleteObject, Object: o, Event: event, Changes: changes, Again: known, Read: v.reading().sent, Why: cmp.Or(message, "the lease gives it up")})
 }
 
 // await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time

@@ -44,6 +44,9 @@ type LeftFor struct {
 type seenDefinition struct {
 	definition *kept.Definition
 	sent       Stamp
+	// before is what was kept before the command has written it, if written is true; back is true once that is kept again.
+	before        *kept.Definition
+	written, back bool
 	// deleted is true once the API server has deleted it for the lease. unclear is true after a delete without an answer.
 	deleted, unclear bool
 	// misses counts deletes that met another version or have no answer, why is the error of the last one, at is when that was,
@@ -147,14 +150,14 @@ func (v view) succeedCrashed() Step {
 
 // left returns what a release leaves.
 func (v view) left() (out Left) {
-	if v.want.Release == nil {
+	if v.want.Release == nil && v.want.Apply == nil {
 		return out
 	}
 	of := v.reading().objects
 	for _, c := range v.w.claimsOf(v.group) {
 		thing := report.KeptThing{Kind: c.Kind, Thing: c.Thing}
 		for _, p := range c.PartsOf(v.group) {
-			if !v.want.Release.Choice.Claim(c) {
+			if !v.drops(c, p) {
 				continue
 			}
 			by, declared := v.servedBy(of, c, p)
@@ -170,23 +173,30 @@ func (v view) left() (out Left) {
 			out.Served = append(out.Served, thing)
 		}
 	}
+	if v.want.Release == nil {
+		return out
+	}
 	_, out.For = v.written()
 	out.Running, out.Crashed = v.declared(), v.f.announced.names || v.succeeds()
 	return out
 }
 
 // foldRead records a reading of the kept definition.
-func (s *seenDefinition) foldRead(r Request, a Answer, sent Stamp) {
+func (s *seenDefinition) foldRead(r Request, a Answer, sent Stamp, mark string) {
+	s.written = s.written || a.Definition != nil && a.Definition.Run == mark
 	s.definition, s.sent, s.unclear = a.Definition, sent, false
 	s.deleted = s.deleted || r.Definition != nil && a.Definition == nil
 }
 
 // fold records the answer to a delete of the kept definition. One that met another version is read again.
-func (s *seenDefinition) fold(a Answer, at time.Time) {
+func (s *seenDefinition) fold(r Request, a Answer, at time.Time) {
 	if a.Stale {
 		s.sent, s.why, s.at, s.unclear = 0, a.Err, at, a.Unclear
 		s.misses++
 		return
 	}
-	s.definition, s.deleted = nil, true
+	if !s.written {
+		s.before, s.written = r.Definition, true
+	}
+	s.definition, s.deleted, s.back = nil, true, r.Back
 }

@@ -41,10 +41,23 @@ func (v view) endRuns() Step {
 		return Step{}
 	}
 	runs := v.f.runs.runs
-	for _, namespace := range slices.Sorted(maps.Keys(runs.Objects)) {
-		for i, o := range runs.Objects[namespace] {
+	if s := v.endIn(runs.Objects); !s.idle() {
+		return s
+	}
+	for _, id := range runs.Reserved {
+		if s := v.unreserve(id); !s.idle() {
+			return s
+		}
+	}
+	return Step{}
+}
+
+// endIn deletes what the deployment group runs in namespaces, and gives up the reservations of its leases there.
+func (v view) endIn(runs map[string][]Object) Step {
+	for _, namespace := range slices.Sorted(maps.Keys(runs)) {
+		for i, o := range runs[namespace] {
 			if o.Kind == kinds.Manifest {
-				if s := v.awaitRuns(runs.Objects[namespace][:i]); !s.idle() {
+				if s := v.awaitRuns(runs[namespace][:i]); !s.idle() {
 					return s
 				}
 				if s := v.unreserve(o.Lease); !s.idle() {
@@ -62,12 +75,7 @@ func (v view) endRuns() Step {
 				return s
 			}
 		}
-		if s := v.awaitRuns(runs.Objects[namespace]); !s.idle() {
-			return s
-		}
-	}
-	for _, id := range runs.Reserved {
-		if s := v.unreserve(id); !s.idle() {
+		if s := v.awaitRuns(runs[namespace]); !s.idle() {
 			return s
 		}
 	}

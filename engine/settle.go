@@ -1,11 +1,14 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
@@ -21,16 +24,31 @@ func (v view) wantsPart(c *state.Claim, p state.Part) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(v.things, func(h state.Hold) bool {
-		return h.Name() == c.Name() && slices.ContainsFunc(h.Parts, func(q state.Part) bool { return q.Key == key })
-	})
+	h, asked := v.thing(c.Name())
+	parts := h.Parts
+	if asked && p.For == "" { // a part may be withheld although the lease has it: another deployment declares the port
+		parts = v.taking(h).Want.Parts
+	}
+	return slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == key })
+}
+
+// thing returns the claim that the lease is to have by its name.
+func (v view) thing(name string) (h state.Hold, asked bool) {
+	if v.memo.things == nil {
+		v.memo.things = map[string]state.Hold{}
+		for _, h := range v.things {
+			v.memo.things[h.Name()] = h
+		}
+	}
+	h, asked = v.memo.things[name]
+	return h, asked
 }
 
 // goes reports whether the group gives up its entry of a claim, by a reading of everything that the owner has.
 func (v view) goes(of Objects, c *state.Claim, p state.Part) bool {
-	if v.want.Release != nil {
+	if v.want.Release != nil || v.want.Apply != nil {
 		by, _ := v.servedBy(of, c, p)
-		return v.want.Release.Choice.Claim(c) && len(by) == 0
+		return v.drops(c, p) && len(by) == 0
 	}
 	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
 }
@@ -51,7 +69,7 @@ func (v view) prune() Step {
 		}
 		r := shrink(c, Request{
 			Group: v.group, Parts: keep, Why: "the lease does not ask for it, and nothing serves it",
-			Event: &Event{Action: report.Released, Kind: c.Kind, Thing: c.Thing, Message: partly(keep)},
+			Event: &Event{Action: v.released(), Kind: string(c.Kind), Thing: c.Thing, Message: partly(keep)},
 		})
 		if len(partsOnly(keep)) == len(partsOnly(entries)) {
 			r.Event = nil // only a note goes
@@ -69,11 +87,20 @@ func (v view) prune() Step {
 		case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
 			return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
 		case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
-			return do(Request{Verb: RemovePool, Address: c.Addr(), Why: "nobody holds the address any more"})
+			return do(Request{Verb: RemovePool, Address: c.Addr(), Action: v.deleted(), Why: "nobody holds the address any more"})
 		}
+		r.Changes = v.changeClaim(plan.GiveUp, c, keep)
 		return do(r)
 	}
 	return Step{}
+}
+
+// released is what a person is told of a thing that the lease gives up.
+func (v view) released() report.Action {
+	if v.want.Apply != nil {
+		return report.Pruned
+	}
+	return report.Released
 }
 
 // partsOnly returns the entries that are held; the others are notes.
@@ -98,7 +125,8 @@ func (v view) settle() Step {
 		}
 		next, parts := protocol.Settle(c, c.UID, v.group, func(c *state.Claim) ([]state.Part, bool) { return v.final(taken.Want, c) })
 		if next == protocol.Write {
-			return do(Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Why: "what the lease has of it in the end"})
+			changes := v.changeClaim(plan.Claim, c, parts)
+			return do(Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Changes: changes, Why: "what the lease has of it in the end"})
 		}
 	}
 	return Step{}
@@ -121,8 +149,11 @@ func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok boo
 			if was.Run == v.mark {
 				own.Run = v.mark
 			}
-			own.Applied = was.Applied && was.Lease == own.Lease && v.w.Objects.Serves(c, v.group)
+			own.Applied = v.appliedAs(c, was, own)
 			own.Bound, own.From, own.Held = was.Bound, was.From, was.Held
+			if a := v.want.Apply; a != nil && (v.want.Prune || !a.Heal) && !v.staysFor(c, was) {
+				own.From = "" // what its former holder had is gone
+			}
 			if was.Expires == "" {
 				own.Expires = "" // a part without an end does not get one
 			}
@@ -132,14 +163,43 @@ func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok boo
 	return parts, true
 }
 
+// appliedAs returns whether objects are written for a part that the lease asks for. A lease that changes nothing else does not
+// write that. A part that another order of the lease has applied, or that a reservation finds unserved, becomes a reservation again.
+func (v view) appliedAs(c *state.Claim, was, now state.Part) bool {
+	if v.want.Apply == nil {
+		return was.Applied && was.Lease == now.Lease && v.w.Objects.Serves(c, v.group)
+	}
+	return v.stands(c, now) && (was.Applied || was.Run == v.mark || v.isChanged() || was.Lease != now.Lease)
+}
+
+// stands reports whether objects of the lease serve a part, as it is applied.
+func (v view) stands(c *state.Claim, p state.Part) bool {
+	return v.wanted().grounds[Ground{c.Name(), p.Key}]
+}
+
+// grounds returns the parts of claims that a rendered object serves.
+func (v view) grounds(o render.Object) []Ground {
+	var claims []*state.Claim
+	if o.Kind == kinds.ProviderLeasedIP { // it names no address
+		claims = v.w.claimsOf(v.group)
+	}
+	return v.w.Objects.Grounds(Object{Kind: o.Kind, Live: render.Rendered(o), Group: v.group}, claims)
+}
+
+// isChanged reports whether the lease has changed anything.
+func (v view) isChanged() bool {
+	return v.f.wrote > 0 || len(v.f.taken) > 0 || len(v.f.objects) > 0 || v.f.kept.written
+}
+
 // note writes a note for each part that another deployment of the owner holds, on its claim, so that users see it. The work
 // does not depend on it.
 func (v view) note() Step {
 	for _, h := range v.things {
 		c, name := v.w.Claim(h.Name()), h.Name()
 		for _, withheld := range v.taking(h).Withheld {
-			note := withheld.Part.Wait("", nil)
-			if c == nil || c.Deleting || c.Owner != v.group.Owner || c.Part(note.For) == nil || v.f.refused[name] != nil {
+			note := withheld.Part.Wait(v.noted(h, withheld.Part))
+			if c == nil || c.Deleting || c.Owner != v.group.Owner || c.Part(note.For) == nil || v.f.refused[name] != nil ||
+				c.Part(note.For).Lease.Group() == v.group {
 				continue
 			}
 			entries := c.Entries(v.group)
@@ -156,6 +216,21 @@ func (v view) note() Step {
 		}
 	}
 	return Step{}
+}
+
+// noted returns the hash of the definition, and the options, with which the lease would route a part that it waits for. A note has
+// no routing rules: an apply must write such routes.
+func (v view) noted(h state.Hold, p state.Part) (definition string, options *lease.HTTPOptions) {
+	if v.want.Apply == nil {
+		return "", nil
+	}
+	definition = v.want.Apply.Definition.Hash
+	if e := v.want.Apply.Definition.Routed(h.Thing, p.Path); e != nil {
+		if options = e.Options(); e.Routing != nil {
+			definition = ""
+		}
+	}
+	return definition, options
 }
 
 // facts returns what was found of what the lease wants.
@@ -179,66 +254,4 @@ func (v view) facts() (out []Fact) {
 		}
 	}
 	return out
-}
-
-// giveBack ends a lease that has failed: it puts back what the lease had of the claims that it has taken, each as far as it
-// is as the lease left it. That it was refused is a fact from then on: what it gives back may be what it lacked.
-func (v view) giveBack(why error) Step {
-	switch {
-	case v.w.Turn.Err != nil || !v.hasTaken():
-		return v.end(why)
-	case v.f.failed == nil && v.w.Interrupted == nil:
-		return Step{Refused: why}
-	}
-	if v.w.Turn.Undoing == 0 {
-		return do(Request{Verb: Undo, Why: "what was taken is given back"})
-	}
-	for _, name := range v.takenNames() {
-		s := v.w.see(name)
-		switch {
-		case v.keeps(name) != nil:
-			continue
-		case s.Stale:
-			return do(Request{Verb: Get, Name: name, Back: true, Why: "it has changed"})
-		case s.Claim == nil || s.Claim.Deleting || s.Claim.Unreadable != "":
-			continue
-		}
-		entries := s.Claim.Entries(v.group)
-		before := protocol.Before(v.f.taken[name].Before, v.w.Objects.Serves(s.Claim, v.group))
-		keep, changed := protocol.GiveBack(entries, v.mark, before)
-		if !changed {
-			continue
-		}
-		r := shrink(s.Claim, Request{Group: v.group, Parts: keep, Back: true, Why: why.Error()})
-		if len(partsOnly(keep)) < len(partsOnly(entries)) {
-			r.Event = &Event{Action: report.Released, Kind: s.Claim.Kind, Thing: s.Claim.Thing, Message: partly(before)}
-		}
-		return do(r)
-	}
-	return v.end(why)
-}
-
-// keeps returns why a claim that was taken cannot be given back; nil if it can.
-func (v view) keeps(name string) error {
-	s, err := v.w.see(name), v.f.refused[name]
-	if err == nil && s.Stale && s.Misses >= 2*v.t.Settings.Tries {
-		err = s.Why
-	}
-	if err == nil {
-		return nil
-	}
-	kind, thing := state.Host, name
-	if c := cmp.Or(s.Claim, v.w.base[name]); c != nil {
-		kind, thing = c.Kind, c.Thing
-	}
-	return fmt.Errorf("%s %s could not be given back: %w", kind, thing, err)
-}
-
-// takenNames returns the names of the claims that the lease has taken, in one order.
-func (v view) takenNames() (names []string) {
-	for name := range v.f.taken {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

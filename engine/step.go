@@ -7,7 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -36,6 +40,20 @@ const (
 	Delete Verb = "delete"
 	// RemovePool deletes the pool of an address that nobody holds any more.
 	RemovePool Verb = "remove pool"
+	// GetLive reads one object by its key. PutObject applies an object as a lease wants it, CheckObject as a dry run; CreateObject
+	// creates one.
+	GetLive      Verb = "read"
+	PutObject    Verb = "apply"
+	CheckObject  Verb = "check"
+	CreateObject Verb = "create"
+	// Keep writes the definition that the ledger keeps.
+	Keep Verb = "keep definition"
+	// ReadTargets reads where hosts are reached. ReadRunning reads what a lease runs, and renders what it wants to run. TakeReserved
+	// makes an order's reservation the lease's, Disown removes Akash's provider from the managers of what the lease has taken over.
+	ReadTargets  Verb = "read targets"
+	ReadRunning  Verb = "read workloads"
+	TakeReserved Verb = "take over reservation"
+	Disown       Verb = "disown"
 	// GetObject reads one object. DeleteObject deletes it as it was seen, Withdraw removes this program's fields from it.
 	GetObject    Verb = "get object"
 	DeleteObject Verb = "delete object"
@@ -78,13 +96,33 @@ type Request struct {
 	// reservation is given up.
 	Definition *kept.Definition
 	Lease      lease.ID
+	// Key is what GetLive reads. Apply is what is applied, by Manager, over the object Over as it was seen; nil if it is to be
+	// made. Touch is true if only the mark of this work is new, Force if the fields of others are taken. Makes is true for the dry
+	// run of a create.
+	Key                 Key
+	Apply               render.Object
+	Manager             string
+	Over                *unstructured.Unstructured
+	Touch, Force, Makes bool
+	// For is the object for which another one makes way.
+	For Key
+	// Was is the kept definition that Keep replaces, or that GetDefinition compares with if Compares is true.
+	Was      *kept.Definition
+	Compares bool
+	// Hosts are those whose targets are read. Version is that of an earlier reading of what runs.
+	Hosts   []render.UnknownHost
+	Version string
+	// Action is what a person is told of pools that are removed.
+	Action report.Action
+	// Changes is what the request changes, if that is asked for.
+	Changes *plan.Change
 	// Early is true for a reading of what was not read yet: it needs no turn.
 	Early bool
 	// Event is what a person is told once the request has succeeded, or once a reading shows that what had no answer has
 	// (Shows); nil for nothing.
 	Event *Event
-	// Why says for what the request is.
-	Why string
+	// Why says for what the request is, Fails what is not done if it fails.
+	Why, Fails string
 }
 
 // IsShared reports whether the answer is for all leases of a transaction: it is worth more once they have written.
@@ -94,6 +132,17 @@ func (r Request) IsShared() bool {
 
 // WritesClaim reports whether the request writes a claim.
 func (r Request) WritesClaim() bool { return r.Verb == Put || r.Verb == Delete }
+
+// Target names what the request writes: leases that write the same do so one after the other. It is empty for a reading.
+func (r Request) Target() string {
+	switch r.Verb {
+	case Put, Delete:
+		return r.Name
+	case PutObject, CreateObject:
+		return KeyOf(r.Apply).String()
+	}
+	return ""
+}
 
 // MayWait reports whether the answer may wait for what other leases of the transaction do.
 func (r Request) MayWait() bool { return r.Verb == Leave }
@@ -123,6 +172,12 @@ func (r Request) String() string {
 		return fmt.Sprintf("%s %s", strings.TrimSuffix(string(r.Verb), " object"), r.Object)
 	case GetDefinition, Forget, ReadRuns:
 		return fmt.Sprintf("%s of %s", r.Verb, r.Group)
+	case GetLive:
+		return fmt.Sprintf("%s %s", r.Verb, r.Key)
+	case PutObject, CheckObject, CreateObject:
+		return fmt.Sprintf("%s %s", r.Verb, KeyOf(r.Apply))
+	case Keep:
+		return fmt.Sprintf("%s of %s", r.Verb, r.Group)
 	case Unreserve:
 		return fmt.Sprintf("%s of %s", r.Verb, r.Lease)
 	case RemovePool:
@@ -133,11 +188,16 @@ func (r Request) String() string {
 
 // Event is what a person is told of a request: what was done to a thing, or to an Object.
 type Event struct {
-	Action  report.Action
-	Kind    state.Kind
-	Thing   string
+	Action report.Action
+	Kind   string
+	Thing  string
+	// Object is an object that was deleted, Of the key of any other one.
 	Object  Object
+	Of      Key
 	Message string
+	// Once names what is told once. Changes is what goes into a plan with it; without an Action nobody is told.
+	Once    string
+	Changes *plan.Change
 }
 
 // Step is what happens next for a lease: Requests may be sent in any order. Picks and Refused are decisions that are folded
@@ -151,6 +211,13 @@ type Step struct {
 	Wait     string
 	Until    time.Time
 	Outcome  *Outcome
+	// Tells are events that are told at once, Passed is an object that a dry run takes for written, Served a route that was seen to
+	// serve, Stays one whose successor was not in time. Budgeted is true for a wait, or a reading, of the lease's wait time.
+	Tells    []Event
+	Passed   *Desired
+	Served   *Key
+	Stays    *stay
+	Budgeted bool
 }
 
 func do(r ...Request) Step { return Step{Requests: r} }
@@ -162,7 +229,12 @@ func (s Step) mayBeEarly() bool {
 
 // idle reports whether a step has nothing to do.
 func (s Step) idle() bool {
-	return len(s.Requests) == 0 && len(s.Picks) == 0 && s.Refused == nil && s.Wait == "" && s.Outcome == nil
+	return len(s.Requests) == 0 && !s.decides() && s.Wait == "" && s.Outcome == nil
+}
+
+// decides reports whether a step has decisions that are folded at once.
+func (s Step) decides() bool {
+	return len(s.Picks) > 0 || s.Refused != nil || len(s.Tells) > 0 || s.Passed != nil || s.Served != nil || s.Stays != nil
 }
 
 // Outcome is how the work on a lease has ended.
@@ -175,9 +247,12 @@ type Outcome struct {
 	Unfinished bool
 	// Things are what the lease relies on; Facts are what was found of what it wants, in the order of the claims.
 	Things []state.Hold
+	Claims map[string]*state.Claim
 	Facts  []Fact
 	// Left is what a release leaves.
 	Left Left
+	// Applied is what became of the objects that an apply wants.
+	Applied Applied
 }
 
 // Found is what was found of a thing that a lease wants.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
@@ -32,11 +33,24 @@ func (v view) find(h state.Hold, c *state.Claim, p state.Part) state.Finding {
 
 // taking decides on the parts of one claim.
 func (v view) taking(h state.Hold) protocol.Taken {
+	taken, known := v.memo.takings[h.Name()]
+	if !known {
+		taken = v.takingNow(h)
+		v.memo.takings[h.Name()] = taken
+	}
+	return taken
+}
+
+func (v view) takingNow(h state.Hold) protocol.Taken {
 	known, took := v.f.taken[h.Name()]
+	live := func(c *state.Claim) []lease.ID { return v.w.Objects.Live(c, v.group) }
+	if v.want.Apply != nil {
+		live = nil
+	}
 	return protocol.Take(protocol.Taking{
 		Want: h, Claim: v.w.Claim(h.Name()), Nonce: v.mark,
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return v.find(h, c, p) },
-		Live:    func(c *state.Claim) []lease.ID { return v.w.Objects.Live(c, v.group) },
+		Live:    live,
 		Patient: v.isPatient(v.w.Turn.Since, 1), Relied: v.succeeds(),
 		Pending: v.w.Time.Add(pendingFor).UTC().Format(time.RFC3339), Took: took, Anew: known.Anew,
 	})
@@ -170,7 +184,8 @@ func (v view) put(taken protocol.Taken) Request {
 	}
 	r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew, Why: "it is free"}
 	if taken.Anew {
-		r.Event = &Event{Action: report.Claimed, Kind: c.Kind, Thing: c.Thing}
+		r.Event = &Event{Action: report.Claimed, Kind: string(c.Kind), Thing: c.Thing}
+		r.Changes = v.changeClaim(plan.Claim, c, parts)
 	} else {
 		r.Why = "another command that crashed may be about to give it up"
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // Traces of commands: each line is a request with its reason and what the API server answers. `go test ./engine -rewrite`
@@ -19,7 +21,10 @@ import (
 // A block is a story that begins with an empty ledger:
 //
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
+//	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] | OWNER/DSEQ heal [prune] | OWNER/DSEQ release [HOST...]
+//	given ...         the same, and it has ended well before the story begins
 //	step NAME...      the next request of a command
+//	until NAME VERB   its requests until the next one has that verb
 //	finish NAME...    all its requests to the end
 //	interrupt NAME    the user interrupts it
 //	lose NAME         its next write takes effect, and the answer is lost
@@ -27,7 +32,19 @@ import (
 //	refuse NAME TEXT  its next request is refused
 //	miss NAME         its next write meets another version; mute NAME has no answer and no effect
 //	crash NAME        it is taken for crashed
-//	serve OWNER/DSEQ HOST | silence HOST | terminate HOST | gone HOST | close | clock +5m | ledger
+//	serve OWNER/DSEQ HOST | declare OWNER/DSEQ HOST | silence HOST | terminate HOST | gone HOST | close | clock +5m | ledger | objects
+//
+// Of what the API server does with objects, by their kind, lease and host:
+//
+//	forbid KIND OWNER/DSEQ TEXT
+//	                  it refuses each write of that kind from now on
+//	webhook           it lets a host have one Ingress
+//	write, keep, free, delete KIND OWNER/DSEQ HOST
+//	                  a controller writes the status; a finalizer keeps it; that is removed; somebody deletes it
+//	accept OWNER/DSEQ HOST | address OWNER/DSEQ HOST
+//	                  the Gateway says that the HTTPRoute serves; a controller writes an address into the Ingress
+//	transfer CLAIM OWNER/DSEQ
+//	                  a transfer hands all parts of a claim on
 func TestTraces(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -37,7 +54,7 @@ func TestTraces(t *testing.T) {
 					s.obey(words)
 				}
 			}
-			return s.out.String()
+			return short(s.out.String())
 		})
 	})
 }
@@ -51,6 +68,13 @@ type story struct {
 
 func (s *story) obey(words []string) {
 	switch words[0] {
+	case "given":
+		before := s.out.Len()
+		s.obey(slices.Concat([]string{"command"}, words[1:]))
+		s.obey([]string{"finish", words[1]})
+		said := s.out.String()[:before]
+		s.out.Reset()
+		s.out.WriteString(said)
 	case "command":
 		var wants []engine.Want
 		rest := words[2:]
@@ -62,19 +86,19 @@ func (s *story) obey(words []string) {
 			wants = append(wants, s.ledger.want(rest[:end]))
 			rest = rest[min(end+1, len(rest)):]
 		}
-		s.commands[words[1]] = s.ledger.command(words[1], wants...)
+		c := s.ledger.command(words[1], wants...)
+		c.tell = func(e engine.Event) { s.told(c, e) }
+		s.commands[words[1]] = c
 	case "step":
 		for _, name := range words[1:] {
 			s.step(s.commands[name], func(r engine.Request) engine.Answer { return s.commands[name].answer(r) })
 		}
 	case "finish":
 		for _, name := range words[1:] {
-			for c := s.commands[name]; !c.ended; {
-				s.step(c, c.answer)
-			}
+			s.repeat(s.commands[name], func(engine.Request, bool) bool { return false })
 		}
 	case "interrupt":
-		s.commands[words[1]].world.Interrupted = fmt.Errorf("interrupted")
+		s.commands[words[1]].interrupt()
 	case "lose":
 		c := s.commands[words[1]]
 		s.step(c, func(r engine.Request) engine.Answer {
@@ -98,13 +122,16 @@ func (s *story) obey(words []string) {
 		c := s.commands[words[1]]
 		f := c.flying[0]
 		c.flying = c.flying[1:]
+		fmt.Fprintf(&s.out, "%s: %s arrives", c.name, f.request)
 		s.fold(c, f.place, f.request, f.sent, c.arrived(f.request))
 	case "crash":
 		s.ledger.crash(s.commands[words[1]])
 	case "serve":
-		s.ledger.serve(words[2], leaseOf(words[1]).Group())
+		s.ledger.serve(words[2], leaseOf(words[1]), kinds.Ingress)
+	case "declare":
+		s.ledger.serve(words[2], leaseOf(words[1]), kinds.ProviderHost)
 	case "silence":
-		delete(s.ledger.serves, words[1])
+		s.ledger.silence(words[1])
 	case "terminate":
 		c := *s.ledger.claims[words[1]]
 		c.Deleting = true
@@ -123,12 +150,41 @@ func (s *story) obey(words []string) {
 		for _, c := range s.ledger.list("", "") {
 			fmt.Fprintln(&s.out, textOf(c))
 		}
+		for _, g := range slices.SortedFunc(maps.Keys(s.ledger.definitions), lease.Group.Compare) {
+			fmt.Fprintf(&s.out, "definition of %s: %s\n", g, s.textOfDefinition(s.ledger.definitions[g]))
+		}
 		if len(s.ledger.claims) == 0 {
 			fmt.Fprintln(&s.out, "nobody holds anything")
 		}
+	case "until":
+		s.repeat(s.commands[words[1]], func(r engine.Request, ok bool) bool { return ok && string(r.Verb) == strings.Join(words[2:], " ") })
+	case "objects":
+		for _, k := range s.ledger.keys() {
+			if k.Kind != kinds.Namespace && k.Kind != kinds.Gateway {
+				fmt.Fprintln(&s.out, textOfObject(k, s.ledger.objects[k].live))
+			}
+		}
+	case "forbid":
+		s.ledger.refuses[words[1]+" "+leaseOf(words[2]).Namespace()] = strings.Join(words[3:], " ")
+	case "webhook":
+		s.ledger.webhook = true
+	case "transfer":
+		s.ledger.transfer(words[1], leaseOf(words[2]))
 	default:
-		panic(words[0])
+		s.act(words)
 	}
+}
+
+// repeat lets a command go on until its next request is as wanted, or to the end.
+func (s *story) repeat(c *command, until func(r engine.Request, ok bool) bool) {
+	for range 300 {
+		_, r, _, ok := c.next()
+		if c.ended || until(r, ok) {
+			return
+		}
+		s.step(c, c.answer)
+	}
+	fmt.Fprintf(&s.out, "%s goes on for ever\n", c.name)
 }
 
 // step lets a command send its next request, or ends it.
@@ -149,12 +205,7 @@ func (s *story) step(c *command, answer func(engine.Request) engine.Answer) {
 		}
 		if until.IsZero() {
 			fmt.Fprintf(&s.out, "%s: all leases wait for each other\n", c.name)
-			for _, i := range c.plan.Order() {
-				if c.world.Outcome(i) == nil {
-					c.world.Yield(i)
-					break
-				}
-			}
+			c.yield()
 			return
 		}
 		s.ledger.now = until
@@ -176,19 +227,34 @@ func (s *story) fold(c *command, place int, r engine.Request, sent engine.Stamp,
 		fmt.Fprintf(&s.out, ": there is none")
 	case (r.Verb == engine.Get || r.Verb == engine.Put) && a.Claim != nil:
 		fmt.Fprintf(&s.out, "\n  %s", textOf(a.Claim))
+	case r.Verb == engine.GetLive && a.Live == nil, r.Verb == engine.GetObject && a.Live == nil:
+		fmt.Fprintf(&s.out, ": there is none")
+	case r.Verb == engine.GetDefinition:
+		fmt.Fprintf(&s.out, ": %s", s.textOfDefinition(a.Definition))
+	case r.Verb == engine.Keep:
+		fmt.Fprintf(&s.out, "\n  %s", s.textOfDefinition(a.Definition))
+	case r.Verb == engine.CheckObject:
+		fmt.Fprintf(&s.out, ": it would be admitted")
+	case r.Verb == engine.GetLive:
+		fmt.Fprintf(&s.out, "\n  %s", textOfObject(r.Key, a.Live))
+	case r.Verb == engine.PutObject:
+		fmt.Fprintf(&s.out, "\n  %s", textOfObject(engine.KeyOf(r.Apply), a.Live))
 	}
 	fmt.Fprintln(&s.out)
-	c.world.Fold(c.plan, place, r, a, sent)
+	c.fold(place, r, a, sent)
 }
 
 func (s *story) end(c *command, i int) {
 	o, id := c.world.Outcome(i), c.wants[i].Request.Lease
-	fmt.Fprintf(&s.out, "%s: %s/%d", c.name, id.Owner, id.DSeq)
+	fmt.Fprintf(&s.out, "%s: %s", c.name, id.Group())
 	switch {
 	case o.Err != nil:
 		fmt.Fprintf(&s.out, " ends: %v", o.Err)
 	default:
 		fmt.Fprintf(&s.out, " is done")
+	}
+	for _, why := range o.Kept {
+		fmt.Fprintf(&s.out, "; %v", why)
 	}
 	for _, f := range o.Facts {
 		if f.Found == engine.Withheld || f.Found == engine.Beside {
@@ -198,31 +264,8 @@ func (s *story) end(c *command, i int) {
 	if o.Unfinished {
 		fmt.Fprintf(&s.out, "; unfinished")
 	}
+	if c.lost {
+		fmt.Fprintf(&s.out, "; another command has taken its place")
+	}
 	fmt.Fprintln(&s.out)
-}
-
-// textOf is a claim as a trace shows it.
-func textOf(c *state.Claim) string {
-	var parts []string
-	for _, p := range c.Parts {
-		text := p.Path
-		if c.Kind.HasPorts() {
-			text = p.PortText()
-		}
-		text += fmt.Sprintf(" %s/%d", p.Lease.Owner, p.Lease.DSeq)
-		if p.Run != "" {
-			text += ", mark of " + p.Run
-		}
-		if c.Kind == state.Wildcard && !p.Bound {
-			text += ", pending"
-		}
-		if p.Expires != "" && c.Kind != state.Wildcard {
-			text += ", until " + p.Expires[11:16]
-		}
-		parts = append(parts, text)
-	}
-	for _, p := range c.Waits {
-		parts = append(parts, fmt.Sprintf("note of %s/%d", p.Lease.Owner, p.Lease.DSeq))
-	}
-	return fmt.Sprintf("%s of %s: %s", c.Thing, c.Owner, strings.Join(parts, "; "))
 }

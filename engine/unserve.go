@@ -6,6 +6,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -13,7 +14,10 @@ import (
 // serve what the group gives up. kept are those of the group that serve another lease since a transfer.
 func (v view) written() (goes []Object, others []LeftFor) {
 	of := v.reading().objects
-	for _, o := range of.Written(v.group, v.want.Release.Choice) {
+	for _, o := range of.Written(v.group, v.choice()) {
+		if v.isWanted(o) {
+			continue
+		}
 		if id, serves := v.servesOther(of, o); serves {
 			others = append(others, LeftFor{o, id})
 			continue
@@ -23,7 +27,7 @@ func (v view) written() (goes []Object, others []LeftFor) {
 	for _, c := range v.w.claimsOf(v.group) {
 		for _, p := range c.PartsOf(v.group) {
 			former, handed := p.Former()
-			if !handed || !v.want.Release.Choice.Claim(c) {
+			if !handed || !v.drops(c, p) {
 				continue
 			}
 			for _, o := range of.Written(former, Choice{}) {
@@ -33,7 +37,82 @@ func (v view) written() (goes []Object, others []LeftFor) {
 			}
 		}
 	}
-	return goes, others
+	return append(goes, v.strays()...), others
+}
+
+// choice is what of the deployment group's objects may go.
+func (v view) choice() Choice {
+	if v.want.Release != nil {
+		return v.want.Release.Choice
+	}
+	return Choice{}
+}
+
+// drops reports whether the group gives up its entry of a claim once nothing serves it.
+func (v view) drops(c *state.Claim, p state.Part) bool {
+	if v.want.Release != nil {
+		return v.want.Release.Choice.Claim(c)
+	}
+	return v.want.Prune && !v.wantsPart(c, p) && (v.want.Apply == nil || p.Applied || !v.want.Apply.Heal)
+}
+
+// isWanted reports whether an object of the group stays where an apply deletes what is not defined any more.
+func (v view) isWanted(o Object) bool {
+	if v.want.Apply == nil {
+		return false
+	}
+	return !v.want.Prune || v.defines(o) || v.isStaying(o)
+}
+
+// defines reports whether the lease wants an object of this kind and name.
+func (v view) defines(o Object) bool {
+	return v.wanted().keys[o.key()] || o.Record != "" && slices.Contains(v.keptRecords(), o.key())
+}
+
+// strays returns the routes and Services that this program wrote for other deployments, and that serve what the lease holds: the
+// old ones of a transfer, or those of a command that was taken for crashed and went on writing.
+func (v view) strays() (out []Object) {
+	if v.want.Apply == nil {
+		return nil
+	}
+	of := v.w.Objects
+	for _, h := range v.things {
+		c := v.w.Claim(h.Name())
+		if c == nil {
+			continue
+		}
+		for _, o := range of.Serving(h.Name()) {
+			known := func(x Object) bool { return x.uid() == o.uid() }
+			if o.Group == v.group || !v.removes(o.Group, c) || v.defines(o) || slices.ContainsFunc(out, known) || of.Moves(o) || v.isStaying(o) ||
+				!v.isStray(o, h.Name()) {
+				continue
+			}
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// readUnder reads the claims under an object of another deployment that was read again since: that deployment, which this command has
+// not announced, may have got one of them.
+func (v view) readUnder(o Object) Step {
+	s, known := v.f.objects[o.uid()]
+	if o.Group == v.group || !known || !s.there || s.stale || s.deleted > 0 {
+		return Step{}
+	}
+	for _, name := range o.Near {
+		if v.w.see(name).Sent < s.sent {
+			return do(Request{Verb: Get, Name: name, Why: "who holds it now"})
+		}
+	}
+	return Step{}
+}
+
+// isStray reports whether an object of another deployment serves what the lease holds of a claim, and nothing that its own group holds.
+func (v view) isStray(o Object, name string) bool {
+	h, asked := v.thing(name)
+	c := v.w.Claim(name)
+	return asked && c != nil && v.w.Objects.Stray(o, v.group, v.taking(h).Want.Parts, c, v.w.Claim)
 }
 
 // servesOther returns the lease that holds since a transfer what an object of the group serves.
@@ -52,15 +131,26 @@ func (v view) servesOther(of Objects, o Object) (id lease.ID, serves bool) {
 // unserve deletes the objects, waits until they are gone, and looks at everything that the owner has once more: others take
 // no lock.
 func (v view) unserve() Step {
-	if v.want.Release == nil {
+	if v.want.Release == nil && v.want.Apply == nil {
 		return Step{}
 	}
 	const looks = 10
-	goes, _ := v.written()
+	goes, others := v.written()
+	if v.want.Apply != nil && len(others) > 0 {
+		if s := v.tellKept(others); !s.idle() {
+			return s
+		}
+	}
 	for _, o := range goes {
+		if s := v.readUnder(o); !s.idle() {
+			return s
+		}
 		if s := v.remove(o, ""); !s.idle() {
 			return s
 		}
+	}
+	if v.want.Apply != nil && !v.givesUp() {
+		return Step{}
 	}
 	if s := v.await(v.deletedObjects(), func(o Object) string {
 		return fmt.Sprintf("%s to be gone (finalizers %v); its claim is kept until then", o, o.Live.GetFinalizers())
@@ -70,7 +160,7 @@ func (v view) unserve() Step {
 	switch changed := v.changed(); {
 	case changed == 0 || v.reading().sent > changed:
 	case v.rounds() > looks:
-		return v.giveBack(fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", v.group))
+		return v.giveBack(fmt.Errorf("lease %s is applied again and again by others; end that, and run this command again", v.group))
 	default:
 		return v.readOwner(changed, "whether anything serves what is given up")
 	}
@@ -80,6 +170,24 @@ func (v view) unserve() Step {
 			"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
 			o, kinds.MadeFrom(o.Kind).Kind, namespace, kind, name)
 	})
+}
+
+// givesUp reports whether the group has an entry that goes once nothing serves it.
+func (v view) givesUp() bool {
+	return slices.ContainsFunc(v.w.claimsOf(v.group), func(c *state.Claim) bool {
+		return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return v.drops(c, p) })
+	})
+}
+
+// tellKept tells which objects are kept for another lease since a transfer.
+func (v view) tellKept(others []LeftFor) (out Step) {
+	for _, o := range others {
+		if once := "kept " + string(o.Object.uid()); !v.f.told[once] {
+			message := fmt.Sprintf("it is kept for lease %s until that is applied", o.Lease.Group())
+			out.Tells = append(out.Tells, Event{Action: report.Left, Of: o.Object.key(), Message: message, Once: once})
+		}
+	}
+	return out
 }
 
 // rounds returns how many readings have shown something that has gone since.
@@ -100,7 +208,7 @@ func (v view) leftByOperators() (made []Object) {
 	for _, c := range v.w.claimsOf(v.group) {
 		for _, p := range c.PartsOf(v.group) {
 			by, declared := of.ServedBy(c, p)
-			if declared || !v.want.Release.Choice.Claim(c) {
+			if declared || !v.drops(c, p) {
 				continue
 			}
 			for _, o := range by {

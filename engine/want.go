@@ -7,7 +7,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // Want is what a command wants for one lease: a verb is a function that makes one.
@@ -22,6 +24,8 @@ type Want struct {
 	Adopt bool
 	// Release is what the deployment group gives up, with the objects that serve it and what it runs; nil for nothing.
 	Release *Release
+	// Apply says which objects the lease wants; nil for none.
+	Apply *Apply
 }
 
 // Settings are what all wants of a command have in common.
@@ -38,6 +42,12 @@ type Settings struct {
 	// and takes for gone what would go.
 	Wait  time.Duration
 	Waits bool
+	// AssumeServing takes a route for serving if no controller reports on its kind. GoesOn is the command that goes on where an
+	// old route has to stay; empty for the same one.
+	AssumeServing bool
+	GoesOn        string
+	// Plans is true if requests say what they change.
+	Plans bool
 }
 
 // Transaction are the wants of one announcement, with the order in which leases are served that touch the same things.
@@ -48,25 +58,36 @@ type Transaction struct {
 	order []int
 	after [][]int
 	gives []bool
+	// given says of each want whether it has to read again once those before it have ended.
+	given []bool
 	// hosts are the claims on hosts and wildcards that each want is to have, in the order in which they are taken.
 	hosts [][]state.Hold
 	// named are the addresses that requests name, with the sharing keys that they are for.
 	named map[netip.Addr]string
+	// inUse are the addresses that were claimed at the beginning, with the sharing keys that had them.
+	inUse map[netip.Addr]string
 }
 
 // Assign makes a transaction: leases that ask for the same thing are served in the order of the input, after those that
 // give it up.
 func Assign(w *World, settings Settings, wants []Want) *Transaction {
-	t := &Transaction{Settings: settings, Wants: wants, named: map[netip.Addr]string{}, gives: make([]bool, len(wants))}
+	t := &Transaction{Settings: settings, Wants: wants, named: map[netip.Addr]string{}, inUse: map[netip.Addr]string{}, gives: make([]bool, len(wants))}
+	for _, c := range w.list(state.Address) {
+		t.inUse[c.Addr()] = c.SharingKey
+	}
 	wishes := make([]state.Wish, len(wants))
 	for i, want := range wants {
 		var held []*state.Claim
+		var under []string
 		if want.Prune {
 			held = w.claimsOf(want.Request.Lease.Group())
+			if want.Apply != nil {
+				under = w.Objects.Under(want.Request.Lease.Group())
+			}
 		}
-		wishes[i] = state.WishOf(want.Request, held, nil)
+		wishes[i] = state.WishOf(want.Request, held, under)
 		t.gives[i] = wishes[i].GivesAddress()
-		t.hosts = append(t.hosts, inOrder(want.Request.HostHolds(), want.Expires))
+		t.hosts = append(t.hosts, inOrder(want.applying(want.Request.HostHolds()), want.Expires))
 		for _, e := range want.Request.Endpoints {
 			for _, a := range e.Addresses {
 				if _, known := t.named[a]; !known {
@@ -76,7 +97,7 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 		}
 	}
 	serving := state.Serve(wishes)
-	t.order, t.after = serving.Order, serving.After
+	t.order, t.after, t.given = serving.Order, serving.After, serving.Given
 	return t
 }
 
@@ -104,21 +125,54 @@ type view struct {
 	// mark is the mark of the work on the lease, things are the claims that it is to have.
 	mark   string
 	things []state.Hold
+	// gone are the parts of a kept definition that the lease does not hold any more.
+	gone []gonePart
+	memo *memo
+}
+
+// memo is what a decision has found already: what was seen does not change while it is made.
+type memo struct {
+	wanted  *wanted
+	takings map[string]protocol.Taken
+	things  map[string]state.Hold
+	dns     *render.DNS
+	dnsErr  error
 }
 
 func viewOf(w *World, t *Transaction, place int) view {
 	want := t.Wants[place]
 	v := view{
 		w: w, t: t, f: w.leases[place], place: place, want: want, id: want.Request.Lease,
-		group: want.Request.Lease.Group(), mark: w.leases[place].mark,
+		group: want.Request.Lease.Group(), mark: w.leases[place].mark, memo: &memo{takings: map[string]protocol.Taken{}},
 	}
-	v.things = v.holds()
+	hosts := t.hosts[place]
+	if want.Apply != nil && want.Apply.Heal {
+		v.want.Request, v.gone = narrowed(w, want.Request)
+		hosts = inOrder(want.applying(v.want.Request.HostHolds()), want.Expires)
+	}
+	v.things = v.holds(hosts)
 	return v
+}
+
+// applying returns holds whose parts are marked as applied if the definition routes them. Part.Applied records whether objects have
+// been written for a part.
+func (want Want) applying(holds []state.Hold) []state.Hold {
+	if want.Apply == nil {
+		return holds
+	}
+	for i, h := range holds {
+		unrouted := !h.Kind.HasPorts() && slices.ContainsFunc(want.Apply.Definition.Unrouted(), func(u lease.Host) bool { return u.Name == h.Thing })
+		holds[i].Parts = slices.Clone(h.Parts)
+		for j, p := range h.Parts {
+			holds[i].Parts[j].Applied = p.Service != "" && !unrouted
+		}
+	}
+	return holds
 }
 
 // holds returns the claims that the lease is to have, in the order in which every command takes them: those on addresses and
 // endpoints first.
-func (v view) holds() (out []state.Hold) {
+func (v view) holds(hosts []state.Hold) (out []state.Hold) {
 	for _, e := range v.want.Request.Endpoints {
 		if v.t.Settings.Config.IP.Mode == config.ModePool {
 			out = append(out, e.EndpointHold(v.id))
@@ -128,7 +182,7 @@ func (v view) holds() (out []state.Hold) {
 			out = append(out, e.Hold(v.id, a))
 		}
 	}
-	return append(inOrder(out, v.want.Expires), v.t.hosts[v.place]...)
+	return append(inOrder(v.want.applying(out), v.want.Expires), hosts...)
 }
 
 // inOrder sets the end of holds and sorts them in the order in which they are taken.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -80,8 +81,8 @@ func (v view) lookAbove() Step {
 		name := state.HostName(over)
 		s := v.w.seeOf(state.Wildcard, name)
 		if s.Sent <= taken.Written || s.Stale {
-			if !slices.Contains(unread, name) {
-				unread = append(unread, name)
+			if !slices.Contains(unread, over) {
+				unread = append(unread, over)
 			}
 			continue
 		}
@@ -97,14 +98,25 @@ func (v view) lookAbove() Step {
 			if again := v.again(s.At); again.After(v.w.Clock) {
 				return Step{Wait: "wildcard " + over, Until: again}
 			}
-			return do(Request{Verb: Get, Name: name, Why: "whether it excludes the host"})
+			return v.readAbove(over)
 		}
 	}
 	switch {
 	case len(unread) == 0:
 		return Step{}
 	case len(unread) == 1 && len(v.t.Wants) == 1:
-		return do(Request{Verb: Get, Name: unread[0], Why: "whether it excludes the host"})
+		return v.readAbove(unread...)
 	}
-	return do(Request{Verb: List, Kind: state.Wildcard, Why: "which of them exclude the hosts"})
+	s := v.readAbove(unread...)
+	s.Requests[0].Verb, s.Requests[0].Kind, s.Requests[0].Why = List, state.Wildcard, "which of them exclude the hosts"
+	return s
+}
+
+// readAbove reads a wildcard above hosts; the error names all of them.
+func (v view) readAbove(over ...string) Step {
+	slices.Sort(over)
+	return do(Request{
+		Verb: Get, Name: state.HostName(over[0]), Why: "whether it excludes the host",
+		Fails: "its hosts could not be compared with the wildcards above them (" + strings.Join(over, ", ") + ")",
+	})
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -10,17 +11,44 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// want parses a lease and what it wants: OWNER/DSEQ HOST... [address] [prune] [expires], or OWNER/DSEQ release [HOST...].
+// want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
+// apply HOST[/PATH]... [prune] [httproute] [timeout], or OWNER/DSEQ heal [prune].
 func (l *ledger) want(words []string) engine.Want {
 	id := leaseOf(words[0])
 	want := engine.Want{Request: state.Request{Lease: id}}
-	if words = words[1:]; len(words) > 0 && words[0] == "release" {
-		want.Release = &engine.Release{Choice: engine.NewChoice(words[1:])}
-		return want
+	verb := ""
+	if len(words) > 1 {
+		verb = words[1]
 	}
+	switch verb {
+	case "release":
+		want.Release = &engine.Release{Choice: engine.NewChoice(words[2:])}
+		return want
+	case "apply":
+		def := definition(id, words[2:])
+		l.said[def.Hash] = def
+		want.Apply = &engine.Apply{Definition: def}
+	case "heal":
+		want.Apply = &engine.Apply{Definition: l.said[l.definitions[id.Group()].Hash], Heal: true}
+	default:
+		return l.reservation(want, words[1:])
+	}
+	want.Prune = slices.Contains(words, "prune")
+	want.Apply.Kinds = render.Kinds(want.Apply.Definition, l.cfg)
+	var problems lease.Problems
+	if want.Request, problems = state.NewRequest(want.Apply.Definition, l.cfg); problems.Failed() {
+		panic(problems.Errors())
+	}
+	return want
+}
+
+// reservation adds the things that a lease reserves to what it wants.
+func (l *ledger) reservation(want engine.Want, words []string) engine.Want {
+	id := want.Request.Lease
 	for _, word := range words {
 		host, path, _ := strings.Cut(word, "/")
 		switch word {
@@ -41,7 +69,43 @@ func (l *ledger) want(words []string) engine.Want {
 	return want
 }
 
-// leaseOf parses OWNER/DSEQ, or OWNER/DSEQ/OSEQ.
+// definition is what a lease routes to its service: hosts with paths.
+func definition(id lease.ID, words []string) *lease.Definition {
+	web := lease.Service{Name: "web"}
+	var options lease.HTTPOptions
+	for _, word := range words {
+		switch word {
+		case "prune":
+		case "httproute":
+			web.Target = config.TargetHTTPRoute
+		case "timeout":
+			options.ReadTimeout = 30 * time.Second
+		default:
+			host, path, below := strings.Cut(word, "/")
+			e := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
+			if below {
+				e.Path = "/" + path
+			}
+			web.Expose = append(web.Expose, e)
+		}
+	}
+	for i := range web.Expose {
+		web.Expose[i].HTTP = options
+	}
+	def := &lease.Definition{Lease: id}
+	if len(web.Expose) > 0 {
+		def.Services = []lease.Service{web}
+	}
+	if problems := lease.Check(def); problems.Failed() {
+		panic(problems.Errors())
+	}
+	def.Hash = lease.Sum(def)
+	return def
+}
+
+const ownerPrefix = "akash1"
+
+// leaseOf parses OWNER/DSEQ, or OWNER/DSEQ/OSEQ. An owner is one letter.
 func leaseOf(text string) lease.ID {
 	words := strings.Split(text+"/1", "/")
 	n, err := strconv.ParseUint(words[1], 10, 64)
@@ -52,5 +116,28 @@ func leaseOf(text string) lease.ID {
 	if err != nil {
 		panic(err)
 	}
-	return lease.ID{Owner: words[0], DSeq: n, GSeq: 1, OSeq: uint32(order), Provider: "provider"}
+	return lease.ID{Owner: ownerPrefix + strings.ToLower(words[0]), DSeq: n, GSeq: 1, OSeq: uint32(order), Provider: ownerPrefix + "provider"}
 }
+
+// short is a text with leases as stories name them, and A-1 for the namespace of A/1.
+func short(text string) string { return shorter.Replace(text) }
+
+var shorter = func() *strings.Replacer {
+	var of []string
+	for _, owner := range []string{"A", "B", "C"} {
+		for dseq := range 3 {
+			for oseq := range 2 {
+				name := fmt.Sprintf("%s/%d", owner, dseq+1)
+				if oseq > 0 {
+					name += "/2"
+				}
+				id := leaseOf(name)
+				of = append(of, id.String(), name, id.Namespace(), strings.ReplaceAll(name, "/", "-"))
+			}
+			g := leaseOf(fmt.Sprintf("%s/%d", owner, dseq+1)).Group()
+			of = append(of, g.String(), fmt.Sprintf("%s/%d", owner, dseq+1))
+		}
+		of = append(of, ownerPrefix+strings.ToLower(owner), owner)
+	}
+	return strings.NewReplacer(of...)
+}()

@@ -5,48 +5,15 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Stamp orders requests and answers: a request with a later stamp than an answer was sent after it. 0 is never.
 type Stamp int
-
-// Objects are the objects of the cluster, as they were read at one moment, and what they mean for claims. Nobody changes
-// them.
-type Objects interface {
-	// Closed reports whether an uninstall has closed the ledger.
-	Closed() bool
-	// Finding returns who has a part. claimed reports whether a claim with a name exists.
-	Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, claimed func(name string) bool) state.Finding
-	// Below returns the uses of the hosts one label below a wildcard, by host.
-	Below(wildcard string) map[string][]state.Use
-	// Live returns the leases of a deployment group whose objects serve a claim.
-	Live(c *state.Claim, g lease.Group) []lease.ID
-	// Serves reports whether objects serve a claim for a deployment group.
-	Serves(c *state.Claim, g lease.Group) bool
-	// Unserved reports whether nothing serves a part that the deployment group of the lease holds, and no other lease of
-	// that group has it.
-	Unserved(id lease.ID, c *state.Claim, p state.Part) bool
-	// Addresses indexes claims on addresses and the uses of addresses by Services.
-	Addresses(claims []*state.Claim) *state.Addresses
-	// Written returns the objects that this program wrote for a deployment group and that serve what is chosen, in the order
-	// in which they are deleted.
-	Written(g lease.Group, chosen Choice) []Object
-	// StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
-	StandsFor(o Object, c *state.Claim, p state.Part) bool
-	// ServedBy returns the objects of a claim's owner that serve or declare a part of it beside those that this program wrote
-	// for its holder. declared is true if Akash's provider declares the part.
-	ServedBy(c *state.Claim, p state.Part) (by []Object, declared bool)
-	// DeclaredIn returns what Akash's provider declares for the lease of a namespace.
-	DeclaredIn(namespace string, g lease.Group) []Object
-	// LiveOf returns the leases of a deployment group that have objects or a kept definition; d may be nil.
-	LiveOf(g lease.Group, d *kept.Definition) []lease.ID
-}
 
 // Seen is a claim as it was read, or written: nil if there is none.
 type Seen struct {
@@ -119,6 +86,14 @@ type World struct {
 	listed    Stamp
 	// looks are the latest readings of everything that an owner has.
 	looks map[string]look
+	// lives are the objects that were read one by one, or written, since.
+	lives map[Key]seenLive
+	// shared are the objects as they were read last before the command has written a pool; pooled is true once it has. Leases share
+	// pools: what each needs of them is decided by the same reading.
+	shared Objects
+	pooled bool
+	// made are the namespaces that the command has created. told are the objects that leases share of which a person was told.
+	made, told map[Key]bool
 	// unread are the latest of these readings that have failed.
 	unread map[string]failure
 	// leases are the facts about each lease of the transaction.
@@ -145,46 +120,11 @@ type failure struct {
 	sent Stamp
 }
 
-// facts are what was seen of the work on one lease.
-type facts struct {
-	// mark is what the entries have that it writes.
-	mark  string
-	taken map[string]Taken
-	// picks are the addresses that the lease is to take, passed those that turned out not to be for it.
-	picks  map[slot]netip.Addr
-	passed map[netip.Addr]bool
-	// unpooled are the addresses whose pools were removed.
-	unpooled map[netip.Addr]bool
-	// left is when enough addresses were seen to be left for the orders that have reserved some.
-	left Stamp
-	// failed is the error of a request that ends the work on the lease. refused are those of writes without which it goes
-	// on, by claim: notes, and what was to be given back.
-	failed  error
-	refused map[string]error
-	// objects are those that were read again or deleted since everything was read.
-	objects map[types.UID]seenObject
-	// kept is the definition that the ledger keeps for the deployment group, runs what that runs, each with when it was read.
-	kept seenDefinition
-	runs seenRuns
-	// announced is what was seen of the announcements of other commands for the deployment group.
-	announced seenAnnouncements
-	// unreserved are the leases whose reservations were given up.
-	unreserved map[lease.ID]bool
-	// yields is true if the lease waits for no other lease any more, because these wait for it.
-	yields bool
-	// outcome is how the work on the lease has ended, nil before.
-	outcome *Outcome
-}
-
-// slot is a family of an IP endpoint for which a lease needs an address.
-type slot struct {
-	Endpoint string
-	Family   config.Family
-}
-
 // NewWorld returns the world of a command that has seen nothing.
 func NewWorld() *World {
-	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{}}
+	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{},
+		lives: map[Key]seenLive{}, made: map[Key]bool{}, told: map[Key]bool{},
+	}
 	return w
 }
 
@@ -194,7 +134,10 @@ func (w *World) Begin(nonce string, marks []string) {
 	w.leases = make([]*facts, len(marks))
 	for i, mark := range marks {
 		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
-			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}}
+			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
+			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, ways: map[Key]Object{}, stays: map[Key]stay{},
+			served: map[Key]bool{}, told: map[string]bool{}, fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{},
+		}
 	}
 }
 
@@ -209,19 +152,31 @@ func (w *World) Claim(name string) *state.Claim { return w.see(name).Claim }
 
 // see returns what is known of a claim.
 func (w *World) see(name string) Seen {
-	if s, known := w.seen[name]; known {
-		return s
+	s, known := w.seen[name]
+	if !known {
+		s = Seen{Claim: w.base[name], Sent: w.read, Answered: w.read, Read: w.read}
 	}
-	return Seen{Claim: w.base[name], Sent: w.read, Answered: w.read, Read: w.read}
-}
-
-// seeOf is see for a claim of a kind, of which a LIST may be known.
-func (w *World) seeOf(kind state.Kind, name string) Seen {
-	s, all := w.see(name), w.lists[kind]
-	if all.sent > s.Answered {
-		return Seen{Claim: all.byName[name], Sent: all.sent, Answered: all.sent, Read: all.sent, At: all.at, Misses: s.Misses, Why: s.Why}
+	for kind, all := range w.lists {
+		if all.byName[name] != nil || s.Claim != nil && s.Claim.Kind == kind {
+			s = all.see(name, s)
+		}
 	}
 	return s
+}
+
+// seeOf is see for a claim of a kind, which may not be in a LIST of that.
+func (w *World) seeOf(kind state.Kind, name string) Seen { return w.lists[kind].see(name, w.see(name)) }
+
+// see returns what a LIST says of a claim, unless that is known otherwise since.
+func (l listing) see(name string, was Seen) Seen {
+	if l.sent <= was.Answered {
+		return was
+	}
+	now := Seen{Claim: l.byName[name], Sent: l.sent, Answered: l.sent, Read: l.sent, At: l.at, Misses: was.Misses, Why: was.Why}
+	if now.Claim != nil && was.Claim != nil && now.Claim.UID == was.Claim.UID && now.Claim.ResourceVersion == was.Claim.ResourceVersion {
+		now.Read = was.Read
+	}
+	return now
 }
 
 // note records what is known of a claim.

@@ -3,9 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,10 +20,9 @@ import (
 //	holds        the claims that it takes, in their order
 //	granted      SERVICES [endpoints: ENDPOINTS] | what is withheld: HOST, HOST/PATH or PORT/PROTOCOL@ENDPOINT
 //	named        HOST... [at ENDPOINT: ADDRESS...] | CONFIGURATION: what is asked for by name
-//	rivals       LEASE: THING...; LEASE: THING... | what is claimed: whose things an earlier request asks for
 func TestRequestTable(t *testing.T) {
 	table(t, "requests.txt", map[string]func(*testing.T, string) string{
-		"definition": definitionInWords, "holds": holdsInWords, "granted": grantedInWords, "named": namedInWords, "rivals": rivalsInWords,
+		"definition": definitionInWords, "holds": holdsInWords, "granted": grantedInWords, "named": namedInWords,
 	})
 }
 
@@ -188,41 +185,6 @@ func namedInWords(t *testing.T, line string) string {
 		t.Errorf("%s: it is asked for %s", line, req.Lease)
 	}
 	return sayProblems(sayRequest(req), problems)
-}
-
-func rivalsInWords(t *testing.T, line string) string {
-	f := fields(line, 2)
-	var requests []Request
-	for i, one := range strings.Split(f[0], ";") {
-		who, things, _ := strings.Cut(strings.TrimSpace(one), ": ")
-		req := Request{Lease: wordLease(t, who)}
-		for j, thing := range strings.Fields(things) {
-			at := lease.Place{File: "f", Line: i + 1, Column: j + 1}
-			if address, endpoint, isAddress := strings.Cut(thing, "@"); isAddress {
-				c := wordClaim(t, "address "+address+"@"+endpoint+" "+who[:1]+":")
-				req.Endpoints = append(req.Endpoints, EndpointWant{Name: endpoint, SharingKey: c.SharingKey, Addresses: wordAddresses(t, address), At: at})
-				continue
-			}
-			host, path, _ := strings.Cut(thing, "/")
-			req.Hosts = append(req.Hosts, HostWant{Host: host, Path: "/" + path, At: at})
-		}
-		requests = append(requests, req)
-	}
-	cfg := config.Default()
-	if strings.Contains(f[1], "pool mode") {
-		cfg.IP.Mode = config.ModePool
-	}
-	var said []string
-	for i, found := range Rivals(requests, cfg, func(name string) bool { return strings.Contains(" "+f[1]+" ", " "+name+" ") }) {
-		for _, h := range slices.Sorted(maps.Keys(found)) {
-			by := found[h]
-			if by.Owner != by.Lease.Owner {
-				t.Errorf("%s: %s is held by %+v", line, h, by)
-			}
-			said = append(said, fmt.Sprintf("%d: %s by %s at %s", i+1, h, by.Lease, by.Input))
-		}
-	}
-	return strings.Join(said, ", ")
 }
 
 func wordAddresses(t *testing.T, text string) []netip.Addr {

@@ -4,7 +4,6 @@ package claims
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -23,10 +22,6 @@ type Claims struct {
 	Nonce string
 	// Holds are the claims on which the run relies, by name.
 	Holds map[string]*Held
-	// Rivals are earlier leases of the same command, of other owners, that ask for the same thing, by claim name.
-	Rivals map[string]state.Holder
-	// above are the wildcards as listed after the run took its hosts; nil if they must be read.
-	above *[]*state.Claim
 	// Unclear are the claims, by name, that the run may have taken: the answer to its write was lost.
 	Unclear map[string]*Held
 	// Before are the entries of the group on claims before the run's first write, by name.
@@ -34,11 +29,6 @@ type Claims struct {
 	// patient is true until the run has once waited in vain for another run of the owner. From then on, what such runs
 	// hold is withheld at once.
 	patient bool
-	// Late is true for a run that follows another lease of the command that asks for the same thing: what was read of it
-	// is stale. Given is true if that lease may give up what this one asks for: then everything is read again.
-	Late, Given bool
-	// picked are the addresses that this lease was the first of the command's leases to pick.
-	picked []netip.Addr
 	// Marking is true while a run whose turn is over marks claims that its lease held before.
 	Marking bool
 	// WithheldHosts are withheld hosts and paths, as lease.HostPath formats them; WithheldPorts are names of

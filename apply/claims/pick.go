@@ -41,44 +41,10 @@ func (r *Claims) leaseAddresses(ctx context.Context) error {
 	return nil
 }
 
-// PickAddresses picks the addresses that the lease will take, unless the lease will be refused anyway. enough is false if too
-// few are left. own is false then too, and if an earlier lease of the command has picked one for the same endpoint, or may
-// give up what is in the way: then the result depends on other leases. The leases of a command pick in the order of the
-// input, and take their addresses in parallel.
-func (r *Claims) PickAddresses() (own, enough bool) {
-	endpoints := r.LeasedEndpoints()
-	if len(endpoints) == 0 {
-		return true, true
-	}
-	if err := r.Precheck(); err != nil && !AllTransient(err) {
-		return !r.Given, true
-	}
-	own, enough = true, true
-	for _, e := range endpoints {
-		for _, family := range e.Families {
-			picked := len(r.picked)
-			_, ok := r.pick(e, family, nil)
-			own, enough = own && ok && len(r.picked) > picked, enough && ok
-		}
-	}
-	return own, enough
-}
-
 // pick returns an address of a family for an endpoint that is not in lost; ok is false if none is left.
 func (r *Claims) pick(e state.EndpointWant, family config.Family, lost map[netip.Addr]bool) (netip.Addr, bool) {
-	a, anew, ok := r.Snapshot.Addresses.Next(r.Group.Owner, e.SharingKey, family, r.Options.Config.IP.Ranges, lost)
-	if anew {
-		r.picked = append(r.picked, a)
-	}
+	a, _, ok := r.Snapshot.Addresses.Next(r.Group.Owner, e.SharingKey, family, r.Options.Config.IP.Ranges, lost)
 	return a, ok
-}
-
-// DropAddresses returns the addresses that the lease has picked to the other leases of the command.
-func (r *Claims) DropAddresses() {
-	for _, a := range r.picked {
-		r.Snapshot.Addresses.Drop(a)
-	}
-	r.picked = nil
 }
 
 // LeaseAddress takes an address of a family for an endpoint, and skips addresses that somebody else has taken
@@ -103,7 +69,7 @@ func (r *Claims) LeaseAddress(ctx context.Context, e state.EndpointWant, family 
 			continue
 		}
 		hold := e.Hold(r.Request.Lease, a)
-		err := r.TakeOnce(ctx, hold, read || r.Late)
+		err := r.TakeOnce(ctx, hold, read)
 		if r.heldBySibling(err) {
 			err = r.Take(ctx, hold)
 		}

@@ -27,9 +27,6 @@ func (r *Claims) Precheck() error {
 
 // InTheWay returns who holds a thing, or a wildcard or host that excludes it, according to the snapshot.
 func (r *Claims) InTheWay(h state.Hold) (held []report.HeldThing) {
-	if by, found := r.Rivals[h.Name()]; found {
-		return []report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}}
-	}
 	uses, mine := r.uses(h), false
 	for _, p := range h.Parts {
 		f := r.decide(h, p, r.Snapshot.Claim(h.Name()), uses)
@@ -99,7 +96,7 @@ func (r *Claims) TakeAll(ctx context.Context) error {
 // Take takes one thing. While an unfinished run holds it, Take tries again until the run's patience ends.
 func (r *Claims) Take(ctx context.Context, h state.Hold) error {
 	var last error
-	fresh := r.Late
+	fresh := false
 	err := wait.ExponentialBackoffWithContext(ctx, r.Patience, func(ctx context.Context) (bool, error) {
 		last = r.TakeOnce(ctx, h, fresh)
 		fresh = true

@@ -69,27 +69,6 @@ func (r *Claims) hostsAnew() (hosts []*Held) {
 	return hosts
 }
 
-// LookAbove lists the wildcards once for all leases that have taken hosts. It must be called after the last host was
-// written.
-func LookAbove(ctx context.Context, of ledger.Ledger, all []*Claims) {
-	var looking []*Claims
-	for _, r := range all {
-		if len(r.hostsAnew()) > 0 {
-			looking = append(looking, r)
-		}
-	}
-	if len(looking) < 2 {
-		return
-	}
-	listed, err := of.List(ctx, state.Wildcard)
-	if err != nil {
-		return // each lease lists them itself and gets the error
-	}
-	for _, r := range looking {
-		r.above = &listed
-	}
-}
-
 // bindTries returns how often a wildcard of an owner is tried again while unfinished runs have hosts below it: they may
 // fail and release them. Such a run may wait for this wildcard, or have a pending wildcard above a host of this run. So
 // a wildcard is tried for less time than a host waits (patience steps), and the smaller of two owners withdraws first:
@@ -252,13 +231,8 @@ func (r *Claims) checkAbove(ctx context.Context, hosts []*Held) error {
 	return err
 }
 
-// wildcards returns the wildcards above hosts: the first call those that LookAbove has listed, if it has; later ones
-// read one wildcard by name, or several with one LIST.
+// wildcards returns the wildcards above hosts. It reads one by name, or several with one LIST.
 func (r *Claims) wildcards(ctx context.Context, over map[string][]*Held) ([]*state.Claim, error) {
-	if listed := r.above; listed != nil {
-		r.above = nil
-		return *listed, nil
-	}
 	if len(over) > 1 {
 		return r.Ledger.List(ctx, state.Wildcard)
 	}

@@ -42,11 +42,35 @@ func Applicable(kind kinds.Kind, o *unstructured.Unstructured) render.Object {
 func (c *Cluster) Patch(
 	ctx context.Context, o render.Object, manager string,
 ) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	return c.applyObject(ctx, o, metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
+}
+
+// ApplyOver applies an object pinned to the one that was seen, or, if over is nil, to there being none; with force, it takes the
+// fields of other managers. made reports whether it created the object.
+func (c *Cluster) ApplyOver(
+	ctx context.Context, o render.Object, manager string, over *unstructured.Unstructured, force bool,
+) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	return c.applyObject(ctx, pinned(o, over), metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation})
+}
+
+// pinned returns an object for an apply that fails unless the one that was seen is there; nil for none.
+func pinned(o render.Object, over *unstructured.Unstructured) render.Object {
+	body := Rendered(o)
+	if body.SetResourceVersion(Unwritten); over != nil {
+		body.SetUID(over.GetUID())
+		body.SetResourceVersion(over.GetResourceVersion())
+	}
+	o.Config = body
+	return o
+}
+
+func (c *Cluster) applyObject(
+	ctx context.Context, o render.Object, opts metav1.PatchOptions,
+) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, false, err
 	}
-	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 	status := 0
 	meta, err = c.patch(context.WithValue(ctx, statusKey{}, &status), o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
 	return meta, status == http.StatusCreated, err
@@ -130,28 +154,15 @@ func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager st
 
 // Seize applies an object with force, pinned to the live object.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	force := true
-	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation})
+	_, _, err := c.ApplyOver(ctx, o, manager, live, true)
+	return err
 }
 
-// Refusal returns the error with which the API server would refuse an apply to the live object, or nil. If the object
-// has changed since it was read, IsOvertaken is true for the error.
+// Refusal returns the error with which the API server would refuse an apply to the object that was seen, nil for none, or nil. If
+// the object has changed since it was read, IsOvertaken is true for the error.
 func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
-	return c.applyPinned(ctx, o, live, opts)
-}
-
-func (c *Cluster) applyPinned(
-	ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions,
-) error {
-	pinned := Rendered(o)
-	pinned.SetUID(live.GetUID())
-	pinned.SetResourceVersion(live.GetResourceVersion())
-	body, err := pinned.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	_, err = c.patch(ctx, o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
+	_, _, err := c.applyObject(ctx, pinned(o, live), opts)
 	return err
 }
 

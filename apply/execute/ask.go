@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine"
@@ -47,7 +48,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			},
 		})
 	case engine.RemovePool:
-		err = pools.New(c.Options.Config, one.X.Snapshot).Remove(ctx, one.X, r.Address, report.Released)
+		err = pools.New(c.Options.Config, one.X.Snapshot).Remove(ctx, one.X, r.Address, r.Action)
 	case engine.Put, engine.Delete:
 		return l.write(ctx, r, answer)
 	case engine.GetObject:
@@ -62,6 +63,26 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 		err = l.readRuns(ctx, one, s, answer)
 	case engine.Unreserve:
 		err = l.unreserve(ctx, one, r.Lease)
+	case engine.GetLive:
+		answer.Live, err = c.Cluster.Get(ctx, r.Key.Kind, r.Key.Namespace, r.Key.Name)
+	case engine.PutObject:
+		return l.put(ctx, r, answer)
+	case engine.CheckObject:
+		return l.check(ctx, r, answer)
+	case engine.CreateObject:
+		answer.Made, err = l.create(ctx, r)
+	case engine.Keep:
+		answer.Definition, err = c.Ledger.Keep(ctx, r.Definition, r.Group, r.Was)
+		answer.Unclear = err != nil && cluster.IsUnclear(err)
+		answer.Stale = answer.Unclear || errors.Is(err, ledger.ErrAgain)
+	case engine.ReadTargets:
+		answer.Targets, err = records.Targets(ctx, one.X.Snapshot, c.Cluster, c.Options.Config, one.X.Request.Lease, r.Hosts, l.work.Fresh)
+	case engine.ReadRunning:
+		answer.Running, err = l.readRunning(ctx, one, s, r.Version)
+	case engine.TakeReserved:
+		err = l.takeReserved(ctx, one)
+	case engine.Disown:
+		err = one.Work.EndAdoption(ctx)
 	case engine.ReadAnnouncements:
 		answer.Announced, err = l.announced(ctx, r.Group)
 	}

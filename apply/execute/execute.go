@@ -30,9 +30,11 @@ type Work struct {
 	// Barred returns why the command must not work on a lease, nil if it may.
 	Barred func(place int, s *observed.Snapshot) error
 	// Ended is called with the leases of a transaction on which the work has ended, before the command commits. Done is called
-	// after the commit for a lease that has what it wants.
+	// after the commit for a lease that has what it wants, for several at a time.
 	Ended func(context.Context, []*Lease)
-	Done  func(*Lease)
+	Done  func(context.Context, *Lease) error
+	// Fresh reads where hosts are reached now; else what was read for all is taken.
+	Fresh bool
 	// Silent sends no events of what is written.
 	Silent bool
 }
@@ -47,7 +49,15 @@ type Lease struct {
 	Outcome *engine.Outcome
 	// Unmarked is what was seen to run for the lease without a Manifest.
 	Unmarked workloads.Unmarked
-	err      error
+	// Runs is the definition of what the lease runs, nil if that is left alone; Work is the work on it once it was read.
+	Runs *lease.Definition
+	Work *workloads.Work
+	// running is what was read of it. chosen are the GPUs that the lease's order has reserved; takesOver is true if the reservation is
+	// yet to become the lease's.
+	running   *workloads.Live
+	chosen    map[uint32]*lease.SchedulerParams
+	takesOver bool
+	err       error
 }
 
 // Run works on all leases, at most as many at a time as one announcement can name. The error joins those of all leases.
@@ -64,6 +74,10 @@ func (w Work) Run(ctx context.Context) error {
 	for i, want := range wants {
 		all[i] = &Lease{X: executor.New(c, want.Request), Place: i, Want: want, err: w.Barred(i, snapshot)}
 		all[i].X.Snapshot = snapshot
+		if want.Apply != nil {
+			all[i].X.Only = c.Options.ChangesOf(want.Request.Lease)
+			all[i].Runs = want.Apply.Workloads
+		}
 	}
 	var errs []error // first the errors of turns that belong to no lease
 	for part := range slices.Chunk(all, state.MaxAnnounced) {
@@ -165,15 +179,28 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 			one.err = ended
 		}
 		concerned = concerned || one.err != nil || one.X.Changed()
-		if one.err == nil {
-			l.work.Done(one)
-		}
-		one.err = one.X.Failed(one.err)
 	}
+	l.finish(ctx, leases)
 	if concerned {
 		return nil
 	}
 	return ended
+}
+
+// finish does what follows the commit, for several leases at a time.
+func (l *loop) finish(ctx context.Context, leases []*Lease) {
+	group := parallel.New(max(l.command.Options.Concurrency, 1))
+	for _, one := range leases {
+		group.Go(func() error {
+			one.err = l.takeBack(ctx, one, one.err)
+			if one.err == nil && l.work.Done != nil {
+				one.err = parallel.Guard(func() error { return l.work.Done(ctx, one) })
+			}
+			one.err = one.X.Failed(l.command.Options.AsPlanned(one.X.Request.Lease, one.err))
+			return nil
+		})
+	}
+	_ = group.Wait() // the leases keep their errors
 }
 
 // begin begins a transaction of wants.
@@ -199,7 +226,7 @@ func (l *loop) settings() engine.Settings {
 	}
 	return engine.Settings{
 		Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
-		Wait: c.Options.Wait, Waits: c.Cluster.Waits(),
+		Wait: c.Options.Wait, Waits: c.Cluster.Waits(), AssumeServing: c.Options.AssumeServing, Plans: c.Options.Plan != nil,
 	}
 }
 

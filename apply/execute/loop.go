@@ -3,12 +3,14 @@ package execute
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plan"
 )
 
 // run asks for the steps of the leases and carries them out until all have ended.
@@ -36,6 +38,9 @@ func (l *loop) run(ctx context.Context) {
 		case <-interrupted:
 			interrupted = nil
 			l.world.Interrupted = ctx.Err()
+			for i := range l.steps {
+				l.drop(i)
+			}
 			l.wake(func(engine.Step) bool { return true })
 		}
 	}
@@ -60,6 +65,10 @@ func (l *loop) decide() {
 			l.due[i] = false
 			s := engine.Next(l.world, l.plan, i)
 			for l.world.Decide(i, s) {
+				if l.tellAll(i, s.Tells); len(s.Picks) > 0 {
+					l.wake(func(s engine.Step) bool { return s.Wait != "" })
+					again = true
+				}
 				s = engine.Next(l.world, l.plan, i)
 			}
 			if l.steps[i] = s; s.Outcome != nil {
@@ -111,27 +120,31 @@ func (l *loop) unlock() bool {
 }
 
 // send sends requests of the steps, as many as the command may have under way. What is read for all leases is read once
-// nothing else can be sent: then it is newest for most of them.
+// nothing else can be sent: then it is newest for most of them. What a step has left is sent when others have been answered.
 func (l *loop) send(ctx context.Context) {
 	most := max(l.command.Options.Concurrency, 1)
-	open := func(i int) bool { return l.world.Outcome(i) == nil && l.busy[i] == 0 && !l.shared && l.brief < most }
 	for _, i := range l.plan.Order() {
-		if !open(i) {
-			continue
-		}
+		var rest []engine.Request
 		for _, r := range l.steps[i].Requests {
-			if !r.IsShared() && l.brief < most && (!r.WritesClaim() || !l.written[r.Name]) {
-				l.start(ctx, i, r)
+			if r.IsShared() || l.shared || l.brief >= most || l.written[r.Target()] {
+				rest = append(rest, r)
+				continue
 			}
+			l.start(ctx, i, r)
 		}
+		l.steps[i].Requests = rest
 	}
 	for _, i := range l.plan.Order() {
-		if requests := l.steps[i].Requests; l.brief == 0 && open(i) && len(requests) > 0 {
+		if requests := l.steps[i].Requests; l.brief == 0 && !l.shared && l.busy[i] == 0 && len(requests) > 0 {
 			l.shared = true
+			l.steps[i].Requests = requests[1:]
 			l.start(ctx, i, requests[0])
 		}
 	}
 }
+
+// drop forgets the requests of a step that were not sent.
+func (l *loop) drop(i int) { l.steps[i].Requests = nil }
 
 // start sends a request; take gets its answer.
 func (l *loop) start(ctx context.Context, place int, r engine.Request) {
@@ -140,8 +153,8 @@ func (l *loop) start(ctx context.Context, place int, r engine.Request) {
 	if !r.MayWait() {
 		l.brief++
 	}
-	if r.WritesClaim() {
-		l.written[r.Name] = true
+	if target := r.Target(); target != "" {
+		l.written[target] = true
 	}
 	if l.writing != nil {
 		ctx = l.writing
@@ -176,14 +189,18 @@ func (l *loop) take(ctx context.Context, r reply) {
 	if !r.request.MayWait() {
 		l.brief--
 	}
-	l.due[r.place] = true
+	if l.due[r.place] = true; r.answer.Err != nil {
+		l.drop(r.place)
+	}
 	if r.request.IsShared() {
 		l.shared = false
 		l.wake(func(s engine.Step) bool { return len(s.Requests) > 0 && s.Requests[0].IsShared() })
 	}
-	if r.request.WritesClaim() {
-		delete(l.written, r.request.Name)
-		l.wake(func(s engine.Step) bool { return len(s.Requests) > 0 && s.Requests[0].Name == r.request.Name })
+	if target := r.request.Target(); target != "" {
+		delete(l.written, target)
+		l.wake(func(s engine.Step) bool {
+			return slices.ContainsFunc(s.Requests, func(r engine.Request) bool { return r.Target() == target })
+		})
 	}
 	if r.answer.Over || r.request.Verb == engine.Announce {
 		l.wake(func(engine.Step) bool { return true })
@@ -216,14 +233,47 @@ func (l *loop) take(ctx context.Context, r reply) {
 
 // tell tells a person what a request has done.
 func (l *loop) tell(x *executor.Executor, r engine.Request) {
-	e := r.Event
+	if r.Changes != nil {
+		l.plans(x, *r.Changes)
+	}
 	switch {
-	case e == nil && (r.Verb == engine.Put || r.Verb == engine.Forget || r.Verb == engine.GetDefinition):
+	case r.Event != nil:
+		l.tellOne(x, *r.Event)
+	case slices.Contains([]engine.Verb{engine.Put, engine.PutObject, engine.Keep, engine.Forget, engine.GetDefinition}, r.Verb):
 		x.Wrote(nil)
-	case e == nil || l.work.Silent:
+	}
+}
+
+// tellAll tells a person what was decided for a lease.
+func (l *loop) tellAll(place int, events []engine.Event) {
+	for _, e := range events {
+		if e.Changes != nil {
+			l.plans(l.leases[place].X, *e.Changes)
+		}
+		l.tellOne(l.leases[place].X, e)
+	}
+}
+
+func (l *loop) tellOne(x *executor.Executor, e engine.Event) {
+	switch k := e.Of; {
+	case l.work.Silent || e.Action == "":
 	case e.Object.Live != nil:
 		x.Event(e.Action, e.Object.Kind.Singular, e.Object.Live.GetNamespace(), e.Object.Live.GetName(), e.Message)
+	case k != engine.Key{}:
+		if e.Message == "" && e.Once == "" && l.command.Cluster.Unchecked(k.Namespace) {
+			e.Message = "not checked by the server: its namespace does not exist yet"
+		}
+		x.Event(e.Action, k.Kind.Singular, k.Namespace, k.Name, e.Message)
 	default:
-		x.Event(e.Action, string(e.Kind), "", e.Thing, e.Message)
+		x.Event(e.Action, e.Kind, "", e.Thing, e.Message)
+	}
+}
+
+// plans records a change of a plan.
+func (l *loop) plans(x *executor.Executor, c plan.Change) {
+	if l.command.Options.Plan != nil {
+		l.command.Report.Lock()
+		defer l.command.Report.Unlock()
+		l.command.Options.Plan(x.Request.Lease, c)
 	}
 }

@@ -18,6 +18,9 @@ type objects struct {
 	cfg      *config.ProviderConfig
 }
 
+// Objects returns the objects of a snapshot, as the engine asks for them.
+func Objects(s *observed.Snapshot, cfg *config.ProviderConfig) engine.Objects { return objects{s, cfg} }
+
 // Closed reports whether an uninstall has closed the ledger.
 func (o objects) Closed() bool { return o.snapshot.ClosedBy != "" }
 
@@ -126,7 +129,7 @@ func (o objects) object(owned observed.Owned) engine.Object {
 	whose := o.snapshot.Ownership(owned.Live)
 	return engine.Object{
 		Kind: owned.Kind, Live: owned.Live, Group: owned.Group, Lease: whose.Lease, Ours: whose.Ours,
-		Stays: o.snapshot.Stays(owned), Near: o.snapshot.ClaimsNear(owned),
+		Stays: o.snapshot.Stays(owned), Near: o.snapshot.ClaimsNear(owned), Record: owned.RecordOf(),
 	}
 }
 

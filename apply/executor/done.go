@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,6 +54,3 @@ func (x *Executor) HasLost() bool { return x.lost }
 func (x *Executor) Include(other *Executor) {
 	x.changes, x.changed = append(x.changes, other.changes...), x.changed || other.changed
 }
-
-// Remember suppresses events about withheld things that the executor of an earlier attempt has reported.
-func (x *Executor) Remember(before *Executor) { maps.Copy(x.reported, before.reported) }

@@ -64,9 +64,6 @@ func (r *Objects) Undo(ctx context.Context, why error) error {
 // the run's definition, and all parts that the lease holds and the object serves have the run's mark. For a run that was
 // taken for dead, the lease must hold no such part at all.
 func (r *Objects) StillMine(ctx context.Context, m executor.MadeObject, now *unstructured.Unstructured) (bool, error) {
-	if r.Running != nil && r.Running.Has(m.Object) {
-		return r.Running.IsMine(now), nil
-	}
 	id, labelled := lease.IDFromLabels(now.GetLabels())
 	definition := cluster.Rendered(m.Object).GetAnnotations()[lease.AnnotationDefinition]
 	if !labelled || id.Group() != r.Group || now.GetAnnotations()[lease.AnnotationDefinition] != definition {

@@ -3,11 +3,9 @@
 package objects
 
 import (
-	"context"
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
@@ -17,7 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/routes"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -33,8 +30,6 @@ type Objects struct {
 	Operated       *operators.Operated
 	KeptDefinition *claims.KeptDefinition
 	Successors     *routes.Successors
-	// Running has the rules for the workloads of the lease; nil if the run writes none.
-	Running runningObjects
 	// namespaceCreated is true once the run has created the lease's namespace.
 	namespaceCreated bool
 	// Closed is true if nothing is left to undo.
@@ -43,8 +38,6 @@ type Objects struct {
 	// keys of parts, by claim name, for which a transfer has no route: the routes of their former holder stay.
 	followed  bool
 	Routeless map[string][]string
-	// again are the objects of a Late lease, by kind and name, as read before its first write.
-	again map[string]*unstructured.Unstructured
 	// Granted are the addresses that MetalLB has chosen in pool mode.
 	Granted []string
 	// replacing is held while an old route is deleted for a new one.
@@ -64,18 +57,6 @@ func New(c *command.Command, def *lease.Definition, req state.Request) *Objects 
 	}
 	r.By = r
 	return r
-}
-
-// runningObjects has the rules for the objects of a lease's workloads.
-type runningObjects interface {
-	// Has reports whether an object belongs to a workload.
-	Has(o render.Object) bool
-	// Find returns such an object as it was read, nil if there was none.
-	Find(o render.Object) *unstructured.Unstructured
-	// Refused handles a conflict with another field manager; taken is true if it has taken the object over.
-	Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error)
-	// IsMine reports whether the lease's field manager still owns an object that the run has created.
-	IsMine(now *unstructured.Unstructured) bool
 }
 
 // Summary returns what the lease holds, and what was withheld from it.

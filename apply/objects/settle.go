@@ -53,7 +53,7 @@ func (r *Objects) SettleHolds(ctx context.Context) error {
 // written is reported, and fails nothing.
 func (r *Objects) noteWaits(ctx context.Context) error {
 	for _, w := range r.Withheld {
-		claim, fresh := r.Snapshot.Claim(w.Want.Name()), !r.Late
+		claim, fresh := r.Snapshot.Claim(w.Want.Name()), true
 		err := r.Ledger.Until(ctx, func(ctx context.Context) (err error) {
 			if !fresh {
 				if claim, err = r.Ledger.Get(ctx, w.Want.Name()); err != nil {

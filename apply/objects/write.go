@@ -31,9 +31,6 @@ func (r *Objects) Write(ctx context.Context, desired []render.Object) error {
 	if err := r.MakeNamespace(ctx); err != nil {
 		return err
 	}
-	if err := r.lookAgain(ctx, desired); err != nil {
-		return err
-	}
 	for _, stage := range kinds.Stages {
 		var objects []render.Object
 		for _, o := range desired {
@@ -59,16 +56,6 @@ func (r *Objects) WritePool(ctx context.Context, o render.Object) error {
 		r.Event(action, o.Kind.Singular, o.Namespace, o.Name, "")
 	}
 	return err
-}
-
-// NeedPool records in the plan that the lease needs a pool or an advertisement that was written for another lease.
-func (r *Objects) NeedPool(o render.Object) error {
-	live := r.Find(o)
-	o, touch := r.TouchedFrom(o, live)
-	if touch || cluster.Unchanged(o, live, r.Manager(o)) {
-		return nil
-	}
-	return r.Change(r.WriteOf(o, live))
 }
 
 // WriteAll writes objects in parallel and reports them in order. After an error it starts no further write, but lets
@@ -161,40 +148,17 @@ func (r *Objects) writeOver(ctx context.Context, o render.Object, live *unstruct
 	return action, err
 }
 
-// lookAgain reads the objects of a Late lease again: the leases before it may have deleted or created some.
-func (r *Objects) lookAgain(ctx context.Context, desired []render.Object) (err error) {
-	if !r.Late {
-		return nil
-	}
-	r.again = map[string]*unstructured.Unstructured{}
-	for _, o := range desired {
-		if r.again[o.String()], err = r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Find returns the object as it was read before the run's first write, nil if there was none. Pools are as they were before
 // any lease of the command wrote.
 func (r *Objects) Find(o render.Object) *unstructured.Unstructured {
 	if slices.Contains(kinds.Pools, o.Kind) {
 		return r.Pools.Find(o)
 	}
-	if live, read := r.again[o.String()]; read {
-		return live
-	}
-	if r.Running != nil && r.Running.Has(o) {
-		return r.Running.Find(o)
-	}
 	return r.Snapshot.Find(o)
 }
 
-// Manager returns the field manager under which the run applies an object: for workloads the group's own.
+// Manager returns the field manager under which the run applies an object.
 func (r *Objects) Manager(o render.Object) string {
-	if r.Running != nil && r.Running.Has(o) {
-		return r.Group.FieldManager()
-	}
 	return observed.ManagerOf(o.Kind, r.Group)
 }
 

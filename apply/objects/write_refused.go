@@ -22,9 +22,6 @@ import (
 // somebody else was first. If that was another deployment of the same owner, and the run holds the claim, a transfer
 // has left the object behind: Refused takes it over, pinned to the version that it has read.
 func (r *Objects) Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
-	if r.Running != nil && r.Running.Has(o) {
-		return r.Running.Refused(ctx, o, err)
-	}
 	conflict := &report.ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
 	live, getErr := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if getErr != nil || live == nil {

@@ -15,19 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// FormersOf returns the deployment groups whose objects still serve the group's claims since a transfer, each once.
-func (s *Snapshot) FormersOf(group lease.Group) []lease.Group {
-	var out []lease.Group
-	for _, c := range s.Held[group] {
-		for _, p := range c.PartsOf(group) {
-			if former, ok := p.Former(); ok && former != group && !slices.Contains(out, former) {
-				out = append(out, former)
-			}
-		}
-	}
-	return out
-}
-
 // Pools returns MetalLB's pools, sorted by name.
 func (s *Snapshot) Pools() []state.PoolObject {
 	var pools []state.PoolObject

@@ -172,3 +172,15 @@ func ServesPort(service *unstructured.Unstructured, p state.Part) bool {
 		return ok && m["protocol"] == string(protocol) && m["port"] == int64(port)
 	})
 }
+
+// GroundsIn returns the claims that an object depends on as they are known: claims are those of its deployment group.
+func GroundsIn(o Owned, claims []*state.Claim, claim func(name string) *state.Claim) []Ground {
+	grounds := GroundsOf(o, claims)
+	for i := range grounds {
+		g := &grounds[i]
+		if g.Claim = claim(g.Name); g.wildcard != "" && (g.Claim == nil || len(g.Claim.Parts) == 0) {
+			g.over = claim(g.wildcard)
+		}
+	}
+	return grounds
+}

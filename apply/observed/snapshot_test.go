@@ -139,25 +139,6 @@ func TestStays(t *testing.T) {
 	}
 }
 
-// Each former deployment that serves for a lease is named once.
-func TestFormersOf(t *testing.T) {
-	first, second := ot.Shop, ot.Shop
-	first.DSeq, second.DSeq = 1, 2
-	foreign := ot.HandedOn(ot.Host(ot.Next, "foreign.example.com"), ot.Blog)
-	claims := []*state.Claim{
-		ot.HandedOn(ot.Host(ot.Next, "a.example.com", "/", "/v1"), first), ot.HandedOn(ot.Host(ot.Next, "b.example.com"), first),
-		ot.HandedOn(ot.Address(ot.Next, address, 443), second), ot.Host(ot.Next, "own.example.com"), foreign,
-		ot.HandedOn(ot.Host(ot.Shop, "not-theirs.example.com"), second),
-	}
-	s := ot.Snapshot(claims)
-	if got, want := s.FormersOf(ot.Next.Group()), []lease.Group{first.Group(), second.Group()}; !slices.Equal(got, want) {
-		t.Errorf("former deployments %v, want %v", got, want)
-	}
-	if got := s.FormersOf(ot.Blog.Group()); len(got) > 0 {
-		t.Errorf("of a lease without claims: %v", got)
-	}
-}
-
 // What Akash's operators make is left to them, as far as they run.
 func TestOperatorsMakeObjects(t *testing.T) {
 	rendered := func(kind kinds.Kind, labelled bool) render.Object {

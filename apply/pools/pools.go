@@ -40,11 +40,9 @@ type ensured struct {
 	ended chan struct{}
 }
 
-// Writer writes a pool or its advertisement for a lease, or records that the lease needs one that was written for
-// another.
+// Writer writes a pool or its advertisement for a lease.
 type Writer interface {
 	WritePool(ctx context.Context, o render.Object) error
-	NeedPool(o render.Object) error
 }
 
 // New returns the pools that were read.
@@ -124,8 +122,8 @@ func (p *Pools) fit(o render.Object) (render.Object, error) {
 	return fitted()
 }
 
-// once writes an object for the first lease that needs it, and notes that others need it too. The others wait until it is
-// written, which may take as long as the deletion of a former one.
+// once writes an object for the first lease that needs it. The others wait until it is written, which may take as long as the
+// deletion of a former one.
 func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
 	now, first := p.begin(o)
 	if !first {
@@ -133,9 +131,6 @@ func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
 		case <-now.ended:
 		case <-ctx.Done():
 			return ctx.Err()
-		}
-		if now.err == nil {
-			return to.NeedPool(o)
 		}
 		return now.err
 	}

@@ -72,8 +72,6 @@ func (w slowWriter) WritePool(context.Context, render.Object) error {
 	return nil
 }
 
-func (slowWriter) NeedPool(render.Object) error { return nil }
-
 // A lease that waits for a pool that another one writes can be interrupted, and one that needs another pool does not wait.
 func TestWaitForAPool(t *testing.T) {
 	p := New(config.Default(), ot.Snapshot(nil))

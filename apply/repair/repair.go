@@ -61,7 +61,7 @@ func (e *NoProblemError) Error() string {
 // belongs to a live claim unless the problem is named. Every write is pinned to what was read; what has changed since
 // is left for the next call.
 func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
-	if _, err := a.Prepare(opts.Definitions); err != nil {
+	if err := a.Validate(opts.Definitions); err != nil {
 		return err
 	}
 	a.Options.AssumeCrashed = opts.CrashedAfter == 0

@@ -47,7 +47,7 @@ func (t *Turn) stillWrites(ctx context.Context, anew bool) error {
 				return
 			}
 			renew = t.isDoubtful()
-			look = anew && t.confirmed.Before(began) || time.Since(t.confirmed) >= asksEvery
+			look = anew && !t.confirmed.After(began) || time.Since(t.confirmed) >= asksEvery
 		})
 		return renew, look
 	}

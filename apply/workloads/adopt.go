@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -18,14 +17,6 @@ import (
 // Akash's provider writes whole objects by Update, so it is the manager of every field. An apply of the same values makes
 // the lease a second manager and does not change the object. Then Akash's entry is removed: fields that only Akash managed
 // keep their values, such as the label with the Manifest's version on pods, and the lease may change the others.
-
-// MayForce reports whether a conflict is only with Akash's provider, over an object of the lease, and --adopt is set.
-// Fields of other managers are never forced.
-func (w *Work) MayForce(live *unstructured.Unstructured, conflict error) bool {
-	owners := cluster.Owners(conflict)
-	return w.opts.Adopt && len(owners) > 0 && deployed.StandingOf(live, w.id.Group(), w.id.Namespace()) != deployed.Foreign &&
-		!slices.ContainsFunc(owners, func(manager string) bool { return manager != managed.Akash })
-}
 
 // EndAdoption removes Akash's provider from the managers of what the lease has taken over. Call it last, because
 // nothing can be undone after it. If a command is killed before, the next run of the same command does it.

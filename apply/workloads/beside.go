@@ -77,5 +77,8 @@ func runsIn(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	return found, nil
 }
 
+// All returns what the namespace contains of the kinds that leases run, and the Manifest.
+func (l *Live) All() []deployed.Object { return l.objects }
+
 // Of returns what the group has applied, in the order in which it is deleted: the Manifest last.
 func (l *Live) Of(g lease.Group) []deployed.Object { return deployed.Release(l.objects, g) }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -61,12 +59,4 @@ func (w *Work) adopted() (out []render.Object) {
 		}
 	}
 	return out
-}
-
-// DeleteMessage returns what the event says about the delete of an object.
-func DeleteMessage(live *unstructured.Unstructured) string {
-	if templates, _, _ := unstructured.NestedSlice(live.Object, "spec", "volumeClaimTemplates"); len(templates) > 0 {
-		return "its persistentvolumeclaims stay"
-	}
-	return ""
 }

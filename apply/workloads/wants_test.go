@@ -111,15 +111,3 @@ func TestWantsDisowned(t *testing.T) {
 		}
 	}
 }
-
-// The volumes of a StatefulSet outlive it, and the user is told.
-func TestDeleteMessage(t *testing.T) {
-	for want, spec := range map[string]map[string]any{
-		"its persistentvolumeclaims stay": {"volumeClaimTemplates": []any{map[string]any{}}},
-		"":                                {},
-	} {
-		if got := DeleteMessage(ot.Object(kinds.StatefulSet, ot.Shop, "db", spec)); got != want {
-			t.Errorf("%v: %q, want %q", spec, got, want)
-		}
-	}
-}

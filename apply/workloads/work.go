@@ -1,10 +1,8 @@
 package workloads
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,22 +24,6 @@ type Options struct {
 	Scheduler, Reserved map[uint32]*lease.SchedulerParams
 	// Adopt takes over what Akash's provider has deployed for the lease.
 	Adopt bool
-}
-
-// Writer writes objects.
-type Writer interface {
-	// WriteAll applies objects concurrently, except those that are unchanged. After a refusal it starts no more writes.
-	WriteAll(ctx context.Context, objects []render.Object) error
-	// Leave reports an object that is left as it is, and why.
-	Leave(kind kinds.Kind, namespace, name, why string)
-}
-
-// Deleter deletes objects.
-type Deleter interface {
-	// Delete deletes an object if goes allows it, pinned to what was read. message goes into the event.
-	Delete(ctx context.Context, o deployed.Object, message string, goes func(now *unstructured.Unstructured) bool) error
-	// AwaitGone waits until an object that is being deleted is gone.
-	AwaitGone(ctx context.Context, o deployed.Object) error
 }
 
 // Work is the work on what one lease runs.
@@ -118,93 +100,8 @@ func (w *Work) checkTaken() error {
 	return nil
 }
 
-// Objects returns the objects that the lease wants.
-func (w *Work) Objects() []render.Object { return w.objects }
-
-// Has reports whether an object is one that the lease runs. It is false for a nil Work.
-func (w *Work) Has(o render.Object) bool {
-	return w != nil && w.wanted[deployed.Key{Kind: o.Kind.Kind, Name: o.Name}] &&
-		(o.Kind == kinds.Manifest || o.Namespace == w.id.Namespace())
-}
-
 // Find returns the live object with the object's name, or nil.
 func (w *Work) Find(o render.Object) *unstructured.Unstructured { return w.live.find(o.Kind, o.Name) }
-
-// Write writes the objects, stage by stage.
-func (w *Work) Write(ctx context.Context, by Writer) error {
-	for _, m := range w.Left() {
-		by.Leave(m.Kind, m.Namespace, m.Name, m.Why)
-	}
-	for _, objects := range w.Stages() {
-		if err := by.WriteAll(ctx, objects); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Prune deletes what is unwanted. It reads each object again first.
-func (w *Work) Prune(ctx context.Context, by Deleter, all bool) error {
-	return remove(ctx, w.cluster, by, w.id.Group(), w.Unwanted(all))
-}
-
-// remove deletes objects that the group has applied. It reads each object again first.
-func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, objects []deployed.Object) error {
-	for _, o := range objects {
-		now, err := c.Get(ctx, o.Kind, o.Live.GetNamespace(), o.Live.GetName())
-		if err != nil {
-			return err
-		}
-		if now == nil || now.GetUID() != o.Live.GetUID() || now.GetDeletionTimestamp() != nil {
-			continue
-		}
-		err = by.Delete(ctx, deployed.Object{Kind: o.Kind, Live: now}, DeleteMessage(now), func(now *unstructured.Unstructured) bool {
-			return deployed.StandingOf(now, g, "") == deployed.Ours
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Release deletes what a deployment group has applied in a namespace of a lease, the Manifest last. Before it deletes
-// the Manifest it calls then with the Manifest's lease.
-func Release(
-	ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, live *Live,
-	then func(context.Context, lease.ID) error,
-) error {
-	all := deployed.Release(live.objects, g)
-	last := slices.IndexFunc(all, func(o deployed.Object) bool { return o.Kind == kinds.Manifest })
-	if last < 0 {
-		return end(ctx, c, by, g, all)
-	}
-	if err := end(ctx, c, by, g, all[:last]); err != nil {
-		return err
-	}
-	if id, ok := lease.IDFromLabels(all[last].Live.GetLabels()); ok {
-		if err := then(ctx, id); err != nil {
-			return err
-		}
-	}
-	return end(ctx, c, by, g, all[last:])
-}
-
-// end deletes objects and waits for those with finalizers.
-func end(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, objects []deployed.Object) error {
-	if err := remove(ctx, c, by, g, objects); err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if len(o.Live.GetFinalizers()) == 0 {
-			continue
-		}
-		if err := by.AwaitGone(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // TakenError reports that objects with the names of wanted ones are not the lease's.
 type TakenError struct {

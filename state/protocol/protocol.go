@@ -212,8 +212,9 @@ func Bind(want state.Hold, own *state.Claim, group lease.Group, stand, ended []*
 	}
 	parts := own.PartsOf(group)
 	for i, p := range parts {
+		parts[i].Bound = true // also a part that a crashed command has left: the name is the group's, or it is not
 		if k := slices.IndexFunc(want.Parts, func(q state.Part) bool { return q.Key == p.Key }); k >= 0 {
-			parts[i].Bound, parts[i].Expires = true, want.Parts[k].Expires
+			parts[i].Expires = want.Parts[k].Expires
 		}
 	}
 	return Write, parts

@@ -44,7 +44,12 @@ func leadsTo(server *Server) string {
 }
 
 func isRoute(r *http.Request) bool {
-	return r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/ingresses/")
+	return isApply(r) && strings.Contains(r.URL.Path, "/ingresses/")
+}
+
+// isApply reports whether a request is an apply, and no dry run.
+func isApply(r *http.Request) bool {
+	return r.Method == http.MethodPatch && !r.URL.Query().Has("dryRun")
 }
 
 // isLost fails unless a command says that another one works in its place.

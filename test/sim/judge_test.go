@@ -259,7 +259,7 @@ func (w *world) judgeCommand(c *invocation, until int) {
 	}
 	excused := func(thing string) bool {
 		return slices.ContainsFunc(w.commands, func(d *invocation) bool {
-			return d != c && d.began <= until && d.follows(c) && d.touches(c, thing)
+			return d != c && d.began <= until && (d.follows(c) || c.early() && d.meets(c)) && d.touches(c, thing)
 		})
 	}
 	has := w.things(c.id.Group(), false)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,13 +47,19 @@ func TestALateWorkloadIsAProblem(t *testing.T) {
 		opts := s.opts
 		opts.Workloads = &command.Workloads{}
 		held := false
-		isLost(t, apply.New(connected(t, func(r *http.Request) (*http.Response, error) {
-			if !held && r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/manifests/") {
+		err := apply.New(connected(t, func(r *http.Request) (*http.Response, error) {
+			if held { // the command dies
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+			}
+			if !held && isApply(r) && strings.Contains(r.URL.Path, "/manifests/") {
 				held = true
 				s.must(release, func(o *command.Options) { o.AssumeCrashed = true })
 			}
 			return s.server.RoundTrip(r)
-		}), opts).Apply(t.Context(), running(t, id)))
+		}), opts).Apply(t.Context(), running(t, id))
+		if err == nil {
+			t.Error("the command that has died says that it is done")
+		}
 
 		name := "StrayWorkload/" + id.Group().String()
 		is := func(want ...string) {

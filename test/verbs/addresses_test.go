@@ -52,9 +52,8 @@ func TestReservedAddressIsUsed(t *testing.T) {
 	grants(t, id, lease.IPServiceName("game", 7777, lease.TCP), subnet+"5")
 }
 
-// What a refused apply has made for a new port goes, also where MetalLB has granted its Service by then: the address
-// keeps the port that it had.
-func TestRefusedPortIsTakenBack(t *testing.T) {
+// An apply that is refused makes nothing for a new port: the address keeps the port that it had.
+func TestRefusedPortIsGivenBack(t *testing.T) {
 	t.Parallel()
 	subnet, id, host := newNet(), leaseOf(newOwner(), 1), harness.NewHost("refused")
 	config := configure(t, "ip: {ranges: ["+subnet+"0/30]}")
@@ -66,12 +65,12 @@ func TestRefusedPortIsTakenBack(t *testing.T) {
 		}
 	})
 	more := define(t, id, web("web", 8080, host, "second."+host), leased("game", "public", 7001), leased("chat", "public", 7002))
-	mustRun(t, 1, "apply", "--config", config, "-f", more).
-		Prints(t, "service/"+lease.IPServiceName("chat", 7002, lease.TCP)+" deleted (taken back)", "address/"+subnet+"0 released (in part: the lease keeps the rest of it)")
+	mustRun(t, 1, "apply", "--config", config, "-f", more).Prints(t, "address/"+subnet+"0 released (in part: the lease keeps the rest of it)")
 	if o := find(t, services, id.Namespace(), lease.IPServiceName("chat", 7002, lease.TCP)); o != nil {
-		t.Error("the Service of the refused port is still there")
+		t.Error("the refused port has a Service")
 	}
 	held(t, claimOf(subnet+"0"), "1 7001/tcp")
+	held(t, "second."+host)
 }
 
 // The next free address is taken, the same for the same endpoint; when none is left the exit code

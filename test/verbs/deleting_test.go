@@ -36,30 +36,28 @@ func TestClaimOutlivesRoute(t *testing.T) {
 	}
 }
 
-// What a run makes, and has to take back, may have got a finalizer by then: its claim is kept as long as it is there.
-func TestClaimOutlivesWhatIsTakenBack(t *testing.T) {
+// What an apply has written before it is refused stays, with its claims; the next apply goes on from there.
+func TestObjectsOfARefusedApplyStay(t *testing.T) {
 	t.Parallel()
 	domain := newDomain()
 	first, second := "a."+domain, "b."+domain
 	id, other := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2)
-	hold := func(finalizers ...string) {
-		change(t, ingresses, id.Namespace(), first, func(o *object) { o.SetFinalizers(finalizers) })
-	}
+	def := define(t, id, web("web", 80, first, second))
 	p := startProxy(t, nil)
 	p.before = func(request string) {
 		if request == "PATCH ingresses/"+second {
-			hold("example.com/held")
 			harness.Create(t, "somebody", ingresses, `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: `+second+`, namespace: `+id.Namespace()+`},
 				spec: {ingressClassName: other, defaultBackend: {service: {name: web, port: {number: 80}}}}}`)
 		}
 	}
-	runAs(t.Context(), p.kubeconfig, "apply", "-f", define(t, id, web("web", 80, first, second)), "--concurrency=1", "--timeout=1s").Exits(t, 1).
-		Says(t, "host "+first+" is kept: it waits for ingress "+id.Namespace()+"/"+first+" to be gone (finalizers [example.com/held])")
-	mustRun(t, 4, "reserve", "--lease", other.String(), first)
-	mustRun(t, 0, "reserve", "--lease", other.String(), second)
-	hold()
-	mustRun(t, 0, "release", id.String()).Prints(t, "host/"+first+" released")
-	mustRun(t, 0, "reserve", "--lease", other.String(), first)
+	runAs(t.Context(), p.kubeconfig, "apply", "-f", def, "--concurrency=1", "--timeout=1s").Exits(t, 1).
+		Prints(t, "ingress/"+first+" created").Says(t, "ingress/"+second+": fields are managed by somebody")
+	held(t, first, "1 /")
+	held(t, second, "1 /")
+	mustRun(t, 4, "reserve", "--lease", other.String(), second)
+	remove(t, ingresses, id.Namespace(), second)
+	mustRun(t, 0, "apply", "-f", def, "--wait=false").Prints(t, "ingress/"+first+" unchanged", "ingress/"+second+" created")
+	mustRun(t, 0, "state", "--problems", "-n", id.Namespace())
 }
 
 // What repair gives up it gives up when all that stood for it is gone.

@@ -65,7 +65,11 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	segments := strings.Split(in.URL.Path, "/")
-	write := in.Method + " " + strings.Join(segments[max(len(segments)-2, 0):], "/")
+	method := in.Method
+	if method == http.MethodPatch && in.URL.Query().Has("dryRun") {
+		method = "CHECK"
+	}
+	write := method + " " + strings.Join(segments[max(len(segments)-2, 0):], "/")
 	if l.before != nil {
 		l.before(write)
 	}
@@ -107,7 +111,7 @@ func (p *proxy) sent(resources ...string) []string {
 	out := []string{}
 	for _, write := range p.writes {
 		for _, resource := range resources {
-			if strings.Contains(write, " "+resource+"/") {
+			if strings.Contains(write, " "+resource+"/") && !strings.HasPrefix(write, "CHECK") {
 				out = append(out, write)
 			}
 		}
@@ -119,5 +123,7 @@ func (p *proxy) sent(resources ...string) []string {
 func (p *proxy) routes() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.writes), func(write string) bool { return !strings.Contains(write, "ingresses") })
+	return slices.DeleteFunc(slices.Clone(p.writes), func(write string) bool {
+		return !strings.Contains(write, "ingresses") || strings.HasPrefix(write, "CHECK")
+	})
 }

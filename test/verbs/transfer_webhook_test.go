@@ -99,7 +99,8 @@ func TestTransferPastAWebhook(t *testing.T) {
 			b.isGreen(t)
 			b.ends(t)
 			route := "ingresses/" + b.host
-			if diff := cmp.Diff([]string{"PATCH " + route, "POST " + b.blue.Namespace() + "/ingresses", "DELETE " + route, "PATCH " + route, "PATCH " + route}, p.routes()); diff != "" {
+			want := []string{"PATCH " + route, "POST " + b.blue.Namespace() + "/ingresses", "DELETE " + route, "PATCH " + route, "PATCH " + route}
+			if diff := cmp.Diff(want, p.routes()); diff != "" {
 				t.Errorf("writes of routes (-want +got):\n%s", diff)
 			}
 			if !slices.Contains(*asked, b.blue.Namespace()) {

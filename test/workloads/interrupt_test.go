@@ -14,12 +14,15 @@ import (
 
 // passing does something before each request is passed on.
 type passing struct {
-	before func(r *http.Request)
-	next   http.RoundTripper
+	before, after func(r *http.Request) // after may be nil
+	next          http.RoundTripper
 }
 
 func (p passing) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.before(r)
+	if p.after != nil {
+		defer p.after(r)
+	}
 	return p.next.RoundTrip(r)
 }
 

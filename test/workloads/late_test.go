@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httputil"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -31,23 +32,47 @@ func user(t *testing.T, role string) (kubeconfig string) {
 	return kubeconfig
 }
 
-// An apply counts as crashed while its Manifest is on the way, and the lease is released. What it makes late is shown to who
-// may list Manifests, and a release ends it, also one by a selector. What Akash's provider runs is never shown.
+// An apply counts as crashed while its Manifest is on the way, and the lease is released. The apply deletes what it has made late, once
+// it learns that. If it is killed before, that is shown to who may list Manifests, and a release ends it, also one by a selector. What
+// Akash's provider runs is never shown.
 func TestLateWorkload(t *testing.T) {
 	t.Parallel()
 	x := newTenant().with("game", "image: 'game:1', expose: [{port: 7777, proto: udp, to: [{global: true}]}]", disk, 1) // it has no routes
 	akashs := newTenant().web("web:1")
 	akashs.deployAsAkash(t)
-	var once sync.Once
-	late := harness.Kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
-		p.Transport = passing{before: func(r *http.Request) {
-			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/manifests/"+x.Namespace()) {
-				once.Do(func() { harness.Run(t.Context(), "release", "--assume-crashed", x.String()).Exits(t, 0) })
-			}
-		}, next: p.Transport}
-	}))
-	silent(t, harness.RunAs(t.Context(), late, x.args(t, "apply", "--wait=false")...)).Exits(t, 1)
-	if x.objects(t)["manifest/NS"] == nil { // it has noticed within a second: what else it has made is not certain
+	crashes := func(then func(*exec.Cmd)) harness.Result {
+		var cmd *exec.Cmd
+		var once, ended sync.Once
+		started := make(chan struct{})
+		isLate := func(r *http.Request) bool {
+			return r.Method == http.MethodPatch && !r.URL.Query().Has("dryRun") && strings.HasSuffix(r.URL.Path, "/manifests/"+x.Namespace())
+		}
+		kubeconfig := harness.Kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+			p.Transport = passing{before: func(r *http.Request) {
+				if isLate(r) {
+					once.Do(func() { harness.Run(t.Context(), "release", "--assume-crashed", x.String()).Exits(t, 0) })
+				}
+			}, after: func(r *http.Request) {
+				if isLate(r) {
+					ended.Do(func() { <-started; then(cmd) })
+				}
+			}, next: p.Transport}
+		}))
+		cmd = harness.Command(t.Context(), kubeconfig, x.args(t, "apply", "--wait=false")...)
+		end := harness.Start(cmd)
+		close(started)
+		return end()
+	}
+	silent(t, crashes(func(*exec.Cmd) {
+		if x.objects(t)["manifest/NS"] == nil {
+			t.Error("nothing came late")
+		}
+	})).Exits(t, 1).Prints(t, "deployment/game deleted (taken back)", "manifest/"+x.Namespace()+" deleted (taken back)")
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("an apply that lives leaves %q of what came late", got)
+	}
+	crashes(func(cmd *exec.Cmd) { _ = cmd.Process.Kill() })
+	if x.objects(t)["manifest/NS"] == nil {
 		t.Fatal("nothing came late")
 	}
 

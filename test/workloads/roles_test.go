@@ -46,7 +46,7 @@ func TestRoles(t *testing.T) {
 	routes := newTenant().web("web:1")
 	as(0, "apply", "-f", routes.sdl(t), "--lease", routes.String(), "--wait=false")
 	apply := x.args(t, "apply", "--wait=false")
-	as(1, apply...).Says(t, "not allowed to patch manifests", "kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads", "install --workloads")
+	as(1, apply...).Says(t, "not allowed to patch ", "kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads", "install --workloads")
 	if got := names(x.objects(t)); len(got) > 0 {
 		t.Errorf("made were %q", got)
 	}

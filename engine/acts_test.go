@@ -1,0 +1,84 @@
+package engine_test
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// act does something to an object.
+func (s *story) act(words []string) {
+	l, kind, words := s.ledger, kinds.HTTPRoute, slices.Clone(words)
+	switch words[0] {
+	case "accept":
+	case "address":
+		kind = kinds.Ingress
+	default:
+		kind = kinds.Of(words[1])
+		words = slices.Delete(words, 1, 2)
+	}
+	k := engine.Key{Kind: kind, Namespace: leaseOf(words[1]).Namespace(), Name: lease.RouteName(words[2], "")}
+	if slices.Contains(kinds.ClaimLike, kind) {
+		k.Namespace = l.cfg.ManifestNamespace
+	}
+	switch words[0] {
+	case "write":
+		l.edit(k, func(live *unstructured.Unstructured) {
+			live.Object["status"] = map[string]any{"written": l.now.String()}
+		})
+	case "keep":
+		l.edit(k, func(live *unstructured.Unstructured) { live.SetFinalizers([]string{"example.com/keeps"}) })
+	case "free":
+		l.edit(k, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
+		if l.objects[k].live.GetDeletionTimestamp() != nil {
+			delete(l.objects, k)
+		}
+	case "delete":
+		l.drop(k)
+	case "accept":
+		l.accept(k)
+	case "address":
+		l.edit(k, func(live *unstructured.Unstructured) {
+			live.Object["status"] = map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}}
+		})
+	default:
+		panic(words[0])
+	}
+}
+
+// transfer hands all parts of a claim on to a lease, as a transfer leaves them: the objects of the former holder still serve.
+func (l *ledger) transfer(name string, to lease.ID) {
+	c := *l.claims[name]
+	c.Parts = slices.Clone(c.Parts)
+	for i, p := range c.Parts {
+		c.Parts[i].From, c.Parts[i].Lease = p.Lease.Group().String(), to
+	}
+	l.version++
+	c.ResourceVersion = strconv.Itoa(l.version)
+	l.claims[name] = &c
+}
+
+// accept lets the Gateway say that a route serves.
+func (l *ledger) accept(k engine.Key) {
+	is := func(condition string) any {
+		return map[string]any{"type": condition, "status": "True", "reason": condition, "message": "", "lastTransitionTime": l.now.Format(time.RFC3339)}
+	}
+	g := l.cfg.Gateway
+	gateway := engine.Key{Kind: kinds.Gateway, Namespace: g.Namespace, Name: g.Name}
+	l.store(gateway, "controller", map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": map[string]any{"namespace": g.Namespace, "name": g.Name}}, nil)
+	l.edit(gateway, func(live *unstructured.Unstructured) {
+		live.Object["status"] = map[string]any{"conditions": []any{is("Accepted"), is("Programmed")}}
+	})
+	l.edit(k, func(live *unstructured.Unstructured) {
+		parents, _, _ := unstructured.NestedSlice(live.Object, "spec", "parentRefs")
+		live.Object["status"] = map[string]any{"parents": []any{map[string]any{
+			"parentRef": parents[0], "controllerName": "example.com/controller", "conditions": []any{is("Accepted"), is("ResolvedRefs")},
+		}}}
+	})
+}

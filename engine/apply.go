@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Apply says which objects a lease wants beside its claims.
+type Apply struct {
+	// Definition is what the lease routes, Kinds are the kinds of objects that it needs, whoever writes them.
+	Definition *lease.Definition
+	Kinds      []kinds.Kind
+	// Heal is true for a definition that the ledger keeps: the lease claims nothing anew, and gives up nothing that was not
+	// applied.
+	Heal bool
+	// Workloads is the definition of what the lease runs; nil if that is left alone.
+	Workloads *lease.Definition
+	// Only are the changes that may be made, of a plan; Limited is true if there is one.
+	Only    []plan.Change
+	Limited bool
+}
+
+// Desired is an object as a lease wants it, and the field manager that applies it.
+type Desired struct {
+	Object  render.Object
+	Manager string
+}
+
+func (d Desired) key() Key { return KeyOf(d.Object) }
+
+// wanted is what a lease wants of objects, by its definition and what it holds.
+type wanted struct {
+	// granted is the definition without what others hold.
+	granted *lease.Definition
+	// objects are those of the routes and ports, keys their names, shared the pools of the addresses.
+	objects []render.Object
+	keys    map[Key]bool
+	shared  []render.Object
+	// stages are the objects that the lease writes itself, by kinds.Stages, without the ports that move. grounds are the parts of
+	// claims that the objects serve.
+	stages  [][]Desired
+	grounds map[Ground]bool
+	err     error
+}
+
+// Applied is what became of the objects that a lease wants.
+type Applied struct {
+	// Definition is the definition without what others hold, Desired are its objects, Records its DNS records.
+	Definition *lease.Definition
+	Desired    []render.Object
+	Records    []render.Object
+	// Unknown are the hosts whose record has no value yet.
+	Unknown []render.UnknownHost
+	// Stays is true if an old route stays, because its successor is not known to serve. Unlike is true if an operator of
+	// Akash's gives a route other options.
+	Stays, Unlike bool
+	// Began is when the lease has begun to wait for what it has written, the zero time if it has not.
+	Began time.Time
+	// Made are the objects that the lease has created, as the answers show them.
+	Made map[Key]*unstructured.Unstructured
+	// Stuck names the records that were still there when their time was over.
+	Stuck []string
+}
+
+// withheld returns the hosts with paths, and the names of the ports, that others of the owner hold, or that the lease has
+// given up since its definition was kept.
+func (v view) withheld() (hosts, ports map[string]bool) {
+	hosts, ports = map[string]bool{}, map[string]bool{}
+	add := func(h state.Hold, p state.Part) {
+		if !h.Kind.HasPorts() {
+			hosts[lease.HostPath(h.Thing, p.Path)] = true
+			return
+		}
+		protocol, port := p.ProtocolPort()
+		ports[lease.LeasedIPName(h.SharingKey, protocol, port)] = true
+	}
+	for _, h := range v.things {
+		for _, w := range v.taking(h).Withheld {
+			add(h, w.Part)
+		}
+	}
+	for _, g := range v.gone {
+		add(g.hold, g.hold.Parts[0])
+	}
+	return hosts, ports
+}
+
+// addresses returns the addresses of the lease's IP endpoints, by name.
+func (v view) addresses() render.Addresses {
+	out := render.Addresses{}
+	if v.t.Settings.Config.IP.Mode == config.ModePool {
+		return out
+	}
+	for _, e := range v.want.Request.Endpoints {
+		if as := v.addressesOf(e); len(as) > 0 {
+			out[e.Name] = slices.SortedFunc(slices.Values(as), netip.Addr.Compare)
+		}
+	}
+	return out
+}
+
+// wanted returns what the lease wants of objects. It is rendered once for the same input.
+func (v view) wanted() *wanted {
+	if v.memo.wanted != nil {
+		return v.memo.wanted
+	}
+	hosts, ports := v.withheld()
+	addresses := v.addresses()
+	key := fmt.Sprint(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(ports)), addresses, v.w.read, len(v.f.taken))
+	if v.f.wanted == nil || v.f.wantedOf != key {
+		v.f.wanted, v.f.wantedOf = v.rendered(state.Granted(v.want.Apply.Definition, hosts, ports), addresses), key
+	}
+	v.memo.wanted = v.f.wanted
+	return v.memo.wanted
+}
+
+// rendered renders what a lease wants of objects.
+func (v view) rendered(granted *lease.Definition, addresses render.Addresses) *wanted {
+	w := &wanted{granted: granted, keys: map[Key]bool{}, grounds: map[Ground]bool{}, stages: make([][]Desired, len(kinds.Stages))}
+	w.objects, w.err = render.Lease(granted, v.t.Settings.Config, addresses)
+	if w.err == nil && len(w.objects) > 0 {
+		w.shared, w.err = v.w.shared.Pools(addresses)
+	}
+	for _, o := range w.objects {
+		w.keys[KeyOf(o)] = true
+		for _, g := range v.grounds(o) {
+			w.grounds[g] = true
+		}
+		if theirs, _, _ := v.theirs(o); theirs || v.moves(o) {
+			continue
+		}
+		i := slices.IndexFunc(kinds.Stages, func(stage []kinds.Kind) bool { return slices.Contains(stage, o.Kind) })
+		w.stages[i] = append(w.stages[i], Desired{o, v.manager(o.Kind)})
+	}
+	return w
+}
+
+// manager returns the field manager under which the lease applies an object of a kind: Akash's claim-like objects are written
+// by the claimant, so that a second claimant's write conflicts instead of overwriting.
+func (v view) manager(kind kinds.Kind) string {
+	if slices.Contains(kinds.ClaimLike, kind) {
+		return v.group.FieldManager()
+	}
+	return lease.FieldManager
+}
+
+// theirs reports whether one of Akash's operators makes an object; live is what it has made, unlike says how that will differ.
+func (v view) theirs(o render.Object) (theirs bool, live *unstructured.Unstructured, unlike string) {
+	return v.w.Objects.Theirs(v.id, v.want.Apply.Definition, o)
+}
+
+// stages returns the objects to write in their order: the namespace and what the lease runs, then the pools of its addresses,
+// then the others stage by stage.
+func (v view) stages() (out [][]Desired) {
+	w := v.wanted()
+	if v.want.Apply.Workloads == nil && len(w.objects) == 0 {
+		return nil
+	}
+	namespace := Desired{namespaceOf(v.id), lease.FieldManager}
+	if v.want.Apply.Workloads != nil {
+		out = append(out, []Desired{namespace})
+		for _, stage := range v.f.running.running.Stages {
+			out = append(out, v.running(stage))
+		}
+	}
+	if len(w.objects) == 0 {
+		return out
+	}
+	for _, o := range w.shared {
+		out = append(out, []Desired{{o, lease.FieldManager}})
+	}
+	if v.want.Apply.Workloads == nil {
+		out = append(out, []Desired{namespace})
+	}
+	return append(out, w.stages...)
+}
+
+// namespaceOf returns the namespace of a lease, with the labels that Akash's provider gives it.
+func namespaceOf(id lease.ID) render.Object {
+	body := &unstructured.Unstructured{}
+	body.SetGroupVersionKind(kinds.Namespace.GroupVersionKind)
+	body.SetName(id.Namespace())
+	body.SetLabels(state.LeaseNamespaceLabels(id))
+	return render.Object{Kind: kinds.Namespace, Name: id.Namespace(), Config: body}
+}
+
+// unfit refuses, before anything is claimed, kinds that the cluster does not serve, what Akash's operators would stop at, and a
+// kept definition that has changed.
+func (v view) unfit() Step {
+	apply := v.want.Apply
+	if apply == nil || v.hasTaken() || v.f.wrote > 0 {
+		return Step{}
+	}
+	if err := v.w.Objects.Unfit(apply.Definition, v.want.Request, apply.Kinds); err != nil {
+		return v.giveBack(err)
+	}
+	if d, _ := v.kept(); apply.Heal && !d.Says(apply.Definition) {
+		return v.giveBack(report.ErrChanged)
+	}
+	if err := v.f.running.running.Err; err != nil {
+		return v.giveBack(err)
+	}
+	return Step{}
+}

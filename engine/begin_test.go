@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// begin begins a command for one lease or two.
+func (h *history) begin(name string) {
+	things := []string{"a.example.com", "b.example.com", "b.example.com/path", "*.example.com", "c.example.net", "address", "address"}
+	leases := []string{"A/1", "A/2", "B/1", "C/1"}
+	h.Shuffle(len(leases), func(i, j int) { leases[i], leases[j] = leases[j], leases[i] })
+	var wants []engine.Want
+	for i := range 1 + h.Intn(2) {
+		words := h.words(leases[i], things)
+		h.note("%s begins: %s", name, strings.Join(words, " "))
+		wants = append(wants, h.ledger.want(words))
+	}
+	c := h.ledger.command(name, wants...)
+	h.commands = append(h.commands, c)
+}
+
+// words are what a command wants for a lease.
+func (h *history) words(id string, things []string) []string {
+	words := []string{id}
+	some := func(of []string) {
+		for _, word := range of {
+			if h.Intn(3) == 0 && !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+	}
+	switch kept := h.ledger.definitions[leaseOf(id).Group()]; {
+	case h.Intn(5) == 0:
+		return append([]string{id, "release"}, [][]string{nil, {"a.example.com"}}[h.Intn(2)]...)
+	case kept != nil && h.Intn(6) == 0:
+		return append([]string{id, "heal"}, [][]string{nil, {"prune"}}[h.Intn(2)]...)
+	case h.applies && h.Intn(2) == 0:
+		words = append(words, "apply")
+		some([]string{"a.example.com", "b.example.com", "b.example.com/path", "c.example.net", "prune", "timeout"})
+	default:
+		some(things)
+		some([]string{"prune", "expires"})
+	}
+	return words
+}
+
+// serve lets a route of a holder begin to serve, as an older version of the program does that takes no lock.
+func (h *history) serve() {
+	claims := h.ledger.list("", "")
+	if len(claims) == 0 {
+		return
+	}
+	c := claims[h.Intn(len(claims))]
+	if len(c.Parts) == 0 || c.Kind.HasPorts() || c.Parts[0].Run != "" {
+		return
+	}
+	p := c.Parts[0]
+	if slices.ContainsFunc(h.ledger.routes(c.Thing), func(o engine.Object) bool { return o.Group == p.Lease.Group() }) {
+		return
+	}
+	h.note("a route serves %s for %s", c.Thing, p.Lease.Group())
+	h.ledger.serve(lease.HostPath(c.Thing, p.Path), p.Lease, kinds.Ingress)
+	h.ledger.fallen["outside"] = append(h.ledger.fallen["outside"], p.Lease.Group())
+}

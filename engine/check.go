@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// webhookLag limits how long a webhook may take to notice that a route was deleted: that of ingress-nginx reads a cache.
+const webhookLag = 5 * time.Second
+
+// check sends what may be refused after the first object as dry runs, so that a lease that is refused has written nothing. The
+// namespace has to exist for that.
+func (v view) check(stages [][]Desired) Step {
+	if v.hasWritten() || !v.t.Settings.Waits {
+		return Step{}
+	}
+	due, first := v.toCheck(stages)
+	if len(due) == 0 {
+		return Step{}
+	}
+	if s := v.makeNamespace(Desired{namespaceOf(v.id), lease.FieldManager}); !s.idle() {
+		return s
+	}
+	var all Step
+	for _, d := range due {
+		k := d.key()
+		if r, refused := v.f.refusals[k]; refused {
+			return v.obstructed(d, r)
+		}
+		if now := v.w.live(k); now.conflict != nil {
+			return v.overcome(d, now)
+		}
+		passed := v.fit(v.w.live(k), true)
+		if v.f.allowed[k] == passed {
+			continue
+		}
+		o, _ := v.asApplied(d)
+		if sent, checked := v.f.checked[k]; checked && reflect.DeepEqual(sent, render.Rendered(o).Object) {
+			v.f.allowed[k] = passed
+			continue
+		}
+		if len(all.Requests) == most {
+			break
+		}
+		all.Requests = append(all.Requests, Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: v.w.live(k).live,
+			Why: "whether it would be refused, before " + first.String() + " is written"})
+	}
+	return all
+}
+
+// toCheck returns the objects of the lease's own that are to be written, but for the first one, and for those that others may own: who
+// has these was read.
+func (v view) toCheck(stages [][]Desired) (due []Desired, first Key) {
+	for _, d := range slices.Concat(stages...) {
+		k := d.key()
+		now := v.w.live(k)
+		if k.Kind == kinds.Namespace || slices.Contains(kinds.Pools, k.Kind) || v.f.fits[k] == v.fit(now, false) {
+			continue
+		}
+		if v.f.allowed[k] == v.fit(now, true) || v.f.due[k] == v.fit(now, false) {
+			due = append(due, d)
+			continue
+		}
+		o, touch := v.asApplied(d)
+		if touch || now.isAsWanted(o, d.Manager) || now.live != nil && now.live.GetDeletionTimestamp() != nil {
+			continue
+		}
+		due, v.f.due[k] = append(due, d), v.fit(now, false)
+	}
+	if len(due) == 0 {
+		return nil, first
+	}
+	return slices.DeleteFunc(due[1:], func(d Desired) bool { return slices.Contains(kinds.ClaimLike, d.Object.Kind) }), due[0].key()
+}
+
+// obstructed decides about an object that the API server refuses. A new route is created before the old one is deleted. An
+// admission webhook may reject that, because the old route has the host: that of ingress-nginx does, and its message names the old
+// route. Only then the old route is deleted first, and put back if the new one is rejected again.
+func (v view) obstructed(d Desired, r refusal) Step {
+	old, found := v.f.ways[d.key()]
+	if !found {
+		old, found = v.obstacle(d.Object, r.err)
+	}
+	switch refused := fmt.Errorf("%s: %w", d.Object, r.err); {
+	case !found:
+		return v.giveBack(refused)
+	case !v.t.Settings.Waits: // a dry run cannot delete the old route
+		return Step{Passed: &d}
+	case v.f.objects[old.uid()].deleted == 0:
+		return v.makeWay(d.key(), old, refused)
+	case v.w.Clock.Sub(v.f.objects[old.uid()].at) > webhookLag:
+		return v.giveBack(refused)
+	case r.at.Add(100*time.Millisecond).After(v.w.Clock) && r.answered > v.f.objects[old.uid()].deleted:
+		return Step{Wait: "the API server to notice that " + old.String() + " is gone", Until: r.at.Add(100 * time.Millisecond)}
+	}
+	o, _ := v.asApplied(d)
+	return do(Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: v.w.live(d.key()).live, Why: "the old route is gone"})
+}
+
+// obstacle returns the route that a rejection names and that the new one replaces.
+func (v view) obstacle(o render.Object, refused error) (old Object, found bool) {
+	if !slices.Contains(kinds.RouteKinds, o.Kind) {
+		return old, false
+	}
+	named := strings.FieldsFunc(refused.Error(), func(c rune) bool { return strings.ContainsRune(" \t\n\"'`,;:()[]", c) })
+	for _, use := range state.HostUses(render.Rendered(o)) {
+		for _, was := range v.w.Objects.Serving(state.HostName(use.Host)) {
+			k := was.key()
+			if was.Kind != o.Kind || k.Namespace == o.Namespace || !slices.Contains(named, nameOf(k)) || v.w.Objects.Moves(was) {
+				continue
+			}
+			if v.goesFor(was, use) && (was.Group == v.group || v.isStray(was, state.HostName(use.Host))) {
+				return was, true
+			}
+		}
+	}
+	return old, false
+}
+
+// makeWay deletes a route that a new one replaces, if the API server would let this command create it again.
+func (v view) makeWay(of Key, old Object, refused error) Step {
+	again := copyOf(old)
+	k := KeyOf(again)
+	if _, checked := v.f.checked[k]; !checked {
+		if r, cannot := v.f.refusals[k]; cannot {
+			return v.giveBack(fmt.Errorf("%w\n%s stays: it could not be put back: %w", refused, old, r.err))
+		}
+		return do(Request{Verb: CheckObject, Apply: again, Manager: lease.FieldManager, Makes: true, Why: "whether it could be put back"})
+	}
+	if s := v.readUnder(old); !s.idle() {
+		return s
+	}
+	s := v.remove(old, "")
+	if s.idle() {
+		return v.giveBack(fmt.Errorf("%w\n%s stays: it serves for another lease by now", refused, old))
+	}
+	for i := range s.Requests {
+		s.Requests[i].For = of
+	}
+	return s
+}
+
+// putBack creates the routes again that were deleted for others that were refused. One that somebody else has made stays.
+func (v view) putBack() Step {
+	lost := v.notPutBack()
+	for _, old := range v.f.ways {
+		k := old.key()
+		switch now := v.w.live(k); {
+		case v.f.objects[old.uid()].deleted == 0 || lost[k] != nil || now.live != nil && !now.stale:
+			continue
+		case now.stale:
+			return do(Request{Verb: GetLive, Key: k, Name: k.String(), Back: true, Why: "whether it was put back"})
+		}
+		return do(Request{
+			Verb: PutObject, Apply: copyOf(old), Manager: lease.FieldManager, Back: true, Why: "the new route was refused",
+			Event: &Event{Action: report.Created, Of: k, Message: "put back"},
+		})
+	}
+	return Step{}
+}
+
+// notPutBack returns why routes that were deleted for others could not be put back.
+func (v view) notPutBack() map[Key]error {
+	lost := map[Key]error{}
+	for _, old := range v.f.ways {
+		k := old.key()
+		now := v.w.live(k)
+		switch r, refused := v.f.refusals[k]; {
+		case v.f.objects[old.uid()].deleted == 0:
+		case refused:
+			lost[k] = r.err
+		case v.f.refused[k.String()] != nil:
+			lost[k] = v.f.refused[k.String()]
+		case now.stale && now.misses >= 2*v.t.Settings.Tries:
+			lost[k] = now.why
+		}
+	}
+	return lost
+}
+
+// copyOf returns a deleted route for an apply that creates it.
+func copyOf(old Object) render.Object {
+	body := &unstructured.Unstructured{Object: map[string]any{"spec": old.Live.Object["spec"]}}
+	body.SetGroupVersionKind(old.Live.GroupVersionKind())
+	body.SetNamespace(old.Live.GetNamespace())
+	body.SetName(old.Live.GetName())
+	body.SetLabels(old.Live.GetLabels())
+	body.SetAnnotations(old.Live.GetAnnotations())
+	body.SetOwnerReferences(old.Live.GetOwnerReferences())
+	return render.Object{Kind: old.Kind, Namespace: body.GetNamespace(), Name: body.GetName(), Config: body}
+}

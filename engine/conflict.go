@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/deployed"
+)
+
+// overcome decides about an apply that other field managers refuse. One of Akash's claim-like objects is somebody else's who was
+// first. If that was another deployment of the same owner, and the lease holds the claim, a transfer has left the object behind:
+// the lease takes it over, by force, pinned to a version that it has read, and after which it has read the claims.
+func (v view) overcome(d Desired, now seenLive) Step {
+	k, o := d.key(), v.applied(d)
+	live, managers := now.live, now.conflict.managers
+	failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
+	refused := func() Step {
+		if live != nil {
+			failed.Differs = !plan.Contains(live.Object, render.Rendered(o).Object)
+		}
+		return v.giveBack(failed)
+	}
+	switch {
+	case now.sent <= now.conflict.refused: // read it again
+		return do(Request{Verb: GetLive, Key: k, Why: "who has written it"})
+	case live == nil || now.misses >= v.t.Settings.Tries:
+		return refused()
+	}
+	if moved := v.limited(Step{Requests: []Request{{Changes: v.changeOver(d, live)}}}); len(moved.Requests) == 0 || moved.Requests[0].Verb != "" {
+		return moved
+	}
+	id, labelled := lease.IDFromLabels(live.GetLabels())
+	mine, claimLike := labelled && id.Group() == v.group, slices.Contains(kinds.ClaimLike, k.Kind)
+	runs := v.runs(d.Object)
+	check := Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: live, Why: "who owns what of it now"}
+	switch {
+	case (runs || mine && claimLike) && now.conflict.asked <= now.sent:
+		return do(check)
+	case runs && !v.mayForce(live, managers):
+		return refused()
+	case runs:
+		return v.seize(d, live)
+	}
+	adopts := v.adopts(k, live, id, labelled) || mine && claimLike && areFormer(v.group.Owner, managers)
+	if adopts {
+		if s := v.readGrounds(k, live, now.answered); !s.idle() {
+			return s
+		}
+		adopts = !labelled || mine || !v.w.Objects.Entitled(Object{Kind: k.Kind, Live: live, Group: id.Group()}, v.w.Claim, v.w.claimsOf(id.Group()))
+	}
+	switch lost := v.lostOf(k, live); {
+	case adopts && lost != nil:
+		return v.giveBack(lost)
+	case adopts:
+		return v.seize(d, live)
+	case !claimLike || mine:
+		return refused()
+	}
+	holder := state.Holder{Object: k.Kind.Singular + " " + nameOf(k), Since: live.GetCreationTimestamp().Time}
+	if labelled {
+		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
+	}
+	kind := state.Host
+	if k.Kind == kinds.ProviderLeasedIP {
+		kind = state.Address
+	}
+	return v.refused([]report.HeldThing{{Kind: kind, Thing: k.Name, By: holder}})
+}
+
+func (v view) applied(d Desired) render.Object {
+	o, _ := v.asApplied(d)
+	return o
+}
+
+// seize applies an object by force.
+func (v view) seize(d Desired, live *unstructured.Unstructured) Step {
+	return do(Request{Verb: PutObject, Apply: v.applied(d), Manager: d.Manager, Over: live, Force: true, Why: "the lease takes it over"})
+}
+
+// readGrounds reads the claims on which an object rests that were not read after it.
+func (v view) readGrounds(k Key, live *unstructured.Unstructured, answered Stamp) Step {
+	for _, g := range v.w.Objects.Grounds(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.claimsOf(v.group)) {
+		if v.w.see(g.Name).Sent <= answered {
+			return do(Request{Verb: Get, Name: g.Name, Why: "who holds it now"})
+		}
+	}
+	return Step{}
+}
+
+// lostOf returns an error if the lease does not hold a claim of an object that it is about to take over.
+func (v view) lostOf(k Key, live *unstructured.Unstructured) error {
+	lost := v.w.Objects.Lost(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.Claim, v.w.claimsOf(v.group))
+	for _, h := range v.things {
+		if slices.Contains(lost, h.Name()) {
+			return &report.OvertakenError{Kind: h.Kind, Thing: h.Thing, Lease: v.id}
+		}
+	}
+	return nil
+}
+
+// adopts reports whether the lease may take over an object: it belongs to another deployment of the owner and this program has
+// written it, or the command adopts the owner's objects.
+func (v view) adopts(k Key, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
+	if labelled && id.Owner == v.group.Owner && id.Group() != v.group && slices.Contains(kinds.ClaimLike, k.Kind) {
+		return v.w.Objects.Ours(live) || v.want.Adopt
+	}
+	if !labelled {
+		id, labelled = v.w.Objects.Tenant(live.GetNamespace()), true
+	}
+	return v.want.Adopt && labelled && id.Owner == v.group.Owner
+}
+
+// mayForce reports whether a conflict is only with Akash's provider, over an object that the lease runs, and the command adopts.
+func (v view) mayForce(live *unstructured.Unstructured, managers []string) bool {
+	return v.want.Adopt && len(managers) > 0 && deployed.StandingOf(live, v.group, v.id.Namespace()) != deployed.Foreign &&
+		!slices.ContainsFunc(managers, func(manager string) bool { return manager != managed.Akash })
+}
+
+// areFormer reports whether all field managers are those of deployments of the owner.
+func areFormer(owner string, managers []string) bool {
+	return !slices.ContainsFunc(managers, func(manager string) bool {
+		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
+		g, err := lease.ParseGroup(text)
+		return !ours || err != nil || g.Owner != owner
+	})
+}

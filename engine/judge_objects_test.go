@@ -1,0 +1,131 @@
+package engine_test
+
+import (
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// keyOf is the key of the object that a request writes or deletes.
+func keyOf(r engine.Request) engine.Key {
+	if r.Verb == engine.DeleteObject {
+		return engine.Key{Kind: r.Object.Kind, Namespace: r.Object.Live.GetNamespace(), Name: r.Object.Live.GetName()}
+	}
+	return engine.KeyOf(r.Apply)
+}
+
+// judgeObject says what is wrong with a write or a delete of an object that was there before: it is neither the live one of another
+// deployment, nor, for a command that was taken for crashed, one on which a later command relied.
+func (h *history) judgeObject(c *command, r engine.Request, before int, was *unstructured.Unstructured) {
+	if was == nil || h.ledger.version == before {
+		return
+	}
+	k := keyOf(r)
+	o := objectOf(k, was)
+	if at, crashed := h.crashed[c]; crashed && h.relied[k.String()] > at {
+		h.wrong("%s writes or deletes %s late, on which a later command relies", c.name, k)
+	}
+	if !slices.Contains(c.plan.Groups(), o.Group) && h.ledger.rests(o) {
+		h.wrong("%s writes or deletes %s, the live one of %s", c.name, k, o.Group)
+	}
+}
+
+// judgeDefinition says what is wrong with a write of a kept definition by a command that was taken for crashed.
+func (h *history) judgeDefinition(c *command, g lease.Group) {
+	if at, crashed := h.crashed[c]; crashed && h.relied[kept.Name(g)] > at {
+		h.wrong("%s writes or deletes the definition of %s late, on which a later command relies", c.name, g)
+	}
+}
+
+// rests reports whether the deployment group of an object holds what that serves.
+func (l *ledger) rests(o engine.Object) bool {
+	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
+		c := l.claims[state.HostName(u.Host)]
+		return slices.ContainsFunc(c.PartsOf(o.Group), func(p state.Part) bool {
+			return !c.PartEnded(p, l.now) && (o.Kind == kinds.ProviderHost || p.Key == state.RouteKey(u.Path))
+		})
+	})
+}
+
+// judgeApplied says what is wrong with the objects of a lease that has what it wants: each is as wanted, and if it prunes there was no
+// other one when it has last looked. A lease that was as wanted before its command had its turn has ended then.
+func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) {
+	g, wanted := want.Request.Lease.Group(), map[engine.Key]bool{}
+	if want.Apply != nil && c.world.Turn.Alone > 0 { // else it has written nothing, and met nobody
+		if h.relied[kept.Name(g)] = len(h.trace); !h.ledger.definitions[g].Says(want.Apply.Definition) {
+			h.wrong("%s is done, and the ledger does not keep its definition", c.name)
+		}
+	}
+	for _, desired := range o.Applied.Desired {
+		k := engine.KeyOf(desired)
+		wanted[k], h.relied[k.String()] = true, len(h.trace)
+		if now := h.ledger.live(k); now == nil || !plan.Contains(now.Object, render.Rendered(desired).Object) {
+			h.wrong("%s is done, and %s is not as wanted", c.name, k)
+		}
+	}
+	prunes := want.Apply != nil && want.Prune || want.Release != nil && want.Release.Choice.All()
+	if len(c.wants) > 1 || !prunes {
+		return
+	}
+	for k, now := range h.ledger.objects {
+		of := objectOf(k, now.live)
+		if born, _ := strconv.Atoi(string(now.live.GetUID())); k.Kind != kinds.Namespace && of.Group == g && born <= h.looked[c] && !wanted[k] {
+			h.wrong("%s is done, and has left %s", c.name, k)
+		}
+	}
+}
+
+// applyAgain applies or releases the leases of commands that were taken for crashed once more, undisturbed, and says what serves
+// without a claim then. What one has left may be in the way of another one, so there may be two rounds.
+func (h *history) applyAgain() {
+	if len(h.ledger.said) == 0 {
+		return // nothing was ever applied
+	}
+	h.note("the leases of crashed commands are applied or released again")
+	var left []engine.Key
+	for range 2 {
+		for _, name := range []string{"A/1", "A/2", "B/1", "C/1"} {
+			if h.ledger.hasFallen(leaseOf(name).Group()) {
+				h.applyOnce(name)
+			}
+		}
+		if left = h.unclaimed(); len(left) == 0 {
+			return
+		}
+	}
+	h.wrong("%v serve without a claim", left)
+}
+
+// applyOnce applies a lease as the ledger keeps it, or releases it.
+func (h *history) applyOnce(name string) {
+	words := []string{name, "release"}
+	if h.ledger.definitions[leaseOf(name).Group()] != nil {
+		words = []string{name, "heal", "prune"}
+	}
+	c := h.ledger.command("again"+strconv.Itoa(len(h.trace)), h.ledger.want(words))
+	for range 500 {
+		if h.turn(c, 0); c.ended {
+			return
+		}
+	}
+	h.wrong("applying %s again does not end", name)
+}
+
+// unclaimed are the objects whose deployment groups do not hold what these serve.
+func (h *history) unclaimed() (out []engine.Key) {
+	for _, k := range h.ledger.keys() {
+		if k.Kind != kinds.Namespace && !h.ledger.rests(objectOf(k, h.ledger.objects[k].live)) {
+			out = append(out, k)
+		}
+	}
+	return out
+}

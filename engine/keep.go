@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// The ledger keeps the definition with which a lease was last applied. It is written after the claims and before the first object,
+// so that repair can finish the work of a command that has crashed. A release deletes it first, so that nothing heals a lease that
+// is being released.
+
+// kept returns the definition that the ledger keeps for the deployment group, as far as it is known.
+func (v view) kept() (d *kept.Definition, known bool) {
+	if v.f.kept.sent > 0 {
+		return v.f.kept.definition, true
+	}
+	return v.w.Objects.Definition(v.group)
+}
+
+// holdsNothing reports whether the deployment group had no claim when everything was read.
+func (v view) holdsNothing() bool { return len(v.w.held[v.group]) == 0 }
+
+// tookAnew reports whether the lease has taken a claim on which its deployment group had no entry.
+func (v view) tookAnew() bool {
+	for _, t := range v.f.taken {
+		if len(t.Before) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// readDefinition reads the kept definition of a lease that held something: again in the command's turn, because another command
+// may have applied or released the lease since everything was read. A lease that held nothing seldom has one: it is read only if
+// nothing is to be claimed.
+func (v view) readDefinition() Step {
+	if v.want.Apply == nil {
+		return Step{}
+	}
+	d, known := v.kept()
+	switch asks := len(v.want.Request.Hosts) + len(v.want.Request.Endpoints); {
+	case !known && (asks == 0 || v.want.Apply.Heal):
+		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
+	case v.w.Turn.Alone > 0 && known && !v.holdsNothing() && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone:
+		return do(Request{Verb: GetDefinition, Group: v.group, Was: d, Compares: true, Why: "whether another command has applied the lease meanwhile"})
+	}
+	return Step{}
+}
+
+// keep writes the definition that the lease is applied with, unless the ledger keeps it. After anything was claimed anew it is
+// written in any case: a release may have deleted it since it was read. So it is in the place of a crashed command, which may be
+// about to delete it.
+func (v view) keep() Step {
+	apply := v.want.Apply
+	if apply == nil || apply.Heal && !v.succeeds() {
+		return Step{}
+	}
+	k := v.f.kept
+	d, known := v.kept()
+	switch {
+	case k.misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
+	case k.misses > 0 && k.sent == 0:
+		if s := v.pause("the definition of lease "+v.group.String(), k.misses, k.at); !s.idle() {
+			return s
+		}
+		return do(Request{Verb: GetDefinition, Group: v.group, Why: "it has changed"})
+	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
+		return Step{}
+	case !known && !v.tookAnew():
+		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
+	case d != nil && d.Deleting:
+		return Step{} // a finalizer delays the deletion; the next apply writes the definition
+	}
+	want, err := kept.New(apply.Definition, v.mark)
+	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
+		if !v.f.told["definition"] {
+			return Step{Tells: []Event{{
+				Action: report.Left, Kind: "definition", Thing: v.id.String(), Message: tooLong.Error() + ": repair will not know it", Once: "definition",
+			}}}
+		}
+		if d == nil {
+			return Step{}
+		}
+		return do(Request{Verb: Forget, Group: v.group, Definition: d, Why: "the lease has another one, which is too long to keep"})
+	}
+	if err != nil {
+		return v.giveBack(err)
+	}
+	return do(Request{Verb: Keep, Group: v.group, Definition: want, Was: d, Why: "what the lease is applied with"})
+}
+
+// unkeep gives the ledger the definition back that it kept before, unless another command has written one since.
+func (v view) unkeep() Step {
+	k, name := v.f.kept, kept.Name(v.group)
+	now := k.definition
+	switch {
+	case v.want.Apply == nil, v.f.refused[name] != nil, !k.isOurs(), k.back, now != nil && k.sent > 0 && now.Run != v.mark:
+		return Step{}
+	case k.misses >= 2*v.t.Settings.Tries:
+		return Step{}
+	case k.sent == 0:
+		return do(Request{Verb: GetDefinition, Name: name, Group: v.group, Back: true, Why: "it has changed"})
+	case k.before == nil || k.before.Deleting:
+		if now == nil {
+			return Step{}
+		}
+		return do(Request{Verb: Forget, Name: name, Group: v.group, Definition: now, Back: true, Why: "the lease was refused"})
+	}
+	return do(Request{Verb: Keep, Name: name, Group: v.group, Definition: k.before, Was: now, Back: true, Why: "the lease was refused"})
+}
+
+// isOurs reports whether the lease has written or deleted the kept definition, or may have.
+func (s seenDefinition) isOurs() bool { return s.written || s.unclear }
+
+// foldKeep records the answer to a write of the kept definition.
+func (s *seenDefinition) foldKeep(r Request, a Answer, answered Stamp) {
+	if a.Stale {
+		s.sent, s.why, s.unclear = 0, a.Err, a.Unclear
+		s.misses++
+	}
+	if !s.written {
+		s.before = r.Was
+	}
+	if a.Stale {
+		return
+	}
+	s.definition, s.sent, s.written, s.back = a.Definition, answered, true, r.Back
+}

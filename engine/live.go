@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+)
+
+// Key names an object of the cluster.
+type Key struct {
+	Kind            kinds.Kind
+	Namespace, Name string
+}
+
+// KeyOf returns the key of a rendered object.
+func KeyOf(o render.Object) Key { return Key{o.Kind, o.Namespace, o.Name} }
+
+func (o Object) key() Key { return Key{o.Kind, o.Live.GetNamespace(), o.Live.GetName()} }
+
+// String returns the kind, and the namespace and name.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Kind.Singular + " " + k.Name
+	}
+	return k.Kind.Singular + " " + k.Namespace + "/" + k.Name
+}
+
+// seenLive is an object as it was read, or written: live is nil if there is none.
+type seenLive struct {
+	live *unstructured.Unstructured
+	// sent is when the request was sent that saw it, answered when its answer came; at is the same by the steady clock.
+	sent, answered Stamp
+	at             time.Time
+	// wrote is what the command has applied to it last: what others make of that is not applied again.
+	wrote map[string]any
+	// stale is true if an apply has met another version since, or has no answer. misses counts these writes, why is the error of
+	// the last one. conflict is what other field managers refuse; nil for nothing.
+	stale    bool
+	misses   int
+	why      error
+	conflict *conflict
+}
+
+// conflict is an apply that other field managers refuse.
+type conflict struct {
+	err      error
+	managers []string
+	// refused is when it was refused, or met another version later; asked is when a dry run was refused since.
+	refused, asked Stamp
+}
+
+// live returns what is known of an object.
+func (w *World) live(k Key) seenLive {
+	if s, known := w.lives[k]; known {
+		return s
+	}
+	return seenLive{live: w.Objects.At(k), sent: w.read, answered: w.read}
+}
+
+// seeLive records an object as it was read.
+func (w *World) seeLive(k Key, live *unstructured.Unstructured, sent, answered Stamp) {
+	was := w.live(k)
+	now := seenLive{live: live, sent: sent, answered: answered, at: w.Clock, misses: was.misses, why: was.why, conflict: was.conflict}
+	if live != nil && was.live != nil && live.GetUID() == was.live.GetUID() {
+		now.wrote = was.wrote
+	}
+	w.lives[k] = now
+}
+
+// forgetLive drops what is known of objects that were all read again later.
+func (w *World) forgetLive(read Stamp) {
+	for k, s := range w.lives {
+		if s.answered < read {
+			delete(w.lives, k)
+		}
+	}
+}
+
+// refusal is the answer of the API server that refuses an object as it was sent.
+type refusal struct {
+	body map[string]any
+	err  error
+	// since is when this body was first refused, at when it was last, by the steady clock; answered is the stamp of the last.
+	since, at time.Time
+	answered  Stamp
+}
+
+// done is what a lease has done with an object.
+type done struct {
+	action report.Action
+	told   bool
+	// changes is what the write of it has changed, if that is asked for.
+	changes *plan.Change
+}
+
+// foldPut records the answer to the apply of an object.
+func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
+	k, body := KeyOf(r.Apply), render.Rendered(r.Apply).Object
+	was := w.live(k)
+	w.pooled = w.pooled || slices.Contains(kinds.Pools, k.Kind)
+	switch {
+	case a.Owned, a.Stale:
+		was.stale, was.wrote, was.at, was.why = true, nil, w.Clock, a.Err
+		was.misses++
+		w.lives[k] = was.refusedBy(a, answered)
+		if a.Unclear {
+			f.unclear[k] = Desired{r.Apply, r.Manager}
+		}
+	case a.Err != nil:
+		f.refuse(k, body, a.Err, answered, w.Clock)
+	default:
+		now := seenLive{live: a.Live, sent: answered, answered: answered, at: w.Clock, wrote: body, misses: was.misses}
+		if a.Live.GetDeletionTimestamp() != nil {
+			now.wrote = nil
+		}
+		w.lives[k] = now
+		f.written(k, r, a, answered)
+	}
+}
+
+// written records what an apply has done.
+func (f *facts) written(k Key, r Request, a Answer, answered Stamp) {
+	action := report.Configured
+	switch {
+	case r.Over == nil || a.Made || a.Live.GetUID() != r.Over.GetUID():
+		action = report.Created
+		f.made[k] = a.Live
+	case r.Touch || a.Live.GetResourceVersion() == r.Over.GetResourceVersion():
+		action = report.Unchanged
+	}
+	if was, known := f.done[k]; known && was.action != report.Unchanged {
+		action = was.action
+	}
+	f.done[k] = done{action: action, told: f.done[k].told && f.done[k].action == action, changes: cmp.Or(f.done[k].changes, r.Changes)}
+	f.wrote = max(f.wrote, answered)
+	delete(f.refusals, k)
+}
+
+// refuse records that the API server refuses an object.
+func (f *facts) refuse(k Key, body map[string]any, err error, answered Stamp, at time.Time) {
+	was, again := f.refusals[k]
+	if !again || !reflect.DeepEqual(was.body, body) {
+		was = refusal{body: body, since: at}
+	}
+	was.err, was.answered, was.at = err, answered, at
+	f.refusals[k] = was
+}
+
+// refusedBy returns what is known of an object after other field managers, or another version, have refused an apply.
+func (s seenLive) refusedBy(a Answer, answered Stamp) seenLive {
+	switch {
+	case a.Owned:
+		s.conflict = &conflict{err: a.Err, managers: a.Managers, refused: answered}
+	case s.conflict != nil:
+		s.conflict = &conflict{err: s.conflict.err, managers: s.conflict.managers, refused: answered}
+	}
+	return s
+}
+
+// foldCheck records the answer to the dry run of an apply.
+func (w *World) foldCheck(f *facts, r Request, a Answer, answered Stamp) {
+	k, body := KeyOf(r.Apply), render.Rendered(r.Apply).Object
+	if s := w.live(k); s.conflict != nil {
+		c := *s.conflict
+		if c.managers, c.asked = a.Managers, answered; a.Err != nil && !a.Owned {
+			c.refused = answered // it is read again
+			s.misses++
+		}
+		s.conflict = &c
+		w.lives[k] = s
+		return
+	}
+	switch {
+	case a.Owned:
+		w.lives[k] = w.live(k).refusedBy(a, answered)
+	case a.Err != nil && !a.Stale:
+		f.refuse(k, body, a.Err, answered, w.Clock)
+	default:
+		delete(f.refusals, k)
+		f.checked[k] = body
+	}
+}
+
+// isAsWanted reports whether an object is as a lease wants it.
+func (s seenLive) isAsWanted(o render.Object, manager string) bool {
+	if s.stale || s.conflict != nil {
+		return false
+	}
+	return s.wrote != nil && reflect.DeepEqual(s.wrote, render.Rendered(o).Object) || plan.Unchanged(o, s.live, manager)
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+	status "github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// The DNS records of a lease are written after its routes, so that a name never points at a host that nothing serves. A DNS name
+// has one writer.
+
+// recordWait limits how long a lease waits for a replaced record to be gone if it waits for nothing else: if the command ended at
+// once, the name would have no record.
+const recordWait = 30 * time.Second
+
+// Replaced is a record that has to be gone before others are created, and the reason.
+type Replaced struct {
+	Object Object
+	Why    string
+}
+
+// dns returns the records that the lease wants, with what the cluster publishes as far as that was read.
+func (v view) dns() (render.DNS, error) {
+	if v.memo.dns == nil {
+		out, err := render.Records(v.wanted().granted, v.t.Settings.Config, v.addresses(), v.f.targets.published)
+		v.memo.dns, v.memo.dnsErr = &out, err
+	}
+	return *v.memo.dns, v.memo.dnsErr
+}
+
+// readTargets reads where the hosts are reached whose records have no value in the configuration.
+func (v view) readTargets() Step {
+	if v.want.Apply == nil || v.f.targets.sent > 0 {
+		return Step{}
+	}
+	records, err := v.dns()
+	if err != nil || len(records.Unknown) == 0 {
+		return Step{}
+	}
+	return do(Request{Verb: ReadTargets, Hosts: records.Unknown, Early: true, Why: "where the hosts are reached"})
+}
+
+// writeRecords writes the records whose values are known, host by host. The records that they replace are deleted first: the
+// controllers of two objects with the same DNS name would overwrite each other's records.
+func (v view) writeRecords() Step {
+	if v.want.Apply == nil || len(v.f.stays) > 0 {
+		return Step{}
+	}
+	records, err := v.dns()
+	if err != nil {
+		return v.giveBack(err)
+	}
+	for _, of := range byHost(records.Objects) {
+		if s := v.putHost(of); !s.idle() {
+			return s
+		}
+	}
+	return Step{}
+}
+
+// byHost returns records in groups of the same host.
+func byHost(records []render.Object) (out [][]render.Object) {
+	for _, o := range records {
+		if n := len(out); n > 0 && recordHost(out[n-1][0]) == recordHost(o) {
+			out[n-1] = append(out[n-1], o)
+			continue
+		}
+		out = append(out, []render.Object{o})
+	}
+	return out
+}
+
+// putHost writes the records of one host, unless another deployment has its records.
+func (v view) putHost(records []render.Object) Step {
+	host := recordHost(records[0])
+	if by := v.w.Objects.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host); by != "" {
+		return v.tellOnce(Event{Action: report.Left, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records"}, "records of "+host)
+	}
+	replaced, again := v.w.Objects.ToReplace(v.group, host, records)
+	for _, old := range replaced {
+		if s := v.removeAs(old.Object, report.Replaced, old.Why); !s.idle() {
+			return s
+		}
+	}
+	gone, s := v.awaitReplaced(replaced)
+	if !s.idle() {
+		return s
+	}
+	if !gone {
+		var out Step
+		for _, o := range records {
+			once := "stuck " + KeyOf(o).String()
+			if !v.f.told[once] {
+				out.Tells = append(out.Tells, Event{Action: report.Left, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: once})
+			}
+		}
+		return out
+	}
+	var all []Desired
+	for _, o := range records {
+		all = append(all, Desired{o, lease.FieldManager})
+	}
+	if s := v.writeAll(all); !s.idle() {
+		return s
+	}
+	var out Step
+	for _, e := range v.tell(all) {
+		if again[e.Of.Name] && e.Action == report.Created {
+			e.Message = "in place of what was"
+		}
+		out.Tells = append(out.Tells, e)
+	}
+	return out
+}
+
+// awaitReplaced waits until the API server has removed replaced records: one that a finalizer keeps is still served by DNS. gone is
+// false if one still exists when the time is over.
+func (v view) awaitReplaced(replaced []Replaced) (gone bool, s Step) {
+	limit := v.t.Settings.Wait
+	if limit == 0 {
+		limit = recordWait
+	}
+	for _, old := range replaced {
+		seen, known := v.f.objects[old.Object.uid()]
+		next, over := seen.at.Add(200*time.Millisecond), seen.since.Add(limit)
+		switch {
+		case !v.t.Settings.Waits, known && !seen.there:
+			continue
+		case seen.since.IsZero():
+		case !v.w.Clock.Before(over):
+			return false, Step{}
+		case next.After(v.w.Clock):
+			return false, Step{Wait: old.Object.String() + " to be gone", Until: slices.MinFunc([]time.Time{next, over}, time.Time.Compare)}
+		}
+		return false, do(Request{Verb: GetObject, Object: old.Object, Why: "whether it is gone"})
+	}
+	return true, Step{}
+}
+
+// handledRecords returns the records that the lease has handled, and those that were still being replaced when the time was over.
+func (v view) handledRecords() (handled []render.Object, stuck []string) {
+	records, err := v.dns()
+	if err != nil || v.want.Apply == nil || len(v.f.stays) > 0 {
+		return nil, nil
+	}
+	for _, of := range byHost(records.Objects) {
+		host := recordHost(of[0])
+		if v.w.Objects.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host) != "" {
+			continue
+		}
+		handled = append(handled, of...)
+		replaced, _ := v.w.Objects.ToReplace(v.group, host, of)
+		for _, old := range replaced {
+			if seen := v.f.objects[old.Object.uid()]; seen.there && v.t.Settings.Waits {
+				stuck = append(stuck, fmt.Sprintf("%s to be gone, so that another can take its place", old.Object))
+				break
+			}
+		}
+	}
+	return handled, stuck
+}
+
+// keptRecords returns the records that pruning does not delete: those that are wanted, and those of hosts whose value is not known
+// yet.
+func (v view) keptRecords() (out []Key) {
+	handled, _ := v.handledRecords()
+	for _, o := range handled {
+		out = append(out, KeyOf(o))
+	}
+	records, _ := v.dns()
+	for _, h := range records.Unknown {
+		for _, o := range v.w.Objects.RecordsOf(h.Name) {
+			if o.Group == v.group {
+				out = append(out, o.key())
+			}
+		}
+	}
+	return out
+}
+
+// recordHost returns the host of a rendered record.
+func recordHost(o render.Object) string { return status.RecordHost(render.Rendered(o)) }
+
+// tellOnce tells an event unless it was told.
+func (v view) tellOnce(e Event, once string) Step {
+	if v.f.told[once] {
+		return Step{}
+	}
+	e.Once = once
+	return Step{Tells: []Event{e}}
+}
+
+// changeOver returns the change of an object over the one that is there.
+func (v view) changeOver(d Desired, live *unstructured.Unstructured) *plan.Change {
+	return v.change(func() plan.Change {
+		return plan.Write(d.Object.Kind.Singular, render.Rendered(d.Object).Object, live, d.Manager)
+	})
+}

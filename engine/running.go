@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+)
+
+// Running is what a lease runs, and wants to run.
+type Running struct {
+	// Stages are the objects that it wants, in the order in which they are written.
+	Stages [][]render.Object
+	// Live are the objects of their kinds in the lease's namespace.
+	Live []Object
+	// Left says what the lease lacks.
+	Left []Event
+	// Unwanted are the objects that the lease does not want any more; replaced ones alone if nothing is pruned.
+	Unwanted []Object
+	// Former is what the deployment group runs in other namespaces, by namespace, in the order in which it is deleted.
+	Former map[string][]Object
+	// Reserves is true if the order's reservation is to become the lease's. Disowns is true if Akash's provider is to be removed
+	// from the managers of what the lease has taken over.
+	Reserves, Disowns bool
+	// Version tells whether another command has applied or released what the lease runs since it was read.
+	Version string
+	// Err is why the lease cannot run what it wants.
+	Err error
+}
+
+type seenRunning struct {
+	running Running
+	sent    Stamp
+}
+
+// readRunning reads what the lease runs; in the command's turn, what was read stands if nobody has applied or released it since.
+func (v view) readRunning() Step {
+	if v.want.Apply == nil || v.want.Apply.Workloads == nil || v.f.running.sent > v.w.Turn.Alone && v.f.running.sent > 0 {
+		return Step{}
+	}
+	return do(Request{Verb: ReadRunning, Early: v.f.running.sent == 0, Version: v.f.running.running.Version, Why: "what the lease runs"})
+}
+
+// reserve makes the order's reservation the lease's, after the lease has its claims.
+func (v view) reserve() Step {
+	if !v.f.running.running.Reserves || v.f.reserved {
+		return Step{}
+	}
+	return do(Request{Verb: TakeReserved, Why: "what the order has reserved is the lease's"})
+}
+
+// running returns objects that the lease runs as they are applied.
+func (v view) running(objects []render.Object) (out []Desired) {
+	for _, o := range objects {
+		out = append(out, Desired{o, v.group.FieldManager()})
+	}
+	return out
+}
+
+// runs reports whether an object is one that the lease runs.
+func (v view) runs(o render.Object) bool {
+	return slices.ContainsFunc(slices.Concat(v.f.running.running.Stages...), func(r render.Object) bool { return KeyOf(r) == KeyOf(o) })
+}
+
+// checkNames fails if a service has a name by which one of its objects would collide with a route.
+func (v view) checkNames() Step {
+	if v.want.Apply == nil || v.want.Apply.Workloads == nil {
+		return Step{}
+	}
+	all := slices.Concat(slices.Concat(v.f.running.running.Stages...), v.wanted().objects)
+	if err := render.CheckNames(all, v.want.Apply.Definition.At); err != nil {
+		return v.giveBack(err)
+	}
+	var out Step
+	for _, e := range v.f.running.running.Left {
+		if !v.f.told[e.Once] {
+			out.Tells = append(out.Tells, e)
+		}
+	}
+	return out
+}
+
+// pruneRuns deletes what the lease no longer runs, after its routes no longer point there, and then what it ran for another order or
+// provider, which has a namespace of its own. That stays while Akash's provider declares something for it.
+func (v view) pruneRuns() Step {
+	if v.want.Apply == nil || v.want.Apply.Workloads == nil {
+		return Step{}
+	}
+	for _, o := range v.f.running.running.Unwanted {
+		if s := v.remove(o, messageOf(o)); !s.idle() {
+			return s
+		}
+	}
+	if !v.want.Prune {
+		return Step{}
+	}
+	former := maps.Clone(v.f.running.running.Former)
+	for _, namespace := range slices.Sorted(maps.Keys(former)) {
+		declared := v.reading().objects.DeclaredIn(namespace, v.group)
+		if len(declared) == 0 {
+			continue
+		}
+		delete(former, namespace)
+		message := "with what it runs: Akash's provider declares " + declared[0].Kind.Singular + " " + declared[0].Live.GetName() + " for it"
+		k := Key{kinds.Manifest, v.t.Settings.Config.ManifestNamespace, namespace}
+		if s := v.tellOnce(Event{Action: report.Left, Of: k, Message: message}, "declared "+namespace); !s.idle() {
+			return s
+		}
+	}
+	return v.endIn(former)
+}
+
+// disown ends the adoption of what Akash's provider has deployed. It comes last: nothing is given back after it.
+func (v view) disown() Step {
+	if v.want.Apply == nil || !v.f.running.running.Disowns || v.f.disowned {
+		return Step{}
+	}
+	return do(Request{Verb: Disown, Why: "the lease has taken it over"})
+}
+
+// foldRunning records what a lease runs.
+func (w *World) foldRunning(f *facts, a Answer, sent, answered Stamp) {
+	f.running = seenRunning{a.Running, sent}
+	live := map[Key]*unstructured.Unstructured{}
+	for _, o := range a.Running.Live {
+		live[o.key()] = o.Live
+	}
+	for _, o := range slices.Concat(a.Running.Stages...) {
+		w.seeLive(KeyOf(o), live[KeyOf(o)], sent, answered)
+	}
+}

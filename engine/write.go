@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// write writes the objects that the lease wants, stage by stage: Akash's objects, which others may own, first. Before the first
+// one, what may be refused later is sent as a dry run.
+func (v view) write() Step {
+	if v.want.Apply == nil {
+		return Step{}
+	}
+	if err := v.wanted().err; err != nil {
+		return v.giveBack(err)
+	}
+	stages := v.stages()
+	if s := v.check(stages); !s.idle() {
+		return s
+	}
+	for _, stage := range stages {
+		if s := v.writeAll(stage); !s.idle() {
+			return s
+		}
+		if events := v.tell(stage); len(events) > 0 {
+			return Step{Tells: events}
+		}
+	}
+	for _, of := range kinds.Stages {
+		if events := v.tellLeft(of); len(events) > 0 {
+			return Step{Tells: events}
+		}
+	}
+	return Step{}
+}
+
+// most bounds the requests of a step: what comes later is decided on later.
+const most = 64
+
+// fit says by which input an object was found to be as wanted, or a dry run of it to pass, so that this is not compared again.
+type fit struct {
+	wanted   *wanted
+	answered Stamp
+	alone    bool
+	checked  bool
+}
+
+// fit returns the input of such a decision; checked is for that of a dry run.
+func (v view) fit(now seenLive, checked bool) fit {
+	if now.stale || now.conflict != nil {
+		return fit{answered: -1}
+	}
+	return fit{v.wanted(), now.answered, v.w.Turn.Alone > 0, checked}
+}
+
+// writeAll writes objects that do not depend on each other.
+func (v view) writeAll(objects []Desired) (all Step) {
+	var wait Step
+	for _, d := range objects {
+		if len(all.Requests) == most {
+			break
+		}
+		switch s := v.writeOne(d); {
+		case s.idle():
+		case s.Outcome != nil || s.Refused != nil:
+			return s
+		case len(s.Requests) == 0:
+			wait = s
+		default:
+			all.Requests, all.Budgeted = append(all.Requests, s.Requests...), all.Budgeted || s.Budgeted
+		}
+	}
+	if len(all.Requests) == 0 {
+		return wait
+	}
+	return all
+}
+
+// writeOne applies an object unless it is as wanted. If the one that is there is being deleted, that is waited for.
+func (v view) writeOne(d Desired) Step {
+	k := d.key()
+	now := v.w.live(k)
+	if d.Object.Kind == kinds.Namespace {
+		return v.makeNamespace(d)
+	}
+	if r, refused := v.f.refusals[k]; refused {
+		return v.obstructed(d, r)
+	}
+	if v.f.fits[k] == v.fit(now, false) {
+		return Step{}
+	}
+	o, touch := v.asApplied(d)
+	switch {
+	case !touch && now.isAsWanted(o, d.Manager):
+		v.f.fits[k] = v.fit(now, false)
+		return Step{}
+	case now.live != nil && now.live.GetDeletionTimestamp() != nil && v.t.Settings.Waits:
+		return v.awaitDeletion(d, now)
+	case now.conflict != nil:
+		return v.overcome(d, now)
+	case now.stale:
+		return v.readLive(k, now)
+	}
+	if s := v.confirm(o, now); !s.idle() {
+		return s
+	}
+	r := Request{Verb: PutObject, Apply: o, Manager: d.Manager, Over: now.live, Touch: touch, Anew: now.misses > 0, Why: "the lease wants it"}
+	switch {
+	case now.live != nil && now.live.GetDeletionTimestamp() != nil: // a dry run takes it for gone
+		r.Over = nil
+	case touch:
+		r.Why = "a crashed command may be about to write it"
+	}
+	if !touch {
+		r.Changes = v.change(func() plan.Change {
+			return plan.Write(o.Kind.Singular, render.Rendered(o).Object, r.Over, d.Manager)
+		})
+	}
+	return do(r)
+}
+
+// confirm reads the claims again on which an object rests and that were read before it: a write is pinned to nothing that is newer
+// than the lease's claims.
+func (v view) confirm(o render.Object, now seenLive) Step {
+	for _, g := range v.grounds(o) {
+		if v.t.Settings.Waits && v.w.see(g.Name).Sent < now.sent {
+			return do(Request{Verb: Get, Name: g.Name, Why: "whether the lease still holds it"})
+		}
+	}
+	return Step{}
+}
+
+// readLive reads an object again that a write has found changed, a moment after the last write of several.
+func (v view) readLive(k Key, now seenLive) Step {
+	if now.misses >= v.t.Settings.Tries {
+		return v.giveBack(fmt.Errorf("%s/%s changes faster than it can be written: %w", k.Kind.Singular, k.Name, now.why))
+	}
+	if pause := v.pause(k.String(), now.misses, now.at); !pause.idle() {
+		return pause
+	}
+	return do(Request{Verb: GetLive, Key: k, Why: "it has changed"})
+}
+
+// awaitDeletion waits until an object that is being deleted is gone: a write to it would be lost.
+func (v view) awaitDeletion(d Desired, now seenLive) Step {
+	finalizers := now.live.GetFinalizers()
+	if v.t.Settings.Wait == 0 {
+		return v.giveBack(&report.DeletingError{Object: d.Object, Finalizers: finalizers})
+	}
+	k := d.key()
+	return v.awaitLive(k, "to be gone", func(seenLive) bool { return false }, func() Step {
+		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: []string{
+			fmt.Sprintf("%s %s to be gone (finalizers %v); it is being deleted, and is made anew then", k.Kind.Singular, nameOf(k), finalizers),
+		}})
+	})
+}
+
+// awaitLive reads an object again and again until done is true for it, at most for the lease's wait time; then it returns what
+// late does.
+func (v view) awaitLive(k Key, what string, done func(seenLive) bool, late func() Step) Step {
+	const pause = 200 * time.Millisecond
+	now := v.w.live(k)
+	next, over := now.at.Add(pause), v.f.began.Add(v.t.Settings.Wait)
+	read := Step{Requests: []Request{{Verb: GetLive, Key: k, Why: "it is waited for"}}, Budgeted: true}
+	switch {
+	case done(now):
+		return Step{}
+	case now.sent <= max(v.f.wrote, v.w.read):
+		return read
+	case v.t.Settings.Wait == 0 || !v.f.began.IsZero() && !v.w.Clock.Before(over):
+		return late()
+	case next.After(v.w.Clock) && !v.f.began.IsZero():
+		return Step{Wait: k.String() + " " + what, Until: slices.MinFunc([]time.Time{next, over}, time.Time.Compare)}
+	}
+	return read
+}
+
+// makeNamespace creates the lease's namespace, with Akash's labels, if it does not exist. Usually Akash's provider creates it. An
+// existing namespace is never changed: whoever may change the labels of namespaces can act as any tenant.
+func (v view) makeNamespace(d Desired) Step {
+	k := d.key()
+	alive, exists := v.w.Objects.Namespace(k.Name)
+	switch {
+	case v.w.made[k]:
+		return Step{}
+	case exists && !alive:
+		return v.giveBack(fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", k.Name, v.id))
+	case exists:
+		return Step{}
+	}
+	return do(Request{
+		Verb: CreateObject, Apply: d.Object, Manager: d.Manager, Why: "the lease has none",
+		Changes: v.change(func() plan.Change {
+			return plan.Write(k.Kind.Singular, render.Rendered(d.Object).Object, nil, d.Manager)
+		}),
+	})
+}
+
+// asApplied returns an object as it is applied over the one that is there, with the annotations that it keeps. touch is true if
+// that is as wanted, and is written nevertheless, with the mark of this work: the command works in the place of a crashed one, or
+// has taken the claim on which the object rests. So what that one has under way fails.
+func (v view) asApplied(d Desired) (o render.Object, touch bool) {
+	now := v.w.live(d.key())
+	o = v.w.Objects.Kept(d.Object, now.live, v.group, d.Manager, v.w.Time)
+	did := v.f.done[d.key()].action
+	if now.live == nil || did == report.Created || did == report.Configured || now.live.GetAnnotations()[lease.AnnotationTaken] == v.mark || !v.mustTouch(d.Object) || !now.isAsWanted(o, d.Manager) {
+		return o, false
+	}
+	return annotated(o, lease.AnnotationTaken, v.mark), true
+}
+
+// mustTouch reports whether the lease has to write an object even if it is as wanted.
+func (v view) mustTouch(o render.Object) bool {
+	if v.succeeds() {
+		return true
+	}
+	anew := func(name string) bool { return v.f.taken[name].Anew }
+	if !slices.ContainsFunc(v.takenNames(), anew) {
+		return false
+	}
+	if slices.Contains(kinds.Pools, o.Kind) {
+		return slices.ContainsFunc(v.things, func(h state.Hold) bool {
+			return h.Kind == state.Address && o.Name == config.AddressPoolName(h.Claim().Addr()) && anew(h.Name())
+		})
+	}
+	return slices.ContainsFunc(v.grounds(o), func(g Ground) bool { return anew(g.Name) })
+}
+
+// annotated returns a copy of a rendered object with an annotation.
+func annotated(o render.Object, name, value string) render.Object {
+	body := render.Rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	body.SetAnnotations(annotations)
+	o.Config = body
+	return o
+}
+
+// hasWritten reports whether the lease has written an object that is its own. Its namespace, and the pools of addresses, stay
+// whatever becomes of it: others may rely on them at once.
+func (v view) hasWritten() bool {
+	for k, did := range v.f.done {
+		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) {
+			return true
+		}
+	}
+	for k, d := range v.f.unclear {
+		if now := v.w.live(k); !v.madeWay(k) && (now.stale || now.wrote != nil || now.isAsWanted(d.Object, d.Manager)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readUnclear reads the objects whose apply had no answer: whether the lease has written anything depends on them.
+func (v view) readUnclear() Step {
+	for k := range v.f.unclear {
+		if v.w.live(k).stale && v.f.refused[k.String()] == nil {
+			return do(Request{Verb: GetLive, Key: k, Name: k.String(), Back: true, Why: "whether it was written"})
+		}
+	}
+	return Step{}
+}
+
+// madeWay reports whether an object was deleted for one of the lease's: put back, it is as it was.
+func (v view) madeWay(k Key) bool {
+	for _, old := range v.f.ways {
+		if old.key() == k {
+			return true
+		}
+	}
+	return false
+}
