@@ -70,10 +70,18 @@ func (v view) limited(s Step) Step {
 			changes = append(changes, *e.Changes)
 		}
 	}
-	for _, c := range changes {
-		if !slices.ContainsFunc(v.want.Apply.Only, c.Same) {
-			return v.giveBack(&report.MovedError{Lease: v.id, Moved: []string{c.ID()}, Kept: v.want.Apply.Heal})
-		}
+	if err := v.unplanned(changes...); err != nil {
+		return v.giveBack(err)
 	}
 	return s
+}
+
+// unplanned returns an error if the plan that the lease carries out has not one of these changes.
+func (v view) unplanned(changes ...plan.Change) error {
+	for _, c := range changes {
+		if !slices.ContainsFunc(v.want.Apply.Only, c.Same) {
+			return &report.MovedError{Lease: v.id, Moved: []string{c.ID()}, Kept: v.want.Apply.Heal}
+		}
+	}
+	return nil
 }

@@ -35,8 +35,10 @@ func (v view) overcome(d Desired, now seenLive) Step {
 	case live == nil || now.misses >= v.t.Settings.Tries:
 		return refused()
 	}
-	if moved := v.limited(Step{Requests: []Request{{Changes: v.changeOver(d, live)}}}); len(moved.Requests) == 0 || moved.Requests[0].Verb != "" {
-		return moved
+	if v.want.Apply.Limited {
+		if err := v.unplanned(*v.changeOver(d, live)); err != nil {
+			return v.giveBack(err)
+		}
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	mine, claimLike := labelled && id.Group() == v.group, slices.Contains(kinds.ClaimLike, k.Kind)

@@ -245,11 +245,12 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 		}
 		w.Turn.Met = w.Turn.Met || !slices.EqualFunc(was[g], w.claimsOf(g), same)
 	}
+	if !w.Turn.Met {
+		return
+	}
 	for _, f := range w.leases {
-		if w.Turn.Met {
-			f.outcome, f.failed = nil, nil
-			f.kept, f.runs, f.running, f.targets = seenDefinition{}, seenRuns{}, seenRunning{}, seenTargets{}
-		}
+		f.outcome, f.failed = nil, nil
+		f.kept, f.runs, f.running, f.targets = seenDefinition{}, seenRuns{}, seenRunning{}, seenTargets{}
 	}
 }
 

@@ -122,11 +122,8 @@ func (v view) readOwner(after Stamp, why string) Step {
 }
 
 // changed returns when the lease last saw that something has gone that may have served a claim; 0 if nothing has.
-func (v view) changed() Stamp { return v.f.lastGone() }
-
-// lastGone returns when a lease last saw that something has gone that may have served a claim; 0 if nothing has.
-func (f *facts) lastGone() (last Stamp) {
-	for _, s := range f.objects {
+func (v view) changed() (last Stamp) {
+	for _, s := range v.f.objects {
 		if !s.object.Runs && (!s.there || s.deleted > 0) {
 			last = max(last, s.answered)
 		}
@@ -172,7 +169,6 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 // await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
 // begins with the first wait of the lease.
 func (v view) await(objects []Object, text func(Object) string) Step {
-	const pause = 200 * time.Millisecond
 	begun, late := v.w.Clock, []string(nil)
 	for _, s := range v.f.objects {
 		if !s.since.IsZero() && s.since.Before(begun) {
@@ -182,7 +178,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 	over := begun.Add(v.t.Settings.Wait)
 	for _, o := range objects {
 		s, known := v.f.objects[o.uid()]
-		next := s.at.Add(pause)
+		next := v.untilNext(o.String()+" to be gone", s.at, over)
 		switch {
 		case !v.t.Settings.Waits, known && !s.there:
 			continue // a dry run takes it for gone
@@ -190,8 +186,8 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 		case !v.w.Clock.Before(over):
 			late = append(late, text(s.object))
 			continue
-		case next.After(v.w.Clock):
-			return Step{Wait: o.String() + " to be gone", Until: slices.MinFunc([]time.Time{next, over}, time.Time.Compare)}
+		case !next.idle():
+			return next
 		}
 		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "whether it is gone"})
 	}

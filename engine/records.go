@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -131,15 +130,16 @@ func (v view) awaitReplaced(replaced []Replaced) (gone bool, s Step) {
 	}
 	for _, old := range replaced {
 		seen, known := v.f.objects[old.Object.uid()]
-		next, over := seen.at.Add(200*time.Millisecond), seen.since.Add(limit)
+		over := seen.since.Add(limit)
+		next := v.untilNext(old.Object.String()+" to be gone", seen.at, over)
 		switch {
 		case !v.t.Settings.Waits, known && !seen.there:
 			continue
 		case seen.since.IsZero():
 		case !v.w.Clock.Before(over):
 			return false, Step{}
-		case next.After(v.w.Clock):
-			return false, Step{Wait: old.Object.String() + " to be gone", Until: slices.MinFunc([]time.Time{next, over}, time.Time.Compare)}
+		case !next.idle():
+			return false, next
 		}
 		return false, do(Request{Verb: GetObject, Object: old.Object, Why: "whether it is gone"})
 	}

@@ -105,7 +105,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		case v.t.Settings.AssumeServing && (!v.w.Objects.Reports(k.Kind, v.w.live(gateway).live) || state.Serves(state.Reports(s.live, state.Routers{}))):
 			return ""
 		case v.t.Settings.AssumeServing:
-			return refusalOf(k, state.Reports(s.live, state.Routers{}))
+			return state.ToBeAccepted(k.Kind, k.Namespace, k.Name, state.Reports(s.live, state.Routers{}))
 		}
 		return state.NotServing(s.live, v.w.live(gateway).live, g.Namespace+"/"+g.Name)
 	}
@@ -123,16 +123,6 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		s.Requests = []Request{{Verb: GetLive, Key: gateway, Why: "whether it is programmed"}}
 	}
 	return s
-}
-
-// refusalOf describes the wait for a route, with the reason of the router that refuses it.
-func refusalOf(k Key, reports []state.Report) string {
-	for _, s := range reports {
-		if s.Stale == "" && (s.Verdict == state.RouteRefused || s.Unresolved != "") {
-			return k.Kind.Singular + " " + nameOf(k) + " to be accepted: " + s.String()
-		}
-	}
-	return k.Kind.Singular + " " + nameOf(k) + " to be accepted by a router (see: kubectl -n " + k.Namespace + " get " + k.Kind.Singular + " " + k.Name + " -o yaml)"
 }
 
 // stay is an old route whose successor is not known to serve, and what that lacks.

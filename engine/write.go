@@ -167,9 +167,7 @@ func (v view) awaitDeletion(d Desired, now seenLive) Step {
 // awaitLive reads an object again and again until done is true for it, at most for the lease's wait time; then it returns what
 // late does.
 func (v view) awaitLive(k Key, what string, done func(seenLive) bool, late func() Step) Step {
-	const pause = 200 * time.Millisecond
-	now := v.w.live(k)
-	next, over := now.at.Add(pause), v.f.began.Add(v.t.Settings.Wait)
+	now, over := v.w.live(k), v.f.began.Add(v.t.Settings.Wait)
 	read := Step{Requests: []Request{{Verb: GetLive, Key: k, Why: "it is waited for"}}, Budgeted: true}
 	switch {
 	case done(now):
@@ -178,10 +176,26 @@ func (v view) awaitLive(k Key, what string, done func(seenLive) bool, late func(
 		return read
 	case v.t.Settings.Wait == 0 || !v.f.began.IsZero() && !v.w.Clock.Before(over):
 		return late()
-	case next.After(v.w.Clock) && !v.f.began.IsZero():
-		return Step{Wait: k.String() + " " + what, Until: slices.MinFunc([]time.Time{next, over}, time.Time.Compare)}
+	case v.f.began.IsZero():
+		return read
+	}
+	if s := v.untilNext(k.String()+" "+what, now.at, over); !s.idle() {
+		return s
 	}
 	return read
+}
+
+// untilNext waits until something is to be read again that was read last at a time, at most until a wait is over.
+func (v view) untilNext(what string, last, over time.Time) Step {
+	const pause = 200 * time.Millisecond
+	next := last.Add(pause)
+	if !next.After(v.w.Clock) {
+		return Step{}
+	}
+	if over.Before(next) {
+		next = over
+	}
+	return Step{Wait: what, Until: next}
 }
 
 // makeNamespace creates the lease's namespace, with Akash's labels, if it does not exist. Usually Akash's provider creates it. An

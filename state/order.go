@@ -64,20 +64,6 @@ func (w Wish) GivesAddress() bool {
 	return slices.ContainsFunc(w.Gives, func(name string) bool { return strings.HasPrefix(name, addressPrefix) })
 }
 
-// anyAddress is asked for by a lease for which too few addresses are left, and given by one that gives any up.
-const anyAddress = addressPrefix + "any"
-
-// OfAnyAddress is the wish with what it gives up of addresses given to any lease. One that is short of addresses asks for any.
-func (w Wish) OfAnyAddress(short bool) Wish {
-	switch {
-	case short:
-		w.Asks = append(slices.Clip(w.Asks), anyAddress)
-	case w.GivesAddress():
-		w.Gives = append(slices.Clip(w.Gives), anyAddress)
-	}
-	return w
-}
-
 // Serving is the order in which the leases of a command are served.
 type Serving struct {
 	// Order are the places of the leases. After has for each lease, by its place, those that are served before it. Given says

@@ -178,14 +178,3 @@ func TestWishOfParts(t *testing.T) {
 		t.Errorf("asks for %q and gives %q; want %q and %q", w.Asks, w.Gives, asks, gives)
 	}
 }
-
-// Who is short of addresses comes after those that give any up.
-func TestServeAnyAddress(t *testing.T) {
-	short := Wish{Asks: []string{"ep--x"}}.OfAnyAddress(true)
-	for name, other := range map[string]Wish{"an address": {Gives: []string{"ip--203-0-113-7"}}, "a host": {Gives: []string{"a.example.com"}}} {
-		s := Serve([]Wish{short, other.OfAnyAddress(false)})
-		if gives := name == "an address"; s.Given[0] != gives || len(s.After[0]) > 0 != gives {
-			t.Errorf("%s is given up: %+v", name, s)
-		}
-	}
-}

@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // NotServing returns what is missing before a route serves according to its controller, or "". A route of the Gateway
@@ -67,4 +69,15 @@ func isTrue(o *unstructured.Unstructured, condition string) bool {
 		}
 	}
 	return false
+}
+
+// ToBeAccepted describes the wait until a router accepts a route, with the reason of the one that refuses it.
+func ToBeAccepted(kind kinds.Kind, namespace, name string, reports []Report) string {
+	for _, s := range reports {
+		if s.Stale == "" && (s.Verdict == RouteRefused || s.Unresolved != "") {
+			return fmt.Sprintf("%s %s/%s to be accepted: %s", kind.Singular, namespace, name, s)
+		}
+	}
+	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)",
+		kind.Singular, namespace, name, namespace, kind.Singular, name)
 }

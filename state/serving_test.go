@@ -1,10 +1,13 @@
 package state
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // A route serves if its controller says so about the configured Gateway and the current version.
@@ -55,5 +58,30 @@ func TestNotServing(t *testing.T) {
 				t.Errorf("it says %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A route that was not accepted in time is told with what its router says, or with where to look.
+func TestToBeAccepted(t *testing.T) {
+	refused := Report{Route: "httproute ns/shop", By: "akash-gateway/akash-gateway", Controller: "example.com/gateway", Verdict: RouteRefused, Reason: "NotAllowedByListeners", Message: "no listener"}
+	stale, unresolved, pending := refused, refused, refused
+	stale.Stale = "the Gateway is gone"
+	unresolved.Verdict, unresolved.Unresolved = RouteAccepted, "BackendNotFound: service web"
+	pending.Verdict = RoutePending
+	look := "to be accepted by a router (see: kubectl -n ns get httproute shop -o yaml)"
+	for name, tt := range map[string]struct {
+		reports []Report
+		says    string
+	}{
+		"nobody has said anything":          {nil, look},
+		"the Gateway refuses it":            {[]Report{pending, refused}, "NotAllowedByListeners"},
+		"the backend is not found":          {[]Report{unresolved}, "BackendNotFound: service web"},
+		"a Gateway that is gone refused it": {[]Report{stale}, look},
+		"it has yet to be judged":           {[]Report{pending}, look},
+	} {
+		got := ToBeAccepted(kinds.HTTPRoute, "ns", "shop", tt.reports)
+		if !strings.HasPrefix(got, "httproute ns/shop to be accepted") || !strings.Contains(got, tt.says) {
+			t.Errorf("%s: %q does not say %q", name, got, tt.says)
+		}
 	}
 }

@@ -55,7 +55,7 @@ func AwaitRoute(ctx context.Context, x *executor.Executor, o render.Object, done
 	if err == nil {
 		reportAccepted(x, o, last)
 	}
-	return true, x.TimedOut(err, refusal(o, last))
+	return true, x.TimedOut(err, state.ToBeAccepted(o.Kind, o.Namespace, o.Name, last))
 }
 
 // acceptedAlready reports whether a route was accepted when it was read, or nobody reported on it.
@@ -96,15 +96,4 @@ func reportAccepted(x *executor.Executor, o render.Object, reports []state.Repor
 		message += ", which does not find its backend yet (" + reports[i].Unresolved + ")"
 	}
 	x.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
-}
-
-// refusal describes the wait for a route, with the reason of the router that refuses it.
-func refusal(o render.Object, reports []state.Report) string {
-	for _, s := range reports {
-		if s.Stale == "" && (s.Verdict == state.RouteRefused || s.Unresolved != "") {
-			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, s)
-		}
-	}
-	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)",
-		o.Kind.Singular, o.Namespace, o.Name, o.Namespace, o.Kind.Singular, o.Name)
 }

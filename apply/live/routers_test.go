@@ -2,7 +2,6 @@ package live
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,37 +50,6 @@ func TestReportAccepted(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q", name, got)
 		}
-	}
-}
-
-// A route that was not accepted in time is told with what its router says, or with where to look.
-func TestRefusal(t *testing.T) {
-	route := cluster.Applicable(kinds.HTTPRoute, ot.HTTPRoute(ot.Shop, shop, "/"))
-	refused := state.Report{Route: "httproute ns/shop", By: "akash-gateway/akash-gateway", Controller: "example.com/gateway", Verdict: state.RouteRefused, Reason: "NotAllowedByListeners", Message: "no listener"}
-	stale, unresolved := refused, refused
-	stale.Stale = "the Gateway is gone"
-	unresolved.Verdict, unresolved.Unresolved = state.RouteAccepted, "BackendNotFound: service web"
-	pending := refused
-	pending.Verdict = state.RoutePending
-	look := "to be accepted by a router (see: kubectl -n " + ot.Shop.Namespace() + " get httproute " + shop + " -o yaml)"
-	tests := []struct {
-		name    string
-		reports []state.Report
-		says    string
-	}{
-		{"nobody has said anything", nil, look},
-		{"the Gateway refuses it", []state.Report{pending, refused}, "NotAllowedByListeners"},
-		{"the backend is not found", []state.Report{unresolved}, "BackendNotFound: service web"},
-		{"a Gateway that is gone has refused it", []state.Report{stale}, look},
-		{"it has yet to be judged", []state.Report{pending}, look},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := refusal(route, tt.reports)
-			if !strings.HasPrefix(got, "httproute "+ot.Shop.Namespace()+"/"+shop+" to be accepted") || !strings.Contains(got, tt.says) {
-				t.Errorf("%q does not say %q", got, tt.says)
-			}
-		})
 	}
 }
 

@@ -172,7 +172,7 @@ func (x *checking) circular() map[int]bool {
 	out, wishes, rank := map[int]bool{}, make([]state.Wish, len(x.defs)), map[int]int{}
 	for i, d := range x.defs {
 		req, _ := state.NewRequest(d, x.cfg)
-		wishes[i] = state.WishOf(req, held[d.Lease.Group()], nil).OfAnyAddress(strings.Contains(x.planned.Leases[i].Refused, "no address left"))
+		wishes[i] = state.WishOf(req, held[d.Lease.Group()], nil)
 		if !x.prune {
 			wishes[i].Gives = nil
 		}
@@ -181,8 +181,9 @@ func (x *checking) circular() map[int]bool {
 		rank[i] = at
 	}
 	for i := range wishes {
+		short := strings.Contains(x.planned.Leases[i].Refused, "no address left")
 		for k := range wishes {
-			gives := i != k && state.Serve([]state.Wish{{Asks: wishes[i].Asks}, {Gives: wishes[k].Gives}}).Given[0]
+			gives := i != k && (short && wishes[k].GivesAddress() || state.Serve([]state.Wish{{Asks: wishes[i].Asks}, {Gives: wishes[k].Gives}}).Given[0])
 			out[i] = out[i] || gives && rank[k] > rank[i]
 		}
 	}
