@@ -73,7 +73,7 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key) {
 			continue
 		}
 		o, touch := v.asApplied(d)
-		if touch || now.isAsWanted(o, d.Manager) || now.live != nil && now.live.GetDeletionTimestamp() != nil {
+		if touch || now.isAsWanted(o, d.Manager) || isDeleting(now.live) {
 			continue
 		}
 		due, v.f.due[k] = append(due, d), v.fit(now, false)

@@ -118,7 +118,11 @@ func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 		f.refuse(k, body, a.Err, answered, w.Clock)
 	default:
 		now := seenLive{live: a.Live, sent: answered, answered: answered, at: w.Clock, wrote: body, misses: was.misses}
-		if a.Live.GetDeletionTimestamp() != nil {
+		switch {
+		case isDeleting(r.Over): // the dry run of what comes once that is gone
+			now.live = a.Live.DeepCopy()
+			now.live.SetDeletionTimestamp(nil)
+		case isDeleting(a.Live):
 			now.wrote = nil
 		}
 		w.lives[k] = now
@@ -130,7 +134,7 @@ func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 func (f *facts) written(k Key, r Request, a Answer, answered Stamp) {
 	action := report.Configured
 	switch {
-	case r.Over == nil || a.Made || a.Live.GetUID() != r.Over.GetUID():
+	case r.Over == nil || isDeleting(r.Over) || a.Made || a.Live.GetUID() != r.Over.GetUID():
 		action = report.Created
 		f.made[k] = a.Live
 	case r.Touch || a.Live.GetResourceVersion() == r.Over.GetResourceVersion():

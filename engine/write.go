@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -103,7 +105,7 @@ func (v view) writeOne(d Desired) Step {
 	case !touch && now.isAsWanted(o, d.Manager):
 		v.f.fits[k] = v.fit(now, false)
 		return Step{}
-	case now.live != nil && now.live.GetDeletionTimestamp() != nil && v.t.Settings.Waits:
+	case isDeleting(now.live) && v.t.Settings.Waits:
 		return v.awaitDeletion(d, now)
 	case now.conflict != nil:
 		return v.overcome(d, now)
@@ -114,18 +116,20 @@ func (v view) writeOne(d Desired) Step {
 		return s
 	}
 	r := Request{Verb: PutObject, Apply: o, Manager: d.Manager, Over: now.live, Touch: touch, Anew: now.misses > 0, Why: "the lease wants it"}
-	switch {
-	case now.live != nil && now.live.GetDeletionTimestamp() != nil: // a dry run takes it for gone
-		r.Over = nil
-	case touch:
+	if touch {
 		r.Why = "a crashed command may be about to write it"
+		return do(r)
 	}
-	if !touch {
-		r.Changes = v.change(func() plan.Change {
-			return plan.Write(o.Kind.Singular, render.Rendered(o).Object, r.Over, d.Manager)
-		})
+	over := now.live
+	if isDeleting(over) { // a dry run takes it for gone
+		over = nil
 	}
+	r.Changes = v.change(func() plan.Change { return plan.Write(o.Kind.Singular, render.Rendered(o).Object, over, d.Manager) })
 	return do(r)
+}
+
+func isDeleting(o *unstructured.Unstructured) bool {
+	return o != nil && o.GetDeletionTimestamp() != nil
 }
 
 // confirm reads the claims again on which an object rests and that were read before it: a write is pinned to nothing that is newer

@@ -95,7 +95,9 @@ func TestApplyOverDeleted(t *testing.T) {
 			harness.Remove(t, h.resource, h.namespace, h.name)
 			old := harness.Need(t, h.resource, h.namespace, h.name)
 			x.do(t, 1, "diff").Prints(t, h.name)
-			x.do(t, 0, "apply", "--dry-run=client", "--timeout=1s").Prints(t, h.name+" created")
+			for _, dry := range []string{"client", "server"} {
+				x.do(t, 0, "apply", "--dry-run="+dry, "--timeout=1s").Prints(t, h.name+" created")
+			}
 			x.do(t, 1, "apply", "--wait=false").Says(t, h.name, "is being deleted (finalizers [example.com/held]); apply again when it is gone")
 			x.do(t, 5, "apply", "--timeout=1s").Says(t, "timed out after 1s", h.name+" to be gone (finalizers [example.com/held])")
 			end := harness.Start(harness.Command(t.Context(), harness.Plane.Kubeconfig, x.args(t, "apply", "--timeout=1m")...))
