@@ -82,10 +82,10 @@ func (v view) again(read time.Time) time.Time {
 }
 
 // isPatient reports whether the lease still waits, for a part of its patience, for other commands that may give something
-// back. since is when it began.
-func (v view) isPatient(since time.Time, part float64) bool {
+// back. since is when it began, read when it looked last: it gives up after a look that the others had all that time for.
+func (v view) isPatient(since, read time.Time, part float64) bool {
 	patience := time.Duration(part * float64(v.t.Settings.Patience))
-	return patience > 0 && (v.w.Turn.Alone == 0 || v.w.Clock.Before(since.Add(patience)))
+	return patience > 0 && (v.w.Turn.Alone == 0 || read.Before(since.Add(patience)))
 }
 
 // isStale returns the step of a claim that has to be read again, or may not be written any more.

@@ -51,7 +51,7 @@ func (v view) takingNow(h state.Hold) protocol.Taken {
 		Want: h, Claim: v.w.Claim(h.Name()), Nonce: v.mark,
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return v.find(h, c, p) },
 		Live:    live,
-		Patient: v.isPatient(v.w.Turn.Since, 1), Relied: v.succeeds(),
+		Patient: v.isPatient(v.w.Turn.Since, v.w.see(h.Name()).At, 1), Relied: v.succeeds(),
 		Pending: v.w.Time.Add(pendingFor).UTC().Format(time.RFC3339), Took: took, Anew: known.Anew,
 	})
 }
@@ -146,12 +146,12 @@ func (v view) take() Step {
 		switch taken.Next {
 		case protocol.Yield:
 			held := report.HeldThing{Kind: h.Kind, Thing: h.Thing, By: taken.By, At: h.At}
-			if !taken.By.Running || !v.isPatient(v.w.Turn.Since, 1) {
+			if !taken.By.Running || !v.isPatient(v.w.Turn.Since, seen.At, 1) {
 				return v.refused([]report.HeldThing{held})
 			}
 			return v.readAgain(h.Name(), "another command has just taken it, and may give it back")
 		case protocol.Read:
-			if !v.isPatient(v.w.Turn.Since, 1) {
+			if !v.isPatient(v.w.Turn.Since, seen.At, 1) {
 				by := v.w.Claim(h.Name()).HeldBy()
 				by.Reason = "its claim is being deleted: kubectl akash-net explain " + state.Typed(h.Thing)
 				return v.refused([]report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}})

@@ -37,7 +37,7 @@ func (v view) bind() Step {
 				patience = greaterWaits
 			}
 			switch again := v.again(all.at); {
-			case !isTransient(below) || !v.isPatient(v.f.taken[h.Name()].At, patience):
+			case !isTransient(below) || !v.isPatient(v.f.taken[h.Name()].At, all.at, patience):
 				return v.refused(below)
 			case again.After(v.w.Clock):
 				return Step{Wait: "the hosts below " + h.Thing, Until: again}
@@ -92,7 +92,7 @@ func (v view) lookAbove() Step {
 		case protocol.Evict:
 			return v.evict(s.Claim)
 		case protocol.Read:
-			if !v.isPatient(taken.At, 1) {
+			if !v.isPatient(taken.At, s.At, 1) {
 				return v.refused([]report.HeldThing{v.heldBy(s.Claim, h.At)})
 			}
 			if again := v.again(s.At); again.After(v.w.Clock) {
