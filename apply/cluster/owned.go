@@ -61,6 +61,21 @@ func (c *Cluster) Annotate(ctx context.Context, kind kinds.Kind, live *unstructu
 	return err
 }
 
+// LetGo removes what a manager has applied to an object that stays, pinned to the object as it is read.
+func (c *Cluster) LetGo(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, manager string) error {
+	nothing := &unstructured.Unstructured{}
+	nothing.SetGroupVersionKind(kind.GroupVersionKind)
+	nothing.SetNamespace(live.GetNamespace())
+	nothing.SetName(live.GetName())
+	err := c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		return func(ctx context.Context) error {
+			_, _, err := c.Patch(ctx, pinned(Applicable(kind, nothing), now), manager)
+			return err
+		}, nil
+	})
+	return c.Explain(err, "patch", kind.Resource())
+}
+
 // pick returns the part of a value that is in a set of fields.
 func pick(from any, set *fieldpath.Set) any {
 	switch from := from.(type) {

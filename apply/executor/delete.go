@@ -12,7 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
@@ -82,19 +81,8 @@ func (x *Executor) RemoveAsRead(ctx context.Context, o observed.Owned, message, 
 // the operator needs them.
 func (x *Executor) Withdraw(ctx context.Context, o observed.Owned) error {
 	if x.Snapshot.Ownership(o.Live).Declared {
-		empty := &unstructured.Unstructured{}
-		empty.SetGroupVersionKind(o.Kind.GroupVersionKind)
-		empty.SetNamespace(o.Live.GetNamespace())
-		empty.SetName(o.Live.GetName())
-		object := render.Object{Kind: o.Kind, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName(), Config: empty}
-		err := x.Cluster.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, live *unstructured.Unstructured) (func(context.Context) error, error) {
-			return func(ctx context.Context) error {
-				_, _, err := x.Cluster.Patch(ctx, versionOf(live).on(object), observed.ManagerOf(o.Kind, o.Group))
-				return err
-			}, nil
-		})
-		if err != nil {
-			return x.Cluster.Explain(err, "patch", o.Kind.Resource())
+		if err := x.Cluster.LetGo(ctx, o.Kind, o.Live, observed.ManagerOf(o.Kind, o.Group)); err != nil {
+			return err
 		}
 	}
 	x.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), "Akash's provider declares it too")

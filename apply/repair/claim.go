@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -43,18 +45,20 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 			return cmp.Or(err, report.ErrChanged)
 		}
 	}
-	work := r.workFor(group)
+	var deleted []*unstructured.Unstructured
 	for _, ref := range m.Delete {
 		if live := r.live(ref); live != nil && m.Namespace != "" { // it may be another lease's of the group
 			if err := r.checkNamespaceGone(ctx, r.snapshot.Ownership(live).Lease.Namespace()); err != nil {
 				return err
 			}
 		}
-		if err := r.removeUnserved(ctx, work, m, ref); err != nil {
+		gone, err := r.removeUnserved(ctx, m, ref)
+		if err != nil {
 			return err
 		}
+		deleted = append(deleted, gone)
 	}
-	if err := work.AwaitGone(ctx); err != nil {
+	if err := r.awaitGone(ctx, deleted); err != nil {
 		return err
 	}
 	left, _, err := r.Ledger.Leave(ctx, now, group, m.Parts.Has)

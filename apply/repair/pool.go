@@ -69,13 +69,14 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 		}
 		return note, asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
-	work, advertisement := r.workFor(lease.Group{}), r.snapshot.At(kinds.L2Advertisement, live.GetNamespace(), live.GetName())
+	advertisement := r.snapshot.At(kinds.L2Advertisement, live.GetNamespace(), live.GetName())
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
-		if err := work.Remove(ctx, observed.Owned{Kind: kinds.L2Advertisement, Live: advertisement}, report.Deleted); err != nil {
+		if _, err := r.delete(ctx, kinds.L2Advertisement, advertisement, observed.OfTenant(advertisement)); err != nil {
 			return "", err
 		}
 	}
-	return note, work.Remove(ctx, observed.Owned{Kind: kinds.IPAddressPool, Live: live}, report.Deleted)
+	_, err = r.delete(ctx, kinds.IPAddressPool, live, observed.OfTenant(live))
+	return note, err
 }
 
 // checkUnused returns ErrChanged if one of the addresses is in use.

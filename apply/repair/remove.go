@@ -2,10 +2,14 @@ package repair
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -27,12 +31,11 @@ func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
 	if err := r.keepReserved(ctx, m.Reserve); err != nil {
 		return err
 	}
-	work := r.workFor(m.Reserve.Group)
 	for _, ref := range m.Delete {
 		if err := r.checkRemovable(ctx, m, ref); err != nil {
 			return err
 		}
-		if err := r.removeAsRead(ctx, work, ref); err != nil {
+		if _, err := r.removeAsRead(ctx, ref); err != nil {
 			return err
 		}
 	}
@@ -61,26 +64,26 @@ func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstru
 	return err
 }
 
-// removeUnserved deletes an object of a claim that is given up because nothing serves it. One of Akash's operators may
-// create a route meanwhile, so removeUnserved checks before and after the delete that nothing serves the claim.
-func (r *repair) removeUnserved(ctx context.Context, work *leaseRepair, m state.LeaveParts, ref state.ObjectRef) error {
+// removeUnserved deletes an object of a claim that is given up because nothing serves it, and returns it. One of Akash's
+// operators may create a route meanwhile, so removeUnserved checks before and after the delete that nothing serves the claim.
+func (r *repair) removeUnserved(ctx context.Context, m state.LeaveParts, ref state.ObjectRef) (deleted *unstructured.Unstructured, err error) {
 	live := r.live(ref)
-	routed := live != nil && m.Namespace == "" && slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind))
+	if live == nil || m.Namespace != "" || !slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind)) {
+		return r.removeAsRead(ctx, ref)
+	}
 	groups := []lease.Group{m.Parts.Group}
 	for _, p := range m.Parts.Claim.PartsOf(m.Parts.Group) {
 		if former, ok := p.Former(); ok {
 			groups = append(groups, former)
 		}
 	}
-	if routed {
-		if err := r.checkUnserved(ctx, live, groups...); err != nil {
-			return err
-		}
+	if err = r.checkUnserved(ctx, live, groups...); err == nil {
+		deleted, err = r.removeAsRead(ctx, ref)
 	}
-	if err := r.removeAsRead(ctx, work, ref); err != nil || !routed {
-		return err
+	if err == nil {
+		err = r.checkUnserved(ctx, live, groups...)
 	}
-	return r.checkUnserved(ctx, live, groups...)
+	return deleted, err
 }
 
 // checkNothingServed returns ErrChanged if something of its lease or of the holder serves what one of Akash's objects
@@ -132,20 +135,69 @@ func serves(s *observed.Snapshot, declared *unstructured.Unstructured, groups []
 	return false
 }
 
-// removeAsRead deletes an object that this program wrote, if it has not changed since it was read.
-func (r *repair) removeAsRead(ctx context.Context, work *leaseRepair, ref state.ObjectRef) error {
+// removeAsRead deletes an object that this program wrote, if it has not changed since it was read, and returns it. What Akash's
+// provider or operators still need stays: only this program's fields are taken out of it.
+func (r *repair) removeAsRead(ctx context.Context, ref state.ObjectRef) (deleted *unstructured.Unstructured, err error) {
 	live := r.live(ref)
 	if live == nil {
-		return nil
+		return nil, nil //nolint:nilnil // nothing is deleted
 	}
-	id := r.snapshot.Ownership(live).Lease
-	object := observed.Owned{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group()}
-	return work.RemoveWhile(ctx, object, report.Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+	return r.removeWhile(ctx, kinds.Of(ref.Kind), live, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		if now.GetResourceVersion() != live.GetResourceVersion() {
 			return false, report.ErrChanged
 		}
 		return true, nil
 	})
+}
+
+// removeWhile is removeAsRead for an object that may have changed: mayGo says whether the version that is there may go.
+func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo observed.MayGo) (deleted *unstructured.Unstructured, err error) {
+	whose := r.snapshot.Ownership(live)
+	group := whose.Lease.Group()
+	switch stays := r.snapshot.Stays(observed.Owned{Kind: kind, Live: live, Group: group}); {
+	case stays && whose.Declared:
+		return nil, r.Cluster.LetGo(ctx, kind, live, observed.ManagerOf(kind, group))
+	case stays:
+		return nil, nil //nolint:nilnil // nothing is deleted
+	}
+	return r.delete(ctx, kind, live, mayGo)
+}
+
+// delete deletes an object, whoever wrote it, if mayGo lets the version go that is there, and returns it.
+func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo observed.MayGo) (deleted *unstructured.Unstructured, err error) {
+	deleted, err = r.Cluster.Remove(ctx, kind, live, mayGo)
+	if errors.Is(err, cluster.ErrMoving) {
+		err = fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", kind.Singular, live.GetNamespace(), live.GetName())
+	}
+	return deleted, err
+}
+
+// awaitGone waits until finalizers have let go of deleted objects: one that still exists may serve, so its claim is kept.
+func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstructured) error {
+	deleted = slices.DeleteFunc(deleted, func(o *unstructured.Unstructured) bool { return o == nil || len(o.GetFinalizers()) == 0 })
+	if len(deleted) == 0 {
+		return nil
+	}
+	kept := deleted[0]
+	err := r.WaitUntil(ctx, r.Options.Wait, func(ctx context.Context) (bool, error) {
+		for _, o := range deleted {
+			now, err := r.Cluster.Get(ctx, kinds.Of(o.GetKind()), o.GetNamespace(), o.GetName())
+			if err != nil {
+				return false, err
+			}
+			if now != nil && now.GetUID() == o.GetUID() {
+				kept = now
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if errors.Is(err, report.ErrTimedOut) {
+		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: []string{
+			fmt.Sprintf("%s %s/%s to be gone (finalizers %v); its claim is kept until then", kinds.Of(kept.GetKind()).Singular, kept.GetNamespace(), kept.GetName(), kept.GetFinalizers()),
+		}}
+	}
+	return err
 }
 
 // reject deletes routes, whoever wrote them, that have not changed since they were read. It leaves those that Akash's
@@ -154,7 +206,6 @@ func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
 	if err := r.keepReserved(ctx, m.Reserve); err != nil {
 		return err
 	}
-	work := r.workFor(m.Group)
 	for _, ref := range m.Reject {
 		if m.Undeclared != "" {
 			kind, namespace := kinds.ProviderHost, r.Options.Config.ManifestNamespace
@@ -169,11 +220,17 @@ func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
 				return report.ErrChanged
 			}
 		}
-		if live := r.live(ref); live != nil {
-			route := observed.Owned{Kind: kinds.Of(ref.Kind), Live: live}
-			if err := work.RemoveAsRead(ctx, route, "", "its host is to be looked at again"); err != nil {
-				return err
+		live := r.live(ref)
+		if live == nil {
+			continue
+		}
+		if _, err := r.delete(ctx, kinds.Of(ref.Kind), live, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+			if !executor.SameRoute(now, live) {
+				return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and its host is to be looked at again", ref.Kind, now.GetNamespace(), now.GetName())
 			}
+			return true, nil
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
