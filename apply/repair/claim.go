@@ -58,7 +58,8 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 		}
 		deleted = append(deleted, gone)
 	}
-	if err := r.awaitGone(ctx, deleted); err != nil {
+	// An object that still exists may serve.
+	if err := r.awaitGone(ctx, deleted, "its claim is kept until then"); err != nil {
 		return err
 	}
 	left, _, err := r.Ledger.Leave(ctx, now, group, m.Parts.Has)

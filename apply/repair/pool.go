@@ -11,16 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -146,15 +145,40 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 
 // makePool creates the pool of an address: the configured one, or one for this address alone.
 func (r *repair) makePool(ctx context.Context, m state.MakePool) error {
-	opts := r.Options
+	cfg := *r.Options.Config
 	if m.Alone {
-		cfg := *opts.Config
 		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
-		opts.Config = &cfg
 	}
-	a := apply.New(r.Cluster, opts)
-	work := objects.New(a.Command, nil, state.Request{})
-	work.Snapshot, work.Pools, work.Quiet = r.snapshot, pools.New(a.Options.Config, r.snapshot), true
-	work.Addresses = render.Addresses{"": []netip.Addr{m.Address}}
-	return work.Pools.Ensure(ctx, work.Addresses, work)
+	objects, err := pools.New(&cfg, r.snapshot).Wanted(render.Addresses{"": []netip.Addr{m.Address}})
+	for _, o := range objects {
+		if err == nil {
+			err = r.writePool(ctx, o)
+		}
+	}
+	return err
+}
+
+// writePool applies a pool or its advertisement unless the one that is there is as wanted. It reads that again: another
+// repair may have written it.
+func (r *repair) writePool(ctx context.Context, o render.Object) error {
+	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err == nil && live != nil && live.GetDeletionTimestamp() != nil {
+		if r.Options.Wait == 0 && r.Cluster.Waits() {
+			return &report.DeletingError{Object: o, Finalizers: live.GetFinalizers()}
+		}
+		err, live = r.awaitGone(ctx, []*unstructured.Unstructured{live}, "it is being deleted, and is made anew then"), nil
+	}
+	o = observed.KeepsTaken(o, live, lease.FieldManager)
+	if err != nil || cluster.Unchanged(o, live, lease.FieldManager) {
+		return err
+	}
+	switch _, _, err = r.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
+	case cluster.IsOwned(err):
+		return &report.ConflictError{
+			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !plan.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
+		}
+	case err != nil && !cluster.IsOvertaken(err):
+		return fmt.Errorf("%s: %w", o, r.Cluster.Explain(err, "patch", o.Kind.Resource()))
+	}
+	return asChanged(err)
 }

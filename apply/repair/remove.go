@@ -172,8 +172,9 @@ func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured
 	return deleted, err
 }
 
-// awaitGone waits until finalizers have let go of deleted objects: one that still exists may serve, so its claim is kept.
-func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstructured) error {
+// awaitGone waits until finalizers have let go of deleted objects. until is the end of the message of a TimeoutError; it says
+// what the wait delays.
+func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstructured, until string) error {
 	deleted = slices.DeleteFunc(deleted, func(o *unstructured.Unstructured) bool { return o == nil || len(o.GetFinalizers()) == 0 })
 	if len(deleted) == 0 {
 		return nil
@@ -194,7 +195,7 @@ func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstruct
 	})
 	if errors.Is(err, report.ErrTimedOut) {
 		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: []string{
-			fmt.Sprintf("%s %s/%s to be gone (finalizers %v); its claim is kept until then", kinds.Of(kept.GetKind()).Singular, kept.GetNamespace(), kept.GetName(), kept.GetFinalizers()),
+			fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s", kinds.Of(kept.GetKind()).Singular, kept.GetNamespace(), kept.GetName(), kept.GetFinalizers(), until),
 		}}
 	}
 	return err
