@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -47,7 +45,7 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 			}) {
 				continue
 			}
-			wanted, err := fromSnapshot(c, s, part.Lease).wantedRecords(ctx, claim.Thing, part)
+			wanted, err := Wanted(ctx, c, s, claim.Thing, part)
 			if err != nil {
 				return nil, err
 			}
@@ -59,13 +57,6 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 	return out, nil
 }
 
-// fromSnapshot returns the Records of a lease that read a snapshot.
-func fromSnapshot(c *command.Command, s *observed.Snapshot, id lease.ID) *Records {
-	r := New(c, nil, state.Request{Lease: id})
-	r.Snapshot = s
-	return r
-}
-
 // OwnRecords returns the DNS records that this program has written, each with the values that its lease wants for the
 // host.
 func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) ([]diagnose.OwnRecord, error) {
@@ -74,7 +65,7 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 		for _, o := range s.Records[host] {
 			own := diagnose.OwnRecord{Ref: observed.RefOf(o.Kind, o.Live), Object: view.RecordObjectOf(o.Live)}
 			if parts := s.Claim(state.HostName(host)).PartsOf(o.Group); len(parts) > 0 && c.Options.Config.DNS.Records() {
-				wanted, err := fromSnapshot(c, s, parts[0].Lease).wantedRecords(ctx, host, parts[0])
+				wanted, err := Wanted(ctx, c, s, host, parts[0])
 				if err != nil {
 					return nil, err
 				}
@@ -89,10 +80,11 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 	return out, nil
 }
 
-// wantedRecords returns the records that a lease wants for a host of which it holds the part, as derived from claims,
-// routes and configuration.
-func (r *Records) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
-	records, err := r.RecordsFor(ctx, host, part, r.recordTarget(host), false)
+// Wanted returns the records that a lease wants for a host of which it holds the part, as derived from claims, routes and
+// configuration.
+func Wanted(ctx context.Context, c *command.Command, s *observed.Snapshot, host string, part state.Part) (render.DNS, error) {
+	of := wanting{c.Cluster, c.Options.Config, s, part.Lease}
+	records, err := of.pointing(ctx, host, part, of.target(host), false)
 	if _, ok := errors.AsType[lease.Problems](err); ok {
 		return render.DNS{}, nil // the next apply of the lease reports the problems
 	}
@@ -101,35 +93,52 @@ func (r *Records) wantedRecords(ctx context.Context, host string, part state.Par
 
 // RecordsFor returns the records that point a host at its routes of a target.
 func (r *Records) RecordsFor(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
-	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
-	opts, cfg := r.Options, *r.Options.Config
-	cfg.Ingress.StaticHosts = false // the definition names the host
-	opts.Config = &cfg
-	own := fromSnapshot(command.New(r.Cluster, opts), r.Snapshot, r.Request.Lease)
-	if r.Options.Config.IP.Mode != config.ModePool {
-		e.IP, own.Addresses = leasedEndpoint(r.Snapshot.Held[r.Group], r.Group, part)
-	}
-	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
-	for _, o := range slices.Concat(r.Snapshot.Written[r.Group], r.Snapshot.Records[host]) {
-		if o.Group == r.Group {
-			def.Hash = cmp.Or(o.Live.GetAnnotations()[lease.AnnotationDefinition], def.Hash)
-		}
-	}
-	return own.RenderRecords(ctx, def, fresh)
+	return wanting{r.Cluster, r.Options.Config, r.Snapshot, r.Request.Lease}.pointing(ctx, host, part, target, fresh)
 }
 
 // RenderRecords renders the records with the values that the cluster publishes. If fresh is true it reads them now;
 // otherwise it takes them from the snapshot, and reads only the Gateway.
 func (r *Records) RenderRecords(ctx context.Context, def *lease.Definition, fresh bool) (render.DNS, error) {
-	records, err := render.Records(def, r.Options.Config, r.Addresses, nil)
+	return wanting{r.Cluster, r.Options.Config, r.Snapshot, r.Request.Lease}.render(ctx, def, r.Addresses, fresh)
+}
+
+// wanting is what the records are found by that a lease wants.
+type wanting struct {
+	cluster  *cluster.Cluster
+	cfg      *config.ProviderConfig
+	snapshot *observed.Snapshot
+	lease    lease.ID
+}
+
+// pointing returns the records that point a host at its routes of a target.
+func (w wanting) pointing(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
+	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
+	cfg, group, addresses := *w.cfg, w.lease.Group(), render.Addresses{}
+	cfg.Ingress.StaticHosts = false // the definition names the host
+	if cfg.IP.Mode != config.ModePool {
+		e.IP, addresses = leasedEndpoint(w.snapshot.Held[group], group, part)
+	}
+	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
+	for _, o := range slices.Concat(w.snapshot.Written[group], w.snapshot.Records[host]) {
+		if o.Group == group {
+			def.Hash = cmp.Or(o.Live.GetAnnotations()[lease.AnnotationDefinition], def.Hash)
+		}
+	}
+	w.cfg = &cfg
+	return w.render(ctx, def, addresses, fresh)
+}
+
+// render renders records with the values that the cluster publishes.
+func (w wanting) render(ctx context.Context, def *lease.Definition, addresses render.Addresses, fresh bool) (render.DNS, error) {
+	records, err := render.Records(def, w.cfg, addresses, nil)
 	if err != nil || len(records.Unknown) == 0 {
 		return records, err
 	}
-	targets, err := Targets(ctx, r.Snapshot, r.Cluster, r.Options.Config, r.Request.Lease, records.Unknown, fresh)
+	targets, err := Targets(ctx, w.snapshot, w.cluster, w.cfg, w.lease, records.Unknown, fresh)
 	if err != nil {
 		return records, err
 	}
-	return render.Records(def, r.Options.Config, r.Addresses, targets)
+	return render.Records(def, w.cfg, addresses, targets)
 }
 
 // Published returns a reader of the addresses and names under which the lease's hosts are reached.
@@ -137,16 +146,16 @@ func (r *Records) Published(fresh bool) *published.Reader {
 	return reader(r.Snapshot, r.Cluster, r.Options.Config, r.Request.Lease, fresh)
 }
 
-// recordTarget returns the target of the routes to which a host's records point: that of the configuration, unless the
-// lease has only routes of another target, or that route is about to be deleted.
-func (r *Records) recordTarget(host string) string {
-	configured := r.Options.Config.Target
+// target returns the target of the routes to which a host's records point: that of the configuration, unless the lease has
+// only routes of another target, or that route is about to be deleted.
+func (w wanting) target(host string) string {
+	configured := w.cfg.Target
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
 		for _, kind := range kinds.OfTarget(target) {
-			exists := slices.ContainsFunc(r.Snapshot.HostUses[host], func(u state.Use) bool {
-				return u.Kind == kind.Singular && u.Of(r.Group) && !u.Redirect &&
-					ResidualTTL(r.Snapshot.At(kind, u.Namespace, u.Name)) == 0
+			exists := slices.ContainsFunc(w.snapshot.HostUses[host], func(u state.Use) bool {
+				return u.Kind == kind.Singular && u.Of(w.lease.Group()) && !u.Redirect &&
+					ResidualTTL(w.snapshot.At(kind, u.Namespace, u.Name)) == 0
 			})
 			if exists && (found == "" || target == configured) {
 				found = target
@@ -191,43 +200,6 @@ func leasedEndpoint(held []*state.Claim, group lease.Group, part state.Part) (en
 	})
 	endpoint = strings.TrimPrefix(first.key, group.Owner+"-ip-")
 	return endpoint, render.Addresses{endpoint: addresses[first.key]}
-}
-
-// Rerecord replaces or updates the DNS records of a host so that they have the wanted values, whoever has changed them.
-// Each write is pinned to the version that was read.
-func (r *Records) Rerecord(ctx context.Context, host string, part state.Part) error {
-	r.Request.Lease, r.Group = part.Lease, part.Lease.Group()
-	wanted, err := r.wantedRecords(ctx, host, part)
-	if err != nil {
-		return err
-	}
-	replacing, recreated := ToReplace(r.Snapshot, r.Group, host, wanted.Objects)
-	for _, o := range r.Snapshot.Records[host] {
-		if o.Group == r.Group && !slices.ContainsFunc(wanted.Objects, func(w render.Object) bool { return r.Snapshot.Find(w) == o.Live }) {
-			replacing = append(replacing, Replaced{o, ""})
-		}
-	}
-	for _, old := range replacing {
-		if err := r.Remove(ctx, old.Owned, report.Deleted); err != nil {
-			return err
-		}
-	}
-	if gone, err := r.awaitRemoved(ctx, replacing); err != nil || !gone {
-		return cmp.Or(err, errors.New("what is to be replaced is still being deleted"))
-	}
-	for _, o := range wanted.Objects {
-		live := r.Snapshot.Find(o)
-		switch {
-		case live == nil || recreated[o.Name]:
-			_, err = r.putRecord(ctx, o, nil)
-		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
-			err = r.Cluster.Seize(ctx, Prepared(o, live, r.Cluster.Now()), r.Manager(o), live)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ResidualTTL returns for how long clients may still reach a route that is deleted after DNS points elsewhere, from the

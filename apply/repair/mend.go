@@ -90,9 +90,9 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.MakePool:
 		return "", r.makePool(ctx, m)
 	case state.WriteRecords:
-		return "", r.workFor(lease.Group{}).Rerecord(ctx, m.Host, m.Part)
+		return "", r.rerecord(ctx, m)
 	case state.RewriteRoute:
-		return "", r.workFor(lease.Group{}).rewrite(ctx, m.Route, m.Part)
+		return "", r.rewrite(ctx, m.Route, m.Part)
 	case state.SetSharingKey:
 		return "", r.ask(ctx, m.Service, "allow-shared-ip", m.SharingKey)
 	case state.AskAddress:

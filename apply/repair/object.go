@@ -14,14 +14,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // rewrite sets the backend of a route to that of the claim, and leaves everything else.
-func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
-	kind := kinds.Of(ref.Kind)
-	live := r.Snapshot.At(kind, ref.Namespace, ref.Name)
+func (r *repair) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
+	kind, live := kinds.Of(ref.Kind), r.live(ref)
 	o := executor.Applied(live)
 	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
@@ -44,6 +45,20 @@ func (r *repair) ask(ctx context.Context, ref state.ObjectRef, annotation, value
 		return asChanged(err)
 	}
 	return r.refresh(ctx, kind, live)
+}
+
+// write applies an object over the one that was read, nil for none, without force.
+func (r *repair) write(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
+	switch _, _, err := r.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
+	case cluster.IsOwned(err):
+		return &report.ConflictError{
+			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !plan.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
+		}
+	case err != nil && !cluster.IsOvertaken(err):
+		return fmt.Errorf("%s: %w", o, r.Cluster.Explain(err, "patch", o.Kind.Resource()))
+	default:
+		return asChanged(err)
+	}
 }
 
 // refresh reads an object again after this command has changed it: other repairs of the object use the new state.

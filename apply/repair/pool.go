@@ -19,7 +19,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -172,13 +171,5 @@ func (r *repair) writePool(ctx context.Context, o render.Object) error {
 	if err != nil || cluster.Unchanged(o, live, lease.FieldManager) {
 		return err
 	}
-	switch _, _, err = r.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
-	case cluster.IsOwned(err):
-		return &report.ConflictError{
-			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !plan.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
-		}
-	case err != nil && !cluster.IsOvertaken(err):
-		return fmt.Errorf("%s: %w", o, r.Cluster.Explain(err, "patch", o.Kind.Resource()))
-	}
-	return asChanged(err)
+	return r.write(ctx, o, live)
 }

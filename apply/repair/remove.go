@@ -176,11 +176,22 @@ func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured
 // what the wait delays.
 func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstructured, until string) error {
 	deleted = slices.DeleteFunc(deleted, func(o *unstructured.Unstructured) bool { return o == nil || len(o.GetFinalizers()) == 0 })
+	kept, err := r.stillThere(ctx, deleted, r.Options.Wait)
+	if kept == nil {
+		return err
+	}
+	return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: []string{
+		fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s", kinds.Of(kept.GetKind()).Singular, kept.GetNamespace(), kept.GetName(), kept.GetFinalizers(), until),
+	}}
+}
+
+// stillThere waits for a time until deleted objects are gone, and returns one that is still there then.
+func (r *repair) stillThere(ctx context.Context, deleted []*unstructured.Unstructured, limit time.Duration) (*unstructured.Unstructured, error) {
 	if len(deleted) == 0 {
-		return nil
+		return nil, nil //nolint:nilnil // none is there
 	}
 	kept := deleted[0]
-	err := r.WaitUntil(ctx, r.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := r.WaitUntil(ctx, limit, func(ctx context.Context) (bool, error) {
 		for _, o := range deleted {
 			now, err := r.Cluster.Get(ctx, kinds.Of(o.GetKind()), o.GetNamespace(), o.GetName())
 			if err != nil {
@@ -194,11 +205,9 @@ func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstruct
 		return true, nil
 	})
 	if errors.Is(err, report.ErrTimedOut) {
-		return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: []string{
-			fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s", kinds.Of(kept.GetKind()).Singular, kept.GetNamespace(), kept.GetName(), kept.GetFinalizers(), until),
-		}}
+		return kept, nil
 	}
-	return err
+	return nil, err
 }
 
 // reject deletes routes, whoever wrote them, that have not changed since they were read. It leaves those that Akash's
