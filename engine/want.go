@@ -22,6 +22,8 @@ type Want struct {
 	Prune bool
 	// Adopt takes over what objects of the owner use without a claim.
 	Adopt bool
+	// Serves are the objects that serve already what the lease asks for: it gets that only while one of them is there.
+	Serves []Object
 	// Release is what the deployment group gives up, with the objects that serve it and what it runs; nil for nothing.
 	Release *Release
 	// Apply says which objects the lease wants; nil for none.

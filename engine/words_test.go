@@ -25,6 +25,12 @@ func (l *ledger) want(words []string) engine.Want {
 		verb = words[1]
 	}
 	switch verb {
+	case "serves":
+		want = l.reservation(want, words[2:])
+		for _, h := range want.Request.Hosts {
+			want.Serves = append(want.Serves, l.routes(h.Host)...)
+		}
+		return want
 	case "release":
 		want.Release = &engine.Release{Choice: engine.NewChoice(words[2:])}
 		return want

@@ -200,6 +200,28 @@ func (w EndpointWant) EndpointHold(id lease.ID) Hold {
 	return h
 }
 
+// Request returns the request for a hold alone.
+func (h Hold) Request() Request {
+	r := Request{Lease: h.Parts[0].Lease}
+	if !h.Kind.HasPorts() {
+		for _, p := range h.Parts {
+			r.Hosts = append(r.Hosts, HostWant{Host: h.Thing, Path: p.Path, Service: p.Service, Port: p.Port, At: h.At})
+		}
+		return r
+	}
+	e := EndpointWant{SharingKey: h.SharingKey, At: h.At}
+	if h.Kind == Address {
+		e.Addresses = []netip.Addr{h.Claim().Addr()}
+	}
+	for _, p := range h.Parts {
+		if protocol, port := p.ProtocolPort(); port != 0 { // else it is the whole address
+			e.Ports = append(e.Ports, PortWant{Protocol: protocol, ExternalPort: port, Service: p.Service, Port: p.Port})
+		}
+	}
+	r.Endpoints = []EndpointWant{e}
+	return r
+}
+
 // Name returns the name of the claim.
 func (h Hold) Name() string { return h.Claim().Name() }
 

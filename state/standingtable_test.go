@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -97,5 +98,19 @@ func useHoldInWords(t *testing.T, line string) string {
 	if h.Thing != u.Thing() || len(h.Parts) != 1 || h.Parts[0].Key != u.PartKey(o) {
 		t.Errorf("%s: of %s at %s it is to hold %+v", line, u.Thing(), u.PartKey(o), h)
 	}
+	if again := holdsOf(h.Request()); len(again) != 1 || !reflect.DeepEqual(again[0], h) {
+		t.Errorf("%s: the request for %+v is for %+v", line, h, again)
+	}
 	return fmt.Sprintf("%s %s %s: %s", h.Kind, h.Thing, h.SharingKey, sayParts(h.Parts))
+}
+
+// holdsOf returns the holds of a request that names its addresses.
+func holdsOf(r Request) []Hold {
+	holds := r.HostHolds()
+	for _, e := range r.Endpoints {
+		for _, a := range e.Addresses {
+			holds = append(holds, e.Hold(r.Lease, a))
+		}
+	}
+	return holds
 }

@@ -65,17 +65,6 @@ func (x *Executor) noteLeaving(kind kinds.Kind, live *unstructured.Unstructured)
 	}
 }
 
-// RemoveAsRead deletes a route, whoever wrote it, only if it is unchanged since it was read; message goes
-// into the event, hint into the error.
-func (x *Executor) RemoveAsRead(ctx context.Context, o observed.Owned, message, hint string) error {
-	return x.DeleteWhile(ctx, o, report.Deleted, message, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-		if !SameRoute(now, o.Live) {
-			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and %s", o.Kind.Singular, now.GetNamespace(), now.GetName(), hint)
-		}
-		return true, nil
-	})
-}
-
 // Withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
 // nothing of an object that this program created and Akash's operator keeps: the program owns most of its fields, and
 // the operator needs them.

@@ -7,9 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
-	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -33,13 +30,6 @@ func (r *repair) openLedger(ctx context.Context, nonce string) error {
 		return report.ErrChanged
 	}
 	return r.Ledger.OpenAfter(ctx, nonce)
-}
-
-// workFor returns the work on a lease's claims and objects. It reports no events.
-func (r *repair) workFor(g lease.Group) *leaseRepair {
-	work := &leaseRepair{records.New(r.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
-	work.Snapshot, work.Pools, work.Quiet = r.snapshot, pools.New(r.Options.Config, r.snapshot), true
-	return work
 }
 
 // live returns an object as it was read, or nil.
@@ -80,11 +70,7 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.ForgetDefinition:
 		return "", r.forgetStray(ctx, m)
 	case state.TakeServed:
-		err := r.workFor(lease.Group{}).takeServed(ctx, m)
-		if now, unread := observed.ReadClaim(ctx, r.Ledger, m.Hold.Name()); unread == nil {
-			r.snapshot = r.snapshot.WithClaim(m.Hold.Name(), now)
-		}
-		return "", err
+		return "", r.takeServed(ctx, m)
 	case state.NarrowPool:
 		return r.narrow(ctx, m)
 	case state.MakePool:

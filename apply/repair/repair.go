@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -279,6 +278,3 @@ func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note str
 	r.groupRuns[work] = err
 	return "", err
 }
-
-// leaseRepair is the work on the claims and objects of one lease.
-type leaseRepair struct{ *records.Records }
