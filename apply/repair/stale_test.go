@@ -30,6 +30,8 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 		"a granted address": state.DropGrant{Service: ref(kinds.Service, service)},
 		"a stale report":    state.ClearReports{Route: ref(kinds.HTTPRoute, gateway)},
 		"lost marks":        state.RestoreMarks{Object: ref(kinds.Ingress, route), Hash: "hash"},
+		"a stray route":     state.DeleteObjects{Delete: []state.ObjectRef{ref(kinds.Ingress, route)}},
+		"a stray Service":   state.DeleteObjects{Delete: []state.ObjectRef{ref(kinds.Service, service)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var live []*unstructured.Unstructured
