@@ -131,16 +131,11 @@ type DiscardClaim struct {
 	Claim *Claim
 }
 
-// DropReservation deletes the reservation of an order.
-type DropReservation struct {
+// DropFromLedger deletes an object of the ledger as it was read: the reservation of an order, or an announcement that cannot
+// be read.
+type DropFromLedger struct {
 	ofProblem
-	Reservation ObjectRef
-}
-
-// DiscardRun deletes an announcement that cannot be read.
-type DiscardRun struct {
-	ofProblem
-	Run ObjectRef
+	Object ObjectRef
 }
 
 // DeleteObjects deletes objects that this program wrote, in this order.

@@ -14,12 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// deleteRead deletes an object of the ledger that is as it was read.
-func (r *repair) deleteRead(ctx context.Context, ref state.ObjectRef) error {
-	claim := &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion}
-	return asChanged(r.Ledger.DropReservation(ctx, claim))
-}
-
 // openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
 func (r *repair) openLedger(ctx context.Context, nonce string) error {
 	now, err := r.Ledger.Announcement(ctx, nonce)
@@ -63,10 +57,9 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 		return "", r.release(ctx, m.Claim)
 	case state.DiscardClaim:
 		return "", r.discard(ctx, m.Claim)
-	case state.DropReservation:
-		return "", r.deleteRead(ctx, m.Reservation)
-	case state.DiscardRun:
-		return "", r.deleteRead(ctx, m.Run)
+	case state.DropFromLedger:
+		claim := &reserved.Claim{ObjectName: m.Object.Name, UID: types.UID(m.Object.UID), ResourceVersion: m.Object.ResourceVersion}
+		return "", asChanged(r.Ledger.DropReservation(ctx, claim))
 	case state.ForgetDefinition:
 		return "", r.forgetStray(ctx, m)
 	case state.TakeServed:

@@ -255,7 +255,7 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 // fix fixes a problem. The note says what else people have to do.
 func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
 	switch p.Mend.(type) {
-	case state.DropReservation, state.OpenLedger, state.DiscardRun: // they claim no thing, and the delete is pinned
+	case state.DropFromLedger, state.OpenLedger: // they claim no thing, and the delete is pinned
 		return r.execute(ctx, p.Mend)
 	}
 	if _, moves := p.Mend.(state.MoveRoutes); !apply && !moves {

@@ -44,7 +44,7 @@ func (p *problems) findCrashedRuns() {
 			p.add(fill(state.Problem{Thing: a.Name(), Since: metav1.NewTime(a.Begun)}, state.UnreadableClaim,
 				"it cannot be read as the announcement of a run, so commands for the leases that it names cannot begin: "+a.Unreadable,
 				"look who wrote it, and delete it where no command of theirs is at work",
-				state.DiscardRun{Run: state.ObjectRef{
+				state.DropFromLedger{Object: state.ObjectRef{
 					Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: a.Name(), UID: string(a.UID), ResourceVersion: a.ResourceVersion,
 				}}).ByName())
 			continue

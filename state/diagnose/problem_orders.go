@@ -11,7 +11,7 @@ import (
 // checkReservations finds expired reservations, unreadable ones, and those for which the room is gone.
 func (p *problems) checkReservations() {
 	for _, c := range p.Contents.Reservations {
-		drop := state.DropReservation{Reservation: state.ObjectRef{
+		drop := state.DropFromLedger{Object: state.ObjectRef{
 			Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName,
 			UID: string(c.UID), ResourceVersion: c.ResourceVersion,
 		}}

@@ -48,7 +48,7 @@ func TestProblemsOfOrders(t *testing.T) {
 				t.Fatalf("found %+v", found)
 			}
 			x := found[0]
-			if ref := x.Mend.(state.DropReservation).Reservation; ref.Name != c.ObjectName || ref.UID != "u" || ref.ResourceVersion != "7" {
+			if ref := x.Mend.(state.DropFromLedger).Object; ref.Name != c.ObjectName || ref.UID != "u" || ref.ResourceVersion != "7" {
 				t.Errorf("it is mended by %+v", x.Mend)
 			}
 			switch tt.want {
