@@ -3,14 +3,16 @@ package apply
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/execute"
+	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -29,173 +31,152 @@ const KindThing = "thing"
 // or by the notes of what was withheld from it. If def is not nil, Transfer applies it instead. Routes that nobody
 // asked for stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	var r *transfer
-	var over error
-	for range executor.Looks {
-		snapshot, err := observed.ReadAll(ctx, a.Command, to.Group())
-		if err != nil {
-			return err
-		}
-		if r, over = a.transferInTurn(ctx, to, things, def, snapshot); r == nil || !errors.Is(r.err, errUnannounced) || over != nil {
-			break
-		}
-	}
-	if r == nil {
-		return over
-	}
-	switch {
-	case r.err == nil && r.Changed():
-		r.err = r.Loses(ctx, over)
-	case r.err != nil && over != nil && !errors.Is(r.err, over):
-		r.err = errors.Join(r.err, over)
-	}
-	switch {
-	case r.err != nil:
-	case r.next != nil:
-		r.err = r.next.awaitLive(ctx)
-	case a.Options.Wait > 0:
-		r.err = r.awaitRouted(ctx)
-	}
-	return r.Failed(r.err)
-}
-
-// errUnannounced reports that a thing has a new holder whose deployment group the command has not announced.
-var errUnannounced = errors.New("another deployment of the owner has taken a part of it meanwhile; run it again")
-
-// transferInTurn transfers in a turn for the deployment groups that held the things when they were read. The transfer
-// is nil if it did not begin.
-func (a *Applier) transferInTurn(
-	ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *observed.Snapshot,
-) (r *transfer, over error) {
-	over = a.InTurn(ctx, a.groupsToAnnounce(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
-		if snapshot == nil { // the earlier snapshot is out of date
-			if snapshot, err = observed.ReadAll(ctx, a.Command, to.Group()); err != nil {
-				r.err = err
-				return nil, nil //nolint:nilerr // the transfer keeps its error
+	const looks = 10
+	for n := range looks {
+		opts := a.Options
+		opts.Report = func(e report.Event) {
+			// What it was to move has changed hands before it moved anything: it looks at that again.
+			if e.Action != report.Failed || !errors.Is(e.Err, report.ErrChanged) || n == looks-1 {
+				a.Send(e)
 			}
 		}
-		r = newTransfer(a.Command, to, snapshot)
-		if r.err = r.do(ctx, things, def); errors.Is(r.err, turn.ErrAgain) {
-			snapshot = nil
-			return nil, r.err
-		}
-		if r.unfinished() {
-			unfinished = r.Options.Turn.Groups()
-		}
-		return unfinished, nil
-	})
-	return r, over
-}
-
-// groupsToAnnounce returns the deployment groups that a transfer writes for.
-func (a *Applier) groupsToAnnounce(to lease.ID, things []string, s *observed.Snapshot) []lease.Group {
-	groups := []lease.Group{to.Group()}
-	quiet := newTransfer(a.Command, to, s)
-	quiet.Quiet = true
-	for _, claim := range quiet.claimsOn(things) {
-		if claim.Owner == to.Owner {
-			groups = append(groups, claim.Writers()...)
-		}
-	}
-	return groups
-}
-
-// transfer is the work on the lease that receives the things.
-type transfer struct {
-	*run
-	// asked is what the lease asks for by its stored definition.
-	asked *asked
-	// moves are the claims on the things.
-	moves []*move
-	// next applies a definition at the end of the transfer.
-	next *run
-}
-
-func newTransfer(c *command.Command, to lease.ID, s *observed.Snapshot) *transfer {
-	r := &transfer{run: newRun(c, nil, state.Request{Lease: to})}
-	r.Snapshot, r.Pools = s, pools.New(c.Options.Config, s)
-	return r
-}
-
-// do transfers the things.
-func (r *transfer) do(ctx context.Context, things []string, def *lease.Definition) error {
-	r.Successors.GoesOn = "the next apply of the lease"
-	r.asked = r.askedFor()
-	if err := r.checkLease(def); err != nil {
-		return err
-	}
-	moves, err := r.planMoves(things)
-	if err == nil {
-		err = r.checkAllowed(moves, def)
-	}
-	if err == nil {
-		err = r.checkRoutes(moves, def)
-	}
-	if err == nil {
-		err = r.moveAll(ctx, moves)
-	}
-	if err == nil {
-		moves = slices.DeleteFunc(moves, func(m *move) bool { return m.gone })
-		err = r.confirmMoves(ctx, moves)
-	}
-	if err == nil {
-		r.moves = moves
-		err = r.moveRoutes(ctx, moves, def)
-	}
-	if err != nil {
-		return err
-	}
-	former := map[lease.Group]bool{}
-	for _, m := range moves {
-		for _, g := range m.from {
-			former[g] = true
-		}
-	}
-	for g := range former {
-		if err := r.TouchFormer(ctx, g); err != nil {
+		opts.Prune = def != nil && opts.Prune
+		t := &transfer{Applier: New(a.Cluster, opts), to: to, things: things, def: def}
+		if err := t.run(ctx); !errors.Is(err, report.ErrChanged) || n == looks-1 {
 			return err
 		}
 	}
 	return nil
 }
 
-// move is a claim that changes hands.
-type move struct {
-	claim *state.Claim
-	// from are the groups that hold parts which the new lease is to get.
-	from []lease.Group
-	// old are the parts before the transfer, new after it.
-	old, new []state.Part
-	// taken is true once the new lease holds the parts by this run, done if it did not hold them before, gone if nobody
-	// holds the claim any more.
-	taken, done, gone bool
+// transfer is one try to move things to a lease.
+type transfer struct {
+	*Applier
+	to       lease.ID
+	things   []string
+	def      *lease.Definition
+	snapshot *observed.Snapshot
 }
 
-// keepMoved ends a transfer that failed after the claims moved. The claims stay with the new lease, without the run's
-// mark; its next apply creates the routes.
-func (r *transfer) keepMoved(ctx context.Context, moves []*move, why error) error {
-	if command.CannotUndo(why) {
-		return why
+func (t *transfer) run(ctx context.Context) error {
+	want, err := t.want()
+	if err != nil {
+		return err
 	}
-	r.holdMoved(moves)
-	if err := r.Settle(context.WithoutCancel(ctx)); err != nil {
-		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: err}
+	work := execute.Work{
+		Command: t.Command,
+		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
+			if s, err = observed.ReadAll(ctx, t.Command, t.to.Group()); err == nil {
+				t.snapshot = s
+			}
+			return s, err
+		},
+		Wants:  func() []engine.Want { return []engine.Want{want(t.snapshot)} },
+		Barred: func(int, *observed.Snapshot) error { return nil },
+		Ended:  func(_ context.Context, leases []*execute.Lease) { t.reportMissing(leases) },
+		Done:   t.await,
 	}
-	return why
+	if t.def == nil {
+		work.GoesOn = "the next apply of the lease"
+	}
+	return work.Run(ctx)
 }
 
-// movedAddresses returns the addresses that are transferred, by endpoint.
-func (r *transfer) movedAddresses(moves []*move) render.Addresses {
-	out := render.Addresses{}
-	for _, m := range moves {
-		if m.claim.Kind == state.Address {
-			out[endpointOf(m.claim)] = append(out[endpointOf(m.claim)], m.claim.Addr())
+// want returns what the lease wants, by what was read.
+func (t *transfer) want() (func(*observed.Snapshot) engine.Want, error) {
+	if t.def != nil {
+		applies, err := t.prepare([]*lease.Definition{t.def})
+		if err != nil {
+			return nil, err
+		}
+		return func(s *observed.Snapshot) engine.Want {
+			want := t.wantOf(applies[0])
+			want.Apply.Workloads = nil
+			want.Transfer = &engine.Transfer{Things: t.things, From: t.holders(s), Whole: true}
+			return want
+		}, nil
+	}
+	cfg := *t.Options.Config
+	cfg.Ingress.StaticHosts = false // hosts that the provider gives the lease are not moved
+	t.Options.Config = &cfg
+	return func(s *observed.Snapshot) engine.Want {
+		known := t.known(s)
+		request, _ := state.NewRequest(known.def, &cfg) // what the configuration does not allow is looked for in what moves
+		return engine.Want{
+			Request:  request,
+			Apply:    &engine.Apply{Definition: known.def, Kinds: render.Kinds(known.def, &cfg)},
+			Transfer: &engine.Transfer{Things: t.things, From: t.holders(s), Kept: known.kept},
+		}
+	}, nil
+}
+
+// claims returns the claims on a thing.
+func (t *transfer) claims(s *observed.Snapshot, thing string) []*state.Claim {
+	return engine.ClaimsOn(t.to.Owner, thing, s.Claim, func(key string) []*state.Claim { return s.ByClaim().Endpoints[key] })
+}
+
+// holders returns the other deployment groups for which the transfer may write.
+func (t *transfer) holders(s *observed.Snapshot) (groups []lease.Group) {
+	for _, thing := range t.things {
+		for _, c := range t.claims(s, thing) {
+			for _, g := range engine.Holders(c, t.to) {
+				if !slices.Contains(groups, g) {
+					groups = append(groups, g)
+				}
+			}
 		}
 	}
-	return out
+	return groups
 }
 
-// endpointOf returns the name of the IP endpoint that a claim is of.
-func endpointOf(c *state.Claim) string {
-	return strings.TrimPrefix(c.SharingKey, c.Owner+"-ip-")
+// reportMissing reports the things that nobody holds.
+func (t *transfer) reportMissing(leases []*execute.Lease) {
+	for _, one := range leases {
+		for _, thing := range t.things {
+			if len(t.claims(one.X.Snapshot, thing)) == 0 && !errors.Is(one.Err(), report.ErrChanged) {
+				one.X.Event(report.Left, KindThing, "", thing, t.whyNotFound(one.X.Snapshot, thing))
+			}
+		}
+	}
+}
+
+// whyNotFound says why no claim on a thing can be moved, and what to do.
+func (t *transfer) whyNotFound(s *observed.Snapshot, thing string) string {
+	if a, err := netip.ParseAddr(thing); err == nil {
+		if endpoint := s.EndpointWith(a); endpoint != nil {
+			return chosenFor(endpoint)
+		}
+	}
+	for _, c := range s.ByClaim().Things[strings.ToLower(thing)] {
+		if c.Deleting {
+			return "its claim is being deleted: kubectl akash-net explain " + thing
+		}
+		if c.Unreadable != "" {
+			return "its claim cannot be read (" + c.Unreadable + "): kubectl akash-net repair " + state.UnreadableClaim + "/" + thing
+		}
+	}
+	if uses := s.HostUses[strings.ToLower(thing)]; len(uses) > 0 {
+		return "nobody has claimed it, but objects use it: kubectl akash-net explain " + thing
+	}
+	return "nobody holds it; reserve it or apply a definition that names it"
+}
+
+// await waits until Akash's operators have created what was left to them.
+func (t *transfer) await(ctx context.Context, one *execute.Lease) error {
+	done := one.Outcome.Applied
+	if t.Options.Wait > 0 && !done.Stays {
+		l := &live.Lease{X: one.X, Definition: one.Want.Apply.Definition, Desired: done.Desired, Claims: claimsOf(one)}
+		if err := l.Operators(ctx); err != nil {
+			return err
+		}
+	}
+	for _, h := range done.Unknown {
+		one.X.Event(report.Left, "dns", "", h.Name, published.Missing(t.Options.Config, h))
+	}
+	if t.def != nil {
+		one.X.Send(report.Event{
+			Time: time.Now(), Action: report.Done, Lease: t.to, Kind: "lease", Name: t.to.String(), Message: "applied", Summary: appliedSummary(one, nil),
+		})
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -21,36 +22,35 @@ type Handover struct {
 }
 
 // Follow transfers parts of a claim, all of one deployment group, to the lease to which Akash's provider has moved
-// them. The write is pinned to the claim as it was read; written reports whether it was made.
+// them. The write is pinned to the claim as it was read; written reports whether it was made. What a command that has crashed has
+// taken is left to it: ErrChanged.
 func Follow(
 	ctx context.Context, c *command.Command, s *observed.Snapshot, claim *state.Claim, from lease.Group,
 	parts []Handover,
 ) (written bool, err error) {
-	r := newTransfer(c, parts[0].To, s)
-	r.Quiet = true
-	moved := &move{claim: claim, from: []lease.Group{from}}
+	to := parts[0].To.Group()
+	moved := claim.Entries(to)
 	for _, h := range parts {
-		to := r.newPart(claim, h.Part)
-		to.Lease, to.HTTP, to.Definition = h.To, nil, ""
-		to.Service, to.Port = h.Service, h.Port
-		moved.old, moved.new = append(moved.old, h.Part), append(moved.new, to)
+		p := h.Part
+		if p.Run != "" || claim.Kind == state.Wildcard && !p.Bound {
+			return false, report.ErrChanged
+		}
+		p.From = ""
+		if slices.ContainsFunc(s.Written[from], func(o observed.Owned) bool {
+			return slices.Contains(s.ClaimsNear(o), claim.Name()) && observed.StandsFor(o, claim, h.Part)
+		}) {
+			p.From = from.String()
+		}
+		p.Lease, p.Service, p.Port, p.HTTP, p.Definition, p.Applied, p.Expires = h.To, h.Service, h.Port, nil, "", true, ""
+		moved = slices.DeleteFunc(moved, func(own state.Part) bool { return own.Key == p.Key || own.For == p.Key })
+		moved = append(moved, p)
 	}
-	now, err := r.Ledger.Seize(ctx, claim, r.Group, withEntries(moved.new, claim.Entries(r.Group)))
+	now, err := c.Ledger.Seize(ctx, claim, to, moved)
 	if errors.Is(err, ledger.ErrAgain) {
 		return false, report.ErrChanged
 	}
-	if err != nil {
-		return false, err
+	if err == nil && slices.Contains(now.Former, from) {
+		_, err = c.Ledger.Withdraw(ctx, now, from)
 	}
-	moved.claim, moved.taken, moved.done = now, true, true
-	if err = r.disown(ctx, moved); err == nil {
-		err = r.confirmMoves(ctx, []*move{moved})
-	}
-	if err != nil {
-		return true, err
-	}
-	for _, p := range moved.new {
-		r.StandsFor(claim.Name(), p.Key)
-	}
-	return true, r.Settle(ctx)
+	return now != nil, err
 }

@@ -207,7 +207,7 @@ func (v view) unfit() Step {
 	if err := v.w.Objects.Unfit(apply.Definition, v.want.Request, apply.Kinds); err != nil {
 		return v.giveBack(err)
 	}
-	if d, _ := v.kept(); apply.Heal && !d.Says(apply.Definition) {
+	if d, _ := v.kept(); apply.Heal && !d.Says(apply.Definition) || v.follows() && !d.IsVersion(v.want.Transfer.Kept) {
 		return v.giveBack(report.ErrChanged)
 	}
 	if err := v.f.running.running.Err; err != nil {

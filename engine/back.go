@@ -20,6 +20,9 @@ func (v view) giveBack(why error) Step {
 	case !s.idle():
 		return s
 	case v.want.Apply != nil && v.hasWritten():
+		if s := v.putBack(); !s.idle() {
+			return s
+		}
 		for _, part := range []func() Step{v.takeOff, v.finalize} {
 			if s := part(); !s.idle() && v.w.Interrupted == nil {
 				return s
@@ -32,7 +35,7 @@ func (v view) giveBack(why error) Step {
 	if v.w.Turn.Undoing == 0 {
 		return do(Request{Verb: Undo, Why: "what was taken is given back"})
 	}
-	for _, back := range []func() Step{v.putBack, v.unkeep} {
+	for _, back := range []func() Step{v.putBack, v.unkeep, v.moveBack} {
 		if s := back(); !s.idle() {
 			return s
 		}

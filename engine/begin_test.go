@@ -17,8 +17,14 @@ func (h *history) begin(name string) {
 	var wants []engine.Want
 	for i := range 1 + h.Intn(2) {
 		words := h.words(leases[i], things)
+		alone := slices.Contains(words, "transfer") // it is one lease's
+		if alone {
+			wants = nil
+		}
 		h.note("%s begins: %s", name, strings.Join(words, " "))
-		wants = append(wants, h.ledger.want(words))
+		if wants = append(wants, h.ledger.want(words)); alone {
+			break
+		}
 	}
 	c := h.ledger.command(name, wants...)
 	h.commands = append(h.commands, c)
@@ -37,6 +43,12 @@ func (h *history) words(id string, things []string) []string {
 	switch kept := h.ledger.definitions[leaseOf(id).Group()]; {
 	case h.Intn(5) == 0:
 		return append([]string{id, "release"}, [][]string{nil, {"a.example.com"}}[h.Intn(2)]...)
+	case strings.HasPrefix(id, "A/") && h.Intn(5) == 0:
+		host := []string{"a.example.com", "b.example.com"}[h.Intn(2)]
+		if words = append(words, "transfer", host); h.applies && h.Intn(3) == 0 {
+			words = append(words, "with", host)
+		}
+		return words
 	case kept != nil && h.Intn(6) == 0:
 		return append([]string{id, "heal"}, [][]string{nil, {"prune"}}[h.Intn(2)]...)
 	case h.applies && h.Intn(2) == 0:

@@ -140,6 +140,21 @@ func (l *ledger) remove(o engine.Object) engine.Answer {
 	return engine.Answer{}
 }
 
+// touch writes an object as it is, unless it is gone or another deployment's by now.
+func (l *ledger) touch(o engine.Object, nonce string) {
+	k := engine.Key{Kind: o.Kind, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName()}
+	if was := l.objects[k]; was != nil && state.SameTenant(o.Live, was.live) {
+		l.edit(k, func(live *unstructured.Unstructured) {
+			annotations := live.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[lease.AnnotationTaken] = nonce
+			live.SetAnnotations(annotations)
+		})
+	}
+}
+
 // drop deletes an object, or marks it for that if finalizers keep it.
 func (l *ledger) drop(k engine.Key) {
 	was := l.objects[k]

@@ -135,11 +135,11 @@ func (c *command) commit() {
 	}
 	var done []lease.Group
 	for i, w := range c.wants {
-		if g := w.Request.Lease.Group(); c.world.Outcome(i).Unfinished {
-			c.ledger.crashed[c.nonce] = append(c.ledger.crashed[c.nonce], g)
+		if c.world.Outcome(i).Unfinished {
+			c.ledger.crashed[c.nonce] = append(c.ledger.crashed[c.nonce], w.Groups()...)
 			c.ledger.fallen[c.nonce] = c.ledger.crashed[c.nonce]
 		} else {
-			done = append(done, g)
+			done = append(done, w.Groups()...)
 		}
 	}
 	c.ledger.succeed(c.world.Turn.Fenced, done)
@@ -154,7 +154,7 @@ func (c *command) mayWrite(r engine.Request) bool {
 
 func isWrite(r engine.Request) bool {
 	return slices.Contains([]engine.Verb{
-		engine.Put, engine.Delete, engine.PutObject, engine.CreateObject, engine.DeleteObject, engine.Keep, engine.Forget,
+		engine.Put, engine.Delete, engine.PutObject, engine.CreateObject, engine.DeleteObject, engine.Keep, engine.Forget, engine.Touch,
 	}, r.Verb)
 }
 
@@ -199,6 +199,8 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		return l.create(r)
 	case engine.DeleteObject:
 		return l.remove(r.Object)
+	case engine.Touch:
+		l.touch(r.Object, c.nonce)
 	case engine.GetDefinition:
 		a.Definition = l.definitions[r.Group]
 	case engine.Keep:

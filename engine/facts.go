@@ -54,6 +54,8 @@ type facts struct {
 	targets            seenTargets
 	running            seenRunning
 	reserved, disowned bool
+	// touched are objects of others that were written again as they are.
+	touched map[types.UID]bool
 	// wanted is what was rendered for the input wantedOf.
 	wanted   *wanted
 	wantedOf string

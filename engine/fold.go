@@ -82,6 +82,8 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		f.reserved = true
 	case Disown:
 		f.disowned = true
+	case Touch:
+		f.touched[r.Object.uid()] = true
 	case ReadAll:
 		w.ReadAll(a.Claims, a.Objects, sent)
 	case Announce:
@@ -227,8 +229,8 @@ func (w *World) foldList(kind state.Kind, claims []*state.Claim, sent Stamp) {
 	}
 }
 
-// foldTurn records that the command is alone with its groups. What was read before stands if nobody was met and the groups
-// have the entries that they had; else everything is read again, and what was decided before is decided again.
+// foldTurn records that the command is alone with its groups. What was read before stands if nobody was met and the claims of
+// the groups are as they were; else everything is read again, and what was decided before is decided again.
 func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 	was := map[lease.Group][]*state.Claim{}
 	for _, g := range t.Groups() {
@@ -241,7 +243,7 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 	}
 	for _, g := range t.Groups() {
 		same := func(c, d *state.Claim) bool {
-			return c.UID == d.UID && slices.EqualFunc(c.Entries(g), d.Entries(g), state.Part.Same)
+			return c.UID == d.UID && c.ResourceVersion == d.ResourceVersion && slices.EqualFunc(c.Entries(g), d.Entries(g), state.Part.Same)
 		}
 		w.Turn.Met = w.Turn.Met || !slices.EqualFunc(was[g], w.claimsOf(g), same)
 	}
@@ -265,9 +267,18 @@ func (w *World) foldWrite(f *facts, r Request, a Answer, answered Stamp) {
 		if before := r.Claim.Entries(r.Group); !slices.ContainsFunc(before, isMarked) {
 			known.Before = before
 		}
+		for _, p := range r.Claim.Parts {
+			if r.Force && p.Lease.Group() != r.Group && slices.ContainsFunc(r.Parts, func(q state.Part) bool { return q.Key == p.Key }) {
+				known.Theirs = append(known.Theirs, p)
+			}
+		}
 		if known.Written == 0 || r.Anew {
 			known.Anew, known.Written, known.At = known.Anew || r.Anew, answered, w.Clock
 		}
+		f.taken[r.Name] = known
+	}
+	if known, took := f.taken[r.Name]; took && r.Verb == Put && len(r.Parts) == 0 && !a.Stale {
+		known.Disowned = append(known.Disowned, r.Group)
 		f.taken[r.Name] = known
 	}
 	was, s := w.see(r.Name), Seen{Claim: a.Claim, Sent: answered, Answered: answered, At: w.Clock}

@@ -19,13 +19,26 @@ type gonePart struct {
 	by   []*state.Claim
 }
 
-// narrowed returns the request without what the lease does not hold any more, and that.
-func narrowed(w *World, r state.Request) (_ state.Request, gone []gonePart) {
-	g := r.Lease.Group()
-	holds := func(c *state.Claim, key string) bool {
-		part := c.Part(key)
-		return part != nil && part.Lease.Group() == g
+// narrows returns which parts of the request stand; nil if all do. A lease that is healed holds them, and a transfer of them takes
+// them over.
+func (v view) narrows() (keeps func(c *state.Claim, key string) bool) {
+	switch {
+	case v.follows():
+		return func(c *state.Claim, key string) bool {
+			part := c.Part(key)
+			return part != nil && (v.isNamed(c) || c.Kind.HasPorts() && part.Lease.Group() == v.group)
+		}
+	case v.want.Apply != nil && v.want.Apply.Heal:
+		return func(c *state.Claim, key string) bool {
+			part := c.Part(key)
+			return part != nil && part.Lease.Group() == v.group
+		}
 	}
+	return nil
+}
+
+// narrowed returns the request without the parts that do not stand, and these.
+func narrowed(w *World, r state.Request, holds func(c *state.Claim, key string) bool) (_ state.Request, gone []gonePart) {
 	r.Hosts = slices.DeleteFunc(slices.Clone(r.Hosts), func(h state.HostWant) bool {
 		claim, held := w.Claim(state.HostName(h.Host)), h.Hold(r.Lease)
 		lost := !h.Own && !holds(claim, state.RouteKey(h.Path))
@@ -65,6 +78,9 @@ func (w *World) claimsOfEndpoint(sharingKey string) (out []*state.Claim) {
 
 // tellGone tells what is not claimed again.
 func (v view) tellGone() (out Step) {
+	if v.want.Transfer != nil {
+		return out
+	}
 	for _, g := range v.gone {
 		c := plan.Change{Action: plan.Leave, Kind: string(g.hold.Kind), Name: g.name, Why: "the lease has given it up since it was applied, and nobody holds it"}
 		e := Event{Action: report.Left, Kind: string(g.hold.Kind), Thing: g.name, Once: "gone " + g.name}

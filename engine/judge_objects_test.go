@@ -56,11 +56,16 @@ func (l *ledger) rests(o engine.Object) bool {
 	})
 }
 
+// isHandedOn reports whether another deployment group holds what an object serves since a transfer.
+func (l *ledger) isHandedOn(o engine.Object) bool {
+	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool { return len(l.claims[state.HostName(u.Host)].FormerOf(o.Group)) > 0 })
+}
+
 // judgeApplied says what is wrong with the objects of a lease that has what it wants: each is as wanted, and if it prunes there was no
 // other one when it has last looked. A lease that was as wanted before its command had its turn has ended then.
 func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) {
 	g, wanted := want.Request.Lease.Group(), map[engine.Key]bool{}
-	if want.Apply != nil && c.world.Turn.Alone > 0 { // else it has written nothing, and met nobody
+	if keeps := want.Transfer == nil || want.Transfer.Whole; keeps && want.Apply != nil && c.world.Turn.Alone > 0 { // else it has written nothing, and met nobody
 		if h.relied[kept.Name(g)] = len(h.trace); !h.ledger.definitions[g].Says(want.Apply.Definition) {
 			h.wrong("%s is done, and the ledger does not keep its definition", c.name)
 		}
@@ -78,7 +83,7 @@ func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) 
 	}
 	for k, now := range h.ledger.objects {
 		of := objectOf(k, now.live)
-		if born, _ := strconv.Atoi(string(now.live.GetUID())); k.Kind != kinds.Namespace && of.Group == g && born <= h.looked[c] && !wanted[k] {
+		if born, _ := strconv.Atoi(string(now.live.GetUID())); k.Kind != kinds.Namespace && of.Group == g && born <= h.looked[c] && !wanted[k] && !h.ledger.isHandedOn(of) {
 			h.wrong("%s is done, and has left %s", c.name, k)
 		}
 	}
@@ -123,7 +128,8 @@ func (h *history) applyOnce(name string) {
 // unclaimed are the objects whose deployment groups do not hold what these serve.
 func (h *history) unclaimed() (out []engine.Key) {
 	for _, k := range h.ledger.keys() {
-		if k.Kind != kinds.Namespace && !h.ledger.rests(objectOf(k, h.ledger.objects[k].live)) {
+		o := objectOf(k, h.ledger.objects[k].live)
+		if k.Kind != kinds.Namespace && !h.ledger.rests(o) && !h.ledger.isHandedOn(o) {
 			out = append(out, k)
 		}
 	}

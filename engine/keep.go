@@ -42,7 +42,7 @@ func (v view) readDefinition() Step {
 	}
 	d, known := v.kept()
 	switch asks := len(v.want.Request.Hosts) + len(v.want.Request.Endpoints); {
-	case !known && (asks == 0 || v.want.Apply.Heal):
+	case !known && (asks == 0 || v.want.Apply.Heal || v.follows()):
 		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
 	case v.w.Turn.Alone > 0 && known && !v.holdsNothing() && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone:
 		return do(Request{Verb: GetDefinition, Group: v.group, Was: d, Compares: true, Why: "whether another command has applied the lease meanwhile"})
@@ -55,7 +55,7 @@ func (v view) readDefinition() Step {
 // about to delete it.
 func (v view) keep() Step {
 	apply := v.want.Apply
-	if apply == nil || apply.Heal && !v.succeeds() {
+	if apply == nil || v.follows() || apply.Heal && !v.succeeds() {
 		return Step{}
 	}
 	k := v.f.kept

@@ -169,13 +169,20 @@ func (l *ledger) write(r engine.Request, own string) engine.Answer {
 	now := *r.Claim
 	now.Parts, now.Waits = nil, nil
 	for _, p := range slices.Concat(r.Claim.Parts, r.Claim.Waits) {
-		if p.Lease.Group() != r.Group {
+		taken := r.Force && slices.ContainsFunc(r.Parts, func(q state.Part) bool { return q.Key == p.Key })
+		if p.Lease.Group() != r.Group && !taken {
 			now.Parts = append(now.Parts, p)
 		}
 	}
 	now.Parts = append(now.Parts, r.Parts...)
 	now.Waits = slices.DeleteFunc(slices.Clone(now.Parts), func(p state.Part) bool { return p.For == "" })
 	now.Parts = slices.DeleteFunc(now.Parts, func(p state.Part) bool { return p.For != "" })
+	now.Former = nil // whose field managers still own fields
+	for _, g := range slices.Concat(r.Claim.Former, r.Claim.Groups()) {
+		if g != r.Group && len(now.Entries(g)) == 0 {
+			now.Former = append(now.Former, g)
+		}
+	}
 	if now.UID == "" {
 		now.UID, now.Created = types.UID(strconv.Itoa(l.version)), l.now
 	}

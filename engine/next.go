@@ -29,9 +29,9 @@ func Next(w *World, t *Transaction, place int) Step {
 		return s
 	}
 	for _, part := range []func() Step{
-		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkNamed, v.unfit, v.tellGone, v.refuse, v.pick, v.take, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
+		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkNamed, v.unfit, v.unmovable, v.tellGone, v.refuse, v.pick, v.take, v.disownFormer, v.readMoved, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
 		v.tellWithheld, v.readTargets, v.keep, v.reserve, v.checkNames, v.write, v.awaitSuccessors, v.writeRecords,
-		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.succeedCrashed,
+		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
 	} {
 		s := v.limited(part())
 		switch {
@@ -190,7 +190,7 @@ func (v view) isUnfinished() bool {
 // hasTaken reports whether a claim has the lease's mark, or may have it.
 func (v view) hasTaken() bool {
 	for name := range v.f.taken {
-		if s := v.w.see(name); s.Stale || v.isMarked(s.Claim) {
+		if s := v.w.see(name); s.Stale || v.isMarked(s.Claim) || s.Claim != nil && slices.Contains(s.Claim.Former, v.group) {
 			return true
 		}
 	}

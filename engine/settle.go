@@ -151,7 +151,7 @@ func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok boo
 			}
 			own.Applied = v.appliedAs(c, was, own)
 			own.Bound, own.From, own.Held = was.Bound, was.From, was.Held
-			if a := v.want.Apply; a != nil && (v.want.Prune || !a.Heal) && !v.staysFor(c, was) {
+			if v.want.Apply != nil && v.formerOf(c, was) == "" {
 				own.From = "" // what its former holder had is gone
 			}
 			if was.Expires == "" {

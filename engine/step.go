@@ -58,6 +58,8 @@ const (
 	GetObject    Verb = "get object"
 	DeleteObject Verb = "delete object"
 	Withdraw     Verb = "withdraw from"
+	// Touch writes an object of another deployment as it is, with the mark of this work.
+	Touch Verb = "touch"
 	// GetDefinition reads the definition that the ledger keeps for a deployment group, Forget deletes it as it was seen.
 	GetDefinition Verb = "get definition"
 	Forget        Verb = "forget definition"
@@ -168,7 +170,7 @@ func (r Request) String() string {
 		return fmt.Sprintf("%s %s", r.Verb, r.Owner)
 	case Get, Put, Delete:
 		return fmt.Sprintf("%s %s", r.Verb, r.Name)
-	case GetObject, DeleteObject, Withdraw:
+	case GetObject, DeleteObject, Withdraw, Touch:
 		return fmt.Sprintf("%s %s", strings.TrimSuffix(string(r.Verb), " object"), r.Object)
 	case GetDefinition, Forget, ReadRuns:
 		return fmt.Sprintf("%s of %s", r.Verb, r.Group)

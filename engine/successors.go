@@ -50,15 +50,15 @@ func (v view) goesFor(was Object, use state.Use) bool {
 	}
 	name := state.HostName(use.Host)
 	mine := slices.ContainsFunc(v.things, func(h state.Hold) bool {
-		return h.Name() == name && slices.ContainsFunc(v.taking(h).Want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(use.Path) })
+		return h.Name() == name && slices.ContainsFunc(v.routed(h), func(p state.Part) bool { return p.Key == state.RouteKey(use.Path) })
 	})
 	return mine && v.removes(was.Group, v.w.Claim(name))
 }
 
 // removes reports whether the lease deletes objects of another group that serve a claim: if it prunes, or if the group has handed a
-// part on in a transfer. A lease that is healed deletes nothing that serves.
+// part on in a transfer, or does so in this one. A lease that is healed deletes nothing that serves.
 func (v view) removes(g lease.Group, c *state.Claim) bool {
-	return v.want.Prune || !v.want.Apply.Heal && len(c.FormerOf(g)) > 0
+	return v.want.Prune || !v.want.Apply.Heal && (len(c.FormerOf(g)) > 0 || slices.Contains(v.want.Groups(), g))
 }
 
 // onGateway reports whether a Gateway accepts several routes of the kind for one host, of which the oldest serves.
@@ -148,14 +148,6 @@ func (v view) isStaying(o Object) bool {
 		}
 	}
 	return false
-}
-
-// staysFor reports whether a route that stays serves a part for the lease since a transfer.
-func (v view) staysFor(c *state.Claim, p state.Part) bool {
-	former, ok := p.Former()
-	return ok && slices.ContainsFunc(v.w.Objects.Serving(c.Name()), func(o Object) bool {
-		return o.Group == former && slices.Contains(kinds.RouteKinds, o.Kind) && v.isStaying(o) && v.w.Objects.StandsFor(o, c, p)
-	})
 }
 
 // unserved returns the error of a lease whose old routes had to stay; nil if the command does not wait.

@@ -48,7 +48,7 @@ func (v view) takingNow(h state.Hold) protocol.Taken {
 		live = nil
 	}
 	return protocol.Take(protocol.Taking{
-		Want: h, Claim: v.w.Claim(h.Name()), Nonce: v.mark,
+		Want: h, Group: v.group, Claim: v.w.Claim(h.Name()), Nonce: v.mark, Former: v.takesOver(h),
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return v.find(h, c, p) },
 		Live:    live,
 		Patient: v.isPatient(v.w.Turn.Since, v.w.see(h.Name()).At, 1), Relied: v.succeeds(),
@@ -183,7 +183,10 @@ func (v view) put(taken protocol.Taken) Request {
 		}
 	}
 	r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew, Why: "it is free"}
-	if taken.Anew {
+	if from := v.takenFrom(c, parts); len(from) > 0 {
+		r.Force, r.Why = true, "it is transferred"
+		r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "from " + groupsText(from)}
+	} else if taken.Anew {
 		r.Event = &Event{Action: report.Claimed, Kind: string(c.Kind), Thing: c.Thing}
 		r.Changes = v.changeClaim(plan.Claim, c, parts)
 	} else {

@@ -31,7 +31,7 @@ func (v view) written() (goes []Object, others []LeftFor) {
 				continue
 			}
 			for _, o := range of.Written(former, Choice{}) {
-				if slices.Contains(o.Near, c.Name()) && of.StandsFor(o, c, p) {
+				if slices.Contains(o.Near, c.Name()) && of.StandsFor(o, c, p) && !of.Entitled(o, v.w.Claim, v.w.claimsOf(former)) {
 					goes = append(goes, o)
 				}
 			}
@@ -112,7 +112,8 @@ func (v view) readUnder(o Object) Step {
 func (v view) isStray(o Object, name string) bool {
 	h, asked := v.thing(name)
 	c := v.w.Claim(name)
-	return asked && c != nil && v.w.Objects.Stray(o, v.group, v.taking(h).Want.Parts, c, v.w.Claim)
+	serves := func(p state.Part) bool { return v.open[Ground{name, p.Key}] && v.w.Objects.StandsFor(o, c, p) }
+	return asked && c != nil && !slices.ContainsFunc(c.PartsOf(v.group), serves) && v.w.Objects.Stray(o, v.group, v.taking(h).Want.Parts, c, v.w.Claim)
 }
 
 // servesOther returns the lease that holds since a transfer what an object of the group serves.

@@ -28,6 +28,8 @@ type Want struct {
 	Release *Release
 	// Apply says which objects the lease wants; nil for none.
 	Apply *Apply
+	// Transfer is what the lease takes over from other deployment groups of its owner; nil for nothing.
+	Transfer *Transfer
 }
 
 // Settings are what all wants of a command have in common.
@@ -108,9 +110,18 @@ func (t *Transaction) Order() []int { return t.order }
 
 // Groups returns the deployment groups of the wants.
 func (t *Transaction) Groups() []lease.Group {
-	groups := make([]lease.Group, len(t.Wants))
-	for i, want := range t.Wants {
-		groups[i] = want.Request.Lease.Group()
+	var groups []lease.Group
+	for _, want := range t.Wants {
+		groups = append(groups, want.Groups()...)
+	}
+	return groups
+}
+
+// Groups returns the deployment groups for which the work on the lease writes, its own first.
+func (want Want) Groups() []lease.Group {
+	groups := []lease.Group{want.Request.Lease.Group()}
+	if want.Transfer != nil {
+		groups = append(groups, want.Transfer.From...)
 	}
 	return groups
 }
@@ -127,8 +138,10 @@ type view struct {
 	// mark is the mark of the work on the lease, things are the claims that it is to have.
 	mark   string
 	things []state.Hold
-	// gone are the parts of a kept definition that the lease does not hold any more.
+	// gone are the parts of a kept definition that the lease does not hold any more, or that a transfer leaves as they are. open are
+	// the parts that it takes over and that no definition routes.
 	gone []gonePart
+	open map[Ground]bool
 	memo *memo
 }
 
@@ -137,6 +150,7 @@ type memo struct {
 	wanted  *wanted
 	takings map[string]protocol.Taken
 	things  map[string]state.Hold
+	named   []*state.Claim
 	dns     *render.DNS
 	dnsErr  error
 }
@@ -148,11 +162,15 @@ func viewOf(w *World, t *Transaction, place int) view {
 		group: want.Request.Lease.Group(), mark: w.leases[place].mark, memo: &memo{takings: map[string]protocol.Taken{}},
 	}
 	hosts := t.hosts[place]
-	if want.Apply != nil && want.Apply.Heal {
-		v.want.Request, v.gone = narrowed(w, want.Request)
+	if want.Transfer != nil {
+		v.memo.named = want.Transfer.claims(v.group.Owner, w)
+	}
+	if keeps := v.narrows(); keeps != nil {
+		v.want.Request, v.gone = narrowed(w, want.Request, keeps)
 		hosts = inOrder(want.applying(v.want.Request.HostHolds()), want.Expires)
 	}
 	v.things = v.holds(hosts)
+	v.things, v.open = v.withNamed(v.things)
 	return v
 }
 

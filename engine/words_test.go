@@ -16,7 +16,7 @@ import (
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
-// apply HOST[/PATH]... [prune] [httproute] [timeout], or OWNER/DSEQ heal [prune].
+// apply HOST[/PATH]... [prune] [httproute] [timeout], OWNER/DSEQ heal [prune], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 func (l *ledger) want(words []string) engine.Want {
 	id := leaseOf(words[0])
 	want := engine.Want{Request: state.Request{Lease: id}}
@@ -38,6 +38,8 @@ func (l *ledger) want(words []string) engine.Want {
 		def := definition(id, words[2:])
 		l.said[def.Hash] = def
 		want.Apply = &engine.Apply{Definition: def}
+	case "transfer":
+		return l.transferWant(want, words[2:])
 	case "heal":
 		want.Apply = &engine.Apply{Definition: l.said[l.definitions[id.Group()].Hash], Heal: true}
 	default:
@@ -48,6 +50,35 @@ func (l *ledger) want(words []string) engine.Want {
 	var problems lease.Problems
 	if want.Request, problems = state.NewRequest(want.Apply.Definition, l.cfg); problems.Failed() {
 		panic(problems.Errors())
+	}
+	return want
+}
+
+// transferWant is what a lease wants that takes things over: by the definition that the ledger keeps for it, or with another one.
+func (l *ledger) transferWant(want engine.Want, words []string) engine.Want {
+	id := want.Request.Lease
+	things, def := words, &lease.Definition{Lease: id}
+	d := l.definitions[id.Group()]
+	with := slices.Index(words, "with")
+	if with >= 0 {
+		things = words[:with]
+		want = l.want(slices.Concat([]string{short(id.Group().String()), "apply"}, words[with+1:]))
+	} else {
+		if d != nil {
+			def = l.said[d.Hash]
+		}
+		want.Request, _ = state.NewRequest(def, l.cfg)
+		want.Apply = &engine.Apply{Definition: def, Kinds: render.Kinds(def, l.cfg)}
+	}
+	want.Transfer = &engine.Transfer{Things: things, Whole: with >= 0, Kept: d}
+	for _, thing := range things {
+		for _, c := range engine.ClaimsOn(id.Owner, thing, func(name string) *state.Claim { return l.claims[name] }, func(string) []*state.Claim { return nil }) {
+			for _, g := range engine.Holders(c, id) {
+				if !slices.Contains(want.Transfer.From, g) {
+					want.Transfer.From = append(want.Transfer.From, g)
+				}
+			}
+		}
 	}
 	return want
 }

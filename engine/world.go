@@ -32,8 +32,10 @@ type Seen struct {
 
 // Taken is what a lease has taken of a claim in this transaction.
 type Taken struct {
-	// Before are the entries of its deployment group before that.
-	Before []state.Part
+	// Before are the entries of its deployment group before that, Theirs the parts of other groups that it has taken over.
+	Before, Theirs []state.Part
+	// Disowned are the deployment groups that were removed from its field managers.
+	Disowned []lease.Group
 	// Anew is true if it has taken a part that it did not hold, or that a command held that may not have looked at the
 	// wildcard above.
 	Anew bool
@@ -136,7 +138,7 @@ func (w *World) Begin(nonce string, marks []string) {
 		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
 			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
 			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, ways: map[Key]Object{}, stays: map[Key]stay{},
-			served: map[Key]bool{}, told: map[string]bool{}, fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{},
+			served: map[Key]bool{}, touched: map[types.UID]bool{}, told: map[string]bool{}, fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{},
 		}
 	}
 }

@@ -69,6 +69,9 @@ type Claim struct {
 	// Unmanaged are the deployment groups that hold parts but whose field managers own nothing on the claim: it was
 	// restored from a backup. No decision depends on it.
 	Unmanaged []lease.Group
+	// Former are the deployment groups whose field managers own fields of the claim although they hold nothing of it: a transfer has
+	// not removed them yet. No decision on who holds what depends on it.
+	Former []lease.Group
 	// Created is when the claim was created, by the API server's clock.
 	Created time.Time
 	// Updated is the time of the last write according to the managed fields.

@@ -66,6 +66,11 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 			c.Unmanaged = append(c.Unmanaged, g)
 		}
 	}
+	for e := range managed.Of(meta) {
+		if g, ours := e.Group(); ours && len(c.Entries(g)) == 0 && !slices.Contains(c.Former, g) {
+			c.Former = append(c.Former, g)
+		}
+	}
 	return c, true
 }
 

@@ -57,6 +57,8 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 		return l.delete(ctx, r, answer)
 	case engine.Withdraw:
 		err = one.X.Withdraw(ctx, owned(r.Object))
+	case engine.Touch:
+		err = l.touch(ctx, r.Object, l.marks[out.place])
 	case engine.GetDefinition:
 		answer.Definition, err = observed.ReadDefinition(ctx, c.Ledger, r.Group)
 	case engine.ReadRuns:
@@ -157,6 +159,8 @@ func (l *loop) write(ctx context.Context, r engine.Request, answer *engine.Answe
 		err = book.Delete(ctx, r.Claim)
 	case len(r.Parts) == 0:
 		answer.Claim, err = book.Withdraw(ctx, r.Claim, r.Group)
+	case r.Force:
+		answer.Claim, err = book.Seize(ctx, r.Claim, r.Group, r.Parts)
 	default:
 		answer.Claim, err = book.Put(ctx, r.Claim, r.Group, r.Parts)
 	}

@@ -35,6 +35,8 @@ type Work struct {
 	Done  func(context.Context, *Lease) error
 	// Fresh reads where hosts are reached now; else what was read for all is taken.
 	Fresh bool
+	// GoesOn is the command that goes on where an old route has to stay; empty for the same one.
+	GoesOn string
 	// Silent sends no events of what is written.
 	Silent bool
 }
@@ -139,9 +141,10 @@ func (l *loop) fold(s *observed.Snapshot, sent engine.Stamp) {
 // transaction works on leases in one turn of the command. It returns the error of the turn if that belongs to no lease.
 func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	l.leases = slices.DeleteFunc(slices.Clone(leases), func(one *Lease) bool { return one.err != nil })
-	groups, wants := make([]lease.Group, len(leases)), make([]engine.Want, len(l.leases))
-	for i, one := range leases {
-		if groups[i] = one.X.Group; one.err != nil {
+	wants := make([]engine.Want, len(l.leases))
+	var groups []lease.Group
+	for _, one := range leases {
+		if groups = append(groups, one.Want.Groups()...); one.err != nil {
 			l.count()
 		}
 	}
@@ -162,7 +165,7 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 			l.count()
 		}
 		if l.report(i, one); one.Outcome == nil || one.Outcome.Unfinished {
-			now.Leave(one.X.Group)
+			now.Leave(one.Want.Groups()...)
 		}
 	}
 	fault = errors.Join(fault, parallel.Guard(func() error {
@@ -226,7 +229,7 @@ func (l *loop) settings() engine.Settings {
 	}
 	return engine.Settings{
 		Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
-		Wait: c.Options.Wait, Waits: c.Cluster.Waits(), AssumeServing: c.Options.AssumeServing, Plans: c.Options.Plan != nil,
+		Wait: c.Options.Wait, Waits: c.Cluster.Waits(), AssumeServing: c.Options.AssumeServing, GoesOn: l.work.GoesOn, Plans: c.Options.Plan != nil,
 	}
 }
 

@@ -11,9 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // put applies an object over the one that was seen.
@@ -89,4 +92,22 @@ func (l *loop) create(ctx context.Context, r engine.Request) (made bool, err err
 		err = fmt.Errorf("%s: %w", r.Apply, c.Explain(err, "create", r.Apply.Kind.Resource()))
 	}
 	return made, cmp.Or(err, tried)
+}
+
+// touch changes the resource version of an object of another deployment that stays as it is. It does nothing to an object that is gone,
+// or that another deployment has got.
+func (l *loop) touch(ctx context.Context, o engine.Object, mark string) error {
+	c := l.command.Cluster
+	err := c.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		if !state.SameTenant(o.Live, now) {
+			return nil, nil //nolint:nilnil // the transfer has given it to the new lease
+		}
+		return func(ctx context.Context) error {
+			return c.Annotate(ctx, o.Kind, now, lease.AnnotationTaken, mark, observed.ManagerOf(o.Kind, o.Group))
+		}, nil
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -34,6 +34,8 @@ const (
 // Taking is the input of Take: what a run wants of one claim and what it has read.
 type Taking struct {
 	Want state.Hold
+	// Group is the deployment group of the run.
+	Group lease.Group
 	// Claim is the claim as last read, or nil if it does not exist.
 	Claim *state.Claim
 	// Decide returns the finding on one part of Want.
@@ -43,6 +45,9 @@ type Taking struct {
 	Live func(*state.Claim) []lease.ID
 	// Nonce is the run's mark.
 	Nonce string
+	// Former returns which deployment group still serves a part that another deployment of the owner holds, as text, if the run
+	// takes such parts over: a transfer. It is nil for any other run.
+	Former func(*state.Claim, state.Part) string
 	// Patient runs yield to another running deployment of the owner and ask again later. Without it, what such a run
 	// holds is withheld at once.
 	Patient bool
@@ -91,6 +96,11 @@ func Take(t Taking) Taken {
 	out.Want.Parts = nil
 	for _, p := range t.Want.Parts {
 		want := p
+		if own := out.Claim.Part(p.Key); t.takesOver(out.Claim, own) {
+			out.Next, out.Anew = Write, true
+			out.Want.Parts, out.Parts = append(out.Want.Parts, want), append(out.Parts, t.takeOver(*own, p))
+			continue
+		}
 		switch f := t.Decide(out.Claim, p); {
 		case f.Verdict == state.Held, f.Verdict == state.Withheld && f.By.Running && t.Patient:
 			out.Next, out.By = Yield, f.By
@@ -117,6 +127,23 @@ func Take(t Taking) Taken {
 		out.Want.Parts, out.Parts = append(out.Want.Parts, want), append(out.Parts, p)
 	}
 	return out
+}
+
+// takesOver reports whether a transfer takes a part over from the deployment that holds it.
+func (t Taking) takesOver(c *state.Claim, own *state.Part) bool {
+	return t.Former != nil && own != nil && !c.Deleting && c.Unreadable == "" && c.Owner == t.Group.Owner && own.Lease.Group() != t.Group
+}
+
+// takeOver returns a part as a transfer takes it over. A hold becomes a claim that does not end.
+func (t Taking) takeOver(own, want state.Part) state.Part {
+	want.Run, want.From, want.Applied, want.Bound = t.Nonce, t.Former(t.Claim, own), false, own.Bound
+	switch {
+	case t.Want.Kind == state.Wildcard && !own.Bound:
+		return Pend(want, t.Claim, t.Pending)
+	case own.Expires != "":
+		want.Expires = state.WhileTurned
+	}
+	return want
 }
 
 // reserve returns a part that the group holds already as the run leaves it in the end.
