@@ -156,54 +156,9 @@ func (p *Picker) Name(request Request) {
 	}
 }
 
-// Update replaces the claims of the snapshot. The uses stay.
-func (p *Picker) Update(claims []*Claim) {
-	known := p.With(claims)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.known = known
-}
-
-// With returns an index of claims, and of the uses that the picker knows.
-func (p *Picker) With(claims []*Claim) *Addresses {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// With returns an index of claims, and of the uses that this one knows.
+func (as *Addresses) With(claims []*Claim) *Addresses {
 	known := NewAddresses(claims, nil)
-	known.uses = p.known.uses
+	known.uses = as.uses
 	return known
-}
-
-// Renew replaces what the picker knows with what a later one knows. Picked addresses stay picked.
-func (p *Picker) Renew(later *Picker) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.known = later.known
-}
-
-// Uses returns all uses of the address by Services.
-func (p *Picker) Uses(a netip.Addr) []Use {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known.Uses(a)
-}
-
-// Foreign returns the uses of the address by Services with another sharing key.
-func (p *Picker) Foreign(a netip.Addr, sharingKey string) []Use {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known.Foreign(a, sharingKey)
-}
-
-// InUse returns the addresses that are claimed or granted to a Service, sorted.
-func (p *Picker) InUse() []netip.Addr {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known.InUse()
-}
-
-// Drop makes an address available again that its lease lost to another client or does not take.
-func (p *Picker) Drop(a netip.Addr) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.picked, a)
 }

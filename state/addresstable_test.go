@@ -18,7 +18,7 @@ import (
 //	foreign   ADDRESS for OWNER@ENDPOINT | what Services use
 //	in-use    claims | what Services use
 //	pick      the ranges | what the leases of one run ask, one after the other: OWNER@ENDPOINT, name ADDRESS OWNER@ENDPOINT,
-//	          drop ADDRESS, lost ADDRESS, claim CLAIM
+//	          lost ADDRESS
 func TestAddressTable(t *testing.T) {
 	table(t, "addresses.txt", map[string]func(*testing.T, string) string{
 		"next": nextInWords, "foreign": foreignInWords, "in-use": inUseInWords, "pick": pickInWords,
@@ -91,7 +91,7 @@ func inUseInWords(t *testing.T, line string) string {
 func pickInWords(t *testing.T, line string) string {
 	f := fields(line, 2)
 	cfg := statetest.Config(t, config.ModeRange, strings.Fields(f[0])...)
-	p, lost, claims := NewPicker(NewAddresses(nil, addressUses(t, strings.Join(f[2:], "")))), map[netip.Addr]bool{}, []*Claim(nil)
+	p, lost := NewPicker(NewAddresses(nil, addressUses(t, strings.Join(f[2:], "")))), map[netip.Addr]bool{}
 	var said []string
 	for step := range strings.SplitSeq(f[1], ";") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(step), " ")
@@ -100,13 +100,8 @@ func pickInWords(t *testing.T, line string) string {
 			address, endpoint, _ := strings.Cut(rest, " ")
 			_, key := endpointOf(t, endpoint)
 			p.Name(Request{Endpoints: []EndpointWant{{SharingKey: key, Addresses: []netip.Addr{netip.MustParseAddr(address)}}}})
-		case "drop":
-			p.Drop(netip.MustParseAddr(rest))
 		case "lost":
 			lost[netip.MustParseAddr(rest)] = true
-		case "claim":
-			claims = append(claims, wordClaim(t, rest))
-			p.Update(claims)
 		default:
 			owner, key := endpointOf(t, word)
 			family := config.IPv4

@@ -3,11 +3,7 @@ package claims
 import (
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -34,30 +30,8 @@ func (r *Claims) IsUnrouted(host string) bool {
 	return r.Def != nil && slices.ContainsFunc(r.Def.Unrouted(), func(h lease.Host) bool { return h.Name == host })
 }
 
-// StandFor records the parts of claims for which the run has written the desired objects, or found them unchanged.
-func (r *Claims) StandFor(desired []render.Object) {
-	claims := r.HeldClaims()
-	for _, o := range desired {
-		if slices.Contains(kinds.Records, o.Kind) || slices.Contains(kinds.Pools, o.Kind) {
-			continue
-		}
-		for _, g := range observed.GroundsOf(observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: r.Group}, claims) {
-			r.StandsFor(g.Name, g.Served.Key)
-		}
-	}
-}
-
 // StandsFor records that objects of the run serve a part of a claim.
 func (r *Claims) StandsFor(name, key string) { r.served[claimPart{name, key}] = true }
-
-// AppliedAs returns the value of Applied with which a part is settled. A part that another order of the lease has
-// applied, or that a reservation finds unserved, becomes a reservation again.
-func (r *Claims) AppliedAs(h *Held, was, now state.Part) bool {
-	if r.served[claimPart{h.Want.Name(), now.Key}] {
-		return was.Applied || h.Took || r.Changed() || was.Lease != now.Lease
-	}
-	return was.Applied && r.Def == nil && was.Lease == now.Lease && r.Snapshot.Serves(h.Claim, r.Group)
-}
 
 // CheckOpen returns a ClosingError if the run has taken a claim while an uninstall removes the ledger. Each command
 // announces itself before it lists the announcements, so at least one of the two sees the other.

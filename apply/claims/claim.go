@@ -2,12 +2,9 @@ package claims
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -128,41 +125,4 @@ func (r *Claims) evict(ctx context.Context, claim *state.Claim) error {
 		}
 	}
 	return nil
-}
-
-// Rollback releases what this run has taken; the lease keeps what it held before. It works on an interrupted run too.
-// The error joins those of things that could not be released.
-func (r *Claims) Rollback(ctx context.Context) error {
-	ctx, cancel := executor.UndoContext(ctx)
-	defer cancel()
-	var errs []error
-	for name, h := range r.Unclear {
-		if r.Holds[name] == nil { // the run has not read whether the write took effect
-			r.Hold(h)
-		}
-	}
-	for _, h := range r.SortedHolds() {
-		name := h.Want.Name()
-		if !h.Took {
-			continue
-		}
-		before := protocol.Before(r.Before[name], r.Snapshot.Serves(h.Claim, r.Group))
-		left, err := r.Ledger.Restore(ctx, name, r.Group, r.Nonce, before)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.Want.Kind, h.Want.Thing, executor.UndoError(ctx, err)))
-		case left:
-			r.Event(report.Released, string(h.Want.Kind), "", h.Want.Thing, Partly(before))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Partly returns the message about a thing of which a lease has given up some parts and keeps others, or "" if it keeps
-// none.
-func Partly(keeps []state.Part) string {
-	if !slices.ContainsFunc(keeps, func(p state.Part) bool { return p.For == "" }) {
-		return ""
-	}
-	return "in part: the lease keeps the rest of it"
 }

@@ -2,17 +2,14 @@ package claims
 
 import (
 	"net/netip"
-	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -26,53 +23,6 @@ func work(opts command.Options, held []*state.Claim, objects ...*unstructured.Un
 	r := New(&command.Command{Options: opts}, nil, state.Request{Lease: ot.Next})
 	r.Nonce, r.Snapshot = "this-run", ot.Snapshot(held, objects...)
 	return r
-}
-
-// wants is a request for hosts and for addresses of two endpoints.
-func wants() state.Request {
-	port := []state.PortWant{{Protocol: lease.TCP, ExternalPort: 443}}
-	return state.Request{
-		Lease: ot.Next,
-		Hosts: []state.HostWant{{Host: "*.example.com"}, {Host: "a.example.com", Path: "/"}, {Host: "a.example.com", Path: "/v1"}, {Host: "b.example.com"}},
-		Endpoints: []state.EndpointWant{
-			{Name: "game", SharingKey: lease.SharingKey(ot.Next.Owner, "game"), Addresses: []netip.Addr{netip.MustParseAddr("203.0.113.2"), netip.MustParseAddr("203.0.113.1")}, Ports: port},
-			{Name: "any", SharingKey: lease.SharingKey(ot.Next.Owner, "any"), Ports: port},
-		},
-	}
-}
-
-// All runs take things in the same order, so that of two runs that want the same things one gets all of them.
-func TestFixedHolds(t *testing.T) {
-	game, anyKey := lease.SharingKey(ot.Next.Owner, "game"), lease.SharingKey(ot.Next.Owner, "any")
-	endpoints := []string{"endpoint/" + game, "endpoint/" + anyKey}
-	slices.SortFunc(endpoints, func(a, b string) int { // by the names of their claims
-		if state.EndpointName(a[len("endpoint/"):]) < state.EndpointName(b[len("endpoint/"):]) {
-			return -1
-		}
-		return 1
-	})
-	hosts := []string{"host/a.example.com", "host/b.example.com", "wildcard/*.example.com"}
-	for mode, want := range map[string][]string{
-		config.ModeRange: append([]string{"address/203.0.113.1", "address/203.0.113.2"}, hosts...),
-		config.ModePool:  append(endpoints, hosts...),
-	} {
-		t.Run(mode, func(t *testing.T) {
-			cfg := config.Default()
-			cfg.IP.Mode = mode
-			r := work(command.Options{Config: cfg}, nil)
-			r.Request = wants()
-			var got []string
-			for _, h := range r.FixedHolds() {
-				got = append(got, string(h.Kind)+"/"+h.Thing)
-				if h.Thing == "a.example.com" && len(h.Parts) != 2 {
-					t.Errorf("%s has %d parts", h.Thing, len(h.Parts))
-				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("taken in the order %q, want %q", got, want)
-			}
-		})
-	}
 }
 
 // A run gives up only parts that are as it has read or written them; it keeps what another run of the lease has taken since.
@@ -110,58 +60,6 @@ func TestKnows(t *testing.T) {
 			}
 			if got := r.Knows(shop, tt.part); got != tt.want {
 				t.Errorf("known: %t, want %t", got, tt.want)
-			}
-		})
-	}
-}
-
-// A part is applied once its objects are written, and reserved again if no object serves it.
-func TestAppliedAs(t *testing.T) {
-	route := ot.Ingress(ot.Next, shop, "/")
-	later := ot.Next
-	later.OSeq++
-	tests := []struct {
-		name                             string
-		was, written, took, changed, def bool
-		serves                           bool
-		by                               lease.ID
-		want                             bool
-	}{
-		{name: "its route is written anew", written: true, took: true, want: true},
-		{name: "its route is written, and other things have changed", written: true, changed: true, want: true},
-		{name: "its route is as it should be, and nothing has changed", written: true, want: false},
-		{name: "it was applied, and still is", was: true, written: true, want: true},
-		{name: "a reservation of what is served", was: true, serves: true, want: true},
-		{name: "a reservation of what nothing serves", was: true, want: false},
-		{name: "a reservation of what was only reserved", serves: true, want: false},
-		{name: "a definition no longer has a route for it", was: true, serves: true, def: true, want: false},
-		{name: "another order of the lease has applied it", was: true, serves: true, by: later, want: false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var objects []*unstructured.Unstructured
-			if tt.serves {
-				objects = append(objects, route)
-			}
-			claim := ot.Host(ot.Next, shop)
-			r := work(command.Options{}, []*state.Claim{claim}, objects...)
-			h := &Held{Want: state.HostWant{Host: shop}.Hold(ot.Next), Claim: claim, Took: tt.took}
-			r.Hold(h)
-			if tt.written {
-				r.StandFor([]render.Object{{Kind: kinds.Ingress, Config: route}})
-			}
-			if tt.changed {
-				r.Wrote(nil)
-			}
-			if tt.def {
-				r.Def = &lease.Definition{}
-			}
-			was, now := claim.Parts[0], claim.Parts[0]
-			if was.Applied = tt.was; tt.by != (lease.ID{}) {
-				was.Lease = tt.by
-			}
-			if got := r.AppliedAs(h, was, now); got != tt.want {
-				t.Errorf("applied: %t, want %t", got, tt.want)
 			}
 		})
 	}

@@ -11,22 +11,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// FormerOf returns the deployment group that still serves a transferred part, as text; empty if nothing serves the
-// part, or the run's group serves it itself.
-func (r *Claims) FormerOf(c *state.Claim, p state.Part) string {
-	from := p.Lease.Group()
-	if former, ok := p.Former(); ok {
-		from = former
-	}
-	serves := func(o observed.Owned) bool {
-		return slices.Contains(r.Snapshot.ClaimsNear(o), c.Name()) && observed.StandsFor(o, c, p)
-	}
-	if from == r.Group || !slices.ContainsFunc(r.Snapshot.Written[from], serves) {
-		return ""
-	}
-	return from.String()
-}
-
 // Unwanted allows the deletion of an object of the run's group that its definition does not have, unless another run of
 // the lease has taken what the object serves since the claims were read.
 func (r *Claims) Unwanted(o observed.Owned) observed.MayGo {

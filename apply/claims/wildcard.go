@@ -169,20 +169,6 @@ func (r *Claims) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	return refused
 }
 
-// wildcardAbove returns the bound wildcard of another owner above a host according to the snapshot, nil if there is
-// none.
-func (r *Claims) wildcardAbove(want state.Hold) *report.HeldThing {
-	over := state.WildcardOver(want.Thing)
-	if over == "" {
-		return nil
-	}
-	c := r.Snapshot.Claim(state.HostName(over))
-	if protocol.Above(r.Group, r.Cluster.Now(), c) != protocol.Yield {
-		return nil
-	}
-	return &report.HeldThing{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: want.At}
-}
-
 // checkAbove returns a HeldError if a host is below the bound wildcard of another owner, and waits while such a
 // wildcard is pending.
 func (r *Claims) checkAbove(ctx context.Context, hosts []*Held) error {

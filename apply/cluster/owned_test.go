@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // What a manager owns is read out of maps, of lists by key and of lists by value; what others have
@@ -42,16 +40,5 @@ func TestOwned(t *testing.T) {
 	live.SetManagedFields(entries)
 	if _, err := Owned(live, "akash-net"); err == nil {
 		t.Error("managed fields of no known form are understood")
-	}
-}
-
-// An apply is the last of its manager as long as its managed fields are the same, to the time.
-func TestSameApply(t *testing.T) {
-	then, later := liveService(), liveService()
-	entries := later.GetManagedFields()
-	entries[1].Time = &metav1.Time{Time: time.Unix(1, 0)}
-	later.SetManagedFields(entries)
-	if !sameApply(then, liveService(), "akash-net") || sameApply(later, then, "akash-net") || sameApply(then, then, "nobody") {
-		t.Error("which apply was the last is not told")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -120,25 +119,4 @@ type alteredObject struct {
 	before *unstructured.Unstructured
 	// answer is the API server's answer to the write.
 	answer *metav1.PartialObjectMetadata
-}
-
-// RestoreAltered restores the former values of the objects that the run has changed, and gives up the fields that it
-// did not own before. It keeps what has been applied under the same manager since. The error joins those of objects
-// that could not be restored.
-func (x *Executor) RestoreAltered(ctx context.Context) error {
-	ctx, cancel := UndoContext(ctx)
-	defer cancel()
-	var errs []error
-	for _, a := range slices.Backward(x.altered) {
-		err := x.Cluster.Withdraw(ctx, a.object.Kind, a.before, a.answer, x.By.Manager(a.object))
-		switch {
-		case err == nil:
-			x.Event(report.Configured, a.object.Kind.Singular, a.object.Namespace, a.object.Name, "taken back")
-		case cluster.IsOwned(err), cluster.IsOvertaken(err), apierrors.IsNotFound(err): // somebody else has changed it since
-		default:
-			errs = append(errs, fmt.Errorf("%s could not be given its former values: %w", a.object, UndoError(ctx, err)))
-		}
-	}
-	x.altered = nil
-	return errors.Join(errs...)
 }

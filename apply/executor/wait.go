@@ -9,11 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Poll calls done until it returns true, at least once, and at most until the run's wait time is over.
@@ -39,26 +37,6 @@ func (x *Executor) WaitAnew(rest time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.until = time.Now().Add(rest)
-}
-
-// Gone waits until an object does not exist any more, or belongs to another lease.
-func (x *Executor) Gone(ctx context.Context, o observed.Owned) error {
-	return x.Poll(ctx, func(ctx context.Context) (bool, error) {
-		live, err := x.Cluster.Get(ctx, o.Kind, o.Live.GetNamespace(), o.Live.GetName())
-		return err == nil && (live == nil || live.GetUID() != o.Live.GetUID() || !state.SameTenant(o.Live, live)), err
-	})
-}
-
-// AwaitGone waits until finalizers have released all objects that the run has deleted: an object that still exists may
-// serve, so its claims must be kept.
-func (x *Executor) AwaitGone(ctx context.Context) error {
-	for _, o := range x.leaving {
-		if err := x.AwaitDeleted(ctx, o.Kind, o.Live, "its claim is kept until then"); err != nil {
-			return err
-		}
-	}
-	x.leaving = nil
-	return nil
 }
 
 // AwaitDeleted waits until an object does not exist any more, or has been created anew. until is the end of the message

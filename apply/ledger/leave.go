@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // Leave gives up the parts of a claim that the deployment group holds and drop selects. It deletes a claim of which
@@ -50,41 +49,6 @@ func (l Ledger) Leave(
 		err = cmp.Or(why, err)
 	}
 	return now, left && err == nil, err
-}
-
-// Restore resets the parts that a run has marked to their state before the run, and gives up those that the group did
-// not hold then. It reports whether it gave up any.
-func (l Ledger) Restore(ctx context.Context, name string, group lease.Group, nonce string, before []state.Part) (bool, error) {
-	return l.rework(ctx, name, group, func(entries []state.Part) ([]state.Part, bool) {
-		return protocol.GiveBack(entries, nonce, before)
-	})
-}
-
-// rework replaces the group's entries on a claim by those that change returns, and reports whether the group holds
-// fewer parts than before. It retries after lost races, and does nothing if the claim is gone.
-func (l Ledger) rework(
-	ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool),
-) (bool, error) {
-	var left bool
-	err := l.Until(ctx, func(ctx context.Context) error {
-		claim, err := l.Get(ctx, name)
-		if err != nil {
-			return err
-		}
-		if claim == nil || claim.Deleting || claim.Unreadable != "" {
-			return nil
-		}
-		entries := claim.Entries(group)
-		keep, changed := change(entries)
-		if !changed {
-			return nil
-		}
-		_, err = l.Shrink(ctx, claim, group, keep)
-		// If the answer was lost and the next read shows no part, the write took effect.
-		left = left || held(keep) < held(entries) && (err == nil || cluster.IsUnclear(err))
-		return err
-	})
-	return left, err
 }
 
 // held counts the parts among the entries; the others are notes of withheld parts.

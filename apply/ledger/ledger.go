@@ -13,8 +13,6 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -119,21 +117,6 @@ func (l Ledger) again(ctx context.Context, err error, verb string) error {
 		return fmt.Errorf("%w: %w", ErrAgain, explained)
 	}
 	return explained
-}
-
-// FormerHolders returns the deployment groups that own fields of a claim but hold no part of it, which a crashed
-// transfer leaves behind.
-func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups []lease.Group, err error) {
-	meta, err := l.get(ctx, claim.Name())
-	if meta == nil || err != nil {
-		return nil, err
-	}
-	for e := range managed.Of(meta) {
-		if g, ours := e.Group(); ours && len(claim.Entries(g)) == 0 {
-			groups = append(groups, g)
-		}
-	}
-	return groups, nil
 }
 
 // Retrying calls do until it is done or fails, at most as often as the cluster's backoff allows.

@@ -3,7 +3,6 @@ package objects
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -44,32 +43,4 @@ func (r *Objects) KeepForOthers(ctx context.Context, objects []observed.Owned) (
 			fmt.Sprintf("it is kept for lease %s until that is applied", keeps.Lease.Group()))
 	}
 	return rest, nil
-}
-
-// RemoveFormer deletes the objects of former holders that still serve parts that the lease is about to give up: nothing
-// may be served without a claim.
-func (r *Objects) RemoveFormer(ctx context.Context, drop func(*state.Claim, state.Part) bool, action report.Action) error {
-	for _, c := range r.Snapshot.Held[r.Group] {
-		for _, p := range c.PartsOf(r.Group) {
-			former, ok := p.Former()
-			if !ok || !drop(c, p) {
-				continue
-			}
-			now, err := observed.ReadClaim(ctx, r.Ledger, c.Name())
-			if err != nil {
-				return err
-			}
-			if part := now.Part(p.Key); part == nil || part.Lease.Group() != r.Group || part.From != p.From {
-				continue // a transfer has moved the part since
-			}
-			for _, o := range r.Snapshot.Written[former] {
-				if slices.Contains(r.Snapshot.ClaimsNear(o), c.Name()) && observed.StandsFor(o, c, p) {
-					if err := r.Remove(ctx, o, action); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	return nil
 }

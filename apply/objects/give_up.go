@@ -8,37 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// GiveUp ends a run that has failed: it undoes the run's writes and releases its claims, so that the lease has what it
-// had before. It returns why, or a HalfError if something could not be undone. If the API server is away it undoes
-// nothing.
-func (r *Objects) GiveUp(ctx context.Context, why error) error {
-	if command.CannotUndo(why) {
-		return r.Loses(ctx, why)
-	}
-	if err := r.Options.Turn.Undo(ctx); err != nil {
-		return r.Loses(ctx, errors.Join(why, err))
-	}
-	left := errors.Join(r.RestoreAltered(ctx), r.Retract(ctx, func(render.Object) bool { return true }))
-	left = errors.Join(left, r.KeptDefinition.Undo(ctx), r.Operated.KeepServed(ctx), r.Rollback(ctx))
-	if lost, ok := errors.AsType[*turn.LostError](left); ok { // another command took this one for crashed meanwhile
-		return r.Loses(ctx, errors.Join(why, lost))
-	}
-	if left != nil {
-		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: left, New: r.IsNew()}
-	}
-	r.Closed = true
-	return why
-}
 
 // Loses handles the LostError of a run that another command has taken for dead; it returns any other error unchanged.
 // It deletes the objects that the run has created for things that its lease does not hold any more, because the other
@@ -49,15 +25,6 @@ func (r *Objects) Loses(ctx context.Context, why error) error {
 	}
 	r.Lose()
 	return errors.Join(why, r.Retract(cluster.WithGate(ctx, nil), func(render.Object) bool { return true }))
-}
-
-// Undo is GiveUp, except for an interrupted run that has created objects: it keeps them and their claims, because they
-// may serve already, and the same command finishes the work.
-func (r *Objects) Undo(ctx context.Context, why error) error {
-	if ctx.Err() != nil && r.HasMade() {
-		return why
-	}
-	return r.GiveUp(ctx, why)
 }
 
 // StillMine reports whether nobody else relies on an object that the run has created: it belongs to the lease and to

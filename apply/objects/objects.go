@@ -25,18 +25,14 @@ type Objects struct {
 	// Kinds are the kinds of the lease's objects, whether this run or somebody else writes them.
 	Kinds []kinds.Kind
 	Pools *pools.Pools
-	// Operated waits for Akash's operators, KeptDefinition writes the ledger's definition of the lease, and Successors
-	// waits for routes that replace others.
-	Operated       *operators.Operated
-	KeptDefinition *claims.KeptDefinition
-	Successors     *routes.Successors
+	// Operated waits for Akash's operators, and Successors for routes that replace others.
+	Operated   *operators.Operated
+	Successors *routes.Successors
 	// namespaceCreated is true once the run has created the lease's namespace.
 	namespaceCreated bool
 	// Closed is true if nothing is left to undo.
 	Closed bool
-	// followed is true once the run has deleted the objects of other deployments that served its things. Routeless are the
-	// keys of parts, by claim name, for which a transfer has no route: the routes of their former holder stay.
-	followed  bool
+	// Routeless are the keys of parts, by claim name, for which there is no route yet.
 	Routeless map[string][]string
 	// Granted are the addresses that MetalLB has chosen in pool mode.
 	Granted []string
@@ -53,7 +49,7 @@ func New(c *command.Command, def *lease.Definition, req state.Request) *Objects 
 	held := claims.New(c, def, req)
 	r := &Objects{
 		Claims: held, keptFor: map[types.UID]bool{},
-		Operated: &operators.Operated{Claims: held}, KeptDefinition: &claims.KeptDefinition{Claims: held}, Successors: &routes.Successors{Claims: held},
+		Operated: &operators.Operated{Claims: held}, Successors: &routes.Successors{Claims: held},
 	}
 	r.By = r
 	return r

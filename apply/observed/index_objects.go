@@ -36,7 +36,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 		s.lists[plural] = newObjectList(list)
 	}
 	s.indexWritten()
-	s.Addresses = state.NewPicker(state.NewAddresses(claims, append(addressUses, s.NodeUses...)))
+	s.Addresses = state.NewAddresses(claims, append(addressUses, s.NodeUses...))
 }
 
 // OfNamespace adds the lease of the object's namespace to a use whose own labels name none, or one of another owner.

@@ -147,8 +147,3 @@ func Owns(live *unstructured.Unstructured, manager, annotation string) bool {
 	entry, ok := managed.Applied(live, manager)
 	return ok && entry.Owns("metadata", "annotations", annotation)
 }
-
-// Operated reports whether a running operator creates objects for this kind.
-func (o operators) Operated(kind kinds.Kind) bool {
-	return o.Hostname && kind == kinds.ProviderHost || o.IP && kind == kinds.ProviderLeasedIP
-}

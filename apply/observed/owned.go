@@ -29,17 +29,6 @@ func (s *Snapshot) ClaimsNear(o Owned) []string {
 	return claimsUnder(o)
 }
 
-// ServesPart reports whether a route or a Service serves exactly the part: its host and path, or its endpoint and port.
-func (o Owned) ServesPart(c *state.Claim, p state.Part) bool {
-	if o.Kind == kinds.Service {
-		port := state.ServiceObjectOf(o.Live)
-		return port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
-	}
-	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
-		return state.HostName(u.Host) == c.Name() && state.RouteKey(u.Path) == p.Key
-	})
-}
-
 // Owned is an object of a lease that this program wrote.
 type Owned struct {
 	Kind  kinds.Kind

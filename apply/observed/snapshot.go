@@ -57,7 +57,7 @@ type Snapshot struct {
 	again map[objectKey]*unstructured.Unstructured
 	// Lacks are the kinds that the cluster does not serve.
 	Lacks     map[kinds.Kind]bool
-	Addresses *state.Picker
+	Addresses *state.Addresses
 	// Operators are the Akash operators that run in the cluster, Manifests the objects that the hostname operator
 	// reads, by name. Only ReadWithOperators reads them.
 	Operators operators

@@ -150,19 +150,19 @@ func TestOperatorsMakeObjects(t *testing.T) {
 		return render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}
 	}
 	tests := []struct {
-		name                    string
-		kind                    kinds.Kind
-		unlabelled              bool
-		theirs, moves, operated string // the operators by which they are true: h and i
+		name          string
+		kind          kinds.Kind
+		unlabelled    bool
+		theirs, moves string // the operators by which they are true: h and i
 	}{
-		{"an Ingress that Akash knows", kinds.Ingress, false, "h", "h", ""},
-		{"an Ingress of a path, which Akash does not know", kinds.Ingress, true, "", "", ""},
-		{"an HTTPRoute", kinds.HTTPRoute, false, "h", "h", ""},
-		{"a TLSRoute", kinds.TLSRoute, false, "", "", ""},
-		{"a Service of a leased port", kinds.Service, false, "i", "", ""},
-		{"a Service without Akash's label", kinds.Service, true, "", "", ""},
-		{"a ProviderHost", kinds.ProviderHost, false, "", "", "h"},
-		{"a ProviderLeasedIP", kinds.ProviderLeasedIP, false, "", "", "i"},
+		{"an Ingress that Akash knows", kinds.Ingress, false, "h", "h"},
+		{"an Ingress of a path, which Akash does not know", kinds.Ingress, true, "", ""},
+		{"an HTTPRoute", kinds.HTTPRoute, false, "h", "h"},
+		{"a TLSRoute", kinds.TLSRoute, false, "", ""},
+		{"a Service of a leased port", kinds.Service, false, "i", ""},
+		{"a Service without Akash's label", kinds.Service, true, "", ""},
+		{"a ProviderHost", kinds.ProviderHost, false, "", ""},
+		{"a ProviderLeasedIP", kinds.ProviderLeasedIP, false, "", ""},
 	}
 	for _, tt := range tests {
 		for _, running := range []string{"", "h", "i"} {
@@ -181,7 +181,6 @@ func TestOperatorsMakeObjects(t *testing.T) {
 				}
 				is("an operator makes it", s.Operators.Theirs(o), tt.theirs)
 				is("an operator removes it at a transfer", s.Operators.Moves(observed.Owned{Kind: tt.kind, Live: live, Group: ot.Shop.Group()}), tt.moves)
-				is("an operator makes others of it", s.Operators.Operated(tt.kind), tt.operated)
 			})
 		}
 	}

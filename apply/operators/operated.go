@@ -3,8 +3,6 @@
 package operators
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -67,68 +65,6 @@ func Agrees(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.O
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(id.Group())
 	}) && caughtUp(s, def, id, o, live)
-}
-
-// AwaitUnserved waits until the operators have deleted what they had created for parts of claims that the group gives
-// up, for whichever deployment of the owner. As long as such an object exists it serves, and its claim is kept. It does not
-// wait for what Akash's provider declares. waited is true if there was anything to wait for: then the snapshot is out of
-// date.
-func (r *Operated) AwaitUnserved(ctx context.Context, s *observed.Snapshot, goes func(*state.Claim, state.Part) bool) (waited bool, err error) {
-	made := r.leftByOperators(s, goes)
-	stay, err := r.awaitRemoved(ctx, made)
-	if err != nil || len(stay) == 0 {
-		return len(made) > 0 && r.Cluster.Waits(), err // a dry run assumes that they are gone
-	}
-	waiting := make([]string, 0, len(stay))
-	for _, o := range stay {
-		waiting = append(waiting, WaitingForRemoval(o))
-	}
-	return true, &report.TimeoutError{After: r.Options.Wait, Waiting: waiting}
-}
-
-// WaitingForRemoval describes an object that an operator has to delete.
-func WaitingForRemoval(o observed.Owned) string {
-	kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()
-	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
-		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
-		kind, namespace, name, kinds.MadeFrom(o.Kind).Kind, namespace, kind, name)
-}
-
-// leftByOperators returns what the operators have created for parts of the group's claims that Akash's provider does not
-// declare.
-func (r *Operated) leftByOperators(s *observed.Snapshot, goes func(*state.Claim, state.Part) bool) (made []observed.Owned) {
-	for _, c := range s.Held[r.Group] {
-		for _, p := range c.PartsOf(r.Group) {
-			if !goes(c, p) {
-				continue
-			}
-			by, declared := s.ServedBy(c, p)
-			if declared {
-				continue
-			}
-			for _, o := range by {
-				known := func(x observed.Owned) bool { return x.Live == o.Live }
-				if !s.Ownership(o.Live).Ours && !slices.ContainsFunc(made, known) {
-					made = append(made, o)
-				}
-			}
-		}
-	}
-	return made
-}
-
-// awaitRemoved waits until objects are gone. It returns those that remain when the time is over.
-func (r *Operated) awaitRemoved(ctx context.Context, made []observed.Owned) (stay []observed.Owned, err error) {
-	for _, o := range made {
-		err := r.Gone(ctx, o)
-		switch {
-		case errors.Is(err, report.ErrTimedOut):
-			stay = append(stay, o)
-		case err != nil:
-			return nil, err
-		}
-	}
-	return stay, nil
 }
 
 // LeaveTheirs reports the objects that are left to the operators, and returns the others.

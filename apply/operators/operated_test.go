@@ -2,7 +2,6 @@ package operators
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,30 +73,5 @@ func TestLeaveTheirs(t *testing.T) {
 	want := []string{objects[1].String(), objects[3].String()}
 	if !slices.Equal(kept, want) {
 		t.Errorf("the rest is %q, want %q", kept, want)
-	}
-}
-
-// A wait names the operator, and how to look at it.
-func TestWaitingFor(t *testing.T) {
-	route, port := ot.Ingress(ot.Shop, shop, "/"), ot.Service(ot.Shop, 80, "")
-	for name, tt := range map[string]struct{ got, want string }{
-		"a route":           {WaitingFor(cluster.Applicable(kinds.Ingress, route)), "Akash's hostname operator to route " + route.GetName() + " to web:"},
-		"a Service":         {WaitingFor(cluster.Applicable(kinds.Service, port)), "Akash's IP operator to write service " + port.GetName()},
-		"a removed route":   {WaitingForRemoval(ot.Owned(route)), "was down when the ProviderHost was deleted"},
-		"a removed Service": {WaitingForRemoval(ot.Owned(port)), "was down when the ProviderLeasedIP was deleted"},
-	} {
-		if !strings.Contains(tt.got, tt.want) {
-			t.Errorf("%s: %s", name, tt.got)
-		}
-	}
-}
-
-// A part that is kept takes the place of the same part before the run, as a reservation.
-func TestKeepPart(t *testing.T) {
-	r := operated()
-	r.Before["c"] = []state.Part{{Key: "a", Run: "old"}, {Key: "b"}}
-	r.keepPart("c", state.Part{Key: "a", Run: "r", Applied: true, Service: "web"})
-	if got := r.Before["c"]; len(got) != 2 || got[0].Key != "b" || got[1] != (state.Part{Key: "a", Service: "web"}) {
-		t.Errorf("before are %+v", got)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
-	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -48,24 +47,6 @@ func RecordProblems(def *lease.Definition, cfg *config.ProviderConfig) lease.Pro
 	var problems lease.Problems
 	_ = errors.As(err, &problems)
 	return problems
-}
-
-// WriteRecords writes the DNS records whose values are known. It is called after the routes are written, so that a name
-// never points at a host that nothing serves.
-func (r *Records) WriteRecords(ctx context.Context, def *lease.Definition) error {
-	records, err := r.RenderRecords(ctx, def, false)
-	if err != nil {
-		return err
-	}
-	r.DNS.Unknown = records.Unknown
-	return r.PutRecords(ctx, records.Objects)
-}
-
-// TellUnknown reports the hosts whose record the run omits because it does not wait for a value.
-func (r *Records) TellUnknown() {
-	for _, h := range r.DNS.Unknown {
-		r.Event(report.Left, "dns", "", h.Name, published.Missing(r.Options.Config, h))
-	}
 }
 
 // PutRecords writes records host by host. It deletes the records that it replaces first: the controllers of two objects
@@ -201,17 +182,3 @@ const minRecordWait = 30 * time.Second
 
 // pollRecords is the interval at which a replaced record is read.
 const pollRecords = 200 * time.Millisecond
-
-// KeptRecords returns the records that pruning must not delete: those that are wanted, and those of hosts whose value
-// is not known yet.
-func (r *Records) KeptRecords() []render.Object {
-	kept := slices.Clone(r.DNS.Objects)
-	for _, h := range r.DNS.Unknown {
-		for _, o := range r.Snapshot.Records[h.Name] {
-			if o.Group == r.Group {
-				kept = append(kept, render.Object{Kind: o.Kind, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName()})
-			}
-		}
-	}
-	return kept
-}

@@ -96,12 +96,6 @@ func (r *Records) RecordsFor(ctx context.Context, host string, part state.Part, 
 	return wanting{r.Cluster, r.Options.Config, r.Snapshot, r.Request.Lease}.pointing(ctx, host, part, target, fresh)
 }
 
-// RenderRecords renders the records with the values that the cluster publishes. If fresh is true it reads them now;
-// otherwise it takes them from the snapshot, and reads only the Gateway.
-func (r *Records) RenderRecords(ctx context.Context, def *lease.Definition, fresh bool) (render.DNS, error) {
-	return wanting{r.Cluster, r.Options.Config, r.Snapshot, r.Request.Lease}.render(ctx, def, r.Addresses, fresh)
-}
-
 // wanting is what the records are found by that a lease wants.
 type wanting struct {
 	cluster  *cluster.Cluster

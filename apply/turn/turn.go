@@ -290,6 +290,3 @@ func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.
 		}
 	}
 }
-
-// Groups returns the deployment groups that the command writes for.
-func (t *Turn) Groups() []lease.Group { return slices.Clone(t.groups) }
