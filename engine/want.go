@@ -100,9 +100,28 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 			}
 		}
 	}
+	for i, want := range wants {
+		for _, e := range want.Request.Endpoints {
+			wishes[i].Asks = append(wishes[i].Asks, t.shared(e, wishes[i].Gives)...)
+		}
+	}
 	serving := state.Serve(wishes)
 	t.order, t.after, t.given = serving.Order, serving.After, serving.Given
 	return t
+}
+
+// shared returns the names of the addresses that an endpoint without a named one may get because its sharing key has them, or
+// another request names them for it.
+func (t *Transaction) shared(e state.EndpointWant, gives []string) (names []string) {
+	for _, has := range []map[netip.Addr]string{t.named, t.inUse} {
+		for a, key := range has {
+			if name := state.AddressName(a); len(e.Addresses) == 0 && key == e.SharingKey && !slices.Contains(gives, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Order returns the places of the wants in the order in which they are served.
