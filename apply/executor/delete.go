@@ -10,7 +10,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
@@ -49,20 +48,12 @@ func (x *Executor) DeleteWhile(ctx context.Context, o observed.Owned, action rep
 	})
 	if deleted != nil {
 		x.removed[deleted.GetUID()] = true
-		x.noteLeaving(o.Kind, deleted)
 		x.Event(action, o.Kind.Singular, deleted.GetNamespace(), deleted.GetName(), message)
 	}
 	if errors.Is(err, cluster.ErrMoving) {
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName())
 	}
 	return err
-}
-
-// noteLeaving remembers a deleted object that finalizers keep.
-func (x *Executor) noteLeaving(kind kinds.Kind, live *unstructured.Unstructured) {
-	if len(live.GetFinalizers()) > 0 {
-		x.leaving = append(x.leaving, observed.Owned{Kind: kind, Live: live, Group: x.Group})
-	}
 }
 
 // Withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes

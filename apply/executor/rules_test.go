@@ -11,7 +11,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
@@ -48,28 +47,6 @@ func TestPinOf(t *testing.T) {
 	} {
 		if got := PinOf(c.live); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestPlanParts(t *testing.T) {
-	web := state.Part{Key: state.RouteKey("/"), Service: "web", Port: 80}
-	for name, c := range map[string]struct {
-		parts []state.Part
-		want  map[string]any
-	}{
-		"no part is nil, not an empty map": {nil, nil},
-		"a note of a withheld part is no part": {
-			[]state.Part{{Key: "wait", For: web.Key, Service: "web", Port: 80}}, nil},
-		"a host without a path is shown as /": {[]state.Part{web}, map[string]any{"/": "web:80"}},
-		"a path is shown as it is": {
-			[]state.Part{{Key: state.RouteKey("/v2"), Path: "/v2", Service: "api", Port: 8080}}, map[string]any{"/v2": "api:8080"}},
-		"a port has its protocol": {
-			[]state.Part{{Key: state.PortKey(lease.UDP, 53), Service: "dns", Port: 5353}}, map[string]any{"53/udp": "dns:5353"}},
-		"a part that is only reserved has no backend": {[]state.Part{{Key: state.RouteKey("/")}}, map[string]any{"/": ""}},
-	} {
-		if diff := cmp.Diff(c.want, planParts(c.parts)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

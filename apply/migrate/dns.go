@@ -65,17 +65,17 @@ func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, l
 	if m.hosts = m.hostsToRepoint(); len(m.hosts) == 0 {
 		return nil
 	}
-	if m.Options.Config.DNS.Form == config.DNSAnnotations {
+	if m.x.Options.Config.DNS.Form == config.DNSAnnotations {
 		return m.hideFromExternalDNS(ctx, m.hosts, settle, lacking)
 	}
 	errs := []error{m.findValues(ctx, m.hosts)}
 	var routes []*crossing // whose records change
 	for _, h := range m.hosts {
-		if !h.ended && slices.ContainsFunc(h.records.Objects, m.ChangesRecord) {
+		if !h.ended && slices.ContainsFunc(h.records.Objects, m.changes) {
 			routes = append(routes, h.routes...)
 		}
 	}
-	err := m.whileMarked(ctx, routes, func(ctx context.Context) error {
+	err := m.whileMarked(ctx, routes, func(ctx context.Context, t *marks) error {
 		for _, h := range m.hosts {
 			if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
 				h.stay() // the lease no longer holds its claim
@@ -83,7 +83,7 @@ func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, l
 			if h.ended {
 				continue
 			}
-			if err := m.writeRecords(ctx, h, lacking[h.host]); err != nil {
+			if err := m.writeRecords(ctx, t, h, lacking[h.host]); err != nil {
 				h.stay()
 				errs = append(errs, err)
 			}
@@ -96,20 +96,20 @@ func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, l
 // hostsToRepoint returns the hosts with a route that is ready and of which the lease holds a part: a host without a
 // claim has no records.
 func (m *leaseMigration) hostsToRepoint() []*hostMove {
-	if m.Options.Config.DNS.Form == config.DNSNone {
+	if m.x.Options.Config.DNS.Form == config.DNSNone {
 		return nil
 	}
 	var hosts []*hostMove
 	for _, c := range m.routes {
-		claim := m.Snapshot.Claim(state.HostName(c.use.Host))
-		if !c.ready || claim == nil || len(claim.PartsOf(m.Group)) == 0 {
+		claim := m.x.Snapshot.Claim(state.HostName(c.use.Host))
+		if !c.ready || claim == nil || len(claim.PartsOf(m.x.Group)) == 0 {
 			continue
 		}
 		i := slices.IndexFunc(hosts, func(h *hostMove) bool { return h.host == c.use.Host })
 		if i < 0 {
 			i = len(hosts)
-			part := claim.PartsOf(m.Group)[0]
-			hosts = append(hosts, &hostMove{host: c.use.Host, part: part, namespace: m.Request.Lease.Namespace()})
+			part := claim.PartsOf(m.x.Group)[0]
+			hosts = append(hosts, &hostMove{host: c.use.Host, part: part, namespace: m.x.Request.Lease.Namespace()})
 		}
 		hosts[i].routes = append(hosts[i].routes, c)
 	}
@@ -127,15 +127,15 @@ func (m *Migration) lacking() map[string]string {
 		for _, c := range l.routes {
 			if c.ready {
 				moved[place{c.use.Host, c.use.Path}] = true
-				hosts[c.use.Host] = l.Group.Owner
+				hosts[c.use.Host] = l.x.Group.Owner
 			}
 		}
 	}
 	lacking := map[string]string{}
 	for host, owner := range hosts {
-		uses := m.leases[0].Snapshot.HostUses[host]
+		uses := m.leases[0].x.Snapshot.HostUses[host]
 		isNew := func(u state.Use) bool {
-			return slices.Contains(kinds.OfTarget(m.Options.Config.Target), kinds.Of(u.Kind))
+			return slices.Contains(kinds.OfTarget(m.command.Options.Config.Target), kinds.Of(u.Kind))
 		}
 		for _, u := range uses {
 			if isNew(u) && u.HasLease && u.Lease.Owner == owner {
@@ -155,13 +155,13 @@ func (m *Migration) lacking() map[string]string {
 // findValues waits until the targets of the new routes are known.
 func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
-	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
 		known := true
 		for _, h := range hosts {
 			if h.ended {
 				continue
 			}
-			records, err := m.RecordsFor(ctx, h.host, h.part, m.Options.Config.Target, true)
+			found, err := records.At(ctx, m.x.Command, m.x.Snapshot, m.x.Request.Lease, h.host, h.part)
 			switch {
 			case ctx.Err() != nil: // the deadline has ended the last read
 				return false, err
@@ -169,9 +169,9 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 				h.stay()
 				errs = append(errs, fmt.Errorf("host %s: %w", h.host, err))
 			}
-			h.records = records
-			h.values = valuesOf(h.host, recordsIn(records.Objects))
-			known = known && len(records.Unknown) == 0
+			h.records = found
+			h.values = valuesOf(h.host, recordsIn(found.Objects))
+			known = known && len(found.Unknown) == 0
 		}
 		return known, nil
 	})
@@ -181,15 +181,15 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 	var waiting []string
 	for _, h := range hosts {
 		for _, u := range h.records.Unknown {
-			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.Options.Config, u))
-			m.Event(report.Left, "dns", "", h.host, published.Missing(m.Options.Config, u))
+			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.x.Options.Config, u))
+			m.x.Event(report.Left, "dns", "", h.host, published.Missing(m.x.Options.Config, u))
 		}
 		if len(h.records.Unknown) > 0 {
 			h.stay()
 		}
 	}
-	if m.Options.Wait > 0 {
-		errs = append(errs, &report.TimeoutError{After: m.Options.Wait, Waiting: waiting})
+	if m.x.Options.Wait > 0 {
+		errs = append(errs, &report.TimeoutError{After: m.x.Options.Wait, Waiting: waiting})
 	}
 	return errors.Join(errs...)
 }
@@ -204,10 +204,10 @@ func recordsIn(objects []render.Object) (records []dns.Record) {
 
 // writeRecords writes the records of a host. Before, it notes on the old routes for how long resolvers may still return
 // them. lacking is a reason to keep the records.
-func (m *leaseMigration) writeRecords(ctx context.Context, h *hostMove, lacking string) error {
+func (m *leaseMigration) writeRecords(ctx context.Context, t *marks, h *hostMove, lacking string) error {
 	var live []dns.Record
 	var ttl time.Duration
-	for _, o := range m.Snapshot.Records[h.host] {
+	for _, o := range m.x.Snapshot.Records[h.host] {
 		record := view.RecordObjectOf(o.Live)
 		live = append(live, record.Records...)
 		ttl = max(ttl, longestTTL(h.host, record))
@@ -218,10 +218,10 @@ func (m *leaseMigration) writeRecords(ctx context.Context, h *hostMove, lacking 
 	if changes && lacking != "" {
 		return m.leave(h, lacking)
 	}
-	if h.theirs = m.RecordHolder(h.host); h.theirs != "" {
+	if h.theirs = m.recordHolder(t, h.host); h.theirs != "" {
 		h.follows = true // that deployment may have rewritten them a moment ago
-		i := slices.IndexFunc(m.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
-		h.namespace = m.Snapshot.Records[h.host][i].Live.GetNamespace()
+		i := slices.IndexFunc(m.x.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
+		h.namespace = m.x.Snapshot.Records[h.host][i].Live.GetNamespace()
 	}
 	if changes {
 		for _, c := range h.routes {
@@ -231,17 +231,17 @@ func (m *leaseMigration) writeRecords(ctx context.Context, h *hostMove, lacking 
 		}
 	}
 	h.routes[0].objects = slices.Concat(h.routes[0].objects, h.records.Objects) // they are undone together
-	return m.PutRecords(ctx, h.records.Objects)
+	return m.putRecords(ctx, t, h)
 }
 
 // leave keeps the old routes of a host and reports why.
 func (m *leaseMigration) leave(h *hostMove, why string) error {
 	h.stay()
-	stayed := &StayedError{Lease: m.Request.Lease}
+	stayed := &StayedError{Lease: m.x.Request.Lease}
 	for _, c := range h.routes {
 		stayed.Routes = append(stayed.Routes, c.old.Kind.Singular+"/"+c.old.Live.GetName())
 	}
-	m.Event(report.Left, "dns", "", h.host, why)
+	m.x.Event(report.Left, "dns", "", h.host, why)
 	return stayed
 }
 

@@ -24,10 +24,10 @@ import (
 // awaitDNS waits until the records of a lease's hosts are served, including those that other deployments have. Until
 // then its old routes stay.
 func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) error {
-	if len(m.hosts) == 0 || !m.Options.Config.DNS.Records() {
+	if len(m.hosts) == 0 || !m.x.Options.Config.DNS.Records() {
 		return nil
 	}
-	err := report.Gather([]error{m.awaitRepointed(ctx, m.hosts), m.confirmClaims(ctx)})
+	err := report.Gather([]error{m.awaitRepointed(ctx, m.hosts), m.confirmClaims(ctx, &marks{})})
 	for _, h := range m.hosts {
 		m.settleHost(h, settle)
 	}
@@ -37,7 +37,7 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) err
 // awaitRepointed waits until the records of the hosts are served with their new targets.
 func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
-	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
 		all := true
 		for _, h := range hosts {
 			if h.ended || !h.follows || !h.since.IsZero() {
@@ -62,12 +62,12 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 	for _, h := range hosts {
 		if !h.ended && h.follows && h.since.IsZero() {
 			waiting = append(waiting, h.missing)
-			m.Event(report.Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
+			m.x.Event(report.Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
 			h.stay()
 		}
 	}
-	if m.Options.Wait > 0 {
-		errs = append(errs, &report.TimeoutError{After: m.Options.Wait, Waiting: waiting})
+	if m.x.Options.Wait > 0 {
+		errs = append(errs, &report.TimeoutError{After: m.x.Options.Wait, Waiting: waiting})
 	}
 	return errors.Join(errs...)
 }
@@ -75,10 +75,10 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 // checkRecords sets what a host's records lack or, if nothing, since when they are served.
 func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 	kind := kinds.DNSEndpoint
-	if m.Options.Config.DNS.Form == config.DNSGardener {
+	if m.x.Options.Config.DNS.Form == config.DNSGardener {
 		kind = kinds.DNSRecord
 	}
-	objects, err := m.Cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
+	objects, err := m.x.Cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
 	if err != nil {
 		return err
 	}
@@ -115,12 +115,12 @@ func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 		return nil
 	}
 	for _, record := range served {
-		if m.Changed() {
-			m.Event(report.Served, kind.Singular, record.Namespace, record.Name, live.ValuesText(record))
+		if m.x.Changed() {
+			m.x.Event(report.Served, kind.Singular, record.Namespace, record.Name, live.ValuesText(record))
 		}
 	}
 	if h.since = since; since.IsZero() {
-		h.since = m.Cluster.Now() // the host has no records
+		h.since = m.x.Cluster.Now() // the host has no records
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (m *leaseMigration) settleHost(h *hostMove, settle time.Duration) {
 	for _, c := range h.routes {
 		lag := records.ResidualTTL(c.old.Live)
 		if h.theirs != "" {
-			for _, o := range m.Snapshot.Records[h.host] {
+			for _, o := range m.x.Snapshot.Records[h.host] {
 				lag = max(lag, longestTTL(h.host, view.RecordObjectOf(o.Live)))
 			}
 		}

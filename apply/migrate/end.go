@@ -20,25 +20,25 @@ func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 		m.reportDone("prepared")
 		return nil
 	}
-	settling := &SettlingError{Lease: m.Request.Lease}
-	now := m.Cluster.Now()
+	settling := &SettlingError{Lease: m.x.Request.Lease}
+	now := m.x.Cluster.Now()
 	var going []*crossing
 	for _, c := range m.routes {
 		switch {
 		case !c.ready:
-		case !m.Passed(c.stays):
+		case !m.x.Passed(c.stays):
 			settling.add(c, now)
 		default:
 			going = append(going, c)
 		}
 	}
-	if err := m.whileMarked(ctx, going, func(ctx context.Context) error { return m.removeAll(ctx, going) }); err != nil {
+	if err := m.whileMarked(ctx, going, func(ctx context.Context, t *marks) error { return m.removeAll(ctx, t, going) }); err != nil {
 		return err
 	}
 	switch {
 	case len(settling.Routes) == 0:
 		m.reportDone("migrated")
-	case m.Options.Wait > 0:
+	case m.x.Options.Wait > 0:
 		return settling
 	default:
 		m.reportDone("prepared")
@@ -47,16 +47,16 @@ func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 }
 
 // removeAll deletes old routes whose claims could be marked, and then companion objects that no other route needs.
-func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error {
+func (m *leaseMigration) removeAll(ctx context.Context, t *marks, going []*crossing) error {
 	gone := map[*unstructured.Unstructured]bool{}
 	var errs []error
 	for _, c := range going {
 		if !c.ready {
 			continue
 		}
-		err := m.checkSuccessor(ctx, c)
+		err := m.checkSuccessor(ctx, t, c)
 		if err == nil {
-			err = m.removeOld(ctx, c)
+			err = m.removeOld(ctx, t, c)
 		}
 		if err != nil {
 			c.ready = false
@@ -73,7 +73,7 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 		if needed[o.Kind.Plural+"/"+o.Live.GetName()] {
 			continue
 		}
-		if err := m.RemoveWhile(ctx, o, report.Deleted, "", m.belongsTo(o, going)); err != nil {
+		if err := m.x.RemoveWhile(ctx, o, report.Deleted, "", m.belongsTo(t, o, going)); err != nil {
 			return err
 		}
 	}
@@ -81,13 +81,13 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 }
 
 // belongsTo allows deleting a companion object of routes if no other run of the lease has taken their hosts.
-func (m *leaseMigration) belongsTo(o observed.Owned, going []*crossing) observed.MayGo {
+func (m *leaseMigration) belongsTo(t *marks, o observed.Owned, going []*crossing) observed.MayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 		if !state.SameTenant(o.Live, now) {
 			return false, nil
 		}
 		for _, c := range going {
-			if err := m.stillMarked(ctx, c); err != nil {
+			if err := m.stillMarked(ctx, t, c); err != nil {
 				return false, err
 			}
 		}
@@ -129,18 +129,18 @@ func (m *leaseMigration) reportDone(how string) {
 		}
 	}
 	slices.Sort(hosts)
-	m.Send(report.Event{
-		Time: time.Now(), Action: report.Done, Lease: m.Request.Lease, Kind: "lease", Name: m.Request.Lease.String(), Message: how,
-		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.Changed(), Took: m.Took()},
+	m.x.Send(report.Event{
+		Time: time.Now(), Action: report.Done, Lease: m.x.Request.Lease, Kind: "lease", Name: m.x.Request.Lease.String(), Message: how,
+		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.x.Changed(), Took: m.x.Took()},
 	})
 }
 
 // removeOld deletes an old route, whoever wrote it, if it has not changed since it was read and no other run of the
 // lease has taken its host.
-func (m *leaseMigration) removeOld(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) removeOld(ctx context.Context, t *marks, c *crossing) error {
 	when := ""
 	if c.lag > 0 {
-		when = m.Would(c.lag.String() + " after its DNS records lead to the new route")
+		when = m.x.Would(c.lag.String() + " after its DNS records lead to the new route")
 	}
-	return m.DeleteWhile(ctx, c.old, report.Deleted, when, m.mayEnd(c))
+	return m.x.DeleteWhile(ctx, c.old, report.Deleted, when, m.mayEnd(t, c))
 }

@@ -29,8 +29,8 @@ const externalInterval = time.Minute
 
 // externalController returns the annotation that names the controller of an object. external-dns ignores objects that
 // name another one (external-dns: docs/annotations/annotations.md).
-func externalController(c *command.Command) string {
-	return c.Options.Config.DNS.AnnotationPrefix + "/controller"
+func externalController(opts command.Options) string {
+	return opts.Config.DNS.AnnotationPrefix + "/controller"
 }
 
 // hideFromExternalDNS makes external-dns ignore the old routes, so that it points DNS to the new ones: of two routes of
@@ -60,7 +60,7 @@ func (m *leaseMigration) hideFromExternalDNS(
 
 // isHidden reports whether external-dns ignores an old route.
 func (m *leaseMigration) isHidden(c *crossing) bool {
-	return c.old.Live.GetAnnotations()[externalController(m.Command)] == lease.FieldManager
+	return c.old.Live.GetAnnotations()[externalController(m.x.Options)] == lease.FieldManager
 }
 
 // hideRoutes makes external-dns ignore the old routes of a host whose targets differ from those of the new ones.
@@ -80,11 +80,11 @@ func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached ma
 		return m.leave(h, lacking)
 	}
 	for _, c := range changing {
-		ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/ttl"]
+		ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.x.Options.Config.DNS.AnnotationPrefix+"/ttl"]
 		if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && seconds > 0 {
 			ttl = time.Duration(seconds) * time.Second
 		}
-		hide := map[string]string{externalController(m.Command): lease.FieldManager}
+		hide := map[string]string{externalController(m.x.Options): lease.FieldManager}
 		if err := m.noteTime(ctx, c, ttl+externalInterval, hide); err != nil {
 			return err
 		}
@@ -95,14 +95,14 @@ func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached ma
 // findReached waits until the targets of the new routes are known: if external-dns ignored the old ones before, it
 // would delete the records.
 func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
-	look := m.Published(true)
+	look := m.published(true)
 	unknown := func(h *hostMove) render.UnknownHost {
-		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.Options.Config.Target}
+		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Options.Config.Target}
 	}
 	lacks := func(h *hostMove) bool {
 		return slices.ContainsFunc(h.routes, func(c *crossing) bool { return reached[c].Empty() })
 	}
-	err := m.WaitUntil(ctx, m.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
 		for _, h := range hosts {
 			for _, c := range h.routes {
 				target := m.annotatedTarget(cluster.Rendered(c.main()))
@@ -120,24 +120,29 @@ func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, rea
 	if !errors.Is(err, report.ErrTimedOut) {
 		return stayAll(hosts, err)
 	}
-	timeout := &report.TimeoutError{After: m.Options.Wait}
+	timeout := &report.TimeoutError{After: m.x.Options.Wait}
 	for _, h := range hosts {
 		if lacks(h) {
-			text := published.Missing(m.Options.Config, unknown(h))
+			text := published.Missing(m.x.Options.Config, unknown(h))
 			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
-			m.Event(report.Left, "dns", "", h.host, text)
+			m.x.Event(report.Left, "dns", "", h.host, text)
 			h.stay()
 		}
 	}
-	if m.Options.Wait == 0 {
+	if m.x.Options.Wait == 0 {
 		return nil
 	}
 	return timeout
 }
 
+// published returns a reader of where the lease's hosts are reached.
+func (m *leaseMigration) published(fresh bool) *published.Reader {
+	return records.Reader(m.x.Snapshot, m.x.Cluster, m.x.Options.Config, m.x.Request.Lease, fresh)
+}
+
 // annotatedTarget returns the target that an annotation on a route tells external-dns.
 func (m *leaseMigration) annotatedTarget(o *unstructured.Unstructured) dns.Target {
-	text := o.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/target"]
+	text := o.GetAnnotations()[m.x.Options.Config.DNS.AnnotationPrefix+"/target"]
 	if text == "" {
 		return dns.Target{}
 	}
@@ -154,5 +159,5 @@ func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target
 	case c.old.Kind == kinds.Route:
 		return published.In(c.old.Live, "status", "ingress"), nil
 	}
-	return m.Published(false).GatewayTarget(ctx)
+	return m.published(false).GatewayTarget(ctx)
 }

@@ -2,11 +2,13 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -27,20 +29,20 @@ func (m *leaseMigration) writeRoutes(ctx context.Context) error {
 	for _, c := range m.routes {
 		c.ready = c.why == ""
 	}
-	err := m.whileMarked(ctx, m.differing(), func(ctx context.Context) error {
+	err := m.whileMarked(ctx, m.differing(), func(ctx context.Context, t *marks) error {
 		seen := map[string]bool{}
 		for _, c := range m.routes {
 			switch {
 			case c.why != "":
-				m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), c.why)
+				m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), c.why)
 			case c.ready:
-				if err := m.writeRoute(ctx, c, seen); err != nil {
+				if err := m.writeRoute(ctx, t, c, seen); err != nil {
 					c.ready = false
 					errs = append(errs, err)
 				}
 			}
 		}
-		return m.confirmClaims(ctx)
+		return m.confirmClaims(ctx, t)
 	})
 	errs = append(errs, err, m.awaitAllAccepted(ctx), m.stayed())
 	return report.Gather(errs)
@@ -49,30 +51,30 @@ func (m *leaseMigration) writeRoutes(ctx context.Context) error {
 // checkMovable refuses a lease before anything is written: if Akash's hostname operator creates its routes, or somebody
 // else holds its hosts. It sets why for routes whose part the lease does not hold.
 func (m *leaseMigration) checkMovable() error {
-	if m.Snapshot.Operators.Hostname && len(m.routes) > 0 {
-		return &report.OperatorError{Lease: m.Request.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
+	if m.x.Snapshot.Operators.Hostname && len(m.routes) > 0 {
+		return &report.OperatorError{Lease: m.x.Request.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
 			"change that, and it makes the others"}
 	}
 	var refused []report.HeldThing
 	for _, c := range m.routes {
-		claim := m.Snapshot.Claim(state.HostName(c.use.Host))
+		claim := m.x.Snapshot.Claim(state.HostName(c.use.Host))
 		switch {
 		case claim == nil || claim.Deleting || len(claim.Parts) == 0 && claim.Unreadable == "":
-			uses := m.Snapshot.HostUses[c.use.Host]
-			i := slices.IndexFunc(uses, func(u state.Use) bool { return !u.HasLease || u.Lease.Owner != m.Group.Owner })
+			uses := m.x.Snapshot.HostUses[c.use.Host]
+			i := slices.IndexFunc(uses, func(u state.Use) bool { return !u.HasLease || u.Lease.Owner != m.x.Group.Owner })
 			if i >= 0 {
 				by := state.Holder{Object: uses[i].String(), Since: uses[i].Since, Namespace: uses[i].Namespace}
 				refused = append(refused, report.HeldThing{Kind: state.Host, Thing: c.use.Host, By: by})
 			}
-		case claim.Unreadable != "" || claim.Owner != m.Group.Owner:
+		case claim.Unreadable != "" || claim.Owner != m.x.Group.Owner:
 			refused = append(refused, report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
 		default:
-			if part := claim.Part(state.RouteKey(c.use.Path)); part == nil || part.Lease.Group() != m.Group {
+			if part := claim.Part(state.RouteKey(c.use.Path)); part == nil || part.Lease.Group() != m.x.Group {
 				c.why = "the lease does not hold " + lease.HostPath(c.use.Host, c.use.Path) + ": \"repair\" removes what was left behind"
 			}
 		}
 	}
-	return report.ErrorOfHeld(m.Request.Lease, refused)
+	return report.ErrorOfHeld(m.x.Request.Lease, refused)
 }
 
 // renderRoutes parses the old routes and renders their new forms. It sets why for routes that cannot be migrated, and
@@ -83,7 +85,7 @@ func (m *leaseMigration) renderRoutes() {
 	var lives, current []*render.Live
 	var moving []*crossing
 	for _, o := range m.current {
-		if live, err := render.ReadRoute(o, m.Options.Config, around); err == nil {
+		if live, err := render.ReadRoute(o, m.x.Options.Config, around); err == nil {
 			current = append(current, live)
 		}
 	}
@@ -91,7 +93,7 @@ func (m *leaseMigration) renderRoutes() {
 		if c.why != "" {
 			continue
 		}
-		live, err := render.ReadRoute(c.old.Live, m.Options.Config, around)
+		live, err := render.ReadRoute(c.old.Live, m.x.Options.Config, around)
 		if err != nil {
 			c.why = err.Error()
 			continue
@@ -102,7 +104,7 @@ func (m *leaseMigration) renderRoutes() {
 		c.live = live
 		lives, moving = append(lives, live), append(moving, c)
 	}
-	for i, r := range render.Migrate(lives, current, m.Options.Config, around) {
+	for i, r := range render.Migrate(lives, current, m.x.Options.Config, around) {
 		c := moving[i]
 		c.why = strings.Join(r.Refused, "; ")
 		if c.objects = r.Objects; c.why != "" || m.superseded(c) {
@@ -110,31 +112,37 @@ func (m *leaseMigration) renderRoutes() {
 		}
 		for _, lost := range r.Lost {
 			o := c.main()
-			m.Event(report.Lacks, o.Kind.Singular, o.Namespace, o.Name, lost.String())
+			m.x.Event(report.Lacks, o.Kind.Singular, o.Namespace, o.Name, lost.String())
 		}
 	}
 }
 
 // findKinds refuses, before anything is written, kinds that the cluster does not serve.
 func (m *leaseMigration) findKinds() error {
-	m.Kinds = nil
+	var of []kinds.Kind
 	for _, c := range m.routes {
 		if c.why != "" { // report a missing kind even if the route cannot be migrated to it
-			m.Kinds = append(m.Kinds, kinds.OfTarget(m.Options.Config.Target)[0])
+			of = append(of, kinds.OfTarget(m.x.Options.Config.Target)[0])
 			break
 		}
 	}
 	for _, c := range m.routes {
 		for _, o := range c.objects {
-			if !slices.Contains(m.Kinds, o.Kind) {
-				m.Kinds = append(m.Kinds, o.Kind)
+			if !slices.Contains(of, o.Kind) {
+				of = append(of, o.Kind)
 			}
 		}
 	}
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
-		m.Kinds = append(m.Kinds, kinds.WrittenRecords(m.Options.Config)...)
+		of = append(of, kinds.WrittenRecords(m.x.Options.Config)...)
 	}
-	return m.FindKinds()
+	var errs []error
+	for _, kind := range of {
+		if m.x.Snapshot.Lacks[kind] {
+			errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // main returns the route itself among the objects of its new form.
@@ -148,27 +156,27 @@ func (c *crossing) main() render.Object {
 // hash returns the definition hash of the lease's objects, or, if Akash's provider wrote all of them, one made from the
 // lease.
 func (m *leaseMigration) hash() string {
-	for _, o := range m.Snapshot.Written[m.Group] {
+	for _, o := range m.x.Snapshot.Written[m.x.Group] {
 		if hash := o.Live.GetAnnotations()[lease.AnnotationDefinition]; hash != "" {
 			return hash
 		}
 	}
-	return lease.Hash("migrated " + m.Request.Lease.String())
+	return lease.Hash("migrated " + m.x.Request.Lease.String())
 }
 
 // surroundings returns the lease's other objects that rendering needs.
 func (m *leaseMigration) surroundings() render.Surroundings {
-	namespace := m.Request.Lease.Namespace()
+	namespace := m.x.Request.Lease.Namespace()
 	s := render.Surroundings{
 		Ports: map[string][]render.ServicePort{},
 		Find: func(kind kinds.Kind, name string) *unstructured.Unstructured {
-			if o := m.Snapshot.At(kind, namespace, name); o != nil && m.Snapshot.Ownership(o).Ours {
+			if o := m.x.Snapshot.At(kind, namespace, name); o != nil && m.x.Snapshot.Ownership(o).Ours {
 				return o
 			}
 			return nil
 		},
 	}
-	for o := range m.Snapshot.Of(kinds.Service) {
+	for o := range m.x.Snapshot.Of(kinds.Service) {
 		if o.GetNamespace() != namespace {
 			continue
 		}
@@ -197,5 +205,5 @@ func (m *leaseMigration) stayed() error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &StayedError{Lease: m.Request.Lease, Routes: names}
+	return &StayedError{Lease: m.x.Request.Lease, Routes: names}
 }

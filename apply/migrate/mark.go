@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
@@ -20,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -34,47 +34,72 @@ func (e *YieldedError) Error() string {
 		e.Host, e.Why)
 }
 
+// marks are those of a migration on the claims of its lease, while it is its command's turn.
+type marks struct {
+	// turn is nil if the command has none.
+	turn *turn.Turn
+	run  string
+	// claims are those that have the mark, by name.
+	claims map[string]*markedClaim
+}
+
+// markedClaim is a claim with the mark. touch is true if another run had marked it: the objects that depend on it have to
+// change, because that run may delete them as it has read them.
+type markedClaim struct {
+	now   *state.Claim
+	touch bool
+}
+
+// touches reports whether an object has to be written even if it is as wanted.
+func (t *marks) touches(o render.Object, g lease.Group) bool {
+	return t.turn.Succeeds(g) || slices.ContainsFunc(observed.GroundsOf(observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: g}, nil),
+		func(ground observed.Ground) bool { c := t.claims[ground.Name]; return c != nil && c.touch })
+}
+
 // whileMarked waits for the command's turn to write for the lease, marks the claims on the hosts of the routes, calls
 // do, and ends the turn. A migration takes several turns, because it may wait for long in between. Routes whose claim
 // the lease no longer holds are no longer ready.
-func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func(context.Context) error) error {
-	if len(routes) == 0 {
-		return do(ctx)
+func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func(context.Context, *marks) error) error {
+	t := &marks{turn: m.x.Options.Turn, claims: map[string]*markedClaim{}}
+	if t.turn != nil || len(routes) == 0 {
+		return m.marking(ctx, t, routes, do)
 	}
-	if own := m.Options.Turn; own != nil {
-		return m.marking(ctx, own, routes, do)
-	}
-	own := m.NewTurn([]lease.Group{m.Group})
-	return errors.Join(parallel.Guard(func() error { return m.marking(ctx, own, routes, do) }), own.Commit(ctx))
+	t.turn = m.x.NewTurn([]lease.Group{m.x.Group})
+	return errors.Join(parallel.Guard(func() error { return m.marking(ctx, t, routes, do) }), t.turn.Commit(ctx))
 }
 
 // marking is whileMarked in a turn that somebody else ends.
-func (m *leaseMigration) marking(ctx context.Context, own *turn.Turn, routes []*crossing, do func(context.Context) error) error {
-	if err := own.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // markPart reads outdated claims again
+func (m *leaseMigration) marking(ctx context.Context, t *marks, routes []*crossing, do func(context.Context, *marks) error) error {
+	if t.turn != nil {
+		t.run = t.turn.Mark()
+	}
+	if len(routes) == 0 {
+		return do(ctx, t)
+	}
+	if err := t.turn.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // mark reads outdated claims again
 		return err
 	}
-	m.Nonce = own.Mark()
-	ctx = own.Context(ctx)
-	err := m.markRoutes(ctx, routes)
+	ctx = t.turn.Context(ctx)
+	err := m.markRoutes(ctx, t, routes)
 	if !command.CannotUndo(err) {
-		err = errors.Join(err, do(ctx))
+		err = errors.Join(err, do(ctx, t))
 	}
 	if !command.CannotUndo(err) {
-		m.unmark()
+		m.unmark(t)
 	}
 	return err
 }
 
 // markRoutes marks the parts that the routes serve, as an apply does before it writes or deletes.
-func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) error {
+func (m *leaseMigration) markRoutes(ctx context.Context, t *marks, routes []*crossing) error {
 	var errs []error
 	for _, c := range routes {
 		name := state.HostName(c.use.Host)
-		claim := cmp.Or(m.marked[name], m.Snapshot.Claim(name))
+		claim := cmp.Or(m.claims[name], m.x.Snapshot.Claim(name))
 		if claim == nil {
 			continue // stillMarked checks later that nobody has claimed it
 		}
-		if err := m.markPart(ctx, claim, c); err != nil {
+		if err := m.mark(ctx, t, claim, c); err != nil {
 			c.ready = false
 			errs = append(errs, err)
 		}
@@ -82,25 +107,21 @@ func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) err
 	return errors.Join(errs...)
 }
 
-// markPart marks one part, and retries after lost races. If another run had marked the part, the objects that depend on
-// it have to change (Touch), because that run may delete them as it has read them.
-func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *crossing) error {
+// mark marks one part, and retries after lost races.
+func (m *leaseMigration) mark(ctx context.Context, t *marks, claim *state.Claim, c *crossing) error {
 	name, key := claim.Name(), state.RouteKey(c.use.Path)
-	h := m.Holds[name]
-	if h == nil {
-		h = &claims.Held{Want: state.Hold{Kind: claim.Kind, Thing: claim.Thing, SharingKey: claim.SharingKey}, Claim: claim}
-	}
+	h := cmp.Or(t.claims[name], &markedClaim{now: claim})
 	anew := false
-	claim = h.Claim
-	err := m.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	claim = h.now
+	err := m.x.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if !m.isMine(claim, key) {
 			return false, m.yielded(claim, c)
 		}
-		entries := claim.Entries(m.Group)
+		entries := claim.Entries(m.x.Group)
 		i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == key })
-		anew = anew || entries[i].Run != "" && entries[i].Run != m.Nonce
-		entries[i].Run = m.Nonce
-		now, err := m.Ledger.Put(ctx, claim, m.Group, entries)
+		anew = anew || entries[i].Run != "" && entries[i].Run != t.run
+		entries[i].Run = t.run
+		now, err := m.x.Ledger.Put(ctx, claim, m.x.Group, entries)
 		if err == nil {
 			claim = now
 			return true, nil
@@ -108,7 +129,7 @@ func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *cr
 		if _, err := ledger.Retry(err); err != nil {
 			return false, err
 		}
-		claim, err = m.Ledger.Get(ctx, name)
+		claim, err = m.x.Ledger.Get(ctx, name)
 		_, err = ledger.Retry(err)
 		return false, err
 	})
@@ -118,19 +139,18 @@ func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *cr
 	if err != nil {
 		return err
 	}
-	h.Claim, h.Took, h.Touch = claim, true, h.Touch || anew
-	h.Want.Parts = append(h.Want.Parts, *claim.Part(key))
-	m.Holds[name] = h
+	h.now, h.touch = claim, h.touch || anew
+	t.claims[name] = h
 	return nil
 }
 
 // isMine reports whether the migration's lease holds the part.
 func (m *leaseMigration) isMine(claim *state.Claim, key string) bool {
-	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.Group.Owner {
+	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.x.Group.Owner {
 		return false
 	}
 	part := claim.Part(key)
-	return part != nil && part.Lease.Group() == m.Group
+	return part != nil && part.Lease.Group() == m.x.Group
 }
 
 // yielded returns a YieldedError that names the host's new holder.
@@ -145,30 +165,34 @@ func (m *leaseMigration) yielded(claim *state.Claim, c *crossing) error {
 	return &YieldedError{Host: c.use.Host, Why: "another run of the lease has taken it over meanwhile"}
 }
 
-// unmark records the claims without the run's marks, which mean nothing after the turn.
-func (m *leaseMigration) unmark() {
-	for name, h := range m.Holds {
-		claim := *h.Claim
+// overtaken returns the error of a host that somebody else holds by now.
+func (m *leaseMigration) overtaken(host string) error {
+	return &report.OvertakenError{Kind: state.Host, Thing: host, Lease: m.x.Request.Lease}
+}
+
+// unmark records the claims without the marks, which mean nothing after the turn.
+func (m *leaseMigration) unmark(t *marks) {
+	for name, h := range t.claims {
+		claim := *h.now
 		claim.Parts = slices.Clone(claim.Parts)
-		claim.Settle(func(p state.Part) bool { return p.Run == m.Nonce })
-		m.marked[name] = &claim
+		claim.Settle(func(p state.Part) bool { return p.Run == t.run })
+		m.claims[name] = &claim
 	}
-	clear(m.Holds)
 }
 
 // stillMarked reads the claim on a route's host, and returns a YieldedError if the run no longer holds it. Read the
 // route before.
-func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) stillMarked(ctx context.Context, t *marks, c *crossing) error {
 	name := state.HostName(c.use.Host)
-	claim, err := observed.ReadClaim(ctx, m.Ledger, name)
-	switch before := m.Snapshot.Claim(name); {
+	claim, err := observed.ReadClaim(ctx, m.x.Ledger, name)
+	switch before := m.x.Snapshot.Claim(name); {
 	case err != nil:
 		return err
 	case before == nil && claim == nil:
 		return nil
 	case before == nil:
 		return &YieldedError{Host: c.use.Host, Why: "it was claimed meanwhile"}
-	case !m.isMine(claim, state.RouteKey(c.use.Path)) || claim.Part(state.RouteKey(c.use.Path)).Run != m.Nonce:
+	case !m.isMine(claim, state.RouteKey(c.use.Path)) || claim.Part(state.RouteKey(c.use.Path)).Run != t.run:
 		return m.yielded(claim, c)
 	}
 	return nil
@@ -176,9 +200,9 @@ func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
 
 // checkSuccessor checks once more that the new form of a route exists before the old one is deleted. If another run of
 // the lease was under way, it changes the new form, so that a run that has read it cannot prune it.
-func (m *leaseMigration) checkSuccessor(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) checkSuccessor(ctx context.Context, t *marks, c *crossing) error {
 	o := c.main()
-	live, err := m.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	live, err := m.x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return err
 	}
@@ -188,12 +212,9 @@ func (m *leaseMigration) checkSuccessor(ctx context.Context, c *crossing) error 
 	if why := m.leadsElsewhere(c, live); why != "" {
 		return &YieldedError{Host: c.use.Host, Why: why}
 	}
-	now, touch := m.TouchedFrom(o, live)
-	if !touch {
-		return nil
+	if _, touch := m.touched(t, o, live); touch {
+		_, err = m.put(ctx, t, o, live, true)
 	}
-	m.Pin(o, live)
-	_, err = m.SendObject(ctx, now, live)
 	return err
 }
 
@@ -201,7 +222,8 @@ func (m *leaseMigration) checkSuccessor(ctx context.Context, c *crossing) error 
 func (m *leaseMigration) differing() (routes []*crossing) {
 	for _, c := range m.routes {
 		if c.why == "" && slices.ContainsFunc(c.objects, func(o render.Object) bool {
-			return !cluster.Unchanged(m.KeepTaken(o, m.Snapshot.Find(o)), m.Snapshot.Find(o), m.Manager(o))
+			live := m.x.Snapshot.Find(o)
+			return !cluster.Unchanged(observed.KeepsTaken(o, live, lease.FieldManager), live, lease.FieldManager)
 		}) {
 			routes = append(routes, c)
 		}
@@ -210,9 +232,9 @@ func (m *leaseMigration) differing() (routes []*crossing) {
 }
 
 // mayEnd allows deleting an old route if it has not changed since it was read and its claim has the run's mark.
-func (m *leaseMigration) mayEnd(c *crossing) observed.MayGo {
+func (m *leaseMigration) mayEnd(t *marks, c *crossing) observed.MayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if err := m.stillMarked(ctx, c); err != nil {
+		if err := m.stillMarked(ctx, t, c); err != nil {
 			return false, err
 		}
 		if !executor.SameRoute(now, c.old.Live) {

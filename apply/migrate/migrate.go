@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
-	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -47,14 +46,15 @@ type Options struct {
 // objects and DNS records; claims and ProviderHosts do not change. It may stop after any step; the same migration
 // continues from there.
 type Migration struct {
-	*command.Command
-	opts   Options
-	leases []*leaseMigration
+	command *command.Command
+	opts    Options
+	leases  []*leaseMigration
 }
 
 // leaseMigration is the work on one lease.
 type leaseMigration struct {
-	*records.Records
+	// x reports what happens to the lease, and has what was read.
+	x *executor.Executor
 	// routes are the routes to move, companions the objects that belong to routes of their kinds.
 	routes     []*crossing
 	companions []observed.Owned
@@ -62,8 +62,10 @@ type leaseMigration struct {
 	current []*unstructured.Unstructured
 	// hosts are the hosts whose DNS records have to point to the new routes.
 	hosts []*hostMove
-	// marked has the claims as they were when the run's marks were last removed, by name.
-	marked map[string]*state.Claim
+	// claims are those that the migration has marked, by name: as it wrote them last, without its marks.
+	claims map[string]*state.Claim
+	// made are the objects that it has created.
+	made []madeObject
 }
 
 // crossing is a route that moves to its new form.
@@ -102,8 +104,8 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 	of := func(id lease.ID) *leaseMigration {
 		m := byLease[id]
 		if m == nil {
-			m = &leaseMigration{Records: records.New(c, nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
-			m.Snapshot, m.Pools = snapshot, pools.New(c.Options.Config, snapshot)
+			m = &leaseMigration{x: executor.New(c, state.Request{Lease: id}), claims: map[string]*state.Claim{}}
+			m.x.Snapshot = snapshot
 			byLease[id] = m
 		}
 		return m
@@ -129,11 +131,11 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 			}
 		}
 	}
-	out := &Migration{Command: c, opts: opts}
+	out := &Migration{command: c, opts: opts}
 	for _, m := range byLease {
 		out.leases = append(out.leases, m)
 	}
-	slices.SortFunc(out.leases, func(x, y *leaseMigration) int { return x.Request.Lease.Compare(y.Request.Lease) })
+	slices.SortFunc(out.leases, func(a, b *leaseMigration) int { return a.x.Request.Lease.Compare(b.x.Request.Lease) })
 	return out, nil
 }
 
@@ -141,7 +143,7 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 func (m *Migration) Leases() []lease.ID {
 	ids := make([]lease.ID, len(m.leases))
 	for i, l := range m.leases {
-		ids[i] = l.Request.Lease
+		ids[i] = l.x.Request.Lease
 	}
 	return ids
 }
@@ -176,12 +178,12 @@ func (m *Migration) Run(ctx context.Context) error {
 
 // each runs a step for all leases and joins their errors.
 func (m *Migration) each(step string, do func(*leaseMigration) error) error {
-	errs, count := make([]error, len(m.leases)), m.Counter(step, len(m.leases))
-	group := parallel.New(m.Options.Concurrency)
+	errs, count := make([]error, len(m.leases)), m.command.Counter(step, len(m.leases))
+	group := parallel.New(m.command.Options.Concurrency)
 	for i, l := range m.leases {
 		group.Go(func() error {
 			defer count()
-			errs[i] = l.Failed(parallel.Guard(func() error { return do(l) }))
+			errs[i] = l.x.Failed(parallel.Guard(func() error { return do(l) }))
 			return nil
 		})
 	}
@@ -193,7 +195,7 @@ func (m *Migration) each(step string, do func(*leaseMigration) error) error {
 func (m *Migration) Staying() (names []string) {
 	for _, l := range m.leases {
 		for _, c := range l.routes {
-			if !c.ready || !m.Passed(c.stays) {
+			if !c.ready || !m.command.Passed(c.stays) {
 				names = append(names, c.old.Kind.Singular+"/"+c.old.Live.GetName())
 			}
 		}
@@ -209,5 +211,5 @@ func (m *Migration) overlap(ctx context.Context) error {
 	if !ready || m.opts.KeepOld {
 		return nil
 	}
-	return m.Pause(ctx, m.opts.Overlap)
+	return m.command.Pause(ctx, m.opts.Overlap)
 }

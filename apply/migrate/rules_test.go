@@ -37,7 +37,7 @@ func planned(t *testing.T, claims []*state.Claim, objects ...*unstructured.Unstr
 	}
 	snapshot := ot.Snapshot(claims, objects...)
 	for _, l := range m.leases {
-		l.Snapshot = snapshot
+		l.x.Snapshot = snapshot
 	}
 	return m
 }
@@ -116,7 +116,7 @@ func TestCheckSuccessor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := planned(t, nil, ot.Ours(ot.Ingress(ot.Shop, shop, "/")), tt.route).leases[0]
 			l.renderRoutes()
-			err := l.checkSuccessor(t.Context(), l.routes[0])
+			err := l.checkSuccessor(t.Context(), &marks{}, l.routes[0])
 			if _, yielded := errors.AsType[*YieldedError](err); yielded != (tt.why != "") || yielded && !strings.Contains(err.Error(), tt.why) || err != nil && !yielded {
 				t.Errorf("%v, want %q", err, tt.why)
 			}
@@ -142,7 +142,7 @@ func TestLacking(t *testing.T) {
 			m := planned(t, nil, append(tt.others, ot.Ours(ot.Ingress(ot.Shop, shop, "/")))...)
 			for _, l := range m.leases {
 				for _, c := range l.routes {
-					c.ready = slices.Contains(tt.ready, c.use.Path) && l.Group.Owner == ot.Shop.Owner
+					c.ready = slices.Contains(tt.ready, c.use.Path) && l.x.Group.Owner == ot.Shop.Owner
 				}
 			}
 			if got := m.lacking(); (got[shop] != "") != tt.want {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -52,7 +51,7 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 	}
 	live, name := c.old.Live, c.old.Live.GetNamespace()+"/"+c.old.Live.GetName()
 	gone := true
-	err := m.Cluster.Rewrite(ctx, c.old.Kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+	err := m.x.Cluster.Rewrite(ctx, c.old.Kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
 		gone = false
 		switch {
 		case now != live && containsAll(now.GetAnnotations(), noted):
@@ -68,7 +67,7 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 			if err == nil {
 				c.old.Live, gone = out, false
 			}
-			return m.Cluster.Explain(err, "patch", c.old.Kind.Resource())
+			return m.x.Cluster.Explain(err, "patch", c.old.Kind.Resource())
 		}, nil
 	})
 	switch {
@@ -78,7 +77,7 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 		return fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over",
 			c.old.Kind.Singular, name)
 	case err == nil:
-		m.Event(report.Configured, c.old.Kind.Singular, live.GetNamespace(), live.GetName(),
+		m.x.Event(report.Configured, c.old.Kind.Singular, live.GetNamespace(), live.GetName(),
 			fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag))
 	}
 	return err
@@ -93,7 +92,7 @@ func (m *leaseMigration) annotate(
 	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
 	o := executor.AppliedOnly(live)
 	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
-	meta, _, err := m.Patch(ctx, cluster.Applicable(kind, o), observed.ManagerOf(kind, m.Group))
+	meta, _, err := m.send(ctx, cluster.Applicable(kind, o), live)
 	if err == nil {
 		out.SetResourceVersion(meta.ResourceVersion)
 		out.SetManagedFields(meta.ManagedFields)
@@ -109,12 +108,12 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	o := executor.AppliedOnly(live)
 	annotations := o.GetAnnotations()
 	delete(annotations, lease.AnnotationDNSTTL)
-	delete(annotations, externalController(m.Command))
+	delete(annotations, externalController(m.x.Options))
 	o.SetAnnotations(annotations)
-	if _, _, err := m.Patch(ctx, cluster.Applicable(kind, o), observed.ManagerOf(kind, m.Group)); err != nil {
-		return m.Cluster.Explain(err, "patch", kind.Resource())
+	if _, _, err := m.send(ctx, cluster.Applicable(kind, o), live); err != nil {
+		return m.x.Cluster.Explain(err, "patch", kind.Resource())
 	}
-	m.Event(report.Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
+	m.x.Event(report.Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
 	return nil
 }
 
@@ -123,7 +122,7 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Time {
 	last := managed.LastWritten(record, managed.Status)
 	if last.IsZero() {
-		return m.Cluster.Now()
+		return m.x.Cluster.Now()
 	}
 	return last.Add(timestampPrecision)
 }
@@ -137,8 +136,8 @@ func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time
 		lag = settle
 	}
 	c.stays = since.Add(lag)
-	if lag > 0 && !m.Passed(c.stays) {
-		m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
+	if lag > 0 && !m.x.Passed(c.stays) {
+		m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
 			fmt.Sprintf("until %s: resolvers may have the answer that leads to it", c.stays.UTC().Format("15:04:05 UTC")))
 	}
 }
@@ -146,16 +145,16 @@ func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time
 // settleDNS waits until resolvers no longer return the old routes. It does not wait for routes that stay beyond
 // Options.Wait.
 func (m *Migration) settleDNS(ctx context.Context) error {
-	now := m.Cluster.Now()
+	now := m.command.Cluster.Now()
 	var until time.Time
 	for _, l := range m.leases {
 		for _, c := range l.routes {
-			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.Options.Wait)) {
+			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.command.Options.Wait)) {
 				until = c.stays
 			}
 		}
 	}
-	return m.Pause(ctx, until.Sub(now))
+	return m.command.Pause(ctx, until.Sub(now))
 }
 
 func containsAll(have, want map[string]string) bool {

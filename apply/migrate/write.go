@@ -11,12 +11,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -27,32 +26,34 @@ import (
 )
 
 // writeRoute writes a route's new form, in the order in which it works from the first moment.
-func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
+func (m *leaseMigration) writeRoute(ctx context.Context, t *marks, c *crossing, seen map[string]bool) error {
 	if err := m.readAgain(ctx, c); err != nil {
 		return err
 	}
 	if m.superseded(c) {
 		o := c.main()
-		if c.why = m.leadsElsewhere(c, m.Snapshot.Find(o)); c.why != "" {
+		if c.why = m.leadsElsewhere(c, m.x.Snapshot.Find(o)); c.why != "" {
 			c.ready = false
-			m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), c.why)
+			m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), c.why)
 			return nil
 		}
-		m.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
-		return m.cancelRemoval(ctx, o.Kind, m.Snapshot.Find(o))
+		m.x.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
+		return m.cancelRemoval(ctx, o.Kind, m.x.Snapshot.Find(o))
 	}
 	for _, stage := range kinds.Stages {
-		var objects []render.Object
 		for _, o := range c.objects {
-			if slices.Contains(stage, o.Kind) && !seen[o.String()] {
-				seen[o.String()] = true
-				objects = append(objects, o)
+			if !slices.Contains(stage, o.Kind) || seen[o.String()] {
+				continue
 			}
-		}
-		if err := m.WriteAll(ctx, objects); cluster.IsOvertaken(err) {
-			return c.changed()
-		} else if err != nil {
-			return err
+			seen[o.String()] = true
+			action, err := m.put(ctx, t, o, m.x.Snapshot.Find(o), o.String() == c.main().String())
+			switch {
+			case cluster.IsOvertaken(err):
+				return c.changed()
+			case err != nil:
+				return err
+			}
+			m.x.Event(action, o.Kind.Singular, o.Namespace, o.Name, "")
 		}
 	}
 	return nil
@@ -62,13 +63,12 @@ func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[s
 // what another run has written since. The write is pinned to the new form as it is now.
 func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	o := c.main()
-	now, err := m.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	now, err := m.x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return err
 	}
-	m.Snapshot = m.Snapshot.With(o.Kind, o.Namespace, o.Name, now)
-	m.Pin(o, now)
-	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
+	m.x.Snapshot = m.x.Snapshot.With(o.Kind, o.Namespace, o.Name, now)
+	old, err := m.x.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (c *crossing) changed() error {
 // superseded reports whether the new form exists and has to stay as it is: Akash's provider wrote it for the lease, or
 // it was written from another definition since (timestamps have whole seconds).
 func (m *leaseMigration) superseded(c *crossing) bool {
-	live := m.Snapshot.Find(c.main())
+	live := m.x.Snapshot.Find(c.main())
 	if live == nil {
 		return false
 	}
@@ -104,7 +104,7 @@ func (m *leaseMigration) superseded(c *crossing) bool {
 // byAkash reports whether Akash's provider has written a route for the lease.
 func (m *leaseMigration) byAkash(live *unstructured.Unstructured) bool {
 	id, ok := lease.IDFromLabels(live.GetLabels())
-	return ok && id.Group() == m.Group && m.Snapshot.Ownership(live).Shared
+	return ok && id.Group() == m.x.Group && m.x.Snapshot.Ownership(live).Shared
 }
 
 // leadsElsewhere returns why the new route that Akash's provider wrote does not stand for the old one: it takes other requests, or
@@ -114,7 +114,7 @@ func (m *leaseMigration) leadsElsewhere(c *crossing, live *unstructured.Unstruct
 		return ""
 	}
 	to := ""
-	switch now, err := render.ReadRoute(live, m.Options.Config, m.surroundings()); {
+	switch now, err := render.ReadRoute(live, m.x.Options.Config, m.surroundings()); {
 	case err != nil:
 		to = err.Error()
 	case now.LeadsTo() != c.live.LeadsTo():
@@ -137,7 +137,7 @@ func lastApplied(o *unstructured.Unstructured) time.Time {
 
 // awaitAllAccepted waits until routers have accepted all new routes. If one is not accepted, its old route stays.
 func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
-	if m.Options.Wait == 0 && m.Options.AssumeServing {
+	if m.x.Options.Wait == 0 && m.x.Options.AssumeServing {
 		return nil
 	}
 	var mu sync.Mutex
@@ -152,10 +152,10 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if timeout, ok := errors.AsType[*report.TimeoutError](err); ok {
-				if err = nil; m.Options.Wait > 0 {
+				if err = nil; m.x.Options.Wait > 0 {
 					waiting = append(waiting, timeout.Waiting...)
 				} else {
-					m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
+					m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
 						"it stays: "+strings.Join(timeout.Waiting, "; "))
 				}
 				c.ready = false
@@ -169,7 +169,7 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 	err := group.Wait()
 	if len(waiting) > 0 {
 		slices.Sort(waiting)
-		err = errors.Join(err, &report.TimeoutError{After: m.Options.Wait, Waiting: waiting})
+		err = errors.Join(err, &report.TimeoutError{After: m.x.Options.Wait, Waiting: waiting})
 	}
 	return err
 }
@@ -178,22 +178,64 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
 		_, _, redirect := lease.ParseRouteName(o.Name)
-		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.Options.AssumeServing && o.Kind == kinds.Ingress {
+		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.x.Options.AssumeServing && o.Kind == kinds.Ingress {
 			continue
 		}
-		if err := m.Successors.AwaitServing(ctx, o); err != nil {
+		if err := m.awaitServing(ctx, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// awaitServing waits until a controller reports that a route serves. With --assume-serving it waits only for controllers
+// that report at all.
+func (m *leaseMigration) awaitServing(ctx context.Context, o render.Object) error {
+	if m.x.Options.AssumeServing {
+		if !slices.Contains(kinds.Reporting, o.Kind) {
+			return nil
+		}
+		_, err := live.AwaitRoute(ctx, m.x, o, state.Serves)
+		return err
+	}
+	missing := ""
+	err := m.x.Poll(ctx, func(ctx context.Context) (bool, error) {
+		now, err := m.notServing(ctx, o)
+		if err == nil { // the last read may fail because of the deadline
+			missing = now
+		}
+		return now == "" && err == nil, err
+	})
+	if err == nil && missing == "" && m.x.Changed() {
+		m.x.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
+	}
+	return m.x.TimedOut(err, missing+"; the same command goes on, and --assume-serving does without a controller's word")
+}
+
+// notServing reads a route, and its Gateway where that says whether it serves: several routes of a host may be on it, of
+// which the oldest serves. It describes what the route lacks to be known to serve, or returns "".
+func (m *leaseMigration) notServing(ctx context.Context, o render.Object) (string, error) {
+	now, err := m.x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return "", err
+	}
+	if now == nil {
+		return fmt.Sprintf("%s %s/%s is not there", o.Kind.Kind, o.Namespace, o.Name), nil
+	}
+	g := m.x.Options.Config.Gateway
+	var gateway *unstructured.Unstructured
+	if o.Kind == kinds.HTTPRoute || o.Kind == kinds.TLSRoute {
+		gateway, err = m.x.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
+	}
+	return state.NotServing(now, gateway, g.Namespace+"/"+g.Name), err
+}
+
 // confirmClaims reads the claims again: while the run stood still, the lease may have given up, or another owner taken,
 // what it has just routed.
-func (m *leaseMigration) confirmClaims(ctx context.Context) error {
+func (m *leaseMigration) confirmClaims(ctx context.Context, t *marks) error {
 	var errs []error
 	for _, c := range m.routes {
-		if c.why != "" || !m.HasMade() {
+		if c.why != "" || len(m.made) == 0 {
 			continue
 		}
 		still, err := m.stillHeld(ctx, c)
@@ -205,10 +247,9 @@ func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 		switch {
 		case !still:
 			c.ready = false
-			overtaken := m.Overtaken(&claims.Held{Want: state.Hold{Kind: state.Host, Thing: c.use.Host}})
-			errs = append(errs, m.undoRoute(ctx, c), overtaken)
-		case m.Holds[state.HostName(c.use.Host)] != nil:
-			if err := m.stillMarked(ctx, c); err != nil {
+			errs = append(errs, m.undoRoute(ctx, t, c), m.overtaken(c.use.Host))
+		case t.claims[state.HostName(c.use.Host)] != nil:
+			if err := m.stillMarked(ctx, t, c); err != nil {
 				c.ready = false // that run decides about the new route
 				errs = append(errs, err)
 			}
@@ -220,27 +261,16 @@ func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 // stillHeld reports whether the lease holds a route's host and path. A route without a claim may move as long as the
 // old one exists.
 func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
-	claim, err := observed.ReadClaim(ctx, m.Ledger, state.HostName(c.use.Host))
+	claim, err := observed.ReadClaim(ctx, m.x.Ledger, state.HostName(c.use.Host))
 	if err != nil {
 		return false, err
 	}
 	if part := claim.Part(state.RouteKey(c.use.Path)); part != nil {
-		return !claim.Deleting && part.Lease.Group() == m.Group, nil
+		return !claim.Deleting && part.Lease.Group() == m.x.Group, nil
 	}
-	if m.Snapshot.Claim(state.HostName(c.use.Host)) != nil || claim != nil {
+	if m.x.Snapshot.Claim(state.HostName(c.use.Host)) != nil || claim != nil {
 		return false, nil
 	}
-	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
+	old, err := m.x.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
 	return old != nil && old.GetUID() == c.old.Live.GetUID() && old.GetDeletionTimestamp() == nil, err
-}
-
-// undoRoute deletes what the run has created for a route.
-func (m *leaseMigration) undoRoute(ctx context.Context, c *crossing) error {
-	err := m.Retract(ctx, func(made render.Object) bool {
-		return slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.Kind && o.Name == made.Name })
-	})
-	if lost, ok := errors.AsType[*turn.LostError](err); ok {
-		return m.Loses(ctx, lost)
-	}
-	return err
 }

@@ -6,12 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -74,23 +70,6 @@ func GroundsOf(o Owned, claims []*state.Claim) []Ground {
 		}
 	}
 	return out
-}
-
-// RestsOn returns the names of the claims on which a rendered object of a group rests. claims are those that the group
-// relies on: a pool, and a ProviderLeasedIP, name none by themselves.
-func RestsOn(o render.Object, group lease.Group, claims []*state.Claim) (names []string) {
-	if slices.Contains(kinds.Pools, o.Kind) {
-		for _, c := range claims {
-			if c.Kind == state.Address && o.Name == config.AddressPoolName(c.Addr()) {
-				names = append(names, c.Name())
-			}
-		}
-		return names
-	}
-	for _, g := range GroundsOf(Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: group}, claims) {
-		names = append(names, g.Name)
-	}
-	return names
 }
 
 // ReadGrounds reads the claims that an object depends on. Read the object first.

@@ -2,7 +2,6 @@ package observed_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,7 +10,6 @@ import (
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -210,29 +208,6 @@ func TestSameTenant(t *testing.T) {
 				t.Errorf("the same: %t, want %t", got, tt.want)
 			}
 		})
-	}
-}
-
-// A pool rests on its address, a ProviderLeasedIP on those of its endpoint, and any other object on what it names.
-func TestRestsOn(t *testing.T) {
-	claims := []*state.Claim{ot.Address(ot.Next, address, 443), ot.Address(ot.Next, other, 443), ot.Host(ot.Next, shop)}
-	pool := func(kind kinds.Kind, name string) render.Object { return render.Object{Kind: kind, Name: name} }
-	for name, c := range map[string]struct {
-		o    render.Object
-		want []string
-	}{
-		"a pool of one address":        {pool(kinds.IPAddressPool, "akash-ip-203-0-113-1"), []string{state.AddressName(addr(address))}},
-		"its advertisement":            {pool(kinds.L2Advertisement, "akash-ip-203-0-113-1"), []string{state.AddressName(addr(address))}},
-		"the pool of another address":  {pool(kinds.IPAddressPool, "akash-ip-203-0-113-9"), nil},
-		"the pool of a range":          {pool(kinds.IPAddressPool, "akash-net-203-0-113-0-28"), nil},
-		"a ProviderLeasedIP":           {rendered(leasedIP(ot.Next, "game")), []string{state.AddressName(addr(address)), state.AddressName(addr(other))}},
-		"a ProviderLeasedIP of others": {rendered(leasedIP(ot.Blog, "game")), nil},
-		"a route":                      {rendered(ot.Ingress(ot.Next, shop, "/")), []string{shop}},
-		"a Service":                    {rendered(ot.Service(ot.Next, 443, other)), []string{state.AddressName(addr(other))}},
-	} {
-		if got := observed.RestsOn(c.o, ot.Next.Group(), claims); !slices.Equal(got, c.want) {
-			t.Errorf("%s rests on %s, want %s", name, strings.Join(got, ", "), strings.Join(c.want, ", "))
-		}
 	}
 }
 

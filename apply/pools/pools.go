@@ -3,7 +3,6 @@ package pools
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"sync"
 
@@ -19,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Pools are MetalLB's pools during one command. Leases share them; each pool is written once.
+// Pools are MetalLB's pools during one command. Leases share them.
 type Pools struct {
 	cfg      *config.ProviderConfig
 	snapshot *observed.Snapshot
@@ -27,45 +26,17 @@ type Pools struct {
 	live func() *state.PoolIndex
 	used func() []netip.Addr
 	mu   sync.Mutex
-	done map[string]*ensured
 	// fitted are the pools that leases need, as they are written, by name.
 	fitted map[string]func() (render.Object, error)
-	// removed are the pools, and their advertisements, that were read and that leases have removed since.
-	removed sync.Map
-}
-
-// ensured is the result of writing a pool or its advertisement for one of the leases; ended is closed once it is known.
-type ensured struct {
-	err   error
-	ended chan struct{}
-}
-
-// Writer writes a pool or its advertisement for a lease.
-type Writer interface {
-	WritePool(ctx context.Context, o render.Object) error
 }
 
 // New returns the pools that were read.
 func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 	return &Pools{
-		cfg: cfg, snapshot: s, done: map[string]*ensured{}, fitted: map[string]func() (render.Object, error){},
+		cfg: cfg, snapshot: s, fitted: map[string]func() (render.Object, error){},
 		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.Pools()) }),
 		used: sync.OnceValue(func() []netip.Addr { return s.Addresses.InUse() }),
 	}
-}
-
-// Ensure creates the pools that the run's addresses need, as Wanted returns them.
-func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, to Writer) error {
-	objects, err := p.Wanted(addresses)
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if err := p.once(ctx, o, to); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Check returns an error if an address would need a pool that overlaps another one.
@@ -122,36 +93,6 @@ func (p *Pools) fit(o render.Object) (render.Object, error) {
 	return fitted()
 }
 
-// once writes an object for the first lease that needs it. The others wait until it is written, which may take as long as the
-// deletion of a former one.
-func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
-	now, first := p.begin(o)
-	if !first {
-		select {
-		case <-now.ended:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		return now.err
-	}
-	defer close(now.ended)
-	now.err = fmt.Errorf("%s was not written", o) // stays if the write panics
-	now.err = to.WritePool(ctx, o)
-	return now.err
-}
-
-// begin returns the result for an object, and whether the caller is the first to need it and has to write it.
-func (p *Pools) begin(o render.Object) (_ *ensured, first bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now, known := p.done[o.String()]
-	if !known {
-		now = &ensured{ended: make(chan struct{})}
-		p.done[o.String()] = now
-	}
-	return now, !known
-}
-
 // checkOverlap returns an error if a pool with these ranges would overlap another pool.
 func checkOverlap(live *state.PoolIndex, o render.Object, ranges []config.Range) error {
 	if pool, theirs, ok := live.Overlap(ranges, o.Namespace, o.Name); ok {
@@ -186,15 +127,6 @@ func (p *Pools) Remove(ctx context.Context, x *executor.Executor, a netip.Addr, 
 		if err := x.Remove(ctx, observed.Owned{Kind: kind, Live: live}, action); err != nil {
 			return err
 		}
-		p.removed.Store(kind.Plural+" "+namespace+"/"+name, true)
 	}
 	return nil
-}
-
-// Find is a pool, or its advertisement, as it was read before the leases wrote anything; nil for one that they have removed.
-func (p *Pools) Find(o render.Object) *unstructured.Unstructured {
-	if _, removed := p.removed.Load(o.Kind.Plural + " " + o.Namespace + "/" + o.Name); removed {
-		return nil
-	}
-	return p.snapshot.Find(o)
 }

@@ -1,7 +1,6 @@
 package pools
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -62,41 +61,6 @@ func poolTexts(t *testing.T, objects []render.Object) (texts []string) {
 
 // The one range that is configured, and its pool.
 const network, rangePool = "203.0.113.0/28", "akash-net-203-0-113-0-28"
-
-// slowWriter writes when it may.
-type slowWriter struct{ begun, may chan struct{} }
-
-func (w slowWriter) WritePool(context.Context, render.Object) error {
-	close(w.begun)
-	<-w.may
-	return nil
-}
-
-// A lease that waits for a pool that another one writes can be interrupted, and one that needs another pool does not wait.
-func TestWaitForAPool(t *testing.T) {
-	p := New(config.Default(), ot.Snapshot(nil))
-	w, other := slowWriter{make(chan struct{}), make(chan struct{})}, slowWriter{make(chan struct{}), make(chan struct{})}
-	close(other.may)
-	advertisement := func(name string) render.Object { return render.Object{Kind: kinds.L2Advertisement, Name: name} }
-	ended := make(chan error)
-	go func() { ended <- p.once(t.Context(), advertisement("a"), w) }()
-	<-w.begun
-	if err := p.once(t.Context(), advertisement("b"), other); err != nil {
-		t.Error(err)
-	}
-	interrupted, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.once(interrupted, advertisement("a"), w); !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted lease: %v", err)
-	}
-	close(w.may)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if err := p.once(t.Context(), advertisement("a"), w); err != nil {
-		t.Errorf("after the write: %v", err)
-	}
-}
 
 // The pools that addresses need are reduced to what other pools leave to them, and none that overlaps another is wanted.
 func TestWanted(t *testing.T) {

@@ -83,10 +83,10 @@ func Targets(
 	ctx context.Context, s *observed.Snapshot, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID,
 	unknown []render.UnknownHost, fresh bool,
 ) (render.Published, error) {
-	return reader(s, c, cfg, id, fresh).Targets(ctx, unknown)
+	return Reader(s, c, cfg, id, fresh).Targets(ctx, unknown)
 }
 
-// reader returns a reader of the addresses and names under which the hosts of a lease are reached.
-func reader(s *observed.Snapshot, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, fresh bool) *published.Reader {
+// Reader returns a reader of the addresses and names under which the hosts of a lease are reached.
+func Reader(s *observed.Snapshot, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, fresh bool) *published.Reader {
 	return &published.Reader{Cluster: c, Config: cfg, Lease: id, Live: s, Gateway: s.Gateway, Fresh: fresh}
 }

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -37,29 +35,6 @@ func whyReplaced(o render.Object, live *unstructured.Unstructured) string {
 		}
 	}
 	return ""
-}
-
-// putRecord applies a record unless the live one is as wanted.
-func (r *Records) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (report.Action, error) {
-	if o = r.prepared(o, live); cluster.Unchanged(o, live, r.Manager(o)) {
-		return report.Unchanged, nil
-	}
-	if err := r.Change(r.WriteOf(o, live)); err != nil {
-		return "", err
-	}
-	return r.SendObject(ctx, o, live)
-}
-
-// ChangesRecord reports whether the cluster does not have the record as wanted.
-func (r *Records) ChangesRecord(o render.Object) bool {
-	live := r.Snapshot.Find(o)
-	return !cluster.Unchanged(r.prepared(o, live), live, r.Manager(o))
-}
-
-// prepared is Prepared, with the annotations of runs.
-func (r *Records) prepared(o render.Object, live *unstructured.Unstructured) render.Object {
-	o, _ = r.TouchedFrom(Prepared(o, live, r.Cluster.Now()), live)
-	return o
 }
 
 // Prepared returns a rendered record as it is applied over the live one, which may be nil: a DNSRecord with the annotations

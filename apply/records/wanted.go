@@ -91,9 +91,10 @@ func Wanted(ctx context.Context, c *command.Command, s *observed.Snapshot, host 
 	return records, err
 }
 
-// RecordsFor returns the records that point a host at its routes of a target.
-func (r *Records) RecordsFor(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
-	return wanting{r.Cluster, r.Options.Config, r.Snapshot, r.Request.Lease}.pointing(ctx, host, part, target, fresh)
+// At returns the records that point a host, of which a lease holds the part, at its routes of the configured target, with the
+// addresses and names that are read now.
+func At(ctx context.Context, c *command.Command, s *observed.Snapshot, id lease.ID, host string, part state.Part) (render.DNS, error) {
+	return wanting{c.Cluster, c.Options.Config, s, id}.pointing(ctx, host, part, c.Options.Config.Target, true)
 }
 
 // wanting is what the records are found by that a lease wants.
@@ -133,11 +134,6 @@ func (w wanting) render(ctx context.Context, def *lease.Definition, addresses re
 		return records, err
 	}
 	return render.Records(def, w.cfg, addresses, targets)
-}
-
-// Published returns a reader of the addresses and names under which the lease's hosts are reached.
-func (r *Records) Published(fresh bool) *published.Reader {
-	return reader(r.Snapshot, r.Cluster, r.Options.Config, r.Request.Lease, fresh)
 }
 
 // target returns the target of the routes to which a host's records point: that of the configuration, unless the lease has

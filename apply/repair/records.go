@@ -6,7 +6,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -17,10 +16,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// recordWait limits how long a repair that waits for nothing else waits for a replaced record to be gone: if it ended at once,
-// the name would have no record.
-const recordWait = 30 * time.Second
 
 // rerecord replaces or updates the DNS records of a host so that they have the wanted values, whoever has changed them.
 // Each write is pinned to the version that was read.
@@ -51,7 +46,7 @@ func (r *repair) rerecord(ctx context.Context, m state.WriteRecords) error {
 			return err
 		}
 	}
-	if kept, err := r.stillThere(ctx, deleted, cmp.Or(r.Options.Wait, recordWait)); err != nil || kept != nil {
+	if kept, err := r.stillThere(ctx, deleted, cmp.Or(r.Options.Wait, records.ReplacedWait)); err != nil || kept != nil {
 		return cmp.Or(err, errors.New("what is to be replaced is still being deleted"))
 	}
 	for _, o := range wanted.Objects {

@@ -156,16 +156,6 @@ func (t *Turn) Succeeds(g lease.Group) bool {
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
 }
 
-// SucceedsRun reports whether a mark is of a crashed command that this one succeeds.
-func (t *Turn) SucceedsRun(mark string) bool {
-	if t == nil || mark == "" {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Nonce == state.NonceOf(mark) })
-}
-
 // Fenced returns the announcements of the crashed commands that this one succeeds.
 func (t *Turn) Fenced() []*state.Announcement {
 	t.mu.Lock()

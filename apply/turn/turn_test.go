@@ -61,18 +61,3 @@ func TestStoodStill(t *testing.T) {
 		}
 	}
 }
-
-// What a command writes late that another one succeeds is the successor's to give up; the marks of others are not.
-func TestSucceedsRun(t *testing.T) {
-	turn := &Turn{fenced: []*state.Announcement{{Nonce: "cu6kyv2iv5w2v"}}}
-	for mark, want := range map[string]bool{
-		"cu6kyv2iv5w2v": true, state.Mark("cu6kyv2iv5w2v", 3): true, "cu6kz3rqq565s": false, "": false,
-	} {
-		if got := turn.SucceedsRun(mark); got != want {
-			t.Errorf("%q: %t", mark, got)
-		}
-	}
-	if (*Turn)(nil).SucceedsRun("cu6kyv2iv5w2v") {
-		t.Error("a command without a turn succeeds another")
-	}
-}

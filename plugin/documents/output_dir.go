@@ -14,13 +14,14 @@ import (
 
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // neverPruned keeps Flux and Argo CD from deleting a namespace with everything in it when its file is deleted
@@ -65,7 +66,7 @@ func (f *renderFlags) renderFiles(ctx context.Context, c *session.Session, r *re
 		}
 		c.Warn(r.warnings(def))
 		if f.withNamespace && len(rendered) > 0 && r.workloads == nil {
-			rendered = slices.Insert(rendered, 0, objects.NamespaceOf(def.Lease))
+			rendered = slices.Insert(rendered, 0, namespaceOf(def.Lease))
 		}
 		failed := len(r.problems) > 0
 		problems, r.problems = append(problems, r.problems...), nil
@@ -89,6 +90,12 @@ func (f *renderFlags) renderFiles(ctx context.Context, c *session.Session, r *re
 		return problems
 	}
 	return files.warnOfOthers(&c.Console)
+}
+
+// namespaceOf returns the namespace of a lease, with the labels that Akash's provider gives it.
+func namespaceOf(id lease.ID) render.Object {
+	name := id.Namespace()
+	return render.Object{Kind: kinds.Namespace, Name: name, Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(id))}
 }
 
 // add appends the objects of a lease to the spool.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -167,7 +166,7 @@ func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *r
 		}
 		c.Warn(r.warnings(def))
 		if f.withNamespace && len(rendered) > 0 && r.workloads == nil {
-			rendered = slices.Insert(rendered, 0, objects.NamespaceOf(def.Lease))
+			rendered = slices.Insert(rendered, 0, namespaceOf(def.Lease))
 		}
 		return emit(rendered)
 	})

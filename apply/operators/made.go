@@ -8,14 +8,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -65,31 +62,4 @@ func Agrees(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.O
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(id.Group())
 	}) && caughtUp(s, def, id, o, live)
-}
-
-// LeaveTheirs reports the objects that are left to the operators, and returns the others.
-func (r *Operated) LeaveTheirs(objects []render.Object) (rest []render.Object, err error) {
-	for _, o := range objects {
-		switch unlike := UnlikeOf(r.Snapshot, r.Def, r.Request.Lease, o); {
-		case !r.Snapshot.Operators.Theirs(o):
-			rest = append(rest, o)
-		case unlike != "":
-			if err := r.Change(func() plan.Change {
-				return plan.Change{Action: plan.Leave, Kind: o.Kind.Singular, Namespace: o.Namespace, Name: o.Name, Why: unlike}
-			}); err != nil {
-				return nil, err
-			}
-			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, unlike)
-		case r.Snapshot.TheirRoute(o) == nil:
-			r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
-		default:
-			r.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "")
-		}
-	}
-	return rest, nil
-}
-
-// Operated is the part of the work on a lease that Akash's operators do.
-type Operated struct {
-	*claims.Claims
 }

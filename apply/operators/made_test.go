@@ -1,30 +1,16 @@
 package operators
 
 import (
-	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 const shop = "shop.example.com"
-
-// operated is the work of the operators for ot.Shop, both of which run, in a cluster with these objects.
-func operated(objects ...*unstructured.Unstructured) *Operated {
-	c := claims.New(&command.Command{}, nil, state.Request{Lease: ot.Shop})
-	c.Snapshot = ot.Snapshot(nil, objects...)
-	c.Snapshot.Operators.Hostname, c.Snapshot.Operators.IP = true, true
-	return &Operated{Claims: c}
-}
 
 // What an operator has made agrees where it serves the same host or port from the same backend, whatever its kind.
 func TestAgrees(t *testing.T) {
@@ -49,29 +35,5 @@ func TestAgrees(t *testing.T) {
 		if got := Agrees(ot.Snapshot(nil), nil, ot.Shop, cluster.Applicable(kind, tt.want), tt.live); got != tt.agrees {
 			t.Errorf("%s: %t", name, got)
 		}
-	}
-}
-
-// Only what Akash's label marks is left to the operators.
-func TestLeaveTheirs(t *testing.T) {
-	extra := ot.Ingress(ot.Shop, shop, "/a")
-	labels := extra.GetLabels()
-	delete(labels, lease.LabelManaged)
-	extra.SetLabels(labels)
-	var objects []render.Object
-	for _, o := range []*unstructured.Unstructured{ot.Ingress(ot.Shop, shop, "/"), extra, ot.Service(ot.Shop, 80, ""), ot.ProviderHost(ot.Shop, shop)} {
-		objects = append(objects, cluster.Applicable(kinds.Of(o.GetKind()), o))
-	}
-	var kept []string
-	rest, err := operated().LeaveTheirs(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range rest {
-		kept = append(kept, o.String())
-	}
-	want := []string{objects[1].String(), objects[3].String()}
-	if !slices.Equal(kept, want) {
-		t.Errorf("the rest is %q, want %q", kept, want)
 	}
 }
