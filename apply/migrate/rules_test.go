@@ -11,11 +11,13 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -180,5 +182,74 @@ func TestSettlingError(t *testing.T) {
 	}
 	if e.After != time.Hour || len(e.Routes) != 3 || !strings.Contains(e.Error(), "until 13:00:00 UTC") {
 		t.Errorf("%+v: %v", e, e)
+	}
+}
+
+// What a command has created is unneeded where its lease holds nothing that it serves, or by this command's mark alone. Of a command
+// that was taken for crashed no mark counts.
+func TestIsUnneeded(t *testing.T) {
+	marked := func(run string) state.Part {
+		p := ot.Host(ot.Shop, shop).Parts[0]
+		p.Run = run
+		return p
+	}
+	made := ot.HTTPRoute(ot.Shop, shop, "/")
+	made.SetResourceVersion("7")
+	touched := made.DeepCopy()
+	touched.SetResourceVersion("8")
+	moved := made.DeepCopy()
+	moved.SetLabels(ot.Next.Labels())
+	for name, tt := range map[string]struct {
+		part state.Part
+		now  *unstructured.Unstructured
+		lost bool
+		want bool
+	}{
+		"this command's mark":                  {marked("run"), touched, false, true},
+		"another command's mark":               {marked("other"), touched, false, false},
+		"no mark":                              {marked(""), touched, false, false},
+		"it was taken for crashed":             {marked("run"), touched, true, false},
+		"it is another lease's by now":         {marked("run"), moved, false, false},
+		"the lease holds another path":         {ot.Host(ot.Shop, shop, "/a").Parts[0], touched, false, true},
+		"it was taken for crashed, so does it": {ot.Host(ot.Shop, shop, "/a").Parts[0], touched, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := &state.Claim{Kind: state.Host, Thing: shop, Owner: ot.Shop.Owner}
+			kept := render.Rendered(render.Object{Config: claim.Configuration(config.Default().LedgerNamespace, []state.Part{tt.part})})
+			c, err := cluster.OfObjects([]*unstructured.Unstructured{kept})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &leaseMigration{x: executor.New(command.New(c, command.Options{Config: config.Default()}), state.Request{Lease: ot.Shop})}
+			l.x.Ledger.Own("run")
+			o := observed.Owned{Kind: kinds.HTTPRoute, Live: made, Group: ot.Shop.Group()}
+			if got, err := l.isUnneeded(t.Context(), &marks{run: "run"}, o, tt.now, tt.lost); err != nil || got != tt.want {
+				t.Errorf("unneeded: %t, %v", got, err)
+			}
+		})
+	}
+}
+
+// What rests on a claim that another run had marked is written even if it is as wanted; what rests on others is not.
+func TestTouches(t *testing.T) {
+	with := func(touch bool) map[string]*markedClaim {
+		return map[string]*markedClaim{state.HostName(shop): {now: ot.Host(ot.Shop, shop), touch: touch}}
+	}
+	route := func(host string) *unstructured.Unstructured { return ot.HTTPRoute(ot.Shop, host, "/") }
+	for name, tt := range map[string]struct {
+		claims map[string]*markedClaim
+		live   *unstructured.Unstructured
+		want   bool
+	}{
+		"another run had marked it": {with(true), route(shop), true},
+		"nobody had marked it":      {with(false), route(shop), false},
+		"another host":              {with(true), route("www.example.com"), false},
+		"nothing is marked":         {nil, route(shop), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (&marks{claims: tt.claims}).touches(cluster.Applicable(kinds.HTTPRoute, tt.live), ot.Shop.Group()); got != tt.want {
+				t.Errorf("touched: %t", got)
+			}
+		})
 	}
 }
