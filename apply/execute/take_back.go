@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
@@ -54,8 +55,8 @@ func (l *loop) takeBack(ctx context.Context, one *Lease, why error) error {
 	return errors.Join(errs...)
 }
 
-// isLeft reports whether nobody relies on an object that the lease has created: the lease holds nothing that it serves. One that
-// accompanies a route was touched if the other command relies on it.
+// isLeft reports whether nobody relies on an object that the lease has created: the lease holds nothing that it serves, and no other
+// one does since a transfer. One that accompanies a route was touched if the other command relies on it.
 func (l *loop) isLeft(ctx context.Context, one *Lease, o observed.Owned, unwritten bool) (bool, error) {
 	if one.Work != nil && deployed.StandingOf(o.Live, o.Group, one.X.Request.Lease.Namespace()) == deployed.Ours {
 		return unwritten, nil
@@ -68,12 +69,9 @@ func (l *loop) isLeft(ctx context.Context, one *Lease, o observed.Owned, unwritt
 		return err == nil && unwritten, err
 	}
 	return !slices.ContainsFunc(grounds, func(g observed.Ground) bool {
-		for _, p := range g.Claim.PartsOf(o.Group) {
-			if observed.StandsFor(o, g.Claim, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(append(g.Claim.PartsOf(o.Group), g.Claim.FormerOf(o.Group)...), func(p state.Part) bool {
+			return observed.StandsFor(o, g.Claim, p)
+		})
 	}), nil
 }
 

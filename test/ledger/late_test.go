@@ -223,3 +223,37 @@ func TestLateReleaseKeepsWhatATransferLeaves(t *testing.T) {
 		}
 	}
 }
+
+// A transfer takes an apply of the former lease for crashed, and leaves the routes that it has made until the new lease is applied:
+// the apply, which goes on, does not take them back.
+func TestLateApplyKeepsWhatATransferLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "keeps", config.TargetIngress)
+	defer w.reset(t)
+	left := 0
+	for at, writes := 0, 1; at < writes; at++ {
+		w.reset(t)
+		var before []string
+		n, err := w.late(t, at, true, func(c *client) error {
+			return c.apply(t.Context(), definition(w.lease("a", 1), "", w.host()))
+		}, func(c *client) error {
+			err := c.applier().Transfer(t.Context(), w.lease("a", 2), []string{w.host()}, nil)
+			before = w.view(t).text(t)
+			return err
+		})
+		if writes = n; err == nil {
+			continue
+		}
+		wantLost(t, err)
+		now := w.view(t).text(t)
+		for _, line := range before {
+			if !slices.Contains(now, line) {
+				t.Errorf("before write %d: %s is gone", at, line)
+			}
+		}
+		left = max(left, len(before))
+	}
+	if left < 3 {
+		t.Error("the apply was never stopped after it had made a route")
+	}
+}
