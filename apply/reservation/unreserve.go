@@ -17,13 +17,8 @@ func (o *Orders) List(ctx context.Context) ([]*reserved.Claim, error) {
 	return o.ledger.Reservations(ctx, "")
 }
 
-// Unreserve gives up an order's reservation, and reports whether there was one. The delete is pinned to what was read,
-// and retried if that has changed.
-func (o *Orders) Unreserve(ctx context.Context, order lease.Order) (found bool, err error) {
-	return o.UnreserveIf(ctx, order, func(*reserved.Claim) bool { return true })
-}
-
-// UnreserveIf is Unreserve of a reservation for which meant is true, as it is when it is deleted.
+// UnreserveIf gives up an order's reservation for which meant is true, as it is when it is deleted, and reports whether there was
+// one. The delete is pinned to what was read, and retried if that has changed.
 func (o *Orders) UnreserveIf(ctx context.Context, order lease.Order, meant func(*reserved.Claim) bool) (found bool, err error) {
 	tried := false
 	err = o.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {

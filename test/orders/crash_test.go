@@ -106,7 +106,7 @@ func takesOver(t *testing.T, file string) work {
 }
 
 func unreserves(ctx context.Context, c *cluster.Cluster, order lease.Order) error {
-	_, err := reservation.New(c, config.Default()).Unreserve(ctx, order)
+	_, err := reservation.New(c, config.Default()).UnreserveIf(ctx, order, func(*reserved.Claim) bool { return true })
 	return err
 }
 
@@ -256,7 +256,7 @@ func TestLostAnswers(t *testing.T) {
 			if err != nil || outcome != reservation.Made || claim.Bound == nil {
 				t.Fatal(claim, outcome, err)
 			}
-			if found, err := orders.Unreserve(t.Context(), order); !found || err != nil {
+			if found, err := orders.UnreserveIf(t.Context(), order, func(*reserved.Claim) bool { return true }); !found || err != nil {
 				t.Error(found, err)
 			}
 			if now := claimOf(t, order); now != nil {
