@@ -215,7 +215,7 @@ func (v view) disownFormer() Step {
 			}
 		}
 	}
-	return v.tellMoved()
+	return v.tellHeld()
 }
 
 // readMoved reads everything again once the claims have moved: what the former holders have written until then is known.
@@ -228,8 +228,8 @@ func (v view) readMoved() Step {
 	return Step{}
 }
 
-// tellMoved tells which of the things the lease held already.
-func (v view) tellMoved() (out Step) {
+// tellHeld tells which of the things the lease holds already.
+func (v view) tellHeld() (out Step) {
 	for _, c := range v.named() {
 		once := "held already " + c.Name()
 		_, took := v.f.taken[c.Name()]
