@@ -96,7 +96,6 @@ func (a *Applier) applying(applies []applied) execute.Work {
 			}
 			return wants
 		},
-		Barred: func(int, *observed.Snapshot) error { return nil },
 		Ended: func(_ context.Context, leases []*execute.Lease) {
 			for _, one := range leases {
 				reportServed(one)

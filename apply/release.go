@@ -44,8 +44,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 			}
 			return s.WithOperators(first), nil
 		},
-		Wants:  func() []engine.Want { return a.releases(groups, chosen) },
-		Barred: func(int, *observed.Snapshot) error { return nil },
+		Wants: func() []engine.Want { return a.releases(groups, chosen) },
 		Ended: func(ctx context.Context, leases []*execute.Lease) {
 			for _, one := range leases {
 				reportKept(one)

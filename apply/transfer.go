@@ -41,7 +41,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 			}
 		}
 		opts.Prune = def != nil && opts.Prune
-		t := &transfer{Applier: New(a.Cluster, opts), to: to, things: things, def: def}
+		t := &transfer{applier: New(a.Cluster, opts), to: to, things: things, def: def}
 		if err := t.run(ctx); !errors.Is(err, report.ErrChanged) || n == looks-1 {
 			return err
 		}
@@ -51,7 +51,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 
 // transfer is one try to move things to a lease.
 type transfer struct {
-	*Applier
+	applier  *Applier
 	to       lease.ID
 	things   []string
 	def      *lease.Definition
@@ -64,17 +64,16 @@ func (t *transfer) run(ctx context.Context) error {
 		return err
 	}
 	work := execute.Work{
-		Command: t.Command,
+		Command: t.applier.Command,
 		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
-			if s, err = observed.ReadAll(ctx, t.Command, t.to.Group()); err == nil {
+			if s, err = observed.ReadAll(ctx, t.applier.Command, t.to.Group()); err == nil {
 				t.snapshot = s
 			}
 			return s, err
 		},
-		Wants:  func() []engine.Want { return []engine.Want{want(t.snapshot)} },
-		Barred: func(int, *observed.Snapshot) error { return nil },
-		Ended:  func(_ context.Context, leases []*execute.Lease) { t.reportMissing(leases) },
-		Done:   t.await,
+		Wants: func() []engine.Want { return []engine.Want{want(t.snapshot)} },
+		Ended: func(_ context.Context, leases []*execute.Lease) { t.reportMissing(leases) },
+		Done:  t.await,
 	}
 	if t.def == nil {
 		work.GoesOn = "the next apply of the lease"
@@ -85,20 +84,20 @@ func (t *transfer) run(ctx context.Context) error {
 // want returns what the lease wants, by what was read.
 func (t *transfer) want() (func(*observed.Snapshot) engine.Want, error) {
 	if t.def != nil {
-		applies, err := t.prepare([]*lease.Definition{t.def})
+		applies, err := t.applier.prepare([]*lease.Definition{t.def})
 		if err != nil {
 			return nil, err
 		}
 		return func(s *observed.Snapshot) engine.Want {
-			want := t.wantOf(applies[0])
+			want := t.applier.wantOf(applies[0])
 			want.Apply.Workloads = nil
 			want.Transfer = &engine.Transfer{Things: t.things, From: t.holders(s), Whole: true}
 			return want
 		}, nil
 	}
-	cfg := *t.Options.Config
+	cfg := *t.applier.Options.Config
 	cfg.Ingress.StaticHosts = false // hosts that the provider gives the lease are not moved
-	t.Options.Config = &cfg
+	t.applier.Options.Config = &cfg
 	return func(s *observed.Snapshot) engine.Want {
 		known := t.known(s)
 		request, _ := state.NewRequest(known.def, &cfg) // what the configuration does not allow is looked for in what moves
@@ -164,14 +163,14 @@ func (t *transfer) whyNotFound(s *observed.Snapshot, thing string) string {
 // await waits until Akash's operators have created what was left to them.
 func (t *transfer) await(ctx context.Context, one *execute.Lease) error {
 	done := one.Outcome.Applied
-	if t.Options.Wait > 0 && !done.Stays {
+	if t.applier.Options.Wait > 0 && !done.Stays {
 		l := &live.Lease{X: one.X, Definition: one.Want.Apply.Definition, Desired: done.Desired, Claims: claimsOf(one)}
 		if err := l.Operators(ctx); err != nil {
 			return err
 		}
 	}
 	for _, h := range done.Unknown {
-		one.X.Event(report.Left, "dns", "", h.Name, published.Missing(t.Options.Config, h))
+		one.X.Event(report.Left, "dns", "", h.Name, published.Missing(t.applier.Options.Config, h))
 	}
 	if t.def != nil {
 		one.X.Send(report.Event{

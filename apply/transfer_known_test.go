@@ -27,7 +27,7 @@ func knownOf(t *testing.T, to lease.ID, def *lease.Definition, things []string, 
 		}
 		s.Definitions = map[string]*kept.Definition{kept.Name(to.Group()): d}
 	}
-	return (&transfer{Applier: a, to: to, things: things}).known(s).def
+	return (&transfer{applier: a, to: to, things: things}).known(s).def
 }
 
 // What the kept definition says of a part comes before what a note says of it, unless the note asks for something else:

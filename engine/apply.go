@@ -131,7 +131,8 @@ func (v view) wanted() *wanted {
 func (v view) rendered(granted *lease.Definition, addresses render.Addresses) *wanted {
 	w := &wanted{granted: granted, keys: map[Key]bool{}, grounds: map[Ground]bool{}, stages: make([][]Desired, len(kinds.Stages))}
 	w.objects, w.err = render.Lease(granted, v.t.Settings.Config, addresses)
-	if w.err == nil && len(w.objects) > 0 {
+	w.objects = slices.DeleteFunc(w.objects, v.isLeftAlone)
+	if w.err == nil && slices.ContainsFunc(w.objects, func(o render.Object) bool { return o.Kind == kinds.Service || o.Kind == kinds.ProviderLeasedIP }) {
 		w.shared, w.err = v.w.shared.Pools(addresses)
 	}
 	for _, o := range w.objects {

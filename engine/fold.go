@@ -268,8 +268,9 @@ func (w *World) foldWrite(f *facts, r Request, a Answer, answered Stamp) {
 			known.Before = before
 		}
 		for _, p := range r.Claim.Parts {
-			if r.Force && p.Lease.Group() != r.Group && slices.ContainsFunc(r.Parts, func(q state.Part) bool { return q.Key == p.Key }) {
-				known.Theirs = append(known.Theirs, p)
+			same := func(q state.Part) bool { return q.Key == p.Key }
+			if r.Force && p.Lease.Group() != r.Group && slices.ContainsFunc(r.Parts, same) {
+				known.Theirs = append(slices.DeleteFunc(slices.Clone(known.Theirs), same), p) // an earlier write may have had no answer
 			}
 		}
 		if known.Written == 0 || r.Anew {

@@ -190,7 +190,7 @@ func (v view) isUnfinished() bool {
 // hasTaken reports whether a claim has the lease's mark, or may have it.
 func (v view) hasTaken() bool {
 	for name := range v.f.taken {
-		if s := v.w.see(name); s.Stale || v.isMarked(s.Claim) || s.Claim != nil && slices.Contains(s.Claim.Former, v.group) {
+		if s := v.w.see(name); s.Stale || v.isMarked(s.Claim) || len(v.disowns(s.Claim)) > 0 {
 			return true
 		}
 	}

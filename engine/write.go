@@ -233,7 +233,7 @@ func (v view) asApplied(d Desired) (o render.Object, touch bool) {
 	if now.live == nil || did == report.Created || did == report.Configured || now.live.GetAnnotations()[lease.AnnotationTaken] == v.mark || !v.mustTouch(d.Object) || !now.isAsWanted(o, d.Manager) {
 		return o, false
 	}
-	return annotated(o, lease.AnnotationTaken, v.mark), true
+	return render.Annotated(o, lease.AnnotationTaken, v.mark), true
 }
 
 // mustTouch reports whether the lease has to write an object even if it is as wanted.
@@ -251,53 +251,4 @@ func (v view) mustTouch(o render.Object) bool {
 		})
 	}
 	return slices.ContainsFunc(v.grounds(o), func(g Ground) bool { return anew(g.Name) })
-}
-
-// annotated returns a copy of a rendered object with an annotation.
-func annotated(o render.Object, name, value string) render.Object {
-	body := render.Rendered(o)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[name] = value
-	body.SetAnnotations(annotations)
-	o.Config = body
-	return o
-}
-
-// hasWritten reports whether the lease has written an object that is its own. Its namespace, and the pools of addresses, stay
-// whatever becomes of it: others may rely on them at once.
-func (v view) hasWritten() bool {
-	for k, did := range v.f.done {
-		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) {
-			return true
-		}
-	}
-	for k, d := range v.f.unclear {
-		if now := v.w.live(k); !v.madeWay(k) && (now.stale || now.wrote != nil || now.isAsWanted(d.Object, d.Manager)) {
-			return true
-		}
-	}
-	return false
-}
-
-// readUnclear reads the objects whose apply had no answer: whether the lease has written anything depends on them.
-func (v view) readUnclear() Step {
-	for k := range v.f.unclear {
-		if v.w.live(k).stale && v.f.refused[k.String()] == nil {
-			return do(Request{Verb: GetLive, Key: k, Name: k.String(), Back: true, Why: "whether it was written"})
-		}
-	}
-	return Step{}
-}
-
-// madeWay reports whether an object was deleted for one of the lease's: put back, it is as it was.
-func (v view) madeWay(k Key) bool {
-	for _, old := range v.f.ways {
-		if old.key() == k {
-			return true
-		}
-	}
-	return false
 }

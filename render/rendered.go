@@ -15,3 +15,16 @@ func Rendered(o Object) *unstructured.Unstructured {
 	}
 	return u
 }
+
+// Annotated returns a copy of a rendered object with an annotation.
+func Annotated(o Object, name, value string) Object {
+	body := Rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	body.SetAnnotations(annotations)
+	o.Config = body
+	return o
+}

@@ -27,7 +27,7 @@ type Work struct {
 	Read func(context.Context) (*observed.Snapshot, error)
 	// Wants returns what the leases want, once the time of the API server is known.
 	Wants func() []engine.Want
-	// Barred returns why the command must not work on a lease, nil if it may.
+	// Barred returns why the command must not work on a lease, nil if it may; nil if it may work on all.
 	Barred func(place int, s *observed.Snapshot) error
 	// Ended is called with the leases of a transaction on which the work has ended, before the command commits. Done is called
 	// after the commit for a lease that has what it wants, for several at a time.
@@ -74,7 +74,10 @@ func (w Work) Run(ctx context.Context) error {
 	l.fold(snapshot, l.world.Send())
 	all := make([]*Lease, len(wants))
 	for i, want := range wants {
-		all[i] = &Lease{X: executor.New(c, want.Request), Place: i, Want: want, err: w.Barred(i, snapshot)}
+		all[i] = &Lease{X: executor.New(c, want.Request), Place: i, Want: want}
+		if w.Barred != nil {
+			all[i].err = w.Barred(i, snapshot)
+		}
 		all[i].X.Snapshot = snapshot
 		if want.Apply != nil {
 			all[i].X.Only = c.Options.ChangesOf(want.Request.Lease)

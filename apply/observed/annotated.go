@@ -22,18 +22,18 @@ func DeployRequested(o render.Object, live *unstructured.Unstructured, manager s
 	if live != nil {
 		at := live.GetAnnotations()[lease.AnnotationUpdatedAt]
 		if at != "" && Owns(live, manager, lease.AnnotationUpdatedAt) {
-			o = annotate(o, lease.AnnotationUpdatedAt, at)
+			o = render.Annotated(o, lease.AnnotationUpdatedAt, at)
 		}
 		if cluster.Unchanged(o, live, manager) || state.OwnershipOf(live, lease.ID{}).Shared {
 			return o
 		}
 	}
-	return annotate(o, lease.AnnotationUpdatedAt, now.UTC().Format(time.RFC3339))
+	return render.Annotated(o, lease.AnnotationUpdatedAt, now.UTC().Format(time.RFC3339))
 }
 
 // Touched returns a rendered object with the mark of a command that writes it even if it is as wanted.
 func Touched(o render.Object, mark string) render.Object {
-	return annotate(o, lease.AnnotationTaken, mark)
+	return render.Annotated(o, lease.AnnotationTaken, mark)
 }
 
 // KeepsTaken returns a rendered object with the mark of an earlier command that the live object, which may be nil, has by
@@ -43,17 +43,4 @@ func KeepsTaken(o render.Object, live *unstructured.Unstructured, manager string
 		return o
 	}
 	return Touched(o, live.GetAnnotations()[lease.AnnotationTaken])
-}
-
-// annotate returns a copy of a rendered object with an annotation.
-func annotate(o render.Object, name, value string) render.Object {
-	body := cluster.Rendered(o)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[name] = value
-	body.SetAnnotations(annotations)
-	o.Config = body
-	return o
 }

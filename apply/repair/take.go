@@ -46,9 +46,8 @@ func (r *repair) takeServed(ctx context.Context, m state.TakeServed) error {
 			}
 			return s, err
 		},
-		Wants:  func() []engine.Want { return []engine.Want{want} },
-		Barred: func(int, *observed.Snapshot) error { return nil },
-		Ended:  func(context.Context, []*execute.Lease) {},
+		Wants: func() []engine.Want { return []engine.Want{want} },
+		Ended: func(context.Context, []*execute.Lease) {},
 	}.Run(ctx)
 	if failed, ok := errors.AsType[*report.LeaseError](err); ok {
 		err = failed.Err // the line of the problem names the lease

@@ -55,6 +55,26 @@ func TestTransferRoutesByTheKeptDefinition(t *testing.T) {
 	}
 }
 
+// A transfer writes nothing for what the lease holds already, and says nothing of it.
+func TestTransferLeavesWhatItDoesNotMove(t *testing.T) {
+	t.Parallel()
+	owner, host := newOwner(), "shop."+newDomain()
+	config := configure(t, "ip: {ranges: ["+newNet()+"0/29]}")
+	blue, green, service := leaseOf(owner, 1), leaseOf(owner, 2), lease.IPServiceName("game", 7001, lease.TCP)
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, blue, web("blue", 8080, host)))
+	mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", define(t, green, web("green", 8080, host), leased("game", "public", 7001)))
+	remove(t, services, green.Namespace(), service)
+	out := mustRun(t, 0, "transfer", host, "--to", green.String(), "--config", config).Prints(t, "ingress/"+host+" created")
+	for _, kind := range []string{"providerleasedip/", "service/", "ipaddresspool/"} {
+		if strings.Contains(out.Stdout, kind) {
+			t.Errorf("the transfer of a host tells of a %s: %s", kind, out)
+		}
+	}
+	if find(t, services, green.Namespace(), service) != nil {
+		t.Error("the transfer of a host has made the Service of an address")
+	}
+}
+
 // A lease gets back what it once served by its kept definition, though no note says that it asks for it. Of what the
 // definition does not name nothing is known.
 func TestTransferOfWhatIsNotNoted(t *testing.T) {
