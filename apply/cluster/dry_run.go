@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
 )
 
 // The ways to run without changing anything.
@@ -34,8 +35,12 @@ func (c *Cluster) DryRun(mode string) *Cluster {
 		return c
 	}
 	out := *c
+	server, _, err := rest.DefaultServerUrlFor(c.config)
+	if err != nil {
+		panic(err) // Connect has created clients from the same configuration
+	}
 	out.drafts = &drafts{
-		next: c.http.Transport, files: c.files, server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{},
+		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.files, server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{},
 	}
 	client := *c.http
 	client.Transport = noteStatus(out.drafts)
@@ -57,6 +62,8 @@ func (c *Cluster) Unchecked(namespace string) bool {
 // drafts holds the writes of a dry run. It answers requests as the API server would.
 type drafts struct {
 	next http.RoundTripper
+	// below is the path below which the API server is reached; empty for one that is reached directly.
+	below string
 	// server is true if the API server checks writes. files is true if there is no API server: objects from files may
 	// lack a UID.
 	server, files bool
@@ -83,7 +90,7 @@ func (d *drafts) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (d *drafts) answer(r *http.Request) (*http.Response, error) {
-	t := targetOf(r.URL.Path)
+	t := targetOf(strings.TrimPrefix(r.URL.Path, d.below))
 	query := r.URL.Query()
 	switch {
 	case r.Method != http.MethodGet && query.Has("dryRun"), query.Has("watch"):

@@ -123,9 +123,16 @@ func TestDryRunIsReadBack(t *testing.T) {
 
 // A server's dry run sends each first write of an object as one, and no other.
 func TestServerJudgesADryRun(t *testing.T) {
+	for _, below := range []string{"", "/k8s/clusters/c-1"} { // the API server may be reached below a path, as Rancher's proxy does it
+		t.Run(below, func(t *testing.T) { testServerJudges(t, below) })
+	}
+}
+
+func testServerJudges(t *testing.T, below string) {
+	t.Helper()
 	var sent []string
 	answers := heldObjects{{Group: "networking.k8s.io", Resource: "ingresses"}: objectsOf(t, ingressOne)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.StripPrefix(below, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			body, _ := io.ReadAll(r.Body)
 			dry := r.URL.Query().Get("dryRun") == "All"
@@ -149,9 +156,9 @@ func TestServerJudgesADryRun(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(response.StatusCode)
 		_, _ = io.Copy(w, response.Body)
-	}))
+	})))
 	defer server.Close()
-	under, err := Connect(&rest.Config{Host: server.URL}, 1)
+	under, err := Connect(&rest.Config{Host: server.URL + below}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

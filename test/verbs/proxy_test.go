@@ -44,11 +44,17 @@ func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
 // startProxyOf stands before the API server of a control plane.
 func startProxyOf(t *testing.T, config *rest.Config, after func(write string) (cut bool)) *proxy {
 	t.Helper()
+	const below = "/k8s/clusters/c-1" // as Rancher's proxy has it
 	p := &proxy{after: after}
 	p.kubeconfig = harness.Kubeconfig(t, harness.Proxy(t, config, func(r *httputil.ReverseProxy) {
+		rewrite := r.Rewrite
+		r.Rewrite = func(to *httputil.ProxyRequest) {
+			to.Out.URL.Path = strings.TrimPrefix(to.Out.URL.Path, below)
+			rewrite(to)
+		}
 		r.Transport = line{p, r.Transport}
 		r.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	}))
+	})+below)
 	return p
 }
 
