@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -33,10 +34,11 @@ type Apply struct {
 	Limited bool
 }
 
-// Desired is an object as a lease wants it, and the field manager that applies it.
+// Desired is an object as a lease wants it, and the field manager that applies it. Message is what a person is told of the write.
 type Desired struct {
 	Object  render.Object
 	Manager string
+	Message string
 }
 
 func (d Desired) key() Key { return KeyOf(d.Object) }
@@ -117,6 +119,10 @@ func (v view) wanted() *wanted {
 	if v.memo.wanted != nil {
 		return v.memo.wanted
 	}
+	if v.want.Apply == nil {
+		v.f.wanted = cmp.Or(v.f.wanted, &wanted{})
+		return v.f.wanted
+	}
 	hosts, ports := v.withheld()
 	addresses := v.addresses()
 	key := fmt.Sprint(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(ports)), addresses, v.w.read, len(v.f.taken))
@@ -144,7 +150,7 @@ func (v view) rendered(granted *lease.Definition, addresses render.Addresses) *w
 			continue
 		}
 		i := slices.IndexFunc(kinds.Stages, func(stage []kinds.Kind) bool { return slices.Contains(stage, o.Kind) })
-		w.stages[i] = append(w.stages[i], Desired{o, v.manager(o.Kind)})
+		w.stages[i] = append(w.stages[i], Desired{Object: o, Manager: v.manager(o.Kind)})
 	}
 	return w
 }
@@ -166,11 +172,14 @@ func (v view) theirs(o render.Object) (theirs bool, live *unstructured.Unstructu
 // stages returns the objects to write in their order: the namespace and what the lease runs, then the pools of its addresses,
 // then the others stage by stage.
 func (v view) stages() (out [][]Desired) {
+	if v.want.Move != nil {
+		return movedStages(v.going())
+	}
 	w := v.wanted()
 	if v.want.Apply.Workloads == nil && len(w.objects) == 0 {
 		return nil
 	}
-	namespace := Desired{namespaceOf(v.id), lease.FieldManager}
+	namespace := Desired{Object: namespaceOf(v.id), Manager: lease.FieldManager}
 	if v.want.Apply.Workloads != nil {
 		out = append(out, []Desired{namespace})
 		for _, stage := range v.f.running.running.Stages {
@@ -181,7 +190,7 @@ func (v view) stages() (out [][]Desired) {
 		return out
 	}
 	for _, o := range w.shared {
-		out = append(out, []Desired{{o, lease.FieldManager}})
+		out = append(out, []Desired{{Object: o, Manager: lease.FieldManager}})
 	}
 	if v.want.Apply.Workloads == nil {
 		out = append(out, []Desired{namespace})

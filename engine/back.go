@@ -65,6 +65,14 @@ func (v view) giveBack(why error) Step {
 	return v.end(why)
 }
 
+// orGiveBack returns a step, or that of a lease that has failed if there is an error.
+func (v view) orGiveBack(s Step, err error) Step {
+	if err != nil {
+		return v.giveBack(err)
+	}
+	return s
+}
+
 // takeOff deletes what the lease has made for a thing that somebody else has got meanwhile.
 func (v view) takeOff() Step {
 	for k, live := range v.f.made {

@@ -49,6 +49,8 @@ func (h *history) words(id string, things []string) []string {
 			words = append(words, "with", host)
 		}
 		return words
+	case h.applies && kept != nil && h.Intn(5) == 0:
+		return append([]string{id, "move", "a.example.com", "b.example.com"}, [][]string{nil, {"end"}}[h.Intn(2)]...)
 	case kept != nil && h.Intn(6) == 0:
 		return append([]string{id, "heal"}, [][]string{nil, {"prune"}}[h.Intn(2)]...)
 	case h.applies && h.Intn(2) == 0:
@@ -59,6 +61,16 @@ func (h *history) words(id string, things []string) []string {
 		some([]string{"prune", "expires"})
 	}
 	return words
+}
+
+// accept lets the Gateway say that an HTTPRoute serves.
+func (h *history) accept() {
+	for _, k := range h.ledger.keys() {
+		if k.Kind == kinds.HTTPRoute && h.Intn(2) == 0 {
+			h.note("the Gateway accepts %s", k)
+			h.ledger.accept(k)
+		}
+	}
 }
 
 // serve lets a route of a holder begin to serve, as an older version of the program does that takes no lock.

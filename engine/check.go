@@ -22,24 +22,24 @@ const webhookLag = 5 * time.Second
 // check sends what may be refused after the first object as dry runs, so that a lease that is refused has written nothing. The
 // namespace has to exist for that.
 func (v view) check(stages [][]Desired) Step {
-	if v.hasWritten() || !v.t.Settings.Waits {
+	if v.want.Apply == nil || v.hasWritten() || !v.t.Settings.Waits {
 		return Step{}
 	}
 	due, first := v.toCheck(stages)
 	if len(due) == 0 {
 		return Step{}
 	}
-	if s := v.makeNamespace(Desired{namespaceOf(v.id), lease.FieldManager}); !s.idle() {
+	if s := v.orGiveBack(v.makeNamespace(Desired{Object: namespaceOf(v.id), Manager: lease.FieldManager})); !s.idle() {
 		return s
 	}
 	var all Step
 	for _, d := range due {
 		k := d.key()
 		if r, refused := v.f.refusals[k]; refused {
-			return v.obstructed(d, r)
+			return v.orGiveBack(v.obstructed(d, r))
 		}
 		if now := v.w.live(k); now.conflict != nil {
-			return v.overcome(d, now)
+			return v.orGiveBack(v.overcome(d, now))
 		}
 		passed := v.fit(v.w.live(k), true)
 		if v.f.allowed[k] == passed {
@@ -87,25 +87,25 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key) {
 // obstructed decides about an object that the API server refuses. A new route is created before the old one is deleted. An
 // admission webhook may reject that, because the old route has the host: that of ingress-nginx does, and its message names the old
 // route. Only then the old route is deleted first, and put back if the new one is rejected again.
-func (v view) obstructed(d Desired, r refusal) Step {
+func (v view) obstructed(d Desired, r refusal) (Step, error) {
 	old, found := v.f.ways[d.key()]
 	if !found {
 		old, found = v.obstacle(d.Object, r.err)
 	}
 	switch refused := fmt.Errorf("%s: %w", d.Object, r.err); {
 	case !found:
-		return v.giveBack(refused)
+		return Step{}, refused
 	case !v.t.Settings.Waits: // a dry run cannot delete the old route
-		return Step{Passed: &d}
+		return Step{Passed: &d}, nil
 	case v.f.objects[old.uid()].deleted == 0:
 		return v.makeWay(d.key(), old, refused)
 	case v.w.Clock.Sub(v.f.objects[old.uid()].at) > webhookLag:
-		return v.giveBack(refused)
+		return Step{}, refused
 	case r.at.Add(100*time.Millisecond).After(v.w.Clock) && r.answered > v.f.objects[old.uid()].deleted:
-		return Step{Wait: "the API server to notice that " + old.String() + " is gone", Until: r.at.Add(100 * time.Millisecond)}
+		return Step{Wait: "the API server to notice that " + old.String() + " is gone", Until: r.at.Add(100 * time.Millisecond)}, nil
 	}
 	o, _ := v.asApplied(d)
-	return do(Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: v.w.live(d.key()).live, Why: "the old route is gone"})
+	return do(Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: v.w.live(d.key()).live, Why: "the old route is gone"}), nil
 }
 
 // obstacle returns the route that a rejection names and that the new one replaces.
@@ -129,26 +129,26 @@ func (v view) obstacle(o render.Object, refused error) (old Object, found bool) 
 }
 
 // makeWay deletes a route that a new one replaces, if the API server would let this command create it again.
-func (v view) makeWay(of Key, old Object, refused error) Step {
+func (v view) makeWay(of Key, old Object, refused error) (Step, error) {
 	again := copyOf(old)
 	k := KeyOf(again)
 	if _, checked := v.f.checked[k]; !checked {
 		if r, cannot := v.f.refusals[k]; cannot {
-			return v.giveBack(fmt.Errorf("%w\n%s stays: it could not be put back: %w", refused, old, r.err))
+			return Step{}, fmt.Errorf("%w\n%s stays: it could not be put back: %w", refused, old, r.err)
 		}
-		return do(Request{Verb: CheckObject, Apply: again, Manager: lease.FieldManager, Makes: true, Why: "whether it could be put back"})
+		return do(Request{Verb: CheckObject, Apply: again, Manager: lease.FieldManager, Makes: true, Why: "whether it could be put back"}), nil
 	}
 	if s := v.readUnder(old); !s.idle() {
-		return s
+		return s, nil
 	}
 	s := v.remove(old, "")
 	if s.idle() {
-		return v.giveBack(fmt.Errorf("%w\n%s stays: it serves for another lease by now", refused, old))
+		return Step{}, fmt.Errorf("%w\n%s stays: it serves for another lease by now", refused, old)
 	}
 	for i := range s.Requests {
 		s.Requests[i].For = of
 	}
-	return s
+	return s, nil
 }
 
 // putBack creates the routes again that were deleted for others that were refused. One that somebody else has made stays.

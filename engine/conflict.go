@@ -19,25 +19,25 @@ import (
 // overcome decides about an apply that other field managers refuse. One of Akash's claim-like objects is somebody else's who was
 // first. If that was another deployment of the same owner, and the lease holds the claim, a transfer has left the object behind:
 // the lease takes it over, by force, pinned to a version that it has read, and after which it has read the claims.
-func (v view) overcome(d Desired, now seenLive) Step {
+func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	k, o := d.key(), v.applied(d)
 	live, managers := now.live, now.conflict.managers
 	failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
-	refused := func() Step {
+	refused := func() (Step, error) {
 		if live != nil {
 			failed.Differs = !plan.Contains(live.Object, render.Rendered(o).Object)
 		}
-		return v.giveBack(failed)
+		return Step{}, failed
 	}
 	switch {
 	case now.sent <= now.conflict.refused: // read it again
-		return do(Request{Verb: GetLive, Key: k, Why: "who has written it"})
+		return do(Request{Verb: GetLive, Key: k, Why: "who has written it"}), nil
 	case live == nil || now.misses >= v.t.Settings.Tries:
 		return refused()
 	}
-	if v.want.Apply.Limited {
+	if v.want.Apply != nil && v.want.Apply.Limited {
 		if err := v.unplanned(*v.changeOver(d, live)); err != nil {
-			return v.giveBack(err)
+			return Step{}, err
 		}
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
@@ -46,24 +46,24 @@ func (v view) overcome(d Desired, now seenLive) Step {
 	check := Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: live, Why: "who owns what of it now"}
 	switch {
 	case (runs || mine && claimLike) && now.conflict.asked <= now.sent:
-		return do(check)
+		return do(check), nil
 	case runs && !v.mayForce(live, managers):
 		return refused()
 	case runs:
-		return v.seize(d, live)
+		return v.seize(d, live), nil
 	}
 	adopts := v.adopts(k, live, id, labelled) || mine && claimLike && areFormer(v.group.Owner, managers)
 	if adopts {
 		if s := v.readGrounds(k, live, now.answered); !s.idle() {
-			return s
+			return s, nil
 		}
 		adopts = !labelled || mine || !v.w.Objects.Entitled(Object{Kind: k.Kind, Live: live, Group: id.Group()}, v.w.Claim, v.w.claimsOf(id.Group()))
 	}
 	switch lost := v.lostOf(k, live); {
 	case adopts && lost != nil:
-		return v.giveBack(lost)
+		return Step{}, lost
 	case adopts:
-		return v.seize(d, live)
+		return v.seize(d, live), nil
 	case !claimLike || mine:
 		return refused()
 	}
@@ -75,7 +75,7 @@ func (v view) overcome(d Desired, now seenLive) Step {
 	if k.Kind == kinds.ProviderLeasedIP {
 		kind = state.Address
 	}
-	return v.refused([]report.HeldThing{{Kind: kind, Thing: k.Name, By: holder}})
+	return Step{}, &report.HeldError{Lease: v.id, Held: []report.HeldThing{{Kind: kind, Thing: k.Name, By: holder}}}
 }
 
 func (v view) applied(d Desired) render.Object {

@@ -120,6 +120,7 @@ func live(seed int64, breach string) *history {
 			return h
 		case h.Intn(12) == 0:
 			h.serve()
+			h.accept()
 		default:
 			h.step(open[h.Intn(len(open))], faults)
 		}

@@ -34,6 +34,10 @@ func (h *history) judgeObject(c *command, r engine.Request, before int, was *uns
 	if at, crashed := h.crashed[c]; crashed && h.relied[k.String()] > at {
 		h.wrong("%s writes or deletes %s late, on which a later command relies", c.name, k)
 	}
+	moves := slices.ContainsFunc(c.wants, func(want engine.Want) bool { return want.Move != nil && want.Request.Lease.Group() == o.Group })
+	if r.Verb == engine.DeleteObject && moves && k.Kind == kinds.Ingress && h.ledger.live(engine.Key{Kind: kinds.HTTPRoute, Namespace: k.Namespace, Name: k.Name}) == nil {
+		h.wrong("%s deletes %s, which has no successor", c.name, k)
+	}
 	if !slices.Contains(c.plan.Groups(), o.Group) && h.ledger.rests(o) {
 		h.wrong("%s writes or deletes %s, the live one of %s", c.name, k, o.Group)
 	}
@@ -51,7 +55,7 @@ func (l *ledger) rests(o engine.Object) bool {
 	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
 		c := l.claims[state.HostName(u.Host)]
 		return slices.ContainsFunc(c.PartsOf(o.Group), func(p state.Part) bool {
-			return !c.PartEnded(p, l.now) && (o.Kind == kinds.ProviderHost || p.Key == state.RouteKey(u.Path))
+			return !c.PartEnded(p, l.now) && p.Key == state.RouteKey(u.Path)
 		})
 	})
 }
@@ -83,7 +87,7 @@ func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) 
 	}
 	for k, now := range h.ledger.objects {
 		of := objectOf(k, now.live)
-		if born, _ := strconv.Atoi(string(now.live.GetUID())); k.Kind != kinds.Namespace && of.Group == g && born <= h.looked[c] && !wanted[k] && !h.ledger.isHandedOn(of) {
+		if born, _ := strconv.Atoi(string(now.live.GetUID())); k.Kind != kinds.Namespace && k.Kind != kinds.Gateway && of.Group == g && born <= h.looked[c] && !wanted[k] && !h.ledger.isHandedOn(of) {
 			h.wrong("%s is done, and has left %s", c.name, k)
 		}
 	}
@@ -129,7 +133,7 @@ func (h *history) applyOnce(name string) {
 func (h *history) unclaimed() (out []engine.Key) {
 	for _, k := range h.ledger.keys() {
 		o := objectOf(k, h.ledger.objects[k].live)
-		if k.Kind != kinds.Namespace && !h.ledger.rests(o) && !h.ledger.isHandedOn(o) {
+		if k.Kind != kinds.Namespace && k.Kind != kinds.Gateway && !h.ledger.rests(o) && !h.ledger.isHandedOn(o) {
 			out = append(out, k)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // judgeGivenUp says what is wrong with a write that gives up entries of a claim: nothing may serve them that was there when the
 // command has last looked.
 func (h *history) judgeGivenUp(c *command, r engine.Request) {
-	if was := h.ledger.claims[r.Name]; was == nil || len(r.Parts) > 0 || len(r.Claim.Entries(r.Group)) == 0 || r.Back || c.wants[0].Adopt {
+	if was := h.ledger.claims[r.Name]; was == nil || len(r.Parts) > 0 || len(r.Claim.PartsOf(r.Group)) == 0 || r.Back || c.wants[0].Adopt {
 		return
 	}
 	for _, o := range h.ledger.routes(r.Claim.Thing) {

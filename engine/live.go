@@ -112,7 +112,7 @@ func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 		was.misses++
 		w.lives[k] = was.refusedBy(a, answered)
 		if a.Unclear {
-			f.unclear[k] = Desired{r.Apply, r.Manager}
+			f.unclear[k] = Desired{Object: r.Apply, Manager: r.Manager}
 		}
 	case a.Err != nil:
 		f.refuse(k, body, a.Err, answered, w.Clock)

@@ -30,7 +30,7 @@ func Next(w *World, t *Transaction, place int) Step {
 	}
 	for _, part := range []func() Step{
 		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkNamed, v.unfit, v.unmovable, v.tellGone, v.refuse, v.pick, v.take, v.disownFormer, v.readMoved, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
-		v.tellWithheld, v.readTargets, v.keep, v.reserve, v.checkNames, v.write, v.awaitSuccessors, v.writeRecords,
+		v.tellWithheld, v.readTargets, v.keep, v.reserve, v.checkNames, v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved,
 		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
 	} {
 		s := v.limited(part())
@@ -156,6 +156,10 @@ func (v view) end(err error) Step {
 			Definition: v.wanted().granted, Desired: v.wanted().objects, Records: handled, Unknown: records.Unknown, Stuck: stuck,
 			Stays: len(v.f.stays) > 0, Unlike: v.isUnlike(), Made: v.f.made, Began: v.f.began,
 		}
+	}
+	if v.want.Move != nil {
+		o.Moved, _ = v.moved()
+		o.Applied.Made = v.f.made
 	}
 	o.Facts, o.Left, o.Claims = v.facts(), v.left(), map[string]*state.Claim{}
 	for _, name := range v.takenNames() {

@@ -29,7 +29,7 @@ func (v view) movePorts() Step {
 	var moved []Desired
 	for _, o := range v.wanted().objects {
 		if v.moves(o) {
-			moved = append(moved, Desired{o, v.manager(o.Kind)})
+			moved = append(moved, Desired{Object: o, Manager: v.manager(o.Kind)})
 		}
 	}
 	var former []Object
@@ -47,7 +47,7 @@ func (v view) movePorts() Step {
 	}); !s.idle() {
 		return s
 	}
-	if s := v.writeAll(moved); !s.idle() {
+	if s := v.orGiveBack(v.writeAll(moved)); !s.idle() {
 		return s
 	}
 	return Step{Tells: v.tell(moved)}

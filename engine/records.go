@@ -29,6 +29,9 @@ type Replaced struct {
 
 // dns returns the records that the lease wants, with what the cluster publishes as far as that was read.
 func (v view) dns() (render.DNS, error) {
+	if v.want.Move != nil {
+		return render.DNS{Objects: v.want.Move.recordsWhile(v.going())}, nil
+	}
 	if v.memo.dns == nil {
 		out, err := render.Records(v.wanted().granted, v.t.Settings.Config, v.addresses(), v.f.targets.published)
 		v.memo.dns, v.memo.dnsErr = &out, err
@@ -51,7 +54,7 @@ func (v view) readTargets() Step {
 // writeRecords writes the records whose values are known, host by host. The records that they replace are deleted first: the
 // controllers of two objects with the same DNS name would overwrite each other's records.
 func (v view) writeRecords() Step {
-	if v.want.Apply == nil || len(v.f.stays) > 0 {
+	if v.want.Apply == nil && v.want.Move == nil || len(v.f.stays) > 0 {
 		return Step{}
 	}
 	records, err := v.dns()
@@ -97,7 +100,7 @@ func (v view) putHost(records []render.Object) Step {
 	if !gone {
 		var out Step
 		for _, o := range records {
-			once := "stuck " + KeyOf(o).String()
+			once := isStuck(o)
 			if !v.f.told[once] {
 				out.Tells = append(out.Tells, Event{Action: report.Left, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: once})
 			}
@@ -106,9 +109,9 @@ func (v view) putHost(records []render.Object) Step {
 	}
 	var all []Desired
 	for _, o := range records {
-		all = append(all, Desired{o, lease.FieldManager})
+		all = append(all, Desired{Object: o, Manager: lease.FieldManager})
 	}
-	if s := v.writeAll(all); !s.idle() {
+	if s := v.orGiveBack(v.writeAll(all)); !s.idle() {
 		return s
 	}
 	var out Step
@@ -120,6 +123,9 @@ func (v view) putHost(records []render.Object) Step {
 	}
 	return out
 }
+
+// isStuck names that a person was told that a record waits for what it replaces.
+func isStuck(o render.Object) string { return "stuck " + KeyOf(o).String() }
 
 // awaitReplaced waits until the API server has removed replaced records: one that a finalizer keeps is still served by DNS. gone is
 // false if one still exists when the time is over.

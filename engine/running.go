@@ -56,7 +56,7 @@ func (v view) reserve() Step {
 // running returns objects that the lease runs as they are applied.
 func (v view) running(objects []render.Object) (out []Desired) {
 	for _, o := range objects {
-		out = append(out, Desired{o, v.group.FieldManager()})
+		out = append(out, Desired{Object: o, Manager: v.group.FieldManager()})
 	}
 	return out
 }

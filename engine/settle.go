@@ -166,6 +166,9 @@ func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok boo
 // appliedAs returns whether objects are written for a part that the lease asks for. A lease that changes nothing else does not
 // write that. A part that another order of the lease has applied, or that a reservation finds unserved, becomes a reservation again.
 func (v view) appliedAs(c *state.Claim, was, now state.Part) bool {
+	if v.want.Move != nil {
+		return was.Applied
+	}
 	if alive, _ := v.w.Objects.Namespace(v.id.Namespace()); alive && len(v.want.Serves) > 0 {
 		return true // a pipeline may deliver objects before the lease's namespace exists: these do not count yet
 	}

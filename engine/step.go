@@ -255,6 +255,8 @@ type Outcome struct {
 	Left Left
 	// Applied is what became of the objects that an apply wants.
 	Applied Applied
+	// Moved are the old routes for which all was done that the want says.
+	Moved map[Key]bool
 }
 
 // Found is what was found of a thing that a lease wants.

@@ -16,15 +16,20 @@ import (
 // replacement is a route that goes, with the one in its place.
 type replacement struct {
 	old Object
-	new render.Object
+	new Key
 }
 
 // replaced finds the live routes with the host and path of a wanted one: routes of another kind, and on the Gateway API also those
 // of other leases, which serve until they are deleted. On an Ingress controller or OpenShift a route of another lease may prevent
 // the new one from being accepted at all, so those are not kept.
 func (v view) replaced() (out []replacement) {
-	if v.w.Objects.Hostnames() {
-		return nil
+	if v.want.Move != nil && v.want.Move.Ends {
+		for _, m := range v.going() {
+			out = append(out, replacement{m.Old, m.New})
+		}
+	}
+	if v.want.Apply == nil || v.w.Objects.Hostnames() {
+		return out
 	}
 	for _, o := range v.wanted().objects {
 		if _, _, redirect := lease.ParseRouteName(o.Name); redirect || !slices.Contains(kinds.RouteKinds, o.Kind) {
@@ -35,7 +40,7 @@ func (v view) replaced() (out []replacement) {
 				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
 				if v.goesFor(was, use) && (was.Kind != o.Kind || was.Group != v.group && onGateway(o.Kind)) &&
 					slices.Contains(kinds.RouteKinds, was.Kind) && slices.ContainsFunc(state.HostUses(was.Live), sameRoute) {
-					out = append(out, replacement{was, o})
+					out = append(out, replacement{was, KeyOf(o)})
 				}
 			}
 		}
@@ -58,7 +63,7 @@ func (v view) goesFor(was Object, use state.Use) bool {
 // removes reports whether the lease deletes objects of another group that serve a claim: if it prunes, or if the group has handed a
 // part on in a transfer, or does so in this one. A lease that is healed deletes nothing that serves.
 func (v view) removes(g lease.Group, c *state.Claim) bool {
-	return v.want.Prune || !v.want.Apply.Heal && (len(c.FormerOf(g)) > 0 || slices.Contains(v.want.Groups(), g))
+	return v.want.Prune || v.want.Apply != nil && !v.want.Apply.Heal && (len(c.FormerOf(g)) > 0 || slices.Contains(v.want.Groups(), g))
 }
 
 // onGateway reports whether a Gateway accepts several routes of the kind for one host, of which the oldest serves.
@@ -67,19 +72,20 @@ func onGateway(kind kinds.Kind) bool { return kind == kinds.HTTPRoute || kind ==
 // awaitSuccessors waits until the successors are known to serve. If one is not in time, the old route stays, with its DNS records
 // and companion objects.
 func (v view) awaitSuccessors() Step {
-	if v.want.Apply == nil || !v.t.Settings.Waits {
+	if !v.t.Settings.Waits {
 		return Step{}
 	}
 	for _, r := range v.replaced() {
-		if _, stays := v.f.stays[r.old.key()]; stays || v.f.served[KeyOf(r.new)] {
+		if _, stays := v.f.stays[r.old.key()]; stays || v.f.served[r.new] {
 			continue
 		}
-		k := KeyOf(r.new)
+		k := r.new
 		if s := v.awaitServing(r, k); !s.idle() {
 			return s
 		}
 		served := Step{Served: &k}
-		if v.isChanged() {
+		accepted := !v.t.Settings.AssumeServing || state.Serves(state.Reports(v.w.live(k).live, state.Routers{}))
+		if accepted && v.isChanged() {
 			served.Tells = []Event{{Action: report.Accepted, Of: k, Message: "by its controller", Once: "accepted " + k.String()}}
 		}
 		return served
@@ -110,7 +116,8 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		return state.NotServing(s.live, v.w.live(gateway).live, g.Namespace+"/"+g.Name)
 	}
 	done := func(s seenLive) bool { return s.sent > max(v.f.wrote, v.w.read) && lacks(s) == "" }
-	s := v.awaitLive(k, "to serve", done, func() Step {
+	s, late := v.awaitLive(k, "to serve", done)
+	if late {
 		text := lacks(v.w.live(k))
 		if !v.t.Settings.AssumeServing {
 			text += "; " + cmp.Or(v.t.Settings.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
@@ -118,7 +125,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		return Step{Stays: &stay{r.old, text}, Tells: []Event{{
 			Action: report.Left, Of: r.old.key(), Message: "it stays: " + text, Once: "stays " + r.old.key().String(),
 		}}}
-	})
+	}
 	if onGateway(k.Kind) && len(s.Requests) > 0 && v.w.live(gateway).sent < v.w.live(k).sent { // both are looked at again
 		s.Requests = []Request{{Verb: GetLive, Key: gateway, Why: "whether it is programmed"}}
 	}
@@ -150,10 +157,14 @@ func (v view) isStaying(o Object) bool {
 	return false
 }
 
-// unserved returns the error of a lease whose old routes had to stay; nil if the command does not wait.
+// unserved returns the error of a lease whose old routes had to stay; nil if it is only that the command does not wait.
 func (v view) unserved() error {
+	var left []error
+	if v.want.Move != nil {
+		_, left = v.moved()
+	}
 	if len(v.f.stays) == 0 || v.t.Settings.Wait == 0 {
-		return nil
+		return report.Gather(left)
 	}
 	out := &report.TimeoutError{After: v.t.Settings.Wait}
 	for _, s := range v.f.stays {
@@ -162,5 +173,5 @@ func (v view) unserved() error {
 		}
 	}
 	slices.Sort(out.Waiting)
-	return out
+	return report.Gather(append(left, out))
 }

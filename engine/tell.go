@@ -27,6 +27,9 @@ func (v view) tell(stage []Desired) (events []Event) {
 			}
 		}
 		e := Event{Action: cmp.Or(did.action, report.Unchanged), Of: k}
+		if e.Action != report.Unchanged {
+			e.Message = d.Message
+		}
 		if !known && shared {
 			by := v.doneByOther(k)
 			if e.Changes = by.changes; by.action != "" || v.w.told[k] {
@@ -40,12 +43,16 @@ func (v view) tell(stage []Desired) (events []Event) {
 
 // untold tells what a lease has written of a stage that it has not written as a whole.
 func (v view) untold() (events []Event) {
-	if v.want.Apply == nil || v.w.Objects == nil || v.wanted().err != nil {
+	if v.want.Apply == nil && v.want.Move == nil || v.w.Objects == nil || v.wanted().err != nil {
 		return nil
 	}
-	for _, d := range slices.Concat(v.stages()...) {
+	stages := v.stages
+	if v.want.Move != nil {
+		stages = func() [][]Desired { return movedStages(v.want.Move.Routes) }
+	}
+	for _, d := range slices.Concat(stages()...) {
 		if did := v.f.done[d.key()]; did.action != "" && !did.told {
-			events = append(events, Event{Action: did.action, Of: d.key()})
+			events = append(events, Event{Action: did.action, Of: d.key(), Message: d.Message})
 		}
 	}
 	return events

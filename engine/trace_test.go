@@ -23,6 +23,7 @@ import (
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
 //	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] | OWNER/DSEQ heal [prune] | OWNER/DSEQ release [HOST...]
 //	command NAME OWNER/DSEQ serves HOST
+//	command NAME OWNER/DSEQ move HOST... [note] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]
 //	given ...         the same, and it has ended well before the story begins
 //	step NAME...      the next request of a command

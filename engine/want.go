@@ -30,6 +30,8 @@ type Want struct {
 	Apply *Apply
 	// Transfer is what the lease takes over from other deployment groups of its owner; nil for nothing.
 	Transfer *Transfer
+	// Move says which routes of the lease go to another kind; nil for none.
+	Move *Move
 }
 
 // Settings are what all wants of a command have in common.
@@ -170,6 +172,7 @@ type memo struct {
 	takings map[string]protocol.Taken
 	things  map[string]state.Hold
 	named   []*state.Claim
+	going   []Moving
 	dns     *render.DNS
 	dnsErr  error
 }
@@ -188,7 +191,7 @@ func viewOf(w *World, t *Transaction, place int) view {
 		v.want.Request, v.gone = narrowed(w, want.Request, keeps)
 		hosts = inOrder(want.applying(v.want.Request.HostHolds()), want.Expires)
 	}
-	v.things = v.holds(hosts)
+	v.things = v.withMoved(v.holds(hosts))
 	v.things, v.open = v.withNamed(v.things)
 	return v
 }

@@ -9,14 +9,17 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
-// apply HOST[/PATH]... [prune] [httproute] [timeout], OWNER/DSEQ heal [prune], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+// apply HOST[/PATH]... [prune] [httproute] [timeout], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 func (l *ledger) want(words []string) engine.Want {
 	id := leaseOf(words[0])
 	want := engine.Want{Request: state.Request{Lease: id}}
@@ -40,6 +43,8 @@ func (l *ledger) want(words []string) engine.Want {
 		want.Apply = &engine.Apply{Definition: def}
 	case "transfer":
 		return l.transferWant(want, words[2:])
+	case "move":
+		return l.moveWant(want, words[2:])
 	case "heal":
 		want.Apply = &engine.Apply{Definition: l.said[l.definitions[id.Group()].Hash], Heal: true}
 	default:
@@ -79,6 +84,44 @@ func (l *ledger) transferWant(want engine.Want, words []string) engine.Want {
 				}
 			}
 		}
+	}
+	return want
+}
+
+// moveWant is what a lease wants whose Ingresses become HTTPRoutes: these; notes on the Ingresses that they go; or their end.
+func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
+	id, end, note := want.Request.Lease, slices.Contains(words, "end"), slices.Contains(words, "note")
+	want.Move = &engine.Move{Ends: end}
+	for _, host := range slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "end" || word == "note" }) {
+		all, err := render.Lease(definition(id, []string{host, "httproute"}), l.cfg, nil)
+		if err != nil {
+			panic(err)
+		}
+		k := engine.Key{Kind: kinds.Ingress, Namespace: id.Namespace(), Name: lease.RouteName(host, "/")}
+		old := l.objects[k]
+		if old == nil {
+			continue
+		}
+		m := engine.Moving{
+			Old: engine.Object{Kind: k.Kind, Live: old.live, Group: id.Group(), Lease: id, Ours: true}, Host: host, Ground: engine.Ground{Name: host, Key: state.RouteKey("/")},
+			New: engine.Key{Kind: kinds.HTTPRoute, Namespace: k.Namespace, Name: k.Name},
+		}
+		m.Was = l.live(m.New)
+		if c := l.claims[host]; c != nil {
+			part := c.Part(m.Ground.Key)
+			m.Held = part != nil && part.Lease.Group() == id.Group()
+		}
+		for _, o := range all {
+			if o.Kind == kinds.HTTPRoute && !note {
+				m.Objects = append(m.Objects, engine.Desired{Object: o, Manager: lease.FieldManager})
+			}
+		}
+		if note {
+			body := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(old.applied)}
+			o := render.Annotated(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Config: body}, lease.AnnotationDNSTTL, "300")
+			m.Objects = []engine.Desired{{Object: o, Manager: old.manager, Message: "it stays for 5m0s once DNS leads elsewhere"}}
+		}
+		want.Move.Routes = append(want.Move.Routes, m)
 	}
 	return want
 }

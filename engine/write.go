@@ -19,7 +19,7 @@ import (
 // write writes the objects that the lease wants, stage by stage: Akash's objects, which others may own, first. Before the first
 // one, what may be refused later is sent as a dry run.
 func (v view) write() Step {
-	if v.want.Apply == nil {
+	if v.want.Apply == nil && v.want.Move == nil {
 		return Step{}
 	}
 	if err := v.wanted().err; err != nil {
@@ -30,7 +30,7 @@ func (v view) write() Step {
 		return s
 	}
 	for _, stage := range stages {
-		if s := v.writeAll(stage); !s.idle() {
+		if s := v.orGiveBack(v.writeAll(stage)); !s.idle() {
 			return s
 		}
 		if events := v.tell(stage); len(events) > 0 {
@@ -64,17 +64,19 @@ func (v view) fit(now seenLive, checked bool) fit {
 	return fit{v.wanted(), now.answered, v.w.Turn.Alone > 0, checked}
 }
 
-// writeAll writes objects that do not depend on each other.
-func (v view) writeAll(objects []Desired) (all Step) {
+// writeAll writes objects that do not depend on each other. The error is why one of them cannot be written.
+func (v view) writeAll(objects []Desired) (all Step, _ error) {
 	var wait Step
 	for _, d := range objects {
 		if len(all.Requests) == most {
 			break
 		}
-		switch s := v.writeOne(d); {
+		switch s, err := v.writeOne(d); {
+		case err != nil:
+			return Step{}, err
 		case s.idle():
-		case s.Outcome != nil || s.Refused != nil:
-			return s
+		case s.decides():
+			return s, nil
 		case len(s.Requests) == 0:
 			wait = s
 		default:
@@ -82,13 +84,14 @@ func (v view) writeAll(objects []Desired) (all Step) {
 		}
 	}
 	if len(all.Requests) == 0 {
-		return wait
+		return wait, nil
 	}
-	return all
+	return all, nil
 }
 
-// writeOne applies an object unless it is as wanted. If the one that is there is being deleted, that is waited for.
-func (v view) writeOne(d Desired) Step {
+// writeOne applies an object unless it is as wanted. If the one that is there is being deleted, that is waited for. The error is why the
+// object cannot be written.
+func (v view) writeOne(d Desired) (Step, error) {
 	k := d.key()
 	now := v.w.live(k)
 	if d.Object.Kind == kinds.Namespace {
@@ -98,13 +101,13 @@ func (v view) writeOne(d Desired) Step {
 		return v.obstructed(d, r)
 	}
 	if v.f.fits[k] == v.fit(now, false) {
-		return Step{}
+		return Step{}, nil
 	}
 	o, touch := v.asApplied(d)
 	switch {
 	case !touch && now.isAsWanted(o, d.Manager):
 		v.f.fits[k] = v.fit(now, false)
-		return Step{}
+		return Step{}, nil
 	case isDeleting(now.live) && v.t.Settings.Waits:
 		return v.awaitDeletion(d, now)
 	case now.conflict != nil:
@@ -113,19 +116,19 @@ func (v view) writeOne(d Desired) Step {
 		return v.readLive(k, now)
 	}
 	if s := v.confirm(o, now); !s.idle() {
-		return s
+		return s, nil
 	}
 	r := Request{Verb: PutObject, Apply: o, Manager: d.Manager, Over: now.live, Touch: touch, Anew: now.misses > 0, Why: "the lease wants it"}
 	if touch {
 		r.Why = "a crashed command may be about to write it"
-		return do(r)
+		return do(r), nil
 	}
 	over := now.live
 	if isDeleting(over) { // a dry run takes it for gone
 		over = nil
 	}
 	r.Changes = v.change(func() plan.Change { return plan.Write(o.Kind.Singular, render.Rendered(o).Object, over, d.Manager) })
-	return do(r)
+	return do(r), nil
 }
 
 func isDeleting(o *unstructured.Unstructured) bool {
@@ -144,49 +147,50 @@ func (v view) confirm(o render.Object, now seenLive) Step {
 }
 
 // readLive reads an object again that a write has found changed, a moment after the last write of several.
-func (v view) readLive(k Key, now seenLive) Step {
+func (v view) readLive(k Key, now seenLive) (Step, error) {
 	if now.misses >= v.t.Settings.Tries {
-		return v.giveBack(fmt.Errorf("%s/%s changes faster than it can be written: %w", k.Kind.Singular, k.Name, now.why))
+		return Step{}, fmt.Errorf("%s/%s changes faster than it can be written: %w", k.Kind.Singular, k.Name, now.why)
 	}
 	if pause := v.pause(k.String(), now.misses, now.at); !pause.idle() {
-		return pause
+		return pause, nil
 	}
-	return do(Request{Verb: GetLive, Key: k, Why: "it has changed"})
+	return do(Request{Verb: GetLive, Key: k, Why: "it has changed"}), nil
 }
 
 // awaitDeletion waits until an object that is being deleted is gone: a write to it would be lost.
-func (v view) awaitDeletion(d Desired, now seenLive) Step {
+func (v view) awaitDeletion(d Desired, now seenLive) (Step, error) {
 	finalizers := now.live.GetFinalizers()
 	if v.t.Settings.Wait == 0 {
-		return v.giveBack(&report.DeletingError{Object: d.Object, Finalizers: finalizers})
+		return Step{}, &report.DeletingError{Object: d.Object, Finalizers: finalizers}
 	}
 	k := d.key()
-	return v.awaitLive(k, "to be gone", func(seenLive) bool { return false }, func() Step {
-		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: []string{
+	s, late := v.awaitLive(k, "to be gone", func(seenLive) bool { return false })
+	if late {
+		return Step{}, &report.TimeoutError{After: v.t.Settings.Wait, Waiting: []string{
 			fmt.Sprintf("%s %s to be gone (finalizers %v); it is being deleted, and is made anew then", k.Kind.Singular, nameOf(k), finalizers),
-		}})
-	})
+		}}
+	}
+	return s, nil
 }
 
-// awaitLive reads an object again and again until done is true for it, at most for the lease's wait time; then it returns what
-// late does.
-func (v view) awaitLive(k Key, what string, done func(seenLive) bool, late func() Step) Step {
+// awaitLive reads an object again and again until done is true for it, at most for the lease's wait time; then late is true.
+func (v view) awaitLive(k Key, what string, done func(seenLive) bool) (s Step, late bool) {
 	now, over := v.w.live(k), v.f.began.Add(v.t.Settings.Wait)
 	read := Step{Requests: []Request{{Verb: GetLive, Key: k, Why: "it is waited for"}}, Budgeted: true}
 	switch {
 	case done(now):
-		return Step{}
+		return Step{}, false
 	case now.sent <= max(v.f.wrote, v.w.read):
-		return read
+		return read, false
 	case v.t.Settings.Wait == 0 || !v.f.began.IsZero() && !v.w.Clock.Before(over):
-		return late()
+		return Step{}, true
 	case v.f.began.IsZero():
-		return read
+		return read, false
 	}
 	if s := v.untilNext(k.String()+" "+what, now.at, over); !s.idle() {
-		return s
+		return s, false
 	}
-	return read
+	return read, false
 }
 
 // untilNext waits until something is to be read again that was read last at a time, at most until a wait is over.
@@ -204,23 +208,23 @@ func (v view) untilNext(what string, last, over time.Time) Step {
 
 // makeNamespace creates the lease's namespace, with Akash's labels, if it does not exist. Usually Akash's provider creates it. An
 // existing namespace is never changed: whoever may change the labels of namespaces can act as any tenant.
-func (v view) makeNamespace(d Desired) Step {
+func (v view) makeNamespace(d Desired) (Step, error) {
 	k := d.key()
 	alive, exists := v.w.Objects.Namespace(k.Name)
 	switch {
 	case v.w.made[k]:
-		return Step{}
+		return Step{}, nil
 	case exists && !alive:
-		return v.giveBack(fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", k.Name, v.id))
+		return Step{}, fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", k.Name, v.id)
 	case exists:
-		return Step{}
+		return Step{}, nil
 	}
 	return do(Request{
 		Verb: CreateObject, Apply: d.Object, Manager: d.Manager, Why: "the lease has none",
 		Changes: v.change(func() plan.Change {
 			return plan.Write(k.Kind.Singular, render.Rendered(d.Object).Object, nil, d.Manager)
 		}),
-	})
+	}), nil
 }
 
 // asApplied returns an object as it is applied over the one that is there, with the annotations that it keeps. touch is true if

@@ -37,6 +37,8 @@ type Work struct {
 	Fresh bool
 	// GoesOn is the command that goes on where an old route has to stay; empty for the same one.
 	GoesOn string
+	// Of are what report the work on each lease, for work that goes on; nil for new ones.
+	Of []*executor.Executor
 	// Silent sends no events of what is written.
 	Silent bool
 }
@@ -74,7 +76,10 @@ func (w Work) Run(ctx context.Context) error {
 	l.fold(snapshot, l.world.Send())
 	all := make([]*Lease, len(wants))
 	for i, want := range wants {
-		all[i] = &Lease{X: executor.New(c, want.Request), Place: i, Want: want}
+		all[i] = &Lease{Place: i, Want: want}
+		if all[i].X = executor.New(c, want.Request); w.Of != nil {
+			all[i].X = w.Of[i]
+		}
 		if w.Barred != nil {
 			all[i].err = w.Barred(i, snapshot)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -33,6 +34,8 @@ type hostMove struct {
 	// path of the host.
 	namespace string
 	theirs    string
+	// hides are the old routes from which DNS leads away, with for how long resolvers may still return them.
+	hides map[*crossing]time.Duration
 	// follows is true if clients may reach the old routes until its records are served; missing is what these lack,
 	// since when they are served.
 	follows bool
@@ -60,37 +63,91 @@ func stayAll(hosts []*hostMove, err error) error {
 	return err
 }
 
-// repointDNS points DNS to the new routes of a lease: it writes the records that the lease's next apply would write.
-func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, lacking map[string]string) error {
-	if m.hosts = m.hostsToRepoint(); len(m.hosts) == 0 {
+// repoint points DNS to the new routes: it writes the records that the next apply of each lease would write, or makes external-dns
+// ignore the old routes; then it waits until that is served.
+func (m *Migration) repoint(ctx context.Context) error {
+	cfg := m.command.Options.Config
+	if cfg.DNS.Form == config.DNSNone {
 		return nil
 	}
-	if m.x.Options.Config.DNS.Form == config.DNSAnnotations {
-		return m.hideFromExternalDNS(ctx, m.hosts, settle, lacking)
-	}
-	errs := []error{m.findValues(ctx, m.hosts)}
-	var routes []*crossing // whose records change
-	for _, h := range m.hosts {
-		if !h.ended && slices.ContainsFunc(h.records.Objects, m.changes) {
-			routes = append(routes, h.routes...)
+	external := cfg.DNS.Form == config.DNSAnnotations
+	errs := []error{m.each("leases (DNS records)", func(l *leaseMigration) error {
+		l.hosts = l.hostsToRepoint()
+		if external {
+			return l.findReached(ctx)
 		}
-	}
-	err := m.whileMarked(ctx, routes, func(ctx context.Context, t *marks) error {
-		for _, h := range m.hosts {
-			if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
-				h.stay() // the lease no longer holds its claim
-			}
-			if h.ended {
-				continue
-			}
-			if err := m.writeRecords(ctx, t, h, lacking[h.host]); err != nil {
-				h.stay()
-				errs = append(errs, err)
-			}
-		}
-		return nil
+		return l.findValues(ctx)
+	})}
+	leases := slices.DeleteFunc(slices.Clone(m.leases), func(l *leaseMigration) bool {
+		return !slices.ContainsFunc(l.hosts, func(h *hostMove) bool { return !h.ended })
 	})
-	return report.Gather(append(errs, err))
+	errs = append(errs, m.transact(ctx, leases, func(l *leaseMigration) (*engine.Move, error) {
+		l.look()
+		return l.repointed(external, m.lacking()), nil
+	}))
+	return report.Gather(append(errs, m.each("leases (DNS)", func(l *leaseMigration) error {
+		err := l.seeNotes(ctx, external)
+		return report.Gather([]error{l.stayed(), err, l.awaitDNS(ctx, external, m.opts.Settle)})
+	})))
+}
+
+// repointed returns what leads the hosts to the new routes: notes on the old routes, and the records. lacking says, by host, why its
+// records have to stay.
+func (m *leaseMigration) repointed(external bool, lacking map[string]string) *engine.Move {
+	out := &engine.Move{}
+	for _, h := range m.hosts {
+		if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
+			h.stay()
+		}
+		if !external && !h.ended {
+			m.follow(h)
+		}
+		switch {
+		case h.ended:
+			continue
+		case len(h.hides) > 0 && lacking[h.host] != "":
+			h.stay()
+			for _, c := range h.routes {
+				m.left = append(m.left, c.name())
+			}
+			m.x.Event(report.Left, "dns", "", h.host, lacking[h.host])
+			continue
+		}
+		for _, c := range h.routes {
+			var notes []engine.Desired
+			if c.lag = max(h.hides[c], records.ResidualTTL(c.old.Live)); h.hides[c] > 0 {
+				notes = m.note(c, external)
+			}
+			out.Routes = append(out.Routes, m.moving(c, notes))
+		}
+		out.Records = append(out.Records, h.records.Objects...)
+	}
+	return out
+}
+
+// follow finds out whether clients may reach the old routes of a host until its records are served, and for how long.
+func (m *leaseMigration) follow(h *hostMove) {
+	var live []dns.Record
+	var ttl time.Duration
+	for _, o := range m.x.Snapshot.Records[h.host] {
+		record := view.RecordObjectOf(o.Live)
+		live = append(live, record.Records...)
+		ttl = max(ttl, longestTTL(h.host, record))
+	}
+	was := valuesOf(h.host, live)
+	changes := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
+	h.follows = changes || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
+	if h.theirs = records.Holder(m.x.Snapshot, m.x.Group, m.x.Snapshot.Claim(state.HostName(h.host)), h.host); h.theirs != "" {
+		h.follows = true // that deployment may have rewritten them a moment ago
+		i := slices.IndexFunc(m.x.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
+		h.namespace = m.x.Snapshot.Records[h.host][i].Live.GetNamespace()
+	}
+	h.hides = map[*crossing]time.Duration{}
+	for _, c := range h.routes {
+		if changes {
+			h.hides[c] = ttl
+		}
+	}
 }
 
 // hostsToRepoint returns the hosts with a route that is ready and of which the lease holds a part: a host without a
@@ -153,7 +210,8 @@ func (m *Migration) lacking() map[string]string {
 }
 
 // findValues waits until the targets of the new routes are known.
-func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) error {
+func (m *leaseMigration) findValues(ctx context.Context) error {
+	hosts := m.hosts
 	var errs []error
 	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
 		known := true
@@ -200,49 +258,6 @@ func recordsIn(objects []render.Object) (records []dns.Record) {
 		records = append(records, view.RecordObjectOf(cluster.Rendered(o)).Records...)
 	}
 	return records
-}
-
-// writeRecords writes the records of a host. Before, it notes on the old routes for how long resolvers may still return
-// them. lacking is a reason to keep the records.
-func (m *leaseMigration) writeRecords(ctx context.Context, t *marks, h *hostMove, lacking string) error {
-	var live []dns.Record
-	var ttl time.Duration
-	for _, o := range m.x.Snapshot.Records[h.host] {
-		record := view.RecordObjectOf(o.Live)
-		live = append(live, record.Records...)
-		ttl = max(ttl, longestTTL(h.host, record))
-	}
-	was := valuesOf(h.host, live)
-	changes := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
-	h.follows = changes || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
-	if changes && lacking != "" {
-		return m.leave(h, lacking)
-	}
-	if h.theirs = m.recordHolder(t, h.host); h.theirs != "" {
-		h.follows = true // that deployment may have rewritten them a moment ago
-		i := slices.IndexFunc(m.x.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
-		h.namespace = m.x.Snapshot.Records[h.host][i].Live.GetNamespace()
-	}
-	if changes {
-		for _, c := range h.routes {
-			if err := m.noteTime(ctx, c, ttl, nil); err != nil {
-				return err
-			}
-		}
-	}
-	h.routes[0].objects = slices.Concat(h.routes[0].objects, h.records.Objects) // they are undone together
-	return m.putRecords(ctx, t, h)
-}
-
-// leave keeps the old routes of a host and reports why.
-func (m *leaseMigration) leave(h *hostMove, why string) error {
-	h.stay()
-	stayed := &StayedError{Lease: m.x.Request.Lease}
-	for _, c := range h.routes {
-		stayed.Routes = append(stayed.Routes, c.old.Kind.Singular+"/"+c.old.Live.GetName())
-	}
-	m.x.Event(report.Left, "dns", "", h.host, why)
-	return stayed
 }
 
 // valuesOf returns the sorted targets that records have for a host.

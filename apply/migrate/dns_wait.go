@@ -21,13 +21,28 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// awaitDNS waits until the records of a lease's hosts are served, including those that other deployments have. Until
-// then its old routes stay.
-func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) error {
+// awaitDNS waits until the records of a lease's hosts are served, including those that other deployments have, or external-dns has seen
+// which routes it is to ignore. Until then its old routes stay.
+func (m *leaseMigration) awaitDNS(ctx context.Context, external bool, settle time.Duration) error {
+	for _, h := range m.hosts {
+		if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
+			h.stay()
+		}
+	}
+	if external {
+		for _, h := range m.hosts {
+			for _, c := range h.routes {
+				if !h.ended && m.isHidden(c) {
+					m.staysFor(c, lastApplied(c.old.Live).Add(timestampPrecision), records.ResidualTTL(c.old.Live), settle)
+				}
+			}
+		}
+		return nil
+	}
 	if len(m.hosts) == 0 || !m.x.Options.Config.DNS.Records() {
 		return nil
 	}
-	err := report.Gather([]error{m.awaitRepointed(ctx, m.hosts), m.confirmClaims(ctx, &marks{})})
+	err := m.awaitRepointed(ctx, m.hosts)
 	for _, h := range m.hosts {
 		m.settleHost(h, settle)
 	}

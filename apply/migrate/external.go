@@ -33,68 +33,45 @@ func externalController(opts command.Options) string {
 	return opts.Config.DNS.AnnotationPrefix + "/controller"
 }
 
-// hideFromExternalDNS makes external-dns ignore the old routes, so that it points DNS to the new ones: of two routes of
-// a host it keeps the one that has the record.
-func (m *leaseMigration) hideFromExternalDNS(
-	ctx context.Context, hosts []*hostMove, settle time.Duration, lacking map[string]string,
-) error {
-	reached := map[*crossing]dns.Target{}
-	errs := []error{m.findReached(ctx, hosts, reached)}
+// isHidden reports whether external-dns ignores an old route.
+func (m *leaseMigration) isHidden(c *crossing) bool {
+	return c.old.Live.GetAnnotations()[externalController(m.x.Options)] == lease.FieldManager
+}
+
+// external-dns keeps, of two routes of a host, the one that has the record. So it is made to ignore the old one.
+
+// findReached waits until the targets of the new routes are known: if external-dns ignored the old ones before, it
+// would delete the records. Then it finds the old routes with other targets.
+func (m *leaseMigration) findReached(ctx context.Context) error {
+	hosts, reached := m.hosts, map[*crossing]dns.Target{}
+	errs := []error{m.awaitReached(ctx, hosts, reached)}
 	for _, h := range hosts {
-		if h.ended {
-			continue
-		}
-		if err := m.hideRoutes(ctx, h, reached, lacking[h.host]); err != nil {
-			h.stay()
-			errs = append(errs, err)
-			continue
-		}
+		h.hides = map[*crossing]time.Duration{}
 		for _, c := range h.routes {
-			if m.isHidden(c) {
-				m.staysFor(c, lastApplied(c.old.Live).Add(timestampPrecision), records.ResidualTTL(c.old.Live), settle)
+			was, err := m.oldTarget(ctx, c)
+			if err != nil {
+				h.stay()
+				errs = append(errs, err)
+			}
+			if !h.ended && !m.isHidden(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
+				h.hides[c] = m.externalTTL(c)
 			}
 		}
 	}
 	return report.Gather(errs)
 }
 
-// isHidden reports whether external-dns ignores an old route.
-func (m *leaseMigration) isHidden(c *crossing) bool {
-	return c.old.Live.GetAnnotations()[externalController(m.x.Options)] == lease.FieldManager
+// externalTTL returns for how long resolvers may return an old route once external-dns is to ignore it.
+func (m *leaseMigration) externalTTL(c *crossing) time.Duration {
+	ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.x.Options.Config.DNS.AnnotationPrefix+"/ttl"]
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && seconds > 0 {
+		ttl = time.Duration(seconds) * time.Second
+	}
+	return ttl + externalInterval
 }
 
-// hideRoutes makes external-dns ignore the old routes of a host whose targets differ from those of the new ones.
-// lacking is a reason not to.
-func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached map[*crossing]dns.Target, lacking string) error {
-	var changing []*crossing
-	for _, c := range h.routes {
-		was, err := m.oldTarget(ctx, c)
-		if err != nil {
-			return err
-		}
-		if !m.isHidden(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
-			changing = append(changing, c)
-		}
-	}
-	if len(changing) > 0 && lacking != "" {
-		return m.leave(h, lacking)
-	}
-	for _, c := range changing {
-		ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.x.Options.Config.DNS.AnnotationPrefix+"/ttl"]
-		if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && seconds > 0 {
-			ttl = time.Duration(seconds) * time.Second
-		}
-		hide := map[string]string{externalController(m.x.Options): lease.FieldManager}
-		if err := m.noteTime(ctx, c, ttl+externalInterval, hide); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// findReached waits until the targets of the new routes are known: if external-dns ignored the old ones before, it
-// would delete the records.
-func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
+// awaitReached waits until the targets of the new routes are known.
+func (m *leaseMigration) awaitReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
 	look := m.published(true)
 	unknown := func(h *hostMove) render.UnknownHost {
 		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Options.Config.Target}

@@ -3,6 +3,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -45,6 +47,9 @@ type Options struct {
 // Migration moves the routes of leases to the kind of the configured target. It writes only routes, their companion
 // objects and DNS records; claims and ProviderHosts do not change. It may stop after any step; the same migration
 // continues from there.
+//
+// It has three transactions, each with its own turn of the command and its own reading of the cluster: the new routes, the DNS
+// records, and the end of the old routes. It waits between them, when nobody has to wait for it.
 type Migration struct {
 	command *command.Command
 	opts    Options
@@ -53,45 +58,14 @@ type Migration struct {
 
 // leaseMigration is the work on one lease.
 type leaseMigration struct {
-	// x reports what happens to the lease, and has what was read.
+	// x reports what happens to the lease, and has what was read last.
 	x *executor.Executor
-	// routes are the routes to move, companions the objects that belong to routes of their kinds.
-	routes     []*crossing
-	companions []observed.Owned
-	// current are the routes that have the target's kind already.
-	current []*unstructured.Unstructured
+	// routes are the routes to move.
+	routes []*crossing
 	// hosts are the hosts whose DNS records have to point to the new routes.
 	hosts []*hostMove
-	// claims are those that the migration has marked, by name: as it wrote them last, without its marks.
-	claims map[string]*state.Claim
-	// made are the objects that it has created.
-	made []madeObject
-}
-
-// crossing is a route that moves to its new form.
-type crossing struct {
-	old     observed.Owned
-	use     state.Use
-	live    *render.Live
-	objects []render.Object
-	// why is the reason for leaving the route as it is, if there is one.
-	why string
-	// ready is true once the new form is accepted and DNS points to it: the old route may be deleted.
-	ready bool
-	// stays is until when resolvers may return the old route, lag how long that is after its host's records have
-	// changed.
-	stays time.Time
-	lag   time.Duration
-}
-
-// StayedError reports routes that could not be moved. The events contain the reasons.
-type StayedError struct {
-	Lease  lease.ID
-	Routes []string
-}
-
-func (e *StayedError) Error() string {
-	return fmt.Sprintf("lease %s: %d of its routes stay as they are: %s", e.Lease, len(e.Routes), strings.Join(e.Routes, ", "))
+	// left are the routes that were left as they are, for the next error.
+	left []string
 }
 
 // Plan reads the cluster and finds the chosen leases that have routes. It writes nothing.
@@ -101,33 +75,21 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 		return nil, err
 	}
 	byLease := map[lease.ID]*leaseMigration{}
-	of := func(id lease.ID) *leaseMigration {
-		m := byLease[id]
-		if m == nil {
-			m = &leaseMigration{x: executor.New(c, state.Request{Lease: id}), claims: map[string]*state.Claim{}}
-			m.x.Snapshot = snapshot
-			byLease[id] = m
-		}
-		return m
-	}
-	targets := kinds.OfTarget(c.Options.Config.Target)
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		for o := range snapshot.Of(kind) {
-			whose := snapshot.Ownership(o)
-			id := whose.Lease
-			if !whose.Labelled || o.GetNamespace() != id.Namespace() || !choose(id) || !whose.Ours && o.GetLabels()[lease.LabelManaged] != "true" {
-				continue // neither this program nor Akash's provider wrote it for a lease
+			id, ours := isOf(snapshot, o)
+			isNew, isRoute := roleOf(c.Options.Config.Target, kind, o)
+			if !ours || !choose(id) || !isRoute && c.Options.Config.Target == config.TargetHTTPRoute {
+				continue
 			}
-			_, _, redirect := lease.ParseRouteName(o.GetName())
-			switch m := of(id); {
-			case slices.Contains(kinds.RouteKinds, kind) && !redirect && slices.Contains(targets, kind):
-				m.current = append(m.current, o)
-			case slices.Contains(kinds.RouteKinds, kind) && !redirect:
-				if uses := state.HostUses(o); len(uses) > 0 {
-					m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
-				}
-			case c.Options.Config.Target != config.TargetHTTPRoute:
-				m.companions = append(m.companions, observed.Owned{Kind: kind, Live: o, Group: id.Group()})
+			m := byLease[id]
+			if m == nil {
+				m = &leaseMigration{x: executor.New(c, state.Request{Lease: id})}
+				m.x.Snapshot = snapshot
+				byLease[id] = m
+			}
+			if uses := state.HostUses(o); isRoute && !isNew && len(uses) > 0 {
+				m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
 			}
 		}
 	}
@@ -137,6 +99,20 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 	}
 	slices.SortFunc(out.leases, func(a, b *leaseMigration) int { return a.x.Request.Lease.Compare(b.x.Request.Lease) })
 	return out, nil
+}
+
+// isOf returns the lease of an object that this program or Akash's provider wrote for it.
+func isOf(s *observed.Snapshot, o *unstructured.Unstructured) (id lease.ID, ok bool) {
+	whose := s.Ownership(o)
+	id = whose.Lease
+	return id, whose.Labelled && o.GetNamespace() == id.Namespace() && (whose.Ours || o.GetLabels()[lease.LabelManaged] == "true")
+}
+
+// roleOf reports whether an object is a route, and whether that has the target's kind. Others accompany routes.
+func roleOf(target string, kind kinds.Kind, o *unstructured.Unstructured) (isNew, isRoute bool) {
+	_, _, redirect := lease.ParseRouteName(o.GetName())
+	isRoute = slices.Contains(kinds.RouteKinds, kind) && !redirect
+	return isRoute && slices.Contains(kinds.OfTarget(target), kind), isRoute
 }
 
 // Leases returns the leases that have routes.
@@ -160,20 +136,75 @@ func (m *Migration) Routes() (n int) {
 // the DNS records of their hosts to them; then it deletes the old ones. Leases are independent of each other; Run joins
 // their errors.
 func (m *Migration) Run(ctx context.Context) error {
-	errs := []error{m.each("leases (new routes)", func(l *leaseMigration) error { return l.writeRoutes(ctx) })}
+	errs := []error{
+		m.transact(ctx, m.leases, func(l *leaseMigration) (*engine.Move, error) { return l.newRoutes() }),
+		m.each("leases (new routes)", func(l *leaseMigration) error {
+			return report.Gather([]error{l.awaitAllAccepted(ctx), l.stayed()})
+		}),
+	}
 	interrupted := m.overlap(ctx)
 	if interrupted == nil && !m.opts.KeepOld {
-		lacking := m.lacking()
-		errs = append(errs,
-			m.each("leases (DNS records)", func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
-			m.each("leases (DNS)", func(l *leaseMigration) error { return l.awaitDNS(ctx, m.opts.Settle) }))
+		errs = append(errs, m.repoint(ctx))
 		interrupted = m.settleDNS(ctx)
 	}
-	if interrupted != nil {
+	if interrupted = cmp.Or(interrupted, ctx.Err()); interrupted != nil {
 		return report.Gather(append(errs, interrupted))
 	}
-	return report.Gather(append(errs,
-		m.each("leases (old routes)", func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
+	if !m.opts.KeepOld {
+		errs = append(errs, m.end(ctx))
+	}
+	for _, l := range m.leases {
+		l.reportDone(m.opts.KeepOld)
+	}
+	return report.Gather(errs)
+}
+
+// transact works on leases in one transaction, by another reading of the cluster. move returns what is done for a lease, or why nothing
+// may be. A route goes on if all was done for it.
+func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, move func(*leaseMigration) (*engine.Move, error)) error {
+	if len(leases) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var snapshot *observed.Snapshot
+	refused, ended := make([]error, len(leases)), make([]*execute.Lease, len(leases))
+	wants, of := make([]engine.Want, len(leases)), make([]*executor.Executor, len(leases))
+	for i, l := range leases {
+		of[i] = l.x
+	}
+	err := execute.Work{
+		Command: m.command, Of: of,
+		Read: func(ctx context.Context) (_ *observed.Snapshot, err error) {
+			snapshot, err = observed.ReadAll(ctx, m.command)
+			return snapshot, err
+		},
+		Wants: func() []engine.Want {
+			for _, l := range leases {
+				l.x.Snapshot = snapshot
+			}
+			for i, l := range leases {
+				wants[i].Request = l.x.Request
+				if wants[i].Move, refused[i] = move(l); refused[i] != nil || wants[i].Move == nil {
+					wants[i].Move = &engine.Move{}
+				}
+			}
+			return wants
+		},
+		Barred: func(i int, _ *observed.Snapshot) error { return refused[i] },
+		Ended: func(_ context.Context, all []*execute.Lease) {
+			for _, one := range all {
+				ended[one.Place] = one
+			}
+		},
+	}.Run(ctx)
+	for i, l := range leases {
+		one := ended[i]
+		lost := one == nil || one.Outcome.Err == nil && one.Err() != nil
+		for _, c := range l.routes {
+			going := refused[i] != nil || wants[i].Move == nil || slices.ContainsFunc(wants[i].Move.Routes, func(r engine.Moving) bool { return r.Old.Live.GetUID() == c.old.Live.GetUID() })
+			c.ready = c.ready && (!going || !lost && one.Outcome.Moved[c.key()])
+		}
+	}
+	return err
 }
 
 // each runs a step for all leases and joins their errors.
@@ -196,7 +227,7 @@ func (m *Migration) Staying() (names []string) {
 	for _, l := range m.leases {
 		for _, c := range l.routes {
 			if !c.ready || !m.command.Passed(c.stays) {
-				names = append(names, c.old.Kind.Singular+"/"+c.old.Live.GetName())
+				names = append(names, c.name())
 			}
 		}
 	}
@@ -205,11 +236,82 @@ func (m *Migration) Staying() (names []string) {
 
 // overlap waits for Options.Overlap if there are routes with two forms.
 func (m *Migration) overlap(ctx context.Context) error {
-	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool {
-		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })
-	})
+	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool { return len(l.ready()) > 0 })
 	if !ready || m.opts.KeepOld {
 		return nil
 	}
 	return m.command.Pause(ctx, m.opts.Overlap)
+}
+
+// end deletes the old routes whose successors are accepted and to which resolvers lead nobody, and then their companion objects.
+func (m *Migration) end(ctx context.Context) error {
+	now := m.command.Cluster.Now()
+	var leases []*leaseMigration
+	errs := make([]error, len(m.leases))
+	for i, l := range m.leases {
+		settling := &SettlingError{Lease: l.x.Request.Lease}
+		for _, c := range l.ready() {
+			if !m.command.Passed(c.stays) {
+				settling.add(c, now)
+			}
+		}
+		if len(l.ready()) > len(settling.Routes) || len(l.routes) == 0 {
+			leases = append(leases, l)
+		}
+		if len(settling.Routes) > 0 && m.command.Options.Wait > 0 {
+			errs[i] = settling
+		}
+	}
+	err := m.transact(ctx, leases, func(l *leaseMigration) (*engine.Move, error) { return l.endRoutes() })
+	for i, l := range m.leases {
+		errs[i] = l.x.Failed(report.Gather([]error{l.stayed(), errs[i]}))
+	}
+	return report.Gather(append([]error{err}, errs...))
+}
+
+// ready returns the routes that go on.
+func (m *leaseMigration) ready() (out []*crossing) {
+	for _, c := range m.routes {
+		if c.ready {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// reportDone reports the end of a lease's migration, unless a route had to stay.
+func (m *leaseMigration) reportDone(keep bool) {
+	how := "migrated"
+	if len(m.ready()) < len(m.routes) {
+		return
+	}
+	if keep || slices.ContainsFunc(m.routes, func(c *crossing) bool { return !m.x.Passed(c.stays) }) {
+		if how = "prepared"; !keep && m.x.Options.Wait > 0 {
+			return
+		}
+	}
+	hosts := []string{}
+	for _, c := range m.routes {
+		hosts = append(hosts, c.use.Host)
+	}
+	for _, o := range m.current() {
+		for _, u := range state.HostUses(o) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	slices.Sort(hosts)
+	m.x.Send(report.Event{
+		Time: time.Now(), Action: report.Done, Lease: m.x.Request.Lease, Kind: "lease", Name: m.x.Request.Lease.String(), Message: how,
+		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.x.Changed(), Took: m.x.Took()},
+	})
+}
+
+// StayedError reports routes that could not be moved. The events contain the reasons.
+type StayedError struct {
+	Lease  lease.ID
+	Routes []string
+}
+
+func (e *StayedError) Error() string {
+	return fmt.Sprintf("lease %s: %d of its routes stay as they are: %s", e.Lease, len(e.Routes), strings.Join(e.Routes, ", "))
 }

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,13 +10,11 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -83,6 +80,7 @@ func TestCheckMovable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := planned(t, tt.claims, append(tt.objects, route)...)
 			l := m.leases[slices.IndexFunc(m.leases, func(l *leaseMigration) bool { return len(l.routes) > 0 })]
+			l.routes[0].ready = true
 			err := l.checkMovable()
 			if (err == nil) != (tt.held == "") || err != nil && !strings.Contains(err.Error(), tt.held) {
 				t.Errorf("%v", err)
@@ -117,10 +115,10 @@ func TestCheckSuccessor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := planned(t, nil, ot.Ours(ot.Ingress(ot.Shop, shop, "/")), tt.route).leases[0]
+			l.routes[0].ready = true
 			l.renderRoutes()
-			err := l.checkSuccessor(t.Context(), &marks{}, l.routes[0])
-			if _, yielded := errors.AsType[*YieldedError](err); yielded != (tt.why != "") || yielded && !strings.Contains(err.Error(), tt.why) || err != nil && !yielded {
-				t.Errorf("%v, want %q", err, tt.why)
+			if why := l.leadsElsewhere(l.routes[0], l.x.Snapshot.Find(l.routes[0].main())); (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
+				t.Errorf("%q, want %q", why, tt.why)
 			}
 		})
 	}
@@ -155,21 +153,14 @@ func TestLacking(t *testing.T) {
 }
 
 // Companion objects of routes that stay are needed: those with the route's name, its redirect, and those of its Services.
-func TestNeeded(t *testing.T) {
-	stays, goes := ot.HTTPRoute(ot.Shop, shop, "/"), ot.HTTPRoute(ot.Shop, "www.example.com", "/")
-	m := &leaseMigration{}
-	for _, o := range []*unstructured.Unstructured{stays, goes} {
-		m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kinds.HTTPRoute, Live: o}})
-	}
-	got := m.needed(map[*unstructured.Unstructured]bool{goes: true})
-	for name, want := range map[string]bool{
-		kinds.HTTPRoute.Plural + "/" + lease.RedirectName(stays.GetName()): true, kinds.BackendTLSPolicy.Plural + "/web": true,
-		kinds.HTTPRoute.Plural + "/" + lease.RedirectName(goes.GetName()): false,
-		kinds.Policies[0].Plural + "/" + stays.GetName():                  true, kinds.Policies[0].Plural + "/" + goes.GetName(): false,
-	} {
-		if got[name] != want {
-			t.Errorf("%s is needed: %t", name, got[name])
-		}
+func TestCompanions(t *testing.T) {
+	stays, goes := ot.Ours(ot.HTTPRoute(ot.Shop, shop, "/")), ot.Ours(ot.HTTPRoute(ot.Shop, "www.example.com", "/"))
+	m := planned(t, nil, stays, goes, ot.Ours(ot.Redirect(ot.Shop, shop)), ot.Ours(ot.Redirect(ot.Shop, "www.example.com"))).leases[0]
+	cfg := config.Default()
+	m.x.Options.Config = cfg
+	got := m.companions([]*crossing{{old: observed.Owned{Kind: kinds.HTTPRoute, Live: stays}}})
+	if len(got) != 1 || got[0].Live.GetName() != lease.RedirectName("www.example.com") {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -182,74 +173,5 @@ func TestSettlingError(t *testing.T) {
 	}
 	if e.After != time.Hour || len(e.Routes) != 3 || !strings.Contains(e.Error(), "until 13:00:00 UTC") {
 		t.Errorf("%+v: %v", e, e)
-	}
-}
-
-// What a command has created is unneeded where its lease holds nothing that it serves, or by this command's mark alone. Of a command
-// that was taken for crashed no mark counts.
-func TestIsUnneeded(t *testing.T) {
-	marked := func(run string) state.Part {
-		p := ot.Host(ot.Shop, shop).Parts[0]
-		p.Run = run
-		return p
-	}
-	made := ot.HTTPRoute(ot.Shop, shop, "/")
-	made.SetResourceVersion("7")
-	touched := made.DeepCopy()
-	touched.SetResourceVersion("8")
-	moved := made.DeepCopy()
-	moved.SetLabels(ot.Next.Labels())
-	for name, tt := range map[string]struct {
-		part state.Part
-		now  *unstructured.Unstructured
-		lost bool
-		want bool
-	}{
-		"this command's mark":                  {marked("run"), touched, false, true},
-		"another command's mark":               {marked("other"), touched, false, false},
-		"no mark":                              {marked(""), touched, false, false},
-		"it was taken for crashed":             {marked("run"), touched, true, false},
-		"it is another lease's by now":         {marked("run"), moved, false, false},
-		"the lease holds another path":         {ot.Host(ot.Shop, shop, "/a").Parts[0], touched, false, true},
-		"it was taken for crashed, so does it": {ot.Host(ot.Shop, shop, "/a").Parts[0], touched, true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			claim := &state.Claim{Kind: state.Host, Thing: shop, Owner: ot.Shop.Owner}
-			kept := render.Rendered(render.Object{Config: claim.Configuration(config.Default().LedgerNamespace, []state.Part{tt.part})})
-			c, err := cluster.OfObjects([]*unstructured.Unstructured{kept})
-			if err != nil {
-				t.Fatal(err)
-			}
-			l := &leaseMigration{x: executor.New(command.New(c, command.Options{Config: config.Default()}), state.Request{Lease: ot.Shop})}
-			l.x.Ledger.Own("run")
-			o := observed.Owned{Kind: kinds.HTTPRoute, Live: made, Group: ot.Shop.Group()}
-			if got, err := l.isUnneeded(t.Context(), &marks{run: "run"}, o, tt.now, tt.lost); err != nil || got != tt.want {
-				t.Errorf("unneeded: %t, %v", got, err)
-			}
-		})
-	}
-}
-
-// What rests on a claim that another run had marked is written even if it is as wanted; what rests on others is not.
-func TestTouches(t *testing.T) {
-	with := func(touch bool) map[string]*markedClaim {
-		return map[string]*markedClaim{state.HostName(shop): {now: ot.Host(ot.Shop, shop), touch: touch}}
-	}
-	route := func(host string) *unstructured.Unstructured { return ot.HTTPRoute(ot.Shop, host, "/") }
-	for name, tt := range map[string]struct {
-		claims map[string]*markedClaim
-		live   *unstructured.Unstructured
-		want   bool
-	}{
-		"another run had marked it": {with(true), route(shop), true},
-		"nobody had marked it":      {with(false), route(shop), false},
-		"another host":              {with(true), route("www.example.com"), false},
-		"nothing is marked":         {nil, route(shop), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := (&marks{claims: tt.claims}).touches(cluster.Applicable(kinds.HTTPRoute, tt.live), ot.Shop.Group()); got != tt.want {
-				t.Errorf("touched: %t", got)
-			}
-		})
 	}
 }

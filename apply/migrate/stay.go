@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -11,10 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -35,86 +31,57 @@ func (e *SettlingError) Error() string {
 }
 
 func (e *SettlingError) add(c *crossing, now time.Time) {
-	e.Routes = append(e.Routes, c.old.Kind.Singular+"/"+c.old.Live.GetName())
+	e.Routes = append(e.Routes, c.name())
 	if c.stays.After(e.Until) {
 		e.Until, e.After = c.stays, c.stays.Sub(now)
 	}
 }
 
-// noteTime notes on an old route, before DNS changes, for how long clients may still reach it. The note has to come
-// first, because the run may crash after any write. A longer time that was noted before stays.
-func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Duration, more map[string]string) error {
-	c.lag = max(ttl, records.ResidualTTL(c.old.Live))
-	noted := merged(more, map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))})
-	if containsAll(c.old.Live.GetAnnotations(), noted) {
+// notes are the annotations on an old route that say for how long clients may still reach it once DNS leads elsewhere. They have to be
+// there first, because the command may crash after any write. A longer time that was noted before stays.
+func (m *leaseMigration) notes(c *crossing, external bool) map[string]string {
+	out := map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))}
+	if external {
+		out[externalController(m.x.Options)] = lease.FieldManager
+	}
+	return out
+}
+
+// note returns the write of the notes, none if they are there. This program manages the annotations, so that its next apply of the route
+// removes them.
+func (m *leaseMigration) note(c *crossing, external bool) []engine.Desired {
+	notes := m.notes(c, external)
+	if containsAll(c.old.Live.GetAnnotations(), notes) {
 		return nil
 	}
-	live, name := c.old.Live, c.old.Live.GetNamespace()+"/"+c.old.Live.GetName()
-	gone := true
-	err := m.x.Cluster.Rewrite(ctx, c.old.Kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
-		gone = false
-		switch {
-		case now != live && containsAll(now.GetAnnotations(), noted):
-			c.old.Live = now // an earlier attempt took effect, or another run has noted the same
-			return nil, nil
-		case !executor.SameRoute(now, live):
-			gone = true
-			return nil, nil
-		}
-		return func(ctx context.Context) error {
-			gone = true // until it is read again
-			out, err := m.annotate(ctx, c.old.Kind, now, noted)
-			if err == nil {
-				c.old.Live, gone = out, false
+	return []engine.Desired{{
+		Object: annotated(c.old.Kind, c.old.Live, notes), Manager: lease.FieldManager, Message: fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag),
+	}}
+}
+
+// seeNotes reads the old routes with the notes on them.
+func (m *leaseMigration) seeNotes(ctx context.Context, external bool) error {
+	var errs []error
+	for _, h := range m.hosts {
+		for _, c := range h.routes {
+			if !c.ready || h.hides[c] == 0 {
+				continue
 			}
-			return m.x.Cluster.Explain(err, "patch", c.old.Kind.Resource())
-		}, nil
-	})
-	switch {
-	case errors.Is(err, cluster.ErrMoving):
-		return fmt.Errorf("%s %s changes faster than it can be written; try again", c.old.Kind.Singular, name)
-	case err == nil && gone:
-		return fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over",
-			c.old.Kind.Singular, name)
-	case err == nil:
-		m.x.Event(report.Configured, c.old.Kind.Singular, live.GetNamespace(), live.GetName(),
-			fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag))
+			now, err := m.x.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
+			noted := c.old.Live.DeepCopy()
+			noted.SetAnnotations(merged(noted.GetAnnotations(), m.notes(c, external)))
+			switch {
+			case err != nil:
+				c.ready = false
+				errs = append(errs, err)
+			case !engine.SameRoute(now, noted):
+				m.leave(c, changed)
+			default:
+				c.old.Live = now
+			}
+		}
 	}
-	return err
-}
-
-// annotate applies annotations to a route, pinned to what was read, and returns the resulting route. This program
-// manages the annotations, so that its next apply of the route removes them.
-func (m *leaseMigration) annotate(
-	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, annotations map[string]string,
-) (*unstructured.Unstructured, error) {
-	out := live.DeepCopy()
-	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
-	o := executor.AppliedOnly(live)
-	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
-	meta, _, err := m.send(ctx, cluster.Applicable(kind, o), live)
-	if err == nil {
-		out.SetResourceVersion(meta.ResourceVersion)
-		out.SetManagedFields(meta.ManagedFields)
-	}
-	return out, err
-}
-
-// cancelRemoval removes from a route the annotations of an earlier migration, which was to delete it.
-func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
-	if records.ResidualTTL(live) == 0 {
-		return nil
-	}
-	o := executor.AppliedOnly(live)
-	annotations := o.GetAnnotations()
-	delete(annotations, lease.AnnotationDNSTTL)
-	delete(annotations, externalController(m.x.Options))
-	o.SetAnnotations(annotations)
-	if _, _, err := m.send(ctx, cluster.Applicable(kind, o), live); err != nil {
-		return m.x.Cluster.Explain(err, "patch", kind.Resource())
-	}
-	m.x.Event(report.Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
-	return nil
+	return report.Gather(errs)
 }
 
 // servedSince returns when the controller of a DNS record last wrote its status: it began to serve the record at that
