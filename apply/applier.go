@@ -10,10 +10,15 @@ import (
 )
 
 // Applier runs commands on a cluster.
-type Applier struct{ *command.Command }
+type Applier struct {
+	// Command is the command that it runs.
+	Command *command.Command
+}
 
 // New returns an Applier for a cluster.
-func New(c *cluster.Cluster, opts command.Options) *Applier { return &Applier{command.New(c, opts)} }
+func New(c *cluster.Cluster, opts command.Options) *Applier {
+	return &Applier{Command: command.New(c, opts)}
+}
 
 // Invalid returns what is wrong with a definition by itself.
 func Invalid(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {

@@ -10,7 +10,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -34,9 +33,8 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	unproved := a.prove(ctx, requests)
 	work := a.applying(applies)
 	work.Barred = func(i int, _ *observed.Snapshot) error { return unproved[i] }
-	outer := a.Options.Turn // of the command of which this one is a part
 	work.Done = func(ctx context.Context, one *execute.Lease) error {
-		return a.awaitLive(ctx, one, applies[one.Place], outer)
+		return a.awaitLive(ctx, one, applies[one.Place])
 	}
 	return work.Run(ctx)
 }
@@ -53,7 +51,7 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]applied, error) {
 	out := make([]applied, 0, len(defs))
 	seen := map[lease.Group]lease.Place{}
 	for _, def := range defs {
-		routes, request, found := requestOf(def, a.Options.Config)
+		routes, request, found := requestOf(def, a.Command.Options.Config)
 		problems = append(problems, found...)
 		group := def.Lease.Group()
 		if first, twice := seen[group]; twice {
@@ -85,8 +83,8 @@ func (a *Applier) applying(applies []applied) execute.Work {
 		Command: a.Command,
 		Read: func(ctx context.Context) (*observed.Snapshot, error) {
 			return observed.ReadWithOperators(ctx, a.Command, observed.Reading{
-				Addresses: endpoints, Pools: a.Options.Config.IP.Mode == config.ModeDedicated,
-				Further: kinds.RecordsOf(a.Options.Config), Definitions: groups, Holders: !a.Options.Heal,
+				Addresses: endpoints, Pools: a.Command.Options.Config.IP.Mode == config.ModeDedicated,
+				Further: kinds.RecordsOf(a.Command.Options.Config), Definitions: groups, Holders: !a.Command.Options.Heal,
 			})
 		},
 		Wants: func() []engine.Want {
@@ -106,14 +104,14 @@ func (a *Applier) applying(applies []applied) execute.Work {
 
 // wantOf returns what a lease wants.
 func (a *Applier) wantOf(one applied) engine.Want {
-	only := a.Options.ChangesOf(one.request.Lease)
+	only := a.Command.Options.ChangesOf(one.request.Lease)
 	apply := &engine.Apply{
-		Definition: one.routes, Kinds: render.Kinds(one.routes, a.Options.Config), Heal: a.Options.Heal, Only: only, Limited: only != nil,
+		Definition: one.routes, Kinds: render.Kinds(one.routes, a.Command.Options.Config), Heal: a.Command.Options.Heal, Only: only, Limited: only != nil,
 	}
-	if a.Options.Workloads != nil && one.def.Workloads != nil {
+	if a.Command.Options.Workloads != nil && one.def.Workloads != nil {
 		apply.Workloads = one.def
 	}
-	return engine.Want{Request: one.request, Prune: a.Options.Prune, Adopt: a.Options.Adopt, Apply: apply}
+	return engine.Want{Request: one.request, Prune: a.Command.Options.Prune, Adopt: a.Command.Options.Adopt, Apply: apply}
 }
 
 // reportServed reports the notes that could not be written, and the things that a lease did not give up, because something still serves
@@ -126,16 +124,16 @@ func reportServed(one *execute.Lease) {
 }
 
 // awaitLive waits, after the claims are final, until the written objects serve.
-func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied, outer *turn.Turn) error {
+func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied) error {
 	x, done := one.X, one.Outcome.Applied
-	status, waits := "applied", a.Options.Wait > 0 && !done.Stays
+	status, waits := "applied", a.Command.Options.Wait > 0 && !done.Stays
 	var granted []string
 	if !done.Began.IsZero() {
-		x.WaitAnew(max(a.Options.Wait-time.Since(done.Began), 0))
+		x.WaitAnew(max(a.Command.Options.Wait-time.Since(done.Began), 0))
 	}
 	if waits {
 		known, err := false, error(nil)
-		if granted, known, err = a.awaitAll(ctx, one, of, outer); err != nil {
+		if granted, known, err = a.awaitAll(ctx, one, of); err != nil {
 			return err
 		}
 		if known && !done.Unlike {
@@ -144,10 +142,10 @@ func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied,
 	}
 	if status == "applied" {
 		for _, h := range done.Unknown {
-			x.Event(report.Left, "dns", "", h.Name, published.Missing(a.Options.Config, h))
+			x.Event(report.Left, "dns", "", h.Name, published.Missing(a.Command.Options.Config, h))
 		}
 	}
-	x.Send(report.Event{
+	x.Command.Send(report.Event{
 		Time: time.Now(), Action: report.Done, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(),
 		Message: status, Summary: appliedSummary(one, granted),
 	})
@@ -155,7 +153,7 @@ func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied,
 }
 
 // awaitAll waits for operators, routers, addresses, records and workloads. known is true if a controller reports on all routes.
-func (a *Applier) awaitAll(ctx context.Context, one *execute.Lease, of applied, outer *turn.Turn) (granted []string, known bool, err error) {
+func (a *Applier) awaitAll(ctx context.Context, one *execute.Lease, of applied) (granted []string, known bool, err error) {
 	done := one.Outcome.Applied
 	l := &live.Lease{X: one.X, Definition: of.routes, Desired: done.Desired, Claims: claimsOf(one), Work: one.Work}
 	if err = l.Operators(ctx); err != nil {
@@ -165,10 +163,10 @@ func (a *Applier) awaitAll(ctx context.Context, one *execute.Lease, of applied, 
 		granted, err = l.Granted(ctx)
 	}
 	if err == nil && len(done.Stuck) > 0 {
-		err = &report.TimeoutError{After: a.Options.Wait.Round(time.Millisecond), Waiting: done.Stuck}
+		err = &report.TimeoutError{After: a.Command.Options.Wait.Round(time.Millisecond), Waiting: done.Stuck}
 	}
 	if l.Records = done.Records; err == nil && len(done.Unknown) > 0 {
-		l.Records, err = a.applyLate(ctx, one, of, outer)
+		l.Records, err = a.applyLate(ctx, one, of)
 	}
 	if err == nil {
 		err = l.Served(ctx)
@@ -181,11 +179,11 @@ func (a *Applier) awaitAll(ctx context.Context, one *execute.Lease, of applied, 
 
 // applyLate waits until the cluster publishes where hosts are reached, and applies the lease again, with the records that are known by
 // then. It returns the records.
-func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied, outer *turn.Turn) ([]render.Object, error) {
+func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied) ([]render.Object, error) {
 	x, done := one.X, one.Outcome.Applied
 	unknown := done.Unknown
 	waited := x.Poll(ctx, func(ctx context.Context) (bool, error) {
-		targets, err := records.Targets(ctx, x.Snapshot, a.Cluster, a.Options.Config, x.Request.Lease, done.Unknown, true)
+		targets, err := records.Targets(ctx, x.Snapshot, a.Command.Cluster, a.Command.Options.Config, x.Request.Lease, done.Unknown, true)
 		if err != nil {
 			return false, err
 		}
@@ -194,20 +192,20 @@ func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied,
 	})
 	var waiting []string
 	for _, h := range unknown {
-		waiting = append(waiting, "host "+h.Name+": "+published.Missing(a.Options.Config, h))
+		waiting = append(waiting, "host "+h.Name+": "+published.Missing(a.Command.Options.Config, h))
 	}
 	if waited = x.TimedOut(waited, waiting...); len(unknown) == len(done.Unknown) {
 		return done.Records, waited
 	}
-	opts := a.Options
-	opts.Turn, opts.Progress = outer, nil
+	opts := a.Command.Options
+	opts.Progress = nil
 	opts.Report = func(e report.Event) {
 		if e.Action != report.Unchanged && e.Action != report.Withheld && e.Action != report.Left && e.Action != report.Failed {
 			x.Event(e.Action, e.Kind, e.Namespace, e.Name, e.Message)
 		}
 	}
 	handled := done.Records
-	late := New(a.Cluster, opts).applying([]applied{of})
+	late := New(a.Command.Cluster, opts).applying([]applied{of})
 	late.Fresh = true
 	late.Done = func(_ context.Context, again *execute.Lease) error {
 		handled = again.Outcome.Applied.Records

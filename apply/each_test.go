@@ -15,7 +15,7 @@ func TestProgressOfLeases(t *testing.T) {
 	s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
 	a, _ := applier(t, c)
 	var told []string
-	a.Options.Progress = func(what string, done, all int) { told = append(told, fmt.Sprintf("%d of %d %s", done, all, what)) }
+	a.Command.Options.Progress = func(what string, done, all int) { told = append(told, fmt.Sprintf("%d of %d %s", done, all, what)) }
 	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err == nil {
 		t.Error("a host of another owner is taken")

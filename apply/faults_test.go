@@ -53,7 +53,7 @@ func withAddress(id lease.ID, address string) *lease.Definition {
 
 // hasty makes retries and patience of an applier short for the test.
 func hasty(a *Applier) *Applier {
-	a.Cluster.Retries, a.Patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+	a.Command.Cluster.Retries, a.Command.Patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
 	return a
 }
 
@@ -176,7 +176,7 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 				return http.StatusForbidden, strings.Contains(path, failing.Namespace()+"/services/")
 			}
 			a, _ := applier(t, c)
-			a.Options.Config.IP.Mode = tt.mode
+			a.Command.Options.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(failing, "203.0.113.1"), withAddress(tt.other, tt.address)})
 			if err == nil {
 				t.Fatal("no error")

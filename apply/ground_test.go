@@ -30,7 +30,7 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 			asked++
 		}
 	}
-	before, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{})
+	before, err := observed.Read(t.Context(), a.Command.Cluster, a.Command.Ledger, observed.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestUsesHaveOneOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		now, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{})
+		now, err := observed.Read(t.Context(), a.Command.Cluster, a.Command.Ledger, observed.Reading{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,11 +13,11 @@ import (
 // planKept is the plan of the definition that the server keeps for a lease, each change as "action kind/name: why".
 func planKept(t *testing.T, a *Applier, id lease.ID) (plan.Plan, []string) {
 	t.Helper()
-	defs, err := observed.KeptDefinitions(t.Context(), a.Cluster, a.Options.Config.LedgerNamespace, []lease.Group{id.Group()})
+	defs, err := observed.KeptDefinitions(t.Context(), a.Command.Cluster, a.Command.Options.Config.LedgerNamespace, []lease.Group{id.Group()})
 	if err != nil || len(defs) != 1 {
 		t.Fatalf("kept are %v, error %v", defs, err)
 	}
-	p, err := PlanKept(t.Context(), a.Cluster, a.Options, defs)
+	p, err := PlanKept(t.Context(), a.Command.Cluster, a.Command.Options, defs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestFaultInAReleaseIsItsError(t *testing.T) {
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err != nil {
 		t.Fatal(err)
 	}
-	a.Options.Report = func(e report.Event) {
+	a.Command.Options.Report = func(e report.Event) {
 		if e.Action == report.Deleted && e.Lease.Group() == first.Group() {
 			panic("broken")
 		}

@@ -178,7 +178,7 @@ func TestPatienceWithARunUnderWay(t *testing.T) {
 					return http.StatusForbidden, !given && method == http.MethodPatch && path == claimPath+host
 				}
 				a, kept := applier(t, c)
-				a.Patience = wait.Backoff{Duration: time.Second, Steps: 5}
+				a.Command.Patience = wait.Backoff{Duration: time.Second, Steps: 5}
 				started, err := time.Now(), a.Apply(t.Context(), []*lease.Definition{def})
 				if _, held := errors.AsType[*report.HeldError](err); held != (!given && holder.Owner != someOwner) || err != nil && !held {
 					t.Errorf("%s run, given back: %v, error: %v", name, given, err)

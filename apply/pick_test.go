@@ -32,7 +32,7 @@ func narrow(t *testing.T, a *Applier) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Options.Config.IP.Ranges.Include = []config.Range{r}
+	a.Command.Options.Config.IP.Ranges.Include = []config.Range{r}
 }
 
 func anyAddress(id lease.ID) *lease.Definition {
@@ -95,7 +95,7 @@ func TestCheckTellsAll(t *testing.T) {
 	s.claimed(t, someLease(someOwner, 1), "d.example.com", "")
 	s.claimed(t, someLease(somebodyElses, 1), "e.example.com", "")
 	a, kept := applier(t, c)
-	opts := a.Options
+	opts := a.Command.Options
 	opts.Check, opts.DryRun, opts.Prune = true, command.DryRunClient, false
 	a = hasty(New(c, opts))
 	var hosts []state.HostWant

@@ -20,11 +20,11 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if err := withoutPasswords(p); err != nil {
 		return err
 	}
-	opts := a.Options
+	opts := a.Command.Options
 	opts.Heal = p.Settings.Kept
 	quiet := opts
 	quiet.Report = nil
-	now, err := Preview(ctx, a.Cluster, quiet, defs)
+	now, err := Preview(ctx, a.Command.Cluster, quiet, defs)
 	refused, err := refusals(err)
 	if err != nil {
 		return keptMoved(err)
@@ -37,7 +37,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 		return &report.MovedError{Moved: moved, Kept: opts.Heal}
 	}
 	opts.Only, opts.Refused = &now, refused // the same changes with current resource versions
-	return keptMoved(New(a.Cluster, opts).Apply(ctx, defs))
+	return keptMoved(New(a.Command.Cluster, opts).Apply(ctx, defs))
 }
 
 // withoutPasswords returns an error if the plan writes the data of a Secret: no plan has that data.

@@ -47,7 +47,7 @@ func TestOverlapIsRefused(t *testing.T) {
 			s, c := newServer(t, 1)
 			s.otherPool(t, tt.addresses...)
 			a, _ := applier(t, c)
-			a.Options.Config.IP.Mode = tt.mode
+			a.Command.Options.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(someLease(someOwner, 1), "203.0.113.1")})
 			overlap, ok := errors.AsType[*report.PoolOverlapError](err)
 			if ok != tt.refused || err != nil && !tt.refused {
@@ -75,7 +75,7 @@ func TestOverlapIsRefused(t *testing.T) {
 func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 	s, c := newServer(t, 1)
 	a, _ := applier(t, c)
-	a.Options.Config.IP.Mode = config.ModeDedicated
+	a.Command.Options.Config.IP.Mode = config.ModeDedicated
 	first := someLease(someOwner, 1)
 	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 func TestDedicatedPoolStaysForOtherHolders(t *testing.T) {
 	s, c := newServer(t, 1)
 	a, _ := applier(t, c)
-	a.Options.Config.IP.Mode = config.ModeDedicated
+	a.Command.Options.Config.IP.Mode = config.ModeDedicated
 	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
 	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
 		t.Fatal(err)

@@ -42,12 +42,12 @@ type proof struct {
 // its hosts are proved or no proof is required.
 func (a *Applier) prove(ctx context.Context, requests []state.Request) []error {
 	errs := make([]error, len(requests))
-	if a.Options.Prove == nil {
+	if a.Command.Options.Prove == nil {
 		return errs
 	}
 	type question struct{ owner, host string }
 	proofs := map[question]*proof{} // one goroutine fills each entry; only this one adds entries
-	group := parallel.New(a.Options.Concurrency)
+	group := parallel.New(a.Command.Options.Concurrency)
 	for _, r := range requests {
 		for _, w := range r.Hosts {
 			q := question{r.Lease.Owner, w.Host}
@@ -62,7 +62,7 @@ func (a *Applier) prove(ctx context.Context, requests []state.Request) []error {
 			}
 			group.Go(func() error {
 				p.err = parallel.Guard(func() (err error) {
-					p.how, err = a.Options.Prove(ctx, q.owner, q.host)
+					p.how, err = a.Command.Options.Prove(ctx, q.owner, q.host)
 					return err
 				})
 				return nil
@@ -91,7 +91,7 @@ func (a *Applier) reportProofs(r state.Request, of func(host string) *proof) err
 			e.Action, e.Message = report.Unproved, p.err.Error()
 			unproved.Hosts = append(unproved.Hosts, UnprovedHost{Host: w.Host, At: w.At, Err: p.err})
 		}
-		a.Send(e)
+		a.Command.Send(e)
 	}
 	if len(unproved.Hosts) > 0 {
 		return unproved

@@ -28,8 +28,8 @@ const HoldsNothing = "holds nothing"
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
 	chosen := engine.NewChoice(things)
 	how := observed.Reading{
-		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated,
-		Further:   kinds.RecordsOf(a.Options.Config),
+		Addresses: a.Command.Options.Config.IP.Mode == config.ModeDedicated,
+		Further:   kinds.RecordsOf(a.Command.Options.Config),
 	}
 	var first *observed.Snapshot // which operators run is found out once
 	return execute.Work{
@@ -39,7 +39,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 				first, err = observed.ReadWithOperators(ctx, a.Command, how)
 				return first, err
 			}
-			if s, err = observed.Read(ctx, a.Cluster, a.Ledger, how); err != nil {
+			if s, err = observed.Read(ctx, a.Command.Cluster, a.Command.Ledger, how); err != nil {
 				return nil, err
 			}
 			return s.WithOperators(first), nil
@@ -67,7 +67,7 @@ func (a *Applier) releases(groups []lease.Group, chosen engine.Choice) []engine.
 			Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}},
 			Release: &engine.Release{
 				Choice: chosen,
-				Named:  slices.DeleteFunc(slices.Clone(a.Options.Named), func(id lease.ID) bool { return id.Group() != g }),
+				Named:  slices.DeleteFunc(slices.Clone(a.Command.Options.Named), func(id lease.ID) bool { return id.Group() != g }),
 			},
 		}
 	}
@@ -101,7 +101,7 @@ func reportReleased(one *execute.Lease, chosen engine.Choice) error {
 		x.Event(report.Left, "lease", "", x.Group.String(), "holds nothing; a command that had crashed is over")
 	case !x.Changed() && chosen.All():
 		message, next := nothingOf(one)
-		x.Send(report.Event{
+		x.Command.Send(report.Event{
 			Time: time.Now(), Action: report.Left, Lease: x.Request.Lease, Kind: "lease", Name: x.Group.String(), Message: message, Next: next,
 		})
 	case !x.Changed():

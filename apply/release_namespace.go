@@ -26,7 +26,7 @@ const maxNames = 5
 
 // endNamespaces deletes the namespaces of released leases, or says why they stay.
 func (a *Applier) endNamespaces(ctx context.Context, leases []*execute.Lease) {
-	work := parallel.New(a.Options.Concurrency)
+	work := parallel.New(a.Command.Options.Concurrency)
 	for _, one := range leases {
 		work.Go(func() error {
 			one.Fail(parallel.Guard(func() error { return ending{one.X}.all(ctx) }))
@@ -37,11 +37,11 @@ func (a *Applier) endNamespaces(ctx context.Context, leases []*execute.Lease) {
 }
 
 // ending is the work on the namespaces of a released lease.
-type ending struct{ *executor.Executor }
+type ending struct{ of *executor.Executor }
 
 // all deletes them, or says why they stay.
 func (r ending) all(ctx context.Context) error {
-	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
+	for _, name := range r.of.Snapshot.NamespacesOf(r.of.Group) {
 		if err := r.end(ctx, name); err != nil {
 			return err
 		}
@@ -54,17 +54,17 @@ func (r ending) all(ctx context.Context) error {
 // meanwhile.
 func (r ending) end(ctx context.Context, name string) error {
 	for range executor.Looks {
-		live, err := r.Cluster.Get(ctx, kinds.Namespace, "", name)
+		live, err := r.of.Command.Cluster.Get(ctx, kinds.Namespace, "", name)
 		switch {
 		case err != nil:
 			return err
 		case live == nil:
 			return nil
-		case live.GetDeletionTimestamp() != nil && r.Options.DeleteNamespace:
+		case live.GetDeletionTimestamp() != nil && r.of.Command.Options.DeleteNamespace:
 			return r.await(ctx, live)
 		case live.GetDeletionTimestamp() != nil:
 			return nil
-		case !r.Options.DeleteNamespace:
+		case !r.of.Command.Options.DeleteNamespace:
 			r.tell(live)
 			return nil
 		}
@@ -73,18 +73,18 @@ func (r ending) end(ctx context.Context, name string) error {
 			return err
 		}
 		if why != "" {
-			r.Event(report.Left, kinds.Namespace.Singular, "", name, why)
+			r.of.Event(report.Left, kinds.Namespace.Singular, "", name, why)
 			return nil
 		}
-		err = r.Cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
+		err = r.of.Command.Cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
 		switch {
 		case err == nil:
 			return r.await(ctx, live)
 		case !cluster.IsOvertaken(err):
-			return r.Cluster.Explain(err, "delete", cluster.Namespaces)
+			return r.of.Command.Cluster.Explain(err, "delete", cluster.Namespaces)
 		}
 	}
-	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.Group)
+	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.of.Group)
 }
 
 // tell reports the command that deletes a namespace which this program has created.
@@ -92,9 +92,9 @@ func (r ending) tell(live *unstructured.Unstructured) {
 	if !state.MadeNamespace(live) {
 		return // Akash's provider deletes it
 	}
-	r.Send(report.Event{
-		Time: time.Now(), Action: report.Left, Lease: r.Request.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
-		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.Group),
+	r.of.Command.Send(report.Event{
+		Time: time.Now(), Action: report.Left, Lease: r.of.Request.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
+		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.of.Group),
 	})
 }
 
@@ -106,7 +106,7 @@ func (r ending) stays(ctx context.Context, live *unstructured.Unstructured) (why
 	derived := func(resource schema.GroupResource, labels map[string]string) bool {
 		return deployed.Derived(resource, labels, live.GetName())
 	}
-	names, err := r.Cluster.Contents(ctx, live.GetName(), derived)
+	names, err := r.of.Command.Cluster.Contents(ctx, live.GetName(), derived)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +117,7 @@ func (r ending) stays(ctx context.Context, live *unstructured.Unstructured) (why
 		}
 		return why, nil
 	}
-	if r.Snapshot.WrittenByOthers(r.Group) > 0 {
+	if r.of.Snapshot.WrittenByOthers(r.of.Group) > 0 {
 		return "Akash's provider serves the lease", nil
 	}
 	claimed, err := r.claimedAgain(ctx)
@@ -129,31 +129,31 @@ func (r ending) stays(ctx context.Context, live *unstructured.Unstructured) (why
 
 // claimedAgain reports whether the ledger names the lease.
 func (r ending) claimedAgain(ctx context.Context) (bool, error) {
-	claims, err := r.Ledger.ListOwner(ctx, r.Group.Owner)
-	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.Group) }), err
+	claims, err := r.of.Command.Ledger.ListOwner(ctx, r.of.Group.Owner)
+	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.of.Group) }), err
 }
 
 // await waits until a deleted namespace is gone and reports it. If an apply has begun meanwhile, it may have
 // written into that namespace, and the error asks to run it again.
 func (r ending) await(ctx context.Context, live *unstructured.Unstructured) error {
 	name, message := live.GetName(), "it goes as soon as Kubernetes has emptied it"
-	if r.Options.Wait > 0 {
-		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.Options.Wait, true, func(ctx context.Context) (bool, error) {
-			now, err := r.Cluster.Get(ctx, kinds.Namespace, "", name)
+	if r.of.Command.Options.Wait > 0 {
+		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.of.Command.Options.Wait, true, func(ctx context.Context) (bool, error) {
+			now, err := r.of.Command.Cluster.Get(ctx, kinds.Namespace, "", name)
 			return now == nil || now.GetUID() != live.GetUID(), err
 		})
 		if wait.Interrupted(err) && ctx.Err() == nil {
 			waiting := fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)
-			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{waiting}}
+			return &report.TimeoutError{After: r.of.Command.Options.Wait, Waiting: []string{waiting}}
 		}
 		if err != nil {
 			return err
 		}
 		message = ""
 	}
-	r.Event(report.Deleted, kinds.Namespace.Singular, "", name, message)
+	r.of.Event(report.Deleted, kinds.Namespace.Singular, "", name, message)
 	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
 		return err
 	}
-	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.Group, name)
+	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.of.Group, name)
 }

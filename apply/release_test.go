@@ -132,7 +132,7 @@ func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 	s.before = func(_ *server, method, path string) (int, bool) {
 		return http.StatusOK, method == http.MethodDelete && strings.Contains(path, "/ingresses/")
 	}
-	a.Options.Wait = time.Millisecond
+	a.Command.Options.Wait = time.Millisecond
 	err := a.Release(t.Context(), []lease.Group{id.Group()})
 	if _, ok := errors.AsType[*report.TimeoutError](err); !ok {
 		t.Fatalf("error %v", err)

@@ -28,7 +28,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 		Command: a.Command,
 		Wants:   func() []engine.Want { return a.reservations(requests) },
 		Read: func(ctx context.Context) (*observed.Snapshot, error) {
-			snapshot, err := observed.Read(ctx, a.Cluster, a.Ledger, a.readingOf(requests, kindsOf))
+			snapshot, err := observed.Read(ctx, a.Command.Cluster, a.Command.Ledger, a.readingOf(requests, kindsOf))
 			if err == nil {
 				snapshot.Operators.IP, err = observed.IPOperatorFor(ctx, a.Command, requests)
 			}
@@ -46,14 +46,14 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 		},
 		Done: func(_ context.Context, one *execute.Lease) error {
-			one.X.Send(report.Event{
+			one.X.Command.Send(report.Event{
 				Time: time.Now(), Action: report.Done, Lease: one.X.Request.Lease, Kind: "lease", Name: one.X.Request.Lease.String(),
 				Message: "reserved", Summary: summaryOf(one),
 			})
 			return nil
 		},
 	}
-	if a.Options.Check { // a check reports everything that is in the way, and the things one by one
+	if a.Command.Options.Check { // a check reports everything that is in the way, and the things one by one
 		work.Silent, work.Done = true, nil
 		work.Barred = func(i int, s *observed.Snapshot) error { return missingKinds(s, i, kindsOf) }
 		work.Ended = func(_ context.Context, leases []*execute.Lease) {
@@ -69,11 +69,11 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 // reservations returns what the leases of requests want.
 func (a *Applier) reservations(requests []state.Request) []engine.Want {
 	wants, expires := make([]engine.Want, len(requests)), ""
-	if a.Options.Expires != 0 {
-		expires = a.Cluster.Now().Add(a.Options.Expires).UTC().Format(time.RFC3339)
+	if a.Command.Options.Expires != 0 {
+		expires = a.Command.Cluster.Now().Add(a.Command.Options.Expires).UTC().Format(time.RFC3339)
 	}
 	for i, request := range requests {
-		wants[i] = engine.Want{Request: request, Expires: expires, Prune: a.Options.Prune, Adopt: a.Options.Adopt}
+		wants[i] = engine.Want{Request: request, Expires: expires, Prune: a.Command.Options.Prune, Adopt: a.Command.Options.Adopt}
 	}
 	return wants
 }
@@ -85,8 +85,8 @@ func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) obs
 	leased := func(r state.Request) bool { return len(r.Endpoints) > 0 }
 	how := observed.Reading{
 		Kinds:     slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
-		Further:   kinds.RecordsOf(a.Options.Config),
-		Addresses: a.Options.Config.IP.Mode == config.ModeDedicated || slices.ContainsFunc(requests, leased),
+		Further:   kinds.RecordsOf(a.Command.Options.Config),
+		Addresses: a.Command.Options.Config.IP.Mode == config.ModeDedicated || slices.ContainsFunc(requests, leased),
 	}
 	for _, kind := range slices.Concat(needed...) {
 		if slices.Contains(kinds.OfLease, kind) && !slices.Contains(how.Kinds, kind) {
@@ -167,7 +167,7 @@ func (a *Applier) poolsFit(one *execute.Lease) error {
 			addresses[h.SharingKey] = append(addresses[h.SharingKey], h.Claim().Addr())
 		}
 	}
-	return pools.New(a.Options.Config, one.X.Snapshot).Check(addresses)
+	return pools.New(a.Command.Options.Config, one.X.Snapshot).Check(addresses)
 }
 
 // summaryOf counts what a lease relies on.

@@ -55,14 +55,14 @@ func TestTimeoutBoundsTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, kept := applier(t, c)
-		a.Options.Config.Target, a.Options.Wait = config.TargetHTTPRoute, 30*time.Second
+		a.Command.Options.Config.Target, a.Command.Options.Wait = config.TargetHTTPRoute, 30*time.Second
 		start := time.Now()
 		err := a.Apply(t.Context(), definitions)
 		timeout, ok := errors.AsType[*report.TimeoutError](err)
 		if !ok || len(timeout.Waiting) != len(hosts) {
 			t.Errorf("want an error that names what %d routes lack, not: %v", len(hosts), err)
 		}
-		if took := time.Since(start); took > a.Options.Wait+time.Second {
+		if took := time.Since(start); took > a.Command.Options.Wait+time.Second {
 			t.Errorf("it took %s", took)
 		}
 		for _, host := range hosts {

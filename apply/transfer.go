@@ -33,15 +33,15 @@ const KindThing = "thing"
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
 	const looks = 10
 	for n := range looks {
-		opts := a.Options
+		opts := a.Command.Options
 		opts.Report = func(e report.Event) {
 			// What it was to move has changed hands before it moved anything: it looks at that again.
 			if e.Action != report.Failed || !errors.Is(e.Err, report.ErrChanged) || n == looks-1 {
-				a.Send(e)
+				a.Command.Send(e)
 			}
 		}
 		opts.Prune = def != nil && opts.Prune
-		t := &transfer{applier: New(a.Cluster, opts), to: to, things: things, def: def}
+		t := &transfer{applier: New(a.Command.Cluster, opts), to: to, things: things, def: def}
 		if err := t.run(ctx); !errors.Is(err, report.ErrChanged) || n == looks-1 {
 			return err
 		}
@@ -95,9 +95,9 @@ func (t *transfer) want() (func(*observed.Snapshot) engine.Want, error) {
 			return want
 		}, nil
 	}
-	cfg := *t.applier.Options.Config
+	cfg := *t.applier.Command.Options.Config
 	cfg.Ingress.StaticHosts = false // hosts that the provider gives the lease are not moved
-	t.applier.Options.Config = &cfg
+	t.applier.Command.Options.Config = &cfg
 	return func(s *observed.Snapshot) engine.Want {
 		known := t.known(s)
 		request, _ := state.NewRequest(known.def, &cfg) // what the configuration does not allow is looked for in what moves
@@ -163,17 +163,17 @@ func (t *transfer) whyNotFound(s *observed.Snapshot, thing string) string {
 // await waits until Akash's operators have created what was left to them.
 func (t *transfer) await(ctx context.Context, one *execute.Lease) error {
 	done := one.Outcome.Applied
-	if t.applier.Options.Wait > 0 && !done.Stays {
+	if t.applier.Command.Options.Wait > 0 && !done.Stays {
 		l := &live.Lease{X: one.X, Definition: one.Want.Apply.Definition, Desired: done.Desired, Claims: claimsOf(one)}
 		if err := l.Operators(ctx); err != nil {
 			return err
 		}
 	}
 	for _, h := range done.Unknown {
-		one.X.Event(report.Left, "dns", "", h.Name, published.Missing(t.applier.Options.Config, h))
+		one.X.Event(report.Left, "dns", "", h.Name, published.Missing(t.applier.Command.Options.Config, h))
 	}
 	if t.def != nil {
-		one.X.Send(report.Event{
+		one.X.Command.Send(report.Event{
 			Time: time.Now(), Action: report.Done, Lease: t.to, Kind: "lease", Name: t.to.String(), Message: "applied", Summary: appliedSummary(one, nil),
 		})
 	}

@@ -26,7 +26,7 @@ func (t *transfer) known(s *observed.Snapshot) known {
 	out := known{&lease.Definition{Lease: t.to}, s.Definitions[kept.Name(t.to.Group())]}
 	asked := state.Request{Lease: t.to}
 	if def := t.stored(out.kept); def != nil {
-		asked, _ = state.NewRequest(def, t.applier.Options.Config)
+		asked, _ = state.NewRequest(def, t.applier.Command.Options.Config)
 		out.def = t.named(s, def, asked)
 	}
 	for _, thing := range t.things {
@@ -52,7 +52,7 @@ func (t *transfer) stored(d *kept.Definition) *lease.Definition {
 	}
 	def, err := d.Decode()
 	if err != nil {
-		t.applier.Send(report.Event{
+		t.applier.Command.Send(report.Event{
 			Action: report.Left, Lease: t.to, Kind: "definition", Name: t.to.String(), Message: "what the ledger keeps cannot be understood: " + err.Error(),
 		})
 		return nil

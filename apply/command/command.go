@@ -73,7 +73,7 @@ type Options struct {
 	Refused map[lease.ID]error
 	// Heal applies stored definitions, limited to what their leases still hold.
 	Heal bool
-	// Turn is the command's turn, once it has one.
+	// Turn is that of the command of which this one is a part; nil for none.
 	Turn *turn.Turn
 	// Report receives the events, one at a time.
 	Report func(report.Event)

@@ -30,22 +30,15 @@ func (c *Command) reportWaiting(other *state.Announcement) {
 	})
 }
 
-// InTurn runs work that writes for deployment groups in the command's turn, and then ends the turn. It runs the work
+// InTurn runs work that writes for deployment groups in a turn of the command, and then ends the turn. It runs the work
 // again if what the work had read was out of date before its first write. work returns the groups for which it is
-// unfinished. Part of another command's work runs in that command's turn. InTurn turns a panic into an error and still
-// ends the turn, so that nobody waits for this command.
-func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
-	if c.Options.Turn != nil {
-		unfinished, err := work(ctx)
-		c.Options.Turn.Leave(unfinished...)
-		return err
-	}
-	c.Options.Turn = c.NewTurn(groups)
-	defer func() { c.Options.Turn = nil }()
+// unfinished. InTurn turns a panic into an error and still ends the turn, so that nobody waits for this command.
+func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(context.Context, *turn.Turn) (unfinished []lease.Group, err error)) error {
+	t := c.NewTurn(groups)
 	for {
 		var unfinished []lease.Group
 		err := parallel.Guard(func() (err error) {
-			unfinished, err = work(c.Options.Turn.Context(ctx))
+			unfinished, err = work(t.Context(ctx), t)
 			return err
 		})
 		if errors.Is(err, turn.ErrAgain) {
@@ -54,8 +47,8 @@ func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ct
 		if _, fault := errors.AsType[*parallel.FaultError](err); fault {
 			unfinished = groups // any of them may be
 		}
-		c.Options.Turn.Leave(unfinished...)
-		return errors.Join(err, parallel.Guard(func() error { return c.Options.Turn.Commit(ctx) }))
+		t.Leave(unfinished...)
+		return errors.Join(err, parallel.Guard(func() error { return t.Commit(ctx) }))
 	}
 }
 

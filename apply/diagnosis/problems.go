@@ -41,7 +41,7 @@ func Problems(
 	if err != nil {
 		return nil, err
 	}
-	facts, err := Facts(ctx, s, cmd, crashedAfter, routers)
+	facts, err := Facts(ctx, s, cmd, crashedAfter, routers, "")
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func Problems(
 // Reading is what a snapshot has to contain to find problems.
 var Reading = observed.Reading{Addresses: true, Further: kinds.Records, AllDefinitions: true, Runs: true}
 
-// Facts returns what problems are computed from.
+// Facts returns what problems are computed from; own is the nonce of the announcement of the command that asks.
 func Facts(
-	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers,
+	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers, own string,
 ) (diagnose.ProblemFacts, error) {
 	contents, cfg := contents(s, c.Cluster.Now()), c.Options.Config
 	var err error
@@ -84,7 +84,7 @@ func Facts(
 			Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
-		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: c.Options.Turn.Nonce(),
+		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: own,
 		Lost: lost,
 	}
 	if s.Manifests != nil {

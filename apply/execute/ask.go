@@ -26,12 +26,12 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	switch r.Verb {
 	case engine.ReadAll:
 		if out.read, err = l.work.Read(ctx); err == nil {
-			err = c.Options.Turn.Confirm(ctx)
+			err = l.turn.Confirm(ctx)
 		}
 	case engine.Announce:
 		err = l.announce(ctx, answer)
 	case engine.Undo:
-		err = c.Options.Turn.Undo(ctx)
+		err = l.turn.Undo(ctx)
 	case engine.Get:
 		answer.Claim, err = observed.ReadClaim(ctx, c.Ledger, r.Name)
 	case engine.List:
@@ -95,7 +95,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 func (l *loop) announced(ctx context.Context, g lease.Group) (bool, error) {
 	all, err := l.command.Ledger.Announcements(ctx)
 	return slices.ContainsFunc(all, func(a *state.Announcement) bool {
-		return a.Nonce != l.command.Options.Turn.Nonce() && a.Names(g)
+		return a.Nonce != l.turn.Nonce() && a.Names(g)
 	}), err
 }
 
@@ -122,7 +122,7 @@ func (l *loop) delete(ctx context.Context, r engine.Request, answer *engine.Answ
 
 // announce waits for the command's turn.
 func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
-	own := l.command.Options.Turn
+	own := l.turn
 	err := own.Rests(own.Context(ctx), func(_ context.Context, claims []*state.Claim) (bool, error) {
 		answer.Claims, answer.Owners = claims, own.Owners()
 		return false, nil
@@ -143,7 +143,7 @@ func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
 func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string, answer *engine.Answer) (*observed.Snapshot, error) {
 	now, err := observed.Look(ctx, l.command, before, owner)
 	if err == nil {
-		err = l.command.Options.Turn.Confirm(ctx)
+		err = l.turn.Confirm(ctx)
 	}
 	if err == nil {
 		answer.Claims, answer.Objects = now.List(), objects{now, l.command.Options.Config}

@@ -106,6 +106,7 @@ type loop struct {
 	work     Work
 	command  *command.Command
 	world    *engine.World
+	turn     *turn.Turn
 	snapshot *observed.Snapshot
 	count    func()
 
@@ -159,12 +160,12 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	for i, one := range l.leases {
 		wants[i] = one.Want
 	}
-	now, own := l.command.Options.Turn, l.command.Options.Turn == nil
+	now := l.command.Options.Turn
+	own := now == nil
 	if own { // else it is part of another command's work, which commits it
 		now = l.command.NewTurn(groups)
-		l.command.Options.Turn = now
-		defer func() { l.command.Options.Turn = nil }()
 	}
+	l.turn = now
 	l.begin(now, wants)
 	l.leased = l.reserved(ctx, groups)
 	fault := parallel.Guard(func() error { l.run(ctx); return nil })

@@ -217,7 +217,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 		}
 	}
 	if r.request.Verb == engine.Announce && r.answer.Err == nil {
-		l.writing = l.command.Options.Turn.Context(ctx)
+		l.writing = l.turn.Context(ctx)
 		for i := range l.leases {
 			if l.world.Outcome(i) != nil {
 				l.final(i)

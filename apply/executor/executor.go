@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -22,7 +20,8 @@ import (
 // Executor reports the work on one lease. If the run carries out a plan, it refuses any change that is not in the
 // plan. It does not know of dry runs: the connection of a dry run answers writes without making them.
 type Executor struct {
-	*command.Command
+	// Command is what the work is part of.
+	Command *command.Command
 	Request state.Request
 	Group   lease.Group
 	// Only lists the permitted changes of a run that carries out a plan; nil permits any.
@@ -36,8 +35,6 @@ type Executor struct {
 	changes []string
 	// reported are the withheld things about which the run has sent an event.
 	reported map[string]bool
-	// removed are the UIDs of the deleted objects.
-	removed map[types.UID]bool
 	// until is the end of all waits; the first wait sets it.
 	until time.Time
 }
@@ -46,7 +43,7 @@ type Executor struct {
 func New(c *command.Command, req state.Request) *Executor {
 	return &Executor{
 		Command: c, Request: req, Group: req.Lease.Group(), start: time.Now(),
-		removed: map[types.UID]bool{}, reported: map[string]bool{},
+		reported: map[string]bool{},
 	}
 }
 
@@ -71,7 +68,7 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 		x.changes = append(x.changes, fmt.Sprintf("%s/%s %s", kind, name, action))
 		x.mu.Unlock()
 	}
-	x.Send(e)
+	x.Command.Send(e)
 }
 
 // Wrote records a change that has no event, unless the write failed.
@@ -86,14 +83,14 @@ func (x *Executor) Wrote(err error) {
 // Change must be called before each change. A run that makes a plan records the change; a run that carries out a plan
 // gets an error if the plan does not have the change. Other runs do not call describe.
 func (x *Executor) Change(describe func() plan.Change) error {
-	if x.Options.Plan == nil && x.Only == nil {
+	if x.Command.Options.Plan == nil && x.Only == nil {
 		return nil
 	}
 	c := describe()
-	if x.Options.Plan != nil {
-		x.Report.Lock()
-		defer x.Report.Unlock()
-		x.Options.Plan(x.Request.Lease, c)
+	if x.Command.Options.Plan != nil {
+		x.Command.Report.Lock()
+		defer x.Command.Report.Unlock()
+		x.Command.Options.Plan(x.Request.Lease, c)
 	}
 	if x.Only == nil || slices.ContainsFunc(x.Only, c.Same) {
 		return nil
@@ -103,7 +100,7 @@ func (x *Executor) Change(describe func() plan.Change) error {
 
 // moved returns the error for a change that is not in the plan.
 func (x *Executor) moved(c plan.Change) error {
-	return &report.MovedError{Lease: x.Request.Lease, Moved: []string{c.ID()}, Kept: x.Options.Heal}
+	return &report.MovedError{Lease: x.Request.Lease, Moved: []string{c.ID()}, Kept: x.Command.Options.Heal}
 }
 
 // Looks limits how often a command reads all of a lease again because something of it has changed.
@@ -115,7 +112,7 @@ func (x *Executor) Failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	x.Send(report.Event{Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(), Err: err})
+	x.Command.Send(report.Event{Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(), Err: err})
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	fs, ok := errors.AsType[report.Failures](err)

@@ -2,14 +2,12 @@ package executor
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -29,46 +27,6 @@ func owned(o *unstructured.Unstructured, manager, fields string) *unstructured.U
 		FieldsV1: metav1.NewFieldsV1(fields),
 	}))
 	return o
-}
-
-func TestPinOf(t *testing.T) {
-	live, deleting := &unstructured.Unstructured{}, &unstructured.Unstructured{}
-	live.SetResourceVersion("7")
-	live.SetUID("uid")
-	deleting.SetResourceVersion("7")
-	deleting.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
-	for name, c := range map[string]struct {
-		live *unstructured.Unstructured
-		want Pin
-	}{
-		"no object: the write must create it":               {nil, Pin{version: cluster.Unwritten}},
-		"an object: the write must change what was read":    {live, Pin{"uid", "7"}},
-		"an object that is being deleted counts as missing": {deleting, Pin{version: cluster.Unwritten}},
-	} {
-		if got := PinOf(c.live); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestSameRoute(t *testing.T) {
-	const route = "{metadata: {name: a, labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a], class: c}}"
-	for name, c := range map[string]struct {
-		now  string
-		same bool
-	}{
-		"nothing has changed":           {route, true},
-		"a controller wrote the status": {"{metadata: {name: a, resourceVersion: \"9\", labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a], class: c}, status: {x: 1}}", true},
-		"a field of the spec differs":   {"{metadata: {labels: {l: a}, annotations: {n: a}}, spec: {hosts: [b], class: c}}", false},
-		"a field of the spec is new":    {"{metadata: {labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a], class: c, x: y}}", false},
-		"a field of the spec is gone":   {"{metadata: {labels: {l: a}, annotations: {n: a}}, spec: {hosts: [a]}}", false},
-		"a label differs":               {"{metadata: {labels: {l: b}, annotations: {n: a}}, spec: {hosts: [a], class: c}}", false},
-		"an annotation is new":          {"{metadata: {labels: {l: a}, annotations: {n: a, m: b}}, spec: {hosts: [a], class: c}}", false},
-	} {
-		if got := SameRoute(parse(t, route), parse(t, c.now)); got != c.same {
-			t.Errorf("%s: got %t, want %t", name, got, c.same)
-		}
-	}
 }
 
 func TestLeaveGiven(t *testing.T) {

@@ -46,7 +46,7 @@ func (l *Lease) Granted(ctx context.Context) (chosen []string, err error) {
 			return
 		}
 		delete(waiting, service.GetName())
-		if x.Options.Config.IP.Mode == config.ModePool {
+		if x.Command.Options.Config.IP.Mode == config.ModePool {
 			chosen = append(chosen, addresses...)
 		}
 		if x.Changed() {
@@ -62,9 +62,9 @@ func (l *Lease) Granted(ctx context.Context) (chosen []string, err error) {
 		return chosen, nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, max(x.Left(), min(x.Options.Wait, time.Second))) // enough for one LIST
+	ctx, cancel := context.WithTimeout(ctx, max(x.Left(), min(x.Command.Options.Wait, time.Second))) // enough for one LIST
 	defer cancel()
-	services := x.Cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(namespace)
+	services := x.Command.Cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
@@ -109,7 +109,7 @@ func granted(service *unstructured.Unstructured, want []netip.Addr) []string {
 // squatters describes, by address of the run, the Services that use it and do not belong to its holder. It returns nil
 // if it cannot read Services: the run has failed already.
 func (l *Lease) squatters(ctx context.Context) map[netip.Addr][]string {
-	services, err := l.X.Cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
+	services, err := l.X.Command.Cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
 	if err != nil {
 		return nil
 	}

@@ -59,7 +59,7 @@ func (l *Lease) Operators(ctx context.Context) error {
 // getTheirs reads what an operator has created for a rendered object, or nil.
 func (l *Lease) getTheirs(ctx context.Context, o render.Object) (*unstructured.Unstructured, error) {
 	for _, kind := range observed.OperatorKinds(o.Kind) {
-		live, err := l.X.Cluster.Get(ctx, kind, o.Namespace, o.Name)
+		live, err := l.X.Command.Cluster.Get(ctx, kind, o.Namespace, o.Name)
 		if live != nil || err != nil {
 			return live, err
 		}

@@ -42,7 +42,7 @@ func (l *Lease) Served(ctx context.Context) error {
 
 // whyUnserved reads a record and returns what it waits for; it is empty if the record is published.
 func (l *Lease) whyUnserved(ctx context.Context, o render.Object) (string, error) {
-	live, err := l.X.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	live, err := l.X.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ func (l *Lease) RolledOut(ctx context.Context) error {
 	}
 	reported := map[string]string{}
 	var now rollout.Rollout
-	err := l.X.WaitEvery(ctx, pollInterval, l.X.Left(), func(ctx context.Context) (bool, error) {
+	err := l.X.Command.WaitEvery(ctx, pollInterval, l.X.Left(), func(ctx context.Context) (bool, error) {
 		seen, err := l.Work.Rollout(ctx)
 		if err != nil { // after the deadline, too: keep the last complete result
 			return false, err

@@ -46,7 +46,7 @@ func AwaitRoute(ctx context.Context, x *executor.Executor, o render.Object, done
 	}
 	var last []state.Report
 	err = x.Poll(ctx, func(ctx context.Context) (bool, error) {
-		live, err := x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		live, err := x.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		if live != nil {
 			last = state.Reports(live, state.Routers{})
 		}
@@ -73,8 +73,8 @@ func reportsOn(ctx context.Context, x *executor.Executor, o render.Object) (bool
 	if o.Kind == kinds.Route {
 		return x.Snapshot.Reported(kinds.Route, "ingress"), nil
 	}
-	g := x.Options.Config.Gateway
-	gateway, err := x.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
+	g := x.Command.Options.Config.Gateway
+	gateway, err := x.Command.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 	if err != nil || observed.Taken(gateway) {
 		return err == nil, err
 	}

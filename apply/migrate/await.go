@@ -21,7 +21,7 @@ import (
 
 // awaitAllAccepted waits until routers have accepted all new routes. If one is not accepted, its old route stays.
 func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
-	if m.x.Options.Wait == 0 && m.x.Options.AssumeServing {
+	if m.x.Command.Options.Wait == 0 && m.x.Command.Options.AssumeServing {
 		return nil
 	}
 	var mu sync.Mutex
@@ -36,7 +36,7 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if timeout, ok := errors.AsType[*report.TimeoutError](err); ok {
-				if err = nil; m.x.Options.Wait > 0 {
+				if err = nil; m.x.Command.Options.Wait > 0 {
 					waiting = append(waiting, timeout.Waiting...)
 				} else {
 					m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
@@ -53,7 +53,7 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 	err := group.Wait()
 	if len(waiting) > 0 {
 		slices.Sort(waiting)
-		err = errors.Join(err, &report.TimeoutError{After: m.x.Options.Wait, Waiting: waiting})
+		err = errors.Join(err, &report.TimeoutError{After: m.x.Command.Options.Wait, Waiting: waiting})
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
 		_, _, redirect := lease.ParseRouteName(o.Name)
-		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.x.Options.AssumeServing && o.Kind == kinds.Ingress {
+		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.x.Command.Options.AssumeServing && o.Kind == kinds.Ingress {
 			continue
 		}
 		if err := m.awaitServing(ctx, o); err != nil {
@@ -75,7 +75,7 @@ func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 // awaitServing waits until a controller reports that a route serves. With --assume-serving it waits only for controllers
 // that report at all.
 func (m *leaseMigration) awaitServing(ctx context.Context, o render.Object) error {
-	if m.x.Options.AssumeServing {
+	if m.x.Command.Options.AssumeServing {
 		if !slices.Contains(kinds.Reporting, o.Kind) {
 			return nil
 		}
@@ -99,17 +99,17 @@ func (m *leaseMigration) awaitServing(ctx context.Context, o render.Object) erro
 // notServing reads a route, and its Gateway where that says whether it serves: several routes of a host may be on it, of
 // which the oldest serves. It describes what the route lacks to be known to serve, or returns "".
 func (m *leaseMigration) notServing(ctx context.Context, o render.Object) (string, error) {
-	now, err := m.x.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	now, err := m.x.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return "", err
 	}
 	if now == nil {
 		return fmt.Sprintf("%s %s/%s is not there", o.Kind.Kind, o.Namespace, o.Name), nil
 	}
-	g := m.x.Options.Config.Gateway
+	g := m.x.Command.Options.Config.Gateway
 	var gateway *unstructured.Unstructured
 	if o.Kind == kinds.HTTPRoute || o.Kind == kinds.TLSRoute {
-		gateway, err = m.x.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
+		gateway, err = m.x.Command.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 	}
 	return state.NotServing(now, gateway, g.Namespace+"/"+g.Name), err
 }

@@ -153,7 +153,7 @@ func (m *leaseMigration) follow(h *hostMove) {
 // hostsToRepoint returns the hosts with a route that is ready and of which the lease holds a part: a host without a
 // claim has no records.
 func (m *leaseMigration) hostsToRepoint() []*hostMove {
-	if m.x.Options.Config.DNS.Form == config.DNSNone {
+	if m.x.Command.Options.Config.DNS.Form == config.DNSNone {
 		return nil
 	}
 	var hosts []*hostMove
@@ -213,7 +213,7 @@ func (m *Migration) lacking() map[string]string {
 func (m *leaseMigration) findValues(ctx context.Context) error {
 	hosts := m.hosts
 	var errs []error
-	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
 		known := true
 		for _, h := range hosts {
 			if h.ended {
@@ -239,15 +239,15 @@ func (m *leaseMigration) findValues(ctx context.Context) error {
 	var waiting []string
 	for _, h := range hosts {
 		for _, u := range h.records.Unknown {
-			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.x.Options.Config, u))
-			m.x.Event(report.Left, "dns", "", h.host, published.Missing(m.x.Options.Config, u))
+			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.x.Command.Options.Config, u))
+			m.x.Event(report.Left, "dns", "", h.host, published.Missing(m.x.Command.Options.Config, u))
 		}
 		if len(h.records.Unknown) > 0 {
 			h.stay()
 		}
 	}
-	if m.x.Options.Wait > 0 {
-		errs = append(errs, &report.TimeoutError{After: m.x.Options.Wait, Waiting: waiting})
+	if m.x.Command.Options.Wait > 0 {
+		errs = append(errs, &report.TimeoutError{After: m.x.Command.Options.Wait, Waiting: waiting})
 	}
 	return errors.Join(errs...)
 }

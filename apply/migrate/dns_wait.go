@@ -39,7 +39,7 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, external bool, settle tim
 		}
 		return nil
 	}
-	if len(m.hosts) == 0 || !m.x.Options.Config.DNS.Records() {
+	if len(m.hosts) == 0 || !m.x.Command.Options.Config.DNS.Records() {
 		return nil
 	}
 	err := m.awaitRepointed(ctx, m.hosts)
@@ -52,7 +52,7 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, external bool, settle tim
 // awaitRepointed waits until the records of the hosts are served with their new targets.
 func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
-	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
 		all := true
 		for _, h := range hosts {
 			if h.ended || !h.follows || !h.since.IsZero() {
@@ -81,8 +81,8 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 			h.stay()
 		}
 	}
-	if m.x.Options.Wait > 0 {
-		errs = append(errs, &report.TimeoutError{After: m.x.Options.Wait, Waiting: waiting})
+	if m.x.Command.Options.Wait > 0 {
+		errs = append(errs, &report.TimeoutError{After: m.x.Command.Options.Wait, Waiting: waiting})
 	}
 	return errors.Join(errs...)
 }
@@ -90,10 +90,10 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 // checkRecords sets what a host's records lack or, if nothing, since when they are served.
 func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 	kind := kinds.DNSEndpoint
-	if m.x.Options.Config.DNS.Form == config.DNSGardener {
+	if m.x.Command.Options.Config.DNS.Form == config.DNSGardener {
 		kind = kinds.DNSRecord
 	}
-	objects, err := m.x.Cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
+	objects, err := m.x.Command.Cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (m *leaseMigration) checkRecords(ctx context.Context, h *hostMove) error {
 		}
 	}
 	if h.since = since; since.IsZero() {
-		h.since = m.x.Cluster.Now() // the host has no records
+		h.since = m.x.Command.Cluster.Now() // the host has no records
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func externalController(opts command.Options) string {
 
 // isHidden reports whether external-dns ignores an old route.
 func (m *leaseMigration) isHidden(c *crossing) bool {
-	return c.old.Live.GetAnnotations()[externalController(m.x.Options)] == lease.FieldManager
+	return c.old.Live.GetAnnotations()[externalController(m.x.Command.Options)] == lease.FieldManager
 }
 
 // external-dns keeps, of two routes of a host, the one that has the record. So it is made to ignore the old one.
@@ -63,7 +63,7 @@ func (m *leaseMigration) findReached(ctx context.Context) error {
 
 // externalTTL returns for how long resolvers may return an old route once external-dns is to ignore it.
 func (m *leaseMigration) externalTTL(c *crossing) time.Duration {
-	ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.x.Options.Config.DNS.AnnotationPrefix+"/ttl"]
+	ttl, text := externalTTL, c.old.Live.GetAnnotations()[m.x.Command.Options.Config.DNS.AnnotationPrefix+"/ttl"]
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && seconds > 0 {
 		ttl = time.Duration(seconds) * time.Second
 	}
@@ -74,12 +74,12 @@ func (m *leaseMigration) externalTTL(c *crossing) time.Duration {
 func (m *leaseMigration) awaitReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
 	look := m.published(true)
 	unknown := func(h *hostMove) render.UnknownHost {
-		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Options.Config.Target}
+		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Command.Options.Config.Target}
 	}
 	lacks := func(h *hostMove) bool {
 		return slices.ContainsFunc(h.routes, func(c *crossing) bool { return reached[c].Empty() })
 	}
-	err := m.x.WaitUntil(ctx, m.x.Options.Wait, func(ctx context.Context) (bool, error) {
+	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
 		for _, h := range hosts {
 			for _, c := range h.routes {
 				target := m.annotatedTarget(cluster.Rendered(c.main()))
@@ -97,16 +97,16 @@ func (m *leaseMigration) awaitReached(ctx context.Context, hosts []*hostMove, re
 	if !errors.Is(err, report.ErrTimedOut) {
 		return stayAll(hosts, err)
 	}
-	timeout := &report.TimeoutError{After: m.x.Options.Wait}
+	timeout := &report.TimeoutError{After: m.x.Command.Options.Wait}
 	for _, h := range hosts {
 		if lacks(h) {
-			text := published.Missing(m.x.Options.Config, unknown(h))
+			text := published.Missing(m.x.Command.Options.Config, unknown(h))
 			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
 			m.x.Event(report.Left, "dns", "", h.host, text)
 			h.stay()
 		}
 	}
-	if m.x.Options.Wait == 0 {
+	if m.x.Command.Options.Wait == 0 {
 		return nil
 	}
 	return timeout
@@ -114,12 +114,12 @@ func (m *leaseMigration) awaitReached(ctx context.Context, hosts []*hostMove, re
 
 // published returns a reader of where the lease's hosts are reached.
 func (m *leaseMigration) published(fresh bool) *published.Reader {
-	return records.Reader(m.x.Snapshot, m.x.Cluster, m.x.Options.Config, m.x.Request.Lease, fresh)
+	return records.Reader(m.x.Snapshot, m.x.Command.Cluster, m.x.Command.Options.Config, m.x.Request.Lease, fresh)
 }
 
 // annotatedTarget returns the target that an annotation on a route tells external-dns.
 func (m *leaseMigration) annotatedTarget(o *unstructured.Unstructured) dns.Target {
-	text := o.GetAnnotations()[m.x.Options.Config.DNS.AnnotationPrefix+"/target"]
+	text := o.GetAnnotations()[m.x.Command.Options.Config.DNS.AnnotationPrefix+"/target"]
 	if text == "" {
 		return dns.Target{}
 	}

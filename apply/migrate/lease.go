@@ -143,7 +143,7 @@ func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 		if c.ready && c.why != "" {
 			m.leave(c, c.why)
 		}
-		if !c.ready || !m.x.Passed(c.stays) {
+		if !c.ready || !m.x.Command.Passed(c.stays) {
 			stays = append(stays, c)
 			continue
 		}
@@ -158,7 +158,7 @@ func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 		})
 		moving := m.moving(c, objects)
 		if c.lag > 0 {
-			moving.Message = m.x.Would(c.lag.String() + " after its DNS records lead to the new route")
+			moving.Message = m.x.Command.Would(c.lag.String() + " after its DNS records lead to the new route")
 		}
 		out.Routes = append(out.Routes, moving)
 	}
@@ -197,10 +197,10 @@ func (m *leaseMigration) checkMovable() error {
 
 // current returns the lease's routes that have the target's kind already.
 func (m *leaseMigration) current() (out []*unstructured.Unstructured) {
-	for _, kind := range kinds.OfTarget(m.x.Options.Config.Target) {
+	for _, kind := range kinds.OfTarget(m.x.Command.Options.Config.Target) {
 		for o := range m.x.Snapshot.Of(kind) {
 			id, ours := isOf(m.x.Snapshot, o)
-			if _, isRoute := roleOf(m.x.Options.Config.Target, kind, o); ours && isRoute && id == m.x.Request.Lease {
+			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, o); ours && isRoute && id == m.x.Request.Lease {
 				out = append(out, o)
 			}
 		}
@@ -216,7 +216,7 @@ func (m *leaseMigration) renderRoutes() {
 	var lives, current []*render.Live
 	var moving []*crossing
 	for _, o := range m.current() {
-		if live, err := render.ReadRoute(o, m.x.Options.Config, around); err == nil {
+		if live, err := render.ReadRoute(o, m.x.Command.Options.Config, around); err == nil {
 			current = append(current, live)
 		}
 	}
@@ -224,7 +224,7 @@ func (m *leaseMigration) renderRoutes() {
 		if c.why != "" {
 			continue
 		}
-		live, err := render.ReadRoute(c.old.Live, m.x.Options.Config, around)
+		live, err := render.ReadRoute(c.old.Live, m.x.Command.Options.Config, around)
 		if err != nil {
 			c.why = err.Error()
 			continue
@@ -235,7 +235,7 @@ func (m *leaseMigration) renderRoutes() {
 		c.live = live
 		lives, moving = append(lives, live), append(moving, c)
 	}
-	for i, r := range render.Migrate(lives, current, m.x.Options.Config, around) {
+	for i, r := range render.Migrate(lives, current, m.x.Command.Options.Config, around) {
 		c := moving[i]
 		c.why = strings.Join(r.Refused, "; ")
 		first := c.objects == nil
@@ -254,7 +254,7 @@ func (m *leaseMigration) findKinds() error {
 	var of []kinds.Kind
 	for _, c := range m.routes {
 		if c.why != "" { // report a missing kind even if the route cannot be migrated to it
-			of = append(of, kinds.OfTarget(m.x.Options.Config.Target)[0])
+			of = append(of, kinds.OfTarget(m.x.Command.Options.Config.Target)[0])
 			break
 		}
 	}
@@ -266,7 +266,7 @@ func (m *leaseMigration) findKinds() error {
 		}
 	}
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
-		of = append(of, kinds.WrittenRecords(m.x.Options.Config)...)
+		of = append(of, kinds.WrittenRecords(m.x.Command.Options.Config)...)
 	}
 	var errs []error
 	for _, kind := range of {
@@ -310,7 +310,7 @@ func (m *leaseMigration) leadsElsewhere(c *crossing, live *unstructured.Unstruct
 		return ""
 	}
 	to := ""
-	switch now, err := render.ReadRoute(live, m.x.Options.Config, m.surroundings()); {
+	switch now, err := render.ReadRoute(live, m.x.Command.Options.Config, m.surroundings()); {
 	case err != nil:
 		to = err.Error()
 	case now.LeadsTo() != c.live.LeadsTo():
@@ -383,7 +383,7 @@ func (m *leaseMigration) stayed() error {
 
 // companions returns the objects that accompany routes of the other kinds and that no route needs which stays.
 func (m *leaseMigration) companions(stays []*crossing) (out []engine.Object) {
-	if m.x.Options.Config.Target == config.TargetHTTPRoute {
+	if m.x.Command.Options.Config.Target == config.TargetHTTPRoute {
 		return nil
 	}
 	needed := map[string]bool{}
@@ -403,7 +403,7 @@ func (m *leaseMigration) companions(stays []*crossing) (out []engine.Object) {
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		for live := range m.x.Snapshot.Of(kind) {
 			id, ours := isOf(m.x.Snapshot, live)
-			if _, isRoute := roleOf(m.x.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease || needed[kind.Plural+"/"+live.GetName()] {
+			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease || needed[kind.Plural+"/"+live.GetName()] {
 				continue
 			}
 			o := observed.Owned{Kind: kind, Live: live, Group: m.x.Group}
@@ -432,6 +432,6 @@ func (m *leaseMigration) cancelled(kind kinds.Kind, live *unstructured.Unstructu
 	if records.ResidualTTL(live) == 0 {
 		return nil
 	}
-	o := annotated(kind, live, nil, lease.AnnotationDNSTTL, externalController(m.x.Options))
+	o := annotated(kind, live, nil, lease.AnnotationDNSTTL, externalController(m.x.Command.Options))
 	return []engine.Desired{{Object: o, Manager: lease.FieldManager, Message: "it stays"}}
 }

@@ -285,8 +285,8 @@ func (m *leaseMigration) reportDone(keep bool) {
 	if len(m.ready()) < len(m.routes) {
 		return
 	}
-	if keep || slices.ContainsFunc(m.routes, func(c *crossing) bool { return !m.x.Passed(c.stays) }) {
-		if how = "prepared"; !keep && m.x.Options.Wait > 0 {
+	if keep || slices.ContainsFunc(m.routes, func(c *crossing) bool { return !m.x.Command.Passed(c.stays) }) {
+		if how = "prepared"; !keep && m.x.Command.Options.Wait > 0 {
 			return
 		}
 	}
@@ -300,7 +300,7 @@ func (m *leaseMigration) reportDone(keep bool) {
 		}
 	}
 	slices.Sort(hosts)
-	m.x.Send(report.Event{
+	m.x.Command.Send(report.Event{
 		Time: time.Now(), Action: report.Done, Lease: m.x.Request.Lease, Kind: "lease", Name: m.x.Request.Lease.String(), Message: how,
 		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.x.Changed(), Took: m.x.Took()},
 	})

@@ -42,7 +42,7 @@ func (e *SettlingError) add(c *crossing, now time.Time) {
 func (m *leaseMigration) notes(c *crossing, external bool) map[string]string {
 	out := map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))}
 	if external {
-		out[externalController(m.x.Options)] = lease.FieldManager
+		out[externalController(m.x.Command.Options)] = lease.FieldManager
 	}
 	return out
 }
@@ -67,7 +67,7 @@ func (m *leaseMigration) seeNotes(ctx context.Context, external bool) error {
 			if !c.ready || h.hides[c] == 0 {
 				continue
 			}
-			now, err := m.x.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
+			now, err := m.x.Command.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
 			noted := c.old.Live.DeepCopy()
 			noted.SetAnnotations(merged(noted.GetAnnotations(), m.notes(c, external)))
 			switch {
@@ -89,7 +89,7 @@ func (m *leaseMigration) seeNotes(ctx context.Context, external bool) error {
 func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Time {
 	last := managed.LastWritten(record, managed.Status)
 	if last.IsZero() {
-		return m.x.Cluster.Now()
+		return m.x.Command.Cluster.Now()
 	}
 	return last.Add(timestampPrecision)
 }
@@ -103,7 +103,7 @@ func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time
 		lag = settle
 	}
 	c.stays = since.Add(lag)
-	if lag > 0 && !m.x.Passed(c.stays) {
+	if lag > 0 && !m.x.Command.Passed(c.stays) {
 		m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
 			fmt.Sprintf("until %s: resolvers may have the answer that leads to it", c.stays.UTC().Format("15:04:05 UTC")))
 	}

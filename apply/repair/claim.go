@@ -27,7 +27,7 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 	if !slices.ContainsFunc(known.PartsOf(group), m.Parts.Has) {
 		return nil // an earlier repair has given it up
 	}
-	now, err := observed.ReadClaim(ctx, r.Ledger, name)
+	now, err := observed.ReadClaim(ctx, r.command.Ledger, name)
 	if err == nil && now == nil { // somebody else has given it up
 		err = report.ErrChanged
 	}
@@ -62,7 +62,7 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 	if err := r.awaitGone(ctx, deleted, "its claim is kept until then"); err != nil {
 		return err
 	}
-	left, _, err := r.Ledger.Leave(ctx, now, group, m.Parts.Has)
+	left, _, err := r.command.Ledger.Leave(ctx, now, group, m.Parts.Has)
 	if err == nil {
 		r.snapshot = r.snapshot.WithClaim(name, left)
 	}
@@ -71,7 +71,7 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 
 // checkNamespaceGone returns ErrChanged if a namespace exists again.
 func (r *repair) checkNamespaceGone(ctx context.Context, namespace string) error {
-	now, err := r.Cluster.Get(ctx, kinds.Namespace, "", namespace)
+	now, err := r.command.Cluster.Get(ctx, kinds.Namespace, "", namespace)
 	if err == nil && now != nil {
 		err = report.ErrChanged
 	}
@@ -100,7 +100,7 @@ func (r *repair) change(ctx context.Context, parts state.ClaimParts, set func(*s
 	if !changed {
 		return nil
 	}
-	now, err := r.Ledger.Put(ctx, claim, parts.Group, entries)
+	now, err := r.command.Ledger.Put(ctx, claim, parts.Group, entries)
 	if err == nil {
 		r.snapshot = r.snapshot.WithClaim(now.Name(), now)
 	}
@@ -130,7 +130,7 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 		names = []string{state.EndpointName(thing)}
 	}
 	for _, name := range names {
-		now, err := observed.ReadClaim(ctx, r.Ledger, name)
+		now, err := observed.ReadClaim(ctx, r.command.Ledger, name)
 		if err != nil {
 			return err
 		}
@@ -143,18 +143,18 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 
 // release gives up a claim for all its holders, like the release command.
 func (r *repair) release(ctx context.Context, c *state.Claim) error {
-	opts := r.Options
+	opts := r.options()
 	opts.Report, opts.Progress = nil, nil
-	return apply.New(r.Cluster, opts).Release(ctx, c.Groups(), c.Thing)
+	return apply.New(r.command.Cluster, opts).Release(ctx, c.Groups(), c.Thing)
 }
 
 // discard deletes an object of the ledger that is as it was read.
 func (r *repair) discard(ctx context.Context, c *state.Claim) error {
-	err := r.Ledger.Delete(ctx, c)
+	err := r.command.Ledger.Delete(ctx, c)
 	if !errors.Is(err, ledger.ErrAgain) {
 		return err
 	}
-	now, err := r.Ledger.Get(ctx, c.Name())
+	now, err := r.command.Ledger.Get(ctx, c.Name())
 	switch {
 	case err != nil:
 		return err

@@ -26,7 +26,7 @@ type groupRun struct {
 // applyDefinition applies the definition of a deployment group: the given one, or the stored one, limited to what the
 // lease holds.
 func (r *repair) applyDefinition(ctx context.Context, g lease.Group, prune bool) error {
-	opts := r.Options
+	opts := r.options()
 	opts.Prune, opts.Report, opts.Progress = prune, nil, nil
 	def := r.defs[g]
 	if def == nil {
@@ -36,19 +36,19 @@ func (r *repair) applyDefinition(ctx context.Context, g lease.Group, prune bool)
 		}
 		opts.Heal, opts.Prove = true, nil // nothing is claimed
 	}
-	return apply.New(r.Cluster, opts).Apply(ctx, []*lease.Definition{def})
+	return apply.New(r.command.Cluster, opts).Apply(ctx, []*lease.Definition{def})
 }
 
 // migrateRoutes moves the routes of a deployment group to the configured kind, and reports what the new routes lack.
 func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
-	opts := r.Options
+	opts := r.options()
 	opts.Progress = nil
 	opts.Report = func(e report.Event) {
 		if e.Action == report.Lacks || e.Action == report.Left {
-			r.Send(e)
+			r.command.Send(e)
 		}
 	}
-	m, err := migrate.Plan(ctx, command.New(r.Cluster, opts), func(id lease.ID) bool { return id.Group() == g },
+	m, err := migrate.Plan(ctx, command.New(r.command.Cluster, opts), func(id lease.ID) bool { return id.Group() == g },
 		migrate.Options{Overlap: migrate.Overlap, Settle: migrate.ForTTL})
 	switch {
 	case err != nil:
@@ -69,14 +69,14 @@ func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
 func (r *repair) forgetStray(ctx context.Context, m state.ForgetDefinition) error {
 	d := r.snapshot.Definitions[m.Definition.Name]
 	if m.Group != (lease.Group{}) {
-		claims, err := r.Ledger.ListOwner(ctx, m.Group.Owner)
+		claims, err := r.command.Ledger.ListOwner(ctx, m.Group.Owner)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
 			return report.ErrChanged
 		}
-		now, err := observed.ReadDefinition(ctx, r.Ledger, m.Group)
+		now, err := observed.ReadDefinition(ctx, r.command.Ledger, m.Group)
 		if now == nil || err != nil {
 			return err
 		}
@@ -84,5 +84,5 @@ func (r *repair) forgetStray(ctx context.Context, m state.ForgetDefinition) erro
 			return report.ErrChanged
 		}
 	}
-	return asChanged(observed.UntilKept(ctx, r.Ledger, m.Group, func(ctx context.Context) error { return r.Ledger.Forget(ctx, d) }))
+	return asChanged(observed.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
 }

@@ -27,7 +27,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
 		if p == nil || p.Lease.Group() != m.Parts.Group {
 			continue // an earlier repair has transferred it
 		}
-		declared, err := r.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
+		declared, err := r.command.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
 		if err != nil {
 			return err
 		}
@@ -44,11 +44,11 @@ func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	written, err := apply.Follow(ctx, r.Command, r.snapshot, claim, m.Parts.Group, parts)
+	written, err := apply.Follow(ctx, r.command, r.snapshot, claim, m.Parts.Group, parts)
 	if !written {
 		return err
 	}
-	if now, unread := observed.ReadClaim(ctx, r.Ledger, claim.Name()); unread == nil {
+	if now, unread := observed.ReadClaim(ctx, r.command.Ledger, claim.Name()); unread == nil {
 		r.snapshot = r.snapshot.WithClaim(claim.Name(), now)
 	}
 	return err

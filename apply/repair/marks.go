@@ -22,10 +22,10 @@ import (
 // if it had any.
 func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
 	kind, live := kinds.Of(m.Object.Kind), r.live(m.Object)
-	if err := dropOldManagers(ctx, r.Cluster, kind, live); err != nil {
+	if err := dropOldManagers(ctx, r.command.Cluster, kind, live); err != nil {
 		return err
 	}
-	now, err := r.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	now, err := r.command.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
 	if err != nil || now == nil || len(r.snapshot.Ownership(now).Lost) == 0 {
 		return err
 	}
@@ -60,7 +60,7 @@ func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.U
 	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
 	o.SetAnnotations(annotations)
 	o.SetLabels(labels)
-	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
+	if err := r.command.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
 		return asChanged(err)
 	}
 	return r.refresh(ctx, kind, live)
@@ -80,7 +80,7 @@ func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]s
 // takeFields makes the managers of the leases own their parts of a claim again.
 func (r *repair) takeFields(ctx context.Context, c *state.Claim) error {
 	for _, g := range c.Unmanaged {
-		now, err := r.Ledger.Seize(ctx, c, g, c.Entries(g))
+		now, err := r.command.Ledger.Seize(ctx, c, g, c.Entries(g))
 		if err != nil {
 			return asChanged(err)
 		}

@@ -16,14 +16,14 @@ import (
 
 // openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
 func (r *repair) openLedger(ctx context.Context, nonce string) error {
-	now, err := r.Ledger.Announcement(ctx, nonce)
+	now, err := r.command.Ledger.Announcement(ctx, nonce)
 	if err != nil {
 		return err
 	}
-	if now != nil && !now.Dead(r.Cluster.Now(), r.asked.CrashedAfter) {
+	if now != nil && !now.Dead(r.command.Cluster.Now(), r.asked.CrashedAfter) {
 		return report.ErrChanged
 	}
-	return r.Ledger.OpenAfter(ctx, nonce)
+	return r.command.Ledger.OpenAfter(ctx, nonce)
 }
 
 // live returns an object as it was read, or nil.
@@ -59,7 +59,7 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 		return "", r.discard(ctx, m.Claim)
 	case state.DropFromLedger:
 		claim := &reserved.Claim{ObjectName: m.Object.Name, UID: types.UID(m.Object.UID), ResourceVersion: m.Object.ResourceVersion}
-		return "", asChanged(r.Ledger.DropReservation(ctx, claim))
+		return "", asChanged(r.command.Ledger.DropReservation(ctx, claim))
 	case state.ForgetDefinition:
 		return "", r.forgetStray(ctx, m)
 	case state.TakeServed:
@@ -77,7 +77,7 @@ func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err
 	case state.AskAddress:
 		return "", r.askAddress(ctx, m)
 	case state.DropGrant:
-		return "", dropGrant(ctx, r.Cluster, r.live(m.Service))
+		return "", dropGrant(ctx, r.command.Cluster, r.live(m.Service))
 	case state.ClearReports:
 		return "", r.clearReports(ctx, m.Route)
 	case state.RestoreMarks:

@@ -27,7 +27,7 @@ func (r *repair) rewrite(ctx context.Context, ref state.ObjectRef, part state.Pa
 	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
-	return asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live))
+	return asChanged(r.command.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live))
 }
 
 // ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
@@ -36,12 +36,12 @@ func (r *repair) ask(ctx context.Context, ref state.ObjectRef, annotation, value
 	live := r.live(ref)
 	o := executor.AppliedOnly(live)
 	annotations := o.GetAnnotations()
-	annotations[r.Options.Config.IP.AnnotationPrefix+"/"+annotation] = value
+	annotations[r.command.Options.Config.IP.AnnotationPrefix+"/"+annotation] = value
 	o.SetAnnotations(annotations)
 	if err := executor.LeaveGiven(o, live); err != nil {
 		return err
 	}
-	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live); err != nil {
+	if err := r.command.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live); err != nil {
 		return asChanged(err)
 	}
 	return r.refresh(ctx, kind, live)
@@ -49,13 +49,13 @@ func (r *repair) ask(ctx context.Context, ref state.ObjectRef, annotation, value
 
 // write applies an object over the one that was read, nil for none, without force.
 func (r *repair) write(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
-	switch _, _, err := r.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
+	switch _, _, err := r.command.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
 	case cluster.IsOwned(err):
 		return &report.ConflictError{
 			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !plan.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
 		}
 	case err != nil && !cluster.IsOvertaken(err):
-		return fmt.Errorf("%s: %w", o, r.Cluster.Explain(err, "patch", o.Kind.Resource()))
+		return fmt.Errorf("%s: %w", o, r.command.Cluster.Explain(err, "patch", o.Kind.Resource()))
 	default:
 		return asChanged(err)
 	}
@@ -63,7 +63,7 @@ func (r *repair) write(ctx context.Context, o render.Object, live *unstructured.
 
 // refresh reads an object again after this command has changed it: other repairs of the object use the new state.
 func (r *repair) refresh(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
-	now, err := r.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	now, err := r.command.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
 	if err != nil || now == nil || now.GetUID() != live.GetUID() {
 		return err
 	}
@@ -87,7 +87,7 @@ func (r *repair) clearReports(ctx context.Context, ref state.ObjectRef) error {
 	live := r.live(ref)
 	field, kept := state.WithoutStale(live, r.routers)
 	status := map[string]any{"status": map[string]any{field: kept}}
-	return asChanged(r.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status"))
+	return asChanged(r.command.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status"))
 }
 
 // setBackend sets the backend of a route with one rule.
@@ -137,8 +137,8 @@ func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
 	if err := r.ask(ctx, m.Service, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
-	err := r.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
-		now, err := r.Cluster.Get(ctx, kinds.Service, m.Service.Namespace, m.Service.Name)
+	err := r.command.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
+		now, err := r.command.Cluster.Get(ctx, kinds.Service, m.Service.Namespace, m.Service.Name)
 		if now == nil || err != nil {
 			return err == nil, err
 		}
@@ -148,7 +148,7 @@ func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
 		if !slices.ContainsFunc(state.AddressUses(now), other) {
 			return true, nil
 		}
-		err = dropGrant(ctx, r.Cluster, now)
+		err = dropGrant(ctx, r.command.Cluster, now)
 		if errors.Is(err, report.ErrChanged) {
 			return false, nil
 		}

@@ -34,7 +34,7 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 		}
 	}
 	// Read the pool again: another repair may have removed something from it.
-	live, err := r.Cluster.Get(ctx, kinds.IPAddressPool, m.Pool.Namespace, m.Pool.Name)
+	live, err := r.command.Cluster.Get(ctx, kinds.IPAddressPool, m.Pool.Namespace, m.Pool.Name)
 	if err != nil || live == nil || string(live.GetUID()) != m.Pool.UID {
 		return note, err
 	}
@@ -65,7 +65,7 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
 			return "", err
 		}
-		return note, asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
+		return note, asChanged(r.command.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
 	advertisement := r.snapshot.At(kinds.L2Advertisement, live.GetNamespace(), live.GetName())
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
@@ -79,7 +79,7 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 
 // checkUnused returns ErrChanged if one of the addresses is in use.
 func (r *repair) checkUnused(ctx context.Context, ranges []config.Range) error {
-	_, now, err := observed.Addresses(ctx, r.Cluster, r.Options.Config.LedgerNamespace)
+	_, now, err := observed.Addresses(ctx, r.command.Cluster, r.command.Options.Config.LedgerNamespace)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note strin
 	if r.asked.ConfigFile != "" {
 		return add + r.asked.ConfigFile, nil
 	}
-	text, place, err := r.Cluster.Config(ctx)
+	text, place, err := r.command.Cluster.Config(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note strin
 
 // writeConfig replaces the configuration in the ConfigMap, pinned to what was read.
 func (r *repair) writeConfig(ctx context.Context, was, document string) error {
-	client := r.Cluster.Dynamic.Resource(cluster.ConfigMaps).Namespace(config.Default().LedgerNamespace)
+	client := r.command.Cluster.Dynamic.Resource(cluster.ConfigMaps).Namespace(config.Default().LedgerNamespace)
 	live, err := client.Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 	if err := unstructured.SetNestedField(o.Object, document, "data", manifests.ConfigMapKey); err != nil {
 		return err
 	}
-	return r.Cluster.Write(ctx, func(write context.Context) error {
+	return r.command.Cluster.Write(ctx, func(write context.Context) error {
 		_, err := client.Apply(write, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: true})
 		return err
 	})
@@ -144,7 +144,7 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 
 // makePool creates the pool of an address: the configured one, or one for this address alone.
 func (r *repair) makePool(ctx context.Context, m state.MakePool) error {
-	cfg := *r.Options.Config
+	cfg := *r.command.Options.Config
 	if m.Alone {
 		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
 	}
@@ -160,9 +160,9 @@ func (r *repair) makePool(ctx context.Context, m state.MakePool) error {
 // writePool applies a pool or its advertisement unless the one that is there is as wanted. It reads that again: another
 // repair may have written it.
 func (r *repair) writePool(ctx context.Context, o render.Object) error {
-	live, err := r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	live, err := r.command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err == nil && live != nil && live.GetDeletionTimestamp() != nil {
-		if r.Options.Wait == 0 && r.Cluster.Waits() {
+		if r.command.Options.Wait == 0 && r.command.Cluster.Waits() {
 			return &report.DeletingError{Object: o, Finalizers: live.GetFinalizers()}
 		}
 		err, live = r.awaitGone(ctx, []*unstructured.Unstructured{live}, "it is being deleted, and is made anew then"), nil

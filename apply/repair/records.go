@@ -21,7 +21,7 @@ import (
 // Each write is pinned to the version that was read.
 func (r *repair) rerecord(ctx context.Context, m state.WriteRecords) error {
 	group := m.Part.Lease.Group()
-	wanted, err := records.Wanted(ctx, r.Command, r.snapshot, m.Host, m.Part)
+	wanted, err := records.Wanted(ctx, r.command, r.snapshot, m.Host, m.Part)
 	if err != nil {
 		return err
 	}
@@ -46,16 +46,16 @@ func (r *repair) rerecord(ctx context.Context, m state.WriteRecords) error {
 			return err
 		}
 	}
-	if kept, err := r.stillThere(ctx, deleted, cmp.Or(r.Options.Wait, records.ReplacedWait)); err != nil || kept != nil {
+	if kept, err := r.stillThere(ctx, deleted, cmp.Or(r.command.Options.Wait, records.ReplacedWait)); err != nil || kept != nil {
 		return cmp.Or(err, errors.New("what is to be replaced is still being deleted"))
 	}
 	for _, o := range wanted.Objects {
 		live := r.snapshot.Find(o)
 		switch {
 		case live == nil || again[o.Name]:
-			err = r.write(ctx, records.Prepared(o, nil, r.Cluster.Now()), nil)
+			err = r.write(ctx, records.Prepared(o, nil, r.command.Cluster.Now()), nil)
 		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
-			err = asChanged(r.Cluster.Seize(ctx, records.Prepared(o, live, r.Cluster.Now()), lease.FieldManager, live))
+			err = asChanged(r.command.Cluster.Seize(ctx, records.Prepared(o, live, r.command.Cluster.Now()), lease.FieldManager, live))
 		}
 		if err != nil {
 			return err

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -57,7 +57,7 @@ func (r *repair) checkRemovable(ctx context.Context, m state.DeleteObjects, ref 
 // checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
 func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstructured) error {
 	id := r.snapshot.Ownership(live).Lease
-	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
+	grounds, err := observed.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }) {
 		err = report.ErrChanged
 	}
@@ -97,7 +97,7 @@ func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unst
 	if err := r.checkUnserved(ctx, live, groups...); err != nil {
 		return err
 	}
-	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
+	grounds, err := observed.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool {
 		part := g.Claim.Part(g.Served.Key)
 		return part != nil && slices.Contains(groups, part.Lease.Group()) && part.Run != ""
@@ -110,7 +110,7 @@ func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unst
 // checkUnserved returns ErrChanged if an object of one of the deployment groups serves what one of Akash's objects
 // declares.
 func (r *repair) checkUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
-	now, err := observed.Look(ctx, r.Command, r.snapshot, groups[0].Owner)
+	now, err := observed.Look(ctx, r.command, r.snapshot, groups[0].Owner)
 	if err == nil && serves(now, live, groups) {
 		err = report.ErrChanged
 	}
@@ -156,16 +156,25 @@ func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstruc
 	group := whose.Lease.Group()
 	switch stays := r.snapshot.Stays(observed.Owned{Kind: kind, Live: live, Group: group}); {
 	case stays && whose.Declared:
-		return nil, r.Cluster.LetGo(ctx, kind, live, observed.ManagerOf(kind, group))
+		return nil, r.command.Cluster.LetGo(ctx, kind, live, observed.ManagerOf(kind, group))
 	case stays:
 		return nil, nil //nolint:nilnil // nothing is deleted
 	}
 	return r.delete(ctx, kind, live, mayGo)
 }
 
+// isVersion reports whether an object is as it was read. One that is being deleted counts as missing.
+func isVersion(was, now *unstructured.Unstructured) bool {
+	missing := func(o *unstructured.Unstructured) bool { return o == nil || o.GetDeletionTimestamp() != nil }
+	if missing(was) || missing(now) {
+		return missing(was) && missing(now)
+	}
+	return was.GetUID() == now.GetUID() && was.GetResourceVersion() == now.GetResourceVersion()
+}
+
 // delete deletes an object, whoever wrote it, if mayGo lets the version go that is there, and returns it.
 func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo observed.MayGo) (deleted *unstructured.Unstructured, err error) {
-	deleted, err = r.Cluster.Remove(ctx, kind, live, mayGo)
+	deleted, err = r.command.Cluster.Remove(ctx, kind, live, mayGo)
 	if errors.Is(err, cluster.ErrMoving) {
 		err = fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", kind.Singular, live.GetNamespace(), live.GetName())
 	}
@@ -176,11 +185,11 @@ func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured
 // what the wait delays.
 func (r *repair) awaitGone(ctx context.Context, deleted []*unstructured.Unstructured, until string) error {
 	deleted = slices.DeleteFunc(deleted, func(o *unstructured.Unstructured) bool { return o == nil || len(o.GetFinalizers()) == 0 })
-	kept, err := r.stillThere(ctx, deleted, r.Options.Wait)
+	kept, err := r.stillThere(ctx, deleted, r.command.Options.Wait)
 	if kept == nil {
 		return err
 	}
-	return &report.TimeoutError{After: r.Options.Wait.Round(time.Millisecond), Waiting: []string{
+	return &report.TimeoutError{After: r.command.Options.Wait.Round(time.Millisecond), Waiting: []string{
 		fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s", kinds.Of(kept.GetKind()).Singular, kept.GetNamespace(), kept.GetName(), kept.GetFinalizers(), until),
 	}}
 }
@@ -191,9 +200,9 @@ func (r *repair) stillThere(ctx context.Context, deleted []*unstructured.Unstruc
 		return nil, nil //nolint:nilnil // none is there
 	}
 	kept := deleted[0]
-	err := r.WaitUntil(ctx, limit, func(ctx context.Context) (bool, error) {
+	err := r.command.WaitUntil(ctx, limit, func(ctx context.Context) (bool, error) {
 		for _, o := range deleted {
-			now, err := r.Cluster.Get(ctx, kinds.Of(o.GetKind()), o.GetNamespace(), o.GetName())
+			now, err := r.command.Cluster.Get(ctx, kinds.Of(o.GetKind()), o.GetNamespace(), o.GetName())
 			if err != nil {
 				return false, err
 			}
@@ -218,15 +227,15 @@ func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
 	}
 	for _, ref := range m.Reject {
 		if m.Undeclared != "" {
-			kind, namespace := kinds.ProviderHost, r.Options.Config.ManifestNamespace
+			kind, namespace := kinds.ProviderHost, r.command.Options.Config.ManifestNamespace
 			if ref.Kind == kinds.Service.Singular {
 				kind = kinds.ProviderLeasedIP
 			}
-			now, err := r.Cluster.Get(ctx, kind, namespace, m.Undeclared)
+			now, err := r.command.Cluster.Get(ctx, kind, namespace, m.Undeclared)
 			if err != nil {
 				return err
 			}
-			if was := r.snapshot.At(kind, namespace, m.Undeclared); executor.PinOf(was) != executor.PinOf(now) {
+			if was := r.snapshot.At(kind, namespace, m.Undeclared); !isVersion(was, now) {
 				return report.ErrChanged
 			}
 		}
@@ -235,7 +244,7 @@ func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
 			continue
 		}
 		if _, err := r.delete(ctx, kinds.Of(ref.Kind), live, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-			if !executor.SameRoute(now, live) {
+			if !engine.SameRoute(now, live) {
 				return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and its host is to be looked at again", ref.Kind, now.GetNamespace(), now.GetName())
 			}
 			return true, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -63,8 +64,8 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 	if err := a.Validate(opts.Definitions); err != nil {
 		return err
 	}
-	a.Options.AssumeCrashed = opts.CrashedAfter == 0
-	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, groupRuns: map[groupRun]error{}}
+	a.Command.Options.AssumeCrashed = opts.CrashedAfter == 0
+	r := &repair{command: a.Command, asked: opts, defs: map[lease.Group]*lease.Definition{}, groupRuns: map[groupRun]error{}}
 	for _, def := range opts.Definitions {
 		r.defs[def.Lease.Group()] = def
 	}
@@ -82,13 +83,13 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 // find reads the cluster and finds its problems.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	if r.snapshot, err = observed.ReadWithOperators(ctx, r.Command, diagnosis.Reading); err != nil {
+	if r.snapshot, err = observed.ReadWithOperators(ctx, r.command, diagnosis.Reading); err != nil {
 		return nil, err
 	}
-	if r.routers, err = observed.Routers(ctx, r.Cluster, r.snapshot); err != nil {
+	if r.routers, err = observed.Routers(ctx, r.command.Cluster, r.snapshot); err != nil {
 		return nil, err
 	}
-	facts, err := diagnosis.Facts(ctx, r.snapshot, r.Command, r.asked.CrashedAfter, r.routers)
+	facts, err := diagnosis.Facts(ctx, r.snapshot, r.command, r.asked.CrashedAfter, r.routers, r.nonce())
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,8 @@ func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 
 // repair is the work on the problems that were found at one moment.
 type repair struct {
-	*apply.Applier
+	command  *command.Command
+	turn     *turn.Turn
 	asked    Options
 	snapshot *observed.Snapshot
 	routers  state.Routers
@@ -167,7 +169,7 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 		return nil
 	}
 	var found []state.Problem
-	err := r.See(func() (err error) {
+	err := r.command.See(func() (err error) {
 		found, err = r.find(ctx)
 		return err
 	})
@@ -177,7 +179,7 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 	for _, m := range r.remaining {
 		if !slices.ContainsFunc(found, m.problem.Same) {
 			m.event.Action, m.event.Message, m.event.Next = report.Repaired, "it went with another problem", ""
-			r.Send(m.event)
+			r.command.Send(m.event)
 			continue
 		}
 		r.reportLeft(m)
@@ -190,7 +192,7 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 			r.reportLeft(m)
 			continue
 		}
-		r.Send(m.event)
+		r.command.Send(m.event)
 	}
 	return r.forgetEnded(ctx, found)
 }
@@ -201,7 +203,7 @@ func (r *repair) reportLeft(m handledProblem) {
 		r.left++
 	}
 	m.event.Action = report.Left
-	r.Send(m.event)
+	r.command.Send(m.event)
 }
 
 // forgetEnded deletes stored definitions of leases that hold nothing any more after the repair.
@@ -238,7 +240,7 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 		return err
 	case err != nil:
 		if half, ok := errors.AsType[*report.HalfError](err); ok {
-			r.Options.Turn.Leave(half.Lease.Group())
+			r.turn.Leave(half.Lease.Group())
 		}
 		e.Message = fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
 		e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())

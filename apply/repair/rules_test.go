@@ -13,7 +13,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -115,7 +114,7 @@ func TestDeclaredBackend(t *testing.T) {
 // repairOf is the repair of a cluster with these claims and objects.
 func repairOf(opts Options, claims []*state.Claim, objects ...*unstructured.Unstructured) *repair {
 	return &repair{
-		Applier: &apply.Applier{Command: &command.Command{}}, asked: opts, snapshot: ot.Snapshot(claims, objects...),
+		command: &command.Command{}, asked: opts, snapshot: ot.Snapshot(claims, objects...),
 		defs: map[lease.Group]*lease.Definition{ot.Shop.Group(): {Lease: ot.Shop}},
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -46,7 +45,7 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := repairOf(Options{}, nil, service, route, gateway)
-			r.Applier = apply.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
+			r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
 			if _, err := r.execute(context.WithoutCancel(t.Context()), mend); !errors.Is(err, report.ErrChanged) {
 				t.Errorf("%v", err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -34,26 +35,42 @@ func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error 
 	return nil
 }
 
+// nonce is that of the repair's announcement, empty where it has no turn.
+func (r *repair) nonce() string {
+	if r.turn == nil {
+		return ""
+	}
+	return r.turn.Nonce()
+}
+
+// options are those of a command that is a part of the repair.
+func (r *repair) options() command.Options {
+	opts := r.command.Options
+	opts.Turn = r.turn
+	return opts
+}
+
 // repairInTurns fixes the problems in turns of the command. Each turn handles the problems of as many deployment groups as
 // an announcement can name.
 func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) error {
-	count := r.Counter("problems", len(problems))
+	count := r.command.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
 		part, announced := splitAnnouncements(problems[:n])
 		problems = problems[n:]
-		err := r.InTurn(ctx, groups, func(context.Context) (unfinished []lease.Group, err error) {
+		err := r.command.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) (unfinished []lease.Group, err error) {
+			r.turn = t
 			if len(announced) > 0 || slices.ContainsFunc(part, r.willRepair) {
-				if err = r.Options.Turn.Begin(ctx); errors.Is(err, turn.ErrAgain) {
+				if err = t.Begin(ctx); errors.Is(err, turn.ErrAgain) {
 					part, err = r.findAgain(ctx, part)
 				}
 			}
 			if err == nil {
-				unfinished, err = r.run(r.Options.Turn.Context(ctx), part, count)
+				unfinished, err = r.run(t.Context(ctx), part, count)
 			}
 			return unfinished, err
 		})
-		if err == nil {
+		if r.turn = nil; err == nil {
 			err = r.reportAnnouncements(ctx, announced, count)
 		}
 		if err != nil {
@@ -100,8 +117,8 @@ func splitAnnouncements(problems []state.Problem) (others, announced []state.Pro
 func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Problem, count func()) error {
 	for _, p := range problems {
 		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
-		if nonce, _ := state.AnnouncedNonce(p.Thing); r.Cluster.Waits() {
-			switch now, err := r.Ledger.Announcement(ctx, nonce); {
+		if nonce, _ := state.AnnouncedNonce(p.Thing); r.command.Cluster.Waits() {
+			switch now, err := r.command.Ledger.Announcement(ctx, nonce); {
 			case err != nil:
 				return err
 			case now != nil:
@@ -110,7 +127,7 @@ func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Probl
 				e.Message = fmt.Sprintf("it is still there after this: %s: %s", p.Plan, now)
 			}
 		}
-		r.Send(e)
+		r.command.Send(e)
 		count()
 	}
 	return nil
@@ -120,7 +137,7 @@ func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Probl
 // groups, and the end of a turn for some of their groups keeps the others.
 func (r *repair) findUnmarked(ctx context.Context, repaired []state.Problem) ([]state.Problem, error) {
 	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun && !isAnnouncement(p) }
-	if len(r.asked.Problems) > 0 || !r.Cluster.Waits() || !slices.ContainsFunc(repaired, crashed) {
+	if len(r.asked.Problems) > 0 || !r.command.Cluster.Waits() || !slices.ContainsFunc(repaired, crashed) {
 		return nil, nil
 	}
 	found, err := r.find(ctx)

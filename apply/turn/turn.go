@@ -145,17 +145,6 @@ func (t *Turn) Begin(ctx context.Context) error {
 	return err
 }
 
-// Succeeds reports whether the command succeeds one that crashed while it worked for the group: late writes of that one
-// must fail.
-func (t *Turn) Succeeds(g lease.Group) bool {
-	if t == nil {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
-}
-
 // Fenced returns the announcements of the crashed commands that this one succeeds.
 func (t *Turn) Fenced() []*state.Announcement {
 	t.mu.Lock()

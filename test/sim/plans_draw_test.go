@@ -166,9 +166,9 @@ func drawSituation(t *rapid.T, empty *Server) *situation {
 		id, host := rapid.SampledFrom(allLeases()).Draw(t, "lease"), rapid.SampledFrom(planHosts).Draw(t, "host")
 		switch rapid.IntRange(0, 7).Draw(t, "command") {
 		default:
-			a.Options.Prune = rapid.Bool().Draw(t, "prune")
+			a.Command.Options.Prune = rapid.Bool().Draw(t, "prune")
 			err := a.Apply(ctx, s.drawDefinitions(t, 3))
-			s.tell("applied, prune %v: %v", a.Options.Prune, err)
+			s.tell("applied, prune %v: %v", a.Command.Options.Prune, err)
 		case 0:
 			s.tell("transferred %s to %s: %v", host, id.Group(), a.Transfer(ctx, id, []string{host}, nil))
 		case 1:
