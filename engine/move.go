@@ -105,7 +105,7 @@ func (v view) staying(m Moving) error {
 	case old.wrote == nil && !SameRoute(old.live, m.Old.Live), successor.wrote == nil && writes && successor.live != nil && !SameRoute(successor.live, m.Was):
 		return fmt.Errorf("%s was changed meanwhile; it stays, and the same command carries the change over", m.Old)
 	case (!writes || v.want.Move.Ends) && (successor.live == nil || isDeleting(successor.live)):
-		return fmt.Errorf("host %s: its new route, %s, is gone again; its old route stays", m.Host, m.New)
+		return fmt.Errorf("host %s: its new route, %s, is gone again; its old route stays, and the same command writes it again", m.Host, m.New)
 	case !writes && successor.wrote == nil && !SameRoute(successor.live, m.Was):
 		return fmt.Errorf("host %s: its new route, %s, was changed meanwhile; its old route stays, and the same command looks at that", m.Host, m.New)
 	}

@@ -27,8 +27,11 @@ func (v view) tell(stage []Desired) (events []Event) {
 			}
 		}
 		e := Event{Action: cmp.Or(did.action, report.Unchanged), Of: k}
-		if e.Action != report.Unchanged {
+		switch ends := v.want.Move != nil && v.want.Move.Ends; {
+		case e.Action != report.Unchanged:
 			e.Message = d.Message
+		case ends: // the transaction that wrote it has told of it
+			e.Action = ""
 		}
 		if !known && shared {
 			by := v.doneByOther(k)
