@@ -30,26 +30,20 @@ func (c *Command) reportWaiting(other *state.Announcement) {
 	})
 }
 
-// InTurn runs work that writes for deployment groups in a turn of the command, and then ends the turn. It runs the work
-// again if what the work had read was out of date before its first write. work returns the groups for which it is
-// unfinished. InTurn turns a panic into an error and still ends the turn, so that nobody waits for this command.
+// InTurn runs work that writes for deployment groups in a turn of the command, and then ends the turn. work returns the groups for
+// which it is unfinished. InTurn turns a panic into an error and still ends the turn, so that nobody waits for this command.
 func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(context.Context, *turn.Turn) (unfinished []lease.Group, err error)) error {
 	t := c.NewTurn(groups)
-	for {
-		var unfinished []lease.Group
-		err := parallel.Guard(func() (err error) {
-			unfinished, err = work(t.Context(ctx), t)
-			return err
-		})
-		if errors.Is(err, turn.ErrAgain) {
-			continue
-		}
-		if _, fault := errors.AsType[*parallel.FaultError](err); fault {
-			unfinished = groups // any of them may be
-		}
-		t.Leave(unfinished...)
-		return errors.Join(err, parallel.Guard(func() error { return t.Commit(ctx) }))
+	var unfinished []lease.Group
+	err := parallel.Guard(func() (err error) {
+		unfinished, err = work(t.Context(ctx), t)
+		return err
+	})
+	if _, fault := errors.AsType[*parallel.FaultError](err); fault {
+		unfinished = groups // any of them may be
 	}
+	t.Leave(unfinished...)
+	return errors.Join(err, parallel.Guard(func() error { return t.Commit(ctx) }))
 }
 
 // CannotUndo reports whether an error forbids undoing anything: the API server is away, or another command works in

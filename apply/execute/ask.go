@@ -13,7 +13,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -122,20 +121,10 @@ func (l *loop) delete(ctx context.Context, r engine.Request, answer *engine.Answ
 
 // announce waits for the command's turn.
 func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
-	own := l.turn
-	err := own.Rests(own.Context(ctx), func(_ context.Context, claims []*state.Claim) (bool, error) {
-		answer.Claims, answer.Owners = claims, own.Owners()
-		return false, nil
-	})
-	if err == nil {
-		err = own.Begin(ctx)
-	}
-	met := errors.Is(err, turn.ErrAgain)
-	if err != nil && !met {
-		return err
-	}
-	answer.Turn = engine.Turn{Nonce: own.Nonce(), Met: met, Closing: own.Closing(), Fenced: own.Fenced()}
-	return nil
+	came, err := l.turn.Begin(ctx)
+	answer.Claims, answer.Owners = came.Claims, came.Owners
+	answer.Turn = engine.Turn{Nonce: l.turn.Nonce(), Met: came.Met, Closing: came.Closing, Fenced: came.Fenced}
+	return err
 }
 
 // look reads everything of an owner, and then whether the command still has its turn: what is written next rests on that

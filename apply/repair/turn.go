@@ -2,7 +2,6 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,7 +60,8 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 		err := r.command.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) (unfinished []lease.Group, err error) {
 			r.turn = t
 			if len(announced) > 0 || slices.ContainsFunc(part, r.willRepair) {
-				if err = t.Begin(ctx); errors.Is(err, turn.ErrAgain) {
+				var came turn.Came
+				if came, err = t.Begin(ctx); err == nil && came.Met {
 					part, err = r.findAgain(ctx, part)
 				}
 			}

@@ -17,9 +17,6 @@ import (
 
 // announced returns the command's own announcement, or nil if there is none.
 func (t *Turn) announced() *state.Announcement {
-	if t == nil {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.own

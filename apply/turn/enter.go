@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // asksEvery is how old the last look at the own announcement may be when a write is sent. So who was taken for crashed
 // soon writes nothing more, though it renews its announcement less often.
 const asksEvery = time.Second
 
-// enter admits an attempt of a write that depends on what was read in a round, or anew since. It returns until when the
+// enter admits an attempt of a write that depends on what was read in the turn, or before it, or anew since. It returns until when the
 // announcement is valid: others may take the command for crashed then.
-func (t *Turn) enter(ctx context.Context, round int, anew bool) (until time.Time, err error) {
+func (t *Turn) enter(ctx context.Context, inTurn, anew bool) (until time.Time, err error) {
 	var open, old bool
 	var lost error
 	t.locked(func() { open, lost = t.open, t.lost })
 	if !open && lost == nil {
-		if err := t.begin(ctx); err != nil {
+		if _, err := t.begin(ctx); err != nil {
 			return until, err
 		}
 	}
@@ -26,13 +27,13 @@ func (t *Turn) enter(ctx context.Context, round int, anew bool) (until time.Time
 		return until, err
 	}
 	t.locked(func() {
-		old, lost = t.round > round, t.lost
+		old, lost = t.met && !inTurn, t.lost
 		if t.own != nil {
 			until = t.renewed.Add(Lasts)
 		}
 	})
 	if lost == nil && old {
-		lost = ErrAgain
+		lost = report.ErrChanged
 	}
 	return until, lost
 }

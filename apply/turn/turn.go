@@ -22,10 +22,6 @@ import (
 // Lasts is how long an announcement is valid without a renewal. The command renews it three times as often.
 const Lasts = 15 * time.Second
 
-// ErrAgain reports that the command has waited for another one or succeeds a crashed one: what it has read is out of
-// date, and it has to read and plan again before it writes.
-var ErrAgain = errors.New("another command has written for the same leases meanwhile")
-
 // LostError reports that another command has declared this one crashed.
 type LostError struct {
 	// By is the run of the other command; empty if unknown.
@@ -70,9 +66,8 @@ type Turn struct {
 	mu sync.Mutex
 	// own is the announcement as it was last written; nil before and after the turn.
 	own *state.Announcement
-	// open is true while it is the command's turn; round counts how often what was read became out of date.
-	open  bool
-	round int
+	// open is true while it is the command's turn. met is true if other commands may have written for the groups before.
+	open, met bool
 	// marks counts the command's runs.
 	marks int
 	// renewed is when the last successful renewal was sent, by the monotonic clock; renewedAt is the same by the wall
@@ -83,8 +78,6 @@ type Turn struct {
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
-	// rests check what the command depends on.
-	rests []Look
 	// closing is true if an uninstall was removing the ledger when the turn began.
 	closing bool
 	// fenced are the announcements of crashed commands that this one succeeds.
@@ -105,13 +98,8 @@ func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options
 	return t
 }
 
-// Nonce returns the command's nonce, or "" for a nil turn.
-func (t *Turn) Nonce() string {
-	if t == nil {
-		return ""
-	}
-	return t.nonce
-}
+// Nonce returns the command's nonce.
+func (t *Turn) Nonce() string { return t.nonce }
 
 // Ledger returns the command's ledger.
 func (t *Turn) Ledger() ledger.Ledger { return t.ledger }
@@ -125,66 +113,72 @@ func (t *Turn) Mark() string {
 }
 
 // Context returns a context whose writes wait for the command's turn. The writes depend on what is read from now on: if
-// that is out of date when the turn comes, they fail with ErrAgain.
+// other commands may have written for the groups until the turn comes, they fail with report.ErrChanged.
 func (t *Turn) Context(ctx context.Context) context.Context {
 	if len(t.groups) == 0 {
 		return ctx
 	}
-	round := t.currentRound()
-	ctx = context.WithValue(ctx, inTurnKey{}, t.isOpen())
-	return cluster.WithGate(ctx, func(ctx context.Context, anew bool) (time.Time, error) { return t.enter(ctx, round, anew) })
+	inTurn := t.isOpen()
+	return cluster.WithGate(ctx, func(ctx context.Context, anew bool) (time.Time, error) { return t.enter(ctx, inTurn, anew) })
 }
 
-// Begin waits for the command's turn before there is anything to write. ErrAgain means that what was read before is out
-// of date; make a new context then.
-func (t *Turn) Begin(ctx context.Context) error {
+// Came is what was found when the command's turn came.
+type Came struct {
+	// Claims are those of Owners as they were then; neither is known if the turn had come before.
+	Claims []*state.Claim
+	Owners []string
+	// Met is true if other commands may have written for the groups since the command has begun, or this one succeeds crashed ones:
+	// Fenced are the announcements of those.
+	Met    bool
+	Fenced []*state.Announcement
+	// Closing is true if an uninstall was removing the ledger. One that begins later sees the command's announcement and refuses.
+	Closing bool
+}
+
+// Begin waits for the command's turn before there is anything to write. A dry run has no turn.
+func (t *Turn) Begin(ctx context.Context) (came Came, err error) {
 	if !t.cluster.Waits() || len(t.groups) == 0 {
-		return nil
+		return came, nil
 	}
-	_, err := t.enter(ctx, t.currentRound(), false)
-	return err
-}
-
-// Fenced returns the announcements of the crashed commands that this one succeeds.
-func (t *Turn) Fenced() []*state.Announcement {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.fenced)
-}
-
-// Closing reports whether an uninstall was removing the ledger when the command's turn came. One that begins later sees
-// the command's announcement and refuses.
-func (t *Turn) Closing() bool {
-	if t == nil {
-		return false
+	if came.Claims, err = t.begin(ctx); err != nil {
+		return came, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.closing
+	if came.Claims != nil {
+		came.Owners = t.owners()
+	}
+	_, err = t.enter(ctx, true, false)
+	t.locked(func() {
+		came.Met, came.Fenced, came.Closing = t.met && came.Claims != nil, slices.Clone(t.fenced), t.closing
+	})
+	return came, err
 }
 
-// begin announces the command and waits until it is its turn.
-func (t *Turn) begin(ctx context.Context) error {
+// begin announces the command and waits until it is its turn. It returns the claims of the owners as they are then, which is not nil; nil
+// if the turn had come before.
+func (t *Turn) begin(ctx context.Context) ([]*state.Claim, error) {
+	if t.isOpen() {
+		return nil, nil
+	}
 	if err := t.opening.Acquire(ctx, 1); err != nil {
-		return err
+		return nil, err
 	}
 	defer t.opening.Release(1)
 	ctx = cluster.WithGate(ctx, nil)
 	if t.isOpen() {
-		return nil
+		return nil, nil
 	}
 	waited, begun := false, time.Now()
 	told := map[string]bool{}
 	for {
 		if err := t.announce(ctx); err != nil {
-			return err
+			return nil, err
 		}
-		all, claims, err := t.ledger.Announced(ctx, t.Owners())
+		all, claims, err := t.ledger.Announced(ctx, t.owners())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Unreadable != "" && a.Names(t.groups...) }); i >= 0 {
-			return t.ledger.Unreadable(all[i])
+			return nil, t.ledger.Unreadable(all[i])
 		}
 		next, other := protocol.NextTurn(t.announced(), all, t.isOver)
 		switch next {
@@ -192,23 +186,24 @@ func (t *Turn) begin(ctx context.Context) error {
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			if closing {
 				if closing, err = t.ledger.IsClosing(ctx); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
-			t.locked(func() { t.fenced, t.closing = fenced, closing })
-			return t.takeTurn(ctx, claims, waited || t.ledger.Met(t.groups) || len(fenced) > 0)
+			met := waited || t.ledger.Met(t.groups) || len(fenced) > 0
+			t.locked(func() { t.open, t.met, t.fenced, t.closing = true, met, fenced, closing })
+			return append([]*state.Claim{}, claims...), nil
 		case protocol.Stop:
-			return t.lose(nil)
+			return nil, t.lose(nil)
 		case protocol.Fence:
 			waited = true
 			if err := t.fence(ctx, other); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		case protocol.Withdraw:
 			if err := t.withdraw(ctx); err != nil {
-				return err
+				return nil, err
 			}
 		case protocol.Await:
 		}
@@ -218,7 +213,7 @@ func (t *Turn) begin(ctx context.Context) error {
 			t.opts.Waiting(other)
 		}
 		if err := t.await(ctx, other, begun); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -230,11 +225,13 @@ func (t *Turn) locked(do func()) {
 	do()
 }
 
-// currentRound returns the round to which reads belong now.
-func (t *Turn) currentRound() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.round
+// owners returns the owners of the turn's groups, sorted.
+func (t *Turn) owners() (owners []string) {
+	for _, g := range t.groups {
+		owners = append(owners, g.Owner)
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
 }
 
 func (t *Turn) isOpen() bool {

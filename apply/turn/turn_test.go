@@ -30,15 +30,12 @@ func TestIsWritten(t *testing.T) {
 	}
 }
 
-// Each run of a command has a mark of its own with the nonce of the command. A command may have no turn.
+// Each run of a command has a mark of its own with the nonce of the command.
 func TestMarks(t *testing.T) {
 	turn := &Turn{nonce: "n"}
 	first, second := turn.Mark(), turn.Mark()
 	if first == second || state.NonceOf(first) != "n" || state.NonceOf(second) != "n" {
 		t.Errorf("marks %q and %q", first, second)
-	}
-	if none := (*Turn)(nil); none.Nonce() != "" || none.Closing() {
-		t.Error("no turn has a nonce, or is closing")
 	}
 }
 
