@@ -103,7 +103,7 @@ func EachMeta(
 }
 
 // pages lists page by page. If a continue token expires (410), it calls restart and starts over: the pages so far
-// belong to an older state.
+// belong to an older state. Nothing is listed with resourceVersion=0: such LISTs were seen to miss claims that existed.
 func (c *Cluster) pages(
 	ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions,
 	page func() (metav1.ListInterface, error), restart func(),

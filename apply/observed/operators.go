@@ -104,7 +104,7 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 }
 
 // Theirs reports whether one of Akash's operators creates the object for a ProviderHost or a ProviderLeasedIP. Objects
-// that the operators do not know lack Akash's label (design: 2.7).
+// that the operators do not know lack Akash's label, because the operators stop at others (docs/akash-operators.md).
 func (o operators) Theirs(object render.Object) bool {
 	makes := o.Hostname
 	switch object.Kind {

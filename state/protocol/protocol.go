@@ -1,6 +1,6 @@
 // Package protocol decides what a run does next with a claim, given what it wants and what it has read. It sends
 // nothing and has no clock: package apply carries out the decisions, and test/model explores all interleavings of them.
-// docs/ledger.md explains the protocol.
+// docs/protocol.md explains the protocol.
 package protocol
 
 import (

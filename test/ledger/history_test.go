@@ -104,7 +104,7 @@ func domain(s cells, o op) bool {
 	return true
 }
 
-// model is what the ledger promises of one thing (invariant 6 of docs/ledger.md).
+// model is what the ledger promises of one thing (invariant 6 of docs/protocol.md).
 func model(may space) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return cells{} },
