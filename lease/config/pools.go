@@ -27,7 +27,7 @@ func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {
 // akash-net-203-0-113-8-203-0-113-12 if the range is not a CIDR. It depends only on the addresses, so another spelling
 // of the same range does not create a second pool.
 func (r Range) PoolName() string {
-	if p, ok := r.prefix(); ok {
+	if p, ok := r.ips().Prefix(); ok {
 		return "akash-net-" + dashed(p.Addr()) + "-" + strconv.Itoa(p.Bits())
 	}
 	return "akash-net-" + dashed(r.First) + "-" + dashed(r.Last)
@@ -39,24 +39,10 @@ func AddressPoolName(a netip.Addr) string { return "akash-ip-" + dashed(a) }
 // MetalLB returns the range in MetalLB's format: a CIDR if possible, otherwise first-last. A single address is a CIDR
 // too, because MetalLB rejects plain addresses.
 func (r Range) MetalLB() string {
-	if p, ok := r.prefix(); ok {
+	if p, ok := r.ips().Prefix(); ok {
 		return p.String()
 	}
 	return r.First.String() + "-" + r.Last.String()
-}
-
-// prefix returns the range as a CIDR, if it is one.
-func (r Range) prefix() (netip.Prefix, bool) {
-	for bits := r.First.BitLen(); bits >= 0; bits-- {
-		p, err := r.First.Prefix(bits)
-		if err != nil || p.Addr() != r.First {
-			break
-		}
-		if lastOf(p) == r.Last {
-			return p, true
-		}
-	}
-	return netip.Prefix{}, false
 }
 
 // dashed formats an address for an object's name. IPv6 is fully expanded, because "::" would make the name ambiguous.

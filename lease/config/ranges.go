@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"go4.org/netipx"
 )
 
 // Ranges are the configured ranges of addresses, in their order, and the excluded ranges.
@@ -48,7 +50,7 @@ func ParseRange(text string) (Range, error) {
 		if p != p.Masked() {
 			return r, fmt.Errorf("%q has host bits set; the network is %s", text, p.Masked())
 		}
-		r.First, r.Last = p.Addr(), lastOf(p)
+		r.First, r.Last = p.Addr(), netipx.PrefixLastIP(p)
 	default:
 		if r.First, err = ParseAddr(text); err != nil {
 			return r, err
@@ -70,37 +72,21 @@ func ParseAddr(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// lastOf returns the last address of a CIDR.
-func lastOf(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := p.Bits(); i < len(b)*8; i++ {
-		b[i/8] |= 1 << (7 - i%8)
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
-}
+// ips returns the range without its text.
+func (r Range) ips() netipx.IPRange { return netipx.IPRangeFrom(r.First, r.Last) }
 
 // Contains reports whether the address is in the range.
-func (r Range) Contains(a netip.Addr) bool {
-	return a.BitLen() == r.First.BitLen() && !a.Less(r.First) && !r.Last.Less(a)
-}
+func (r Range) Contains(a netip.Addr) bool { return r.ips().Contains(a) }
 
 // Overlaps reports whether the ranges share an address.
-func (r Range) Overlaps(o Range) bool {
-	return r.First.BitLen() == o.First.BitLen() && !r.Last.Less(o.First) && !o.Last.Less(r.First)
-}
+func (r Range) Overlaps(o Range) bool { return r.ips().Overlaps(o.ips()) }
 
 // Intersect returns the addresses that both ranges contain; ok is false if there are none.
 func (r Range) Intersect(o Range) (shared Range, ok bool) {
-	shared = r
-	if r.First.Less(o.First) {
-		shared.First = o.First
-	}
-	if o.Last.Less(r.Last) {
-		shared.Last = o.Last
-	}
+	shared.First = slices.MaxFunc([]netip.Addr{r.First, o.First}, netip.Addr.Compare)
+	shared.Last = slices.MinFunc([]netip.Addr{r.Last, o.Last}, netip.Addr.Compare)
 	shared.Text = shared.MetalLB()
-	return shared, r.Overlaps(o)
+	return shared, shared.ips().IsValid()
 }
 
 // Excludes reports whether the address is excluded from all ranges.
@@ -120,31 +106,21 @@ func (rs Ranges) Find(a netip.Addr) (Range, bool) {
 }
 
 // Pieces returns the parts of a range that are not excluded, in order.
-func (rs Ranges) Pieces(r Range) []Range {
-	var cuts []Range
-	for _, x := range rs.Exclude {
-		if r.Overlaps(x) {
-			cuts = append(cuts, x)
-		}
-	}
+func (rs Ranges) Pieces(r Range) (pieces []Range) {
+	cuts := slices.DeleteFunc(slices.Clone(rs.Exclude), func(x Range) bool { return !r.Overlaps(x) })
 	if len(cuts) == 0 {
 		return []Range{r}
 	}
-	slices.SortFunc(cuts, func(a, b Range) int { return a.First.Compare(b.First) })
-	var pieces []Range
-	rest := r.First
+	var rest netipx.IPSetBuilder
+	rest.AddRange(r.ips())
 	for _, x := range cuts {
-		if rest.Less(x.First) {
-			pieces = append(pieces, Range{First: rest, Last: x.First.Prev()})
-		}
-		if !x.Last.Less(r.Last) {
-			return pieces
-		}
-		if !x.Last.Less(rest) {
-			rest = x.Last.Next()
-		}
+		rest.RemoveRange(x.ips())
 	}
-	return append(pieces, Range{First: rest, Last: r.Last})
+	set, _ := rest.IPSet() // ranges that overlap are valid, so there is no error
+	for _, p := range set.Ranges() {
+		pieces = append(pieces, Range{First: p.From(), Last: p.To()})
+	}
+	return pieces
 }
 
 // Addresses yields the addresses of a family that are not excluded: the ranges in their configured order, each from its
@@ -156,12 +132,9 @@ func (rs Ranges) Addresses(f Family) iter.Seq[netip.Addr] {
 				continue
 			}
 			for _, p := range rs.Pieces(r) {
-				for a := p.First; ; a = a.Next() {
+				for a := p.First; p.Contains(a); a = a.Next() {
 					if !yield(a) {
 						return
-					}
-					if a == p.Last {
-						break
 					}
 				}
 			}
