@@ -61,7 +61,7 @@ test-traffic: ## real requests through rendered routes; as root, with iproute2; 
 
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md)
-	go run ./hack/reference/cmd/reference
+	go test ./plugin -run TestReference -update
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s)

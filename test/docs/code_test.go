@@ -11,19 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/hack/reference"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
-
-func TestReferenceIsUpToDate(t *testing.T) {
-	want, err := reference.Markdown()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if read(t, reference.File) != want {
-		t.Errorf("%s is not what the commands' help says; write it anew with: make generate", reference.File)
-	}
-}
 
 func TestExitCodesAreDocumented(t *testing.T) {
 	text := read(t, "docs/commands.md")
