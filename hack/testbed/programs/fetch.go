@@ -1,57 +1,35 @@
 package programs
 
 import (
-	"archive/tar"
 	"bytes"
-	"cmp"
-	"compress/gzip"
 	"context"
-	"crypto/sha512"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"path"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"sigs.k8s.io/yaml"
 )
 
-// envtestIndex is the list of archives with etcd, kube-apiserver and kubectl that setup-envtest reads
-// (controller-runtime: tools/setup-envtest).
-const envtestIndex = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
-
-// answersWithin is how long the index may take to answer. Where it cannot be reached the programs are built,
-// so nobody is to wait for it.
+// answersWithin is how long setup-envtest's index may take to answer. Where it cannot be reached the programs are built, so
+// nobody is to wait for it.
 const answersWithin = 3 * time.Second
 
-// maxArchive bounds an archive and what is unpacked of it.
-const maxArchive = 1 << 30
-
-// standard are the programs of an archive, and of KUBEBUILDER_ASSETS.
+// standard are the programs that setup-envtest fetches, and of KUBEBUILDER_ASSETS.
 var standard = []string{"etcd", "kube-apiserver", "kubectl"}
 
 // Prepare makes sure that the programs of a control plane are there: what KUBEBUILDER_ASSETS names and what
-// was built before is taken as it is, etcd, kube-apiserver and kubectl are fetched from setup-envtest's index
-// where that can be reached, and the rest is built. It says on w what it does.
+// was built before is taken as it is, etcd, kube-apiserver and kubectl are fetched by setup-envtest
+// where its index can be reached, and the rest is built. It says on w what it does.
 func Prepare(ctx context.Context, w io.Writer) error {
 	bin, err := binDir()
 	if err != nil {
 		return err
 	}
-	if assets(bin) == "" && !allExist(bin, standard) {
-		dir, err := fetchedDir()
-		if err != nil {
-			return err
-		}
-		if err := fetch(ctx, w, envtestIndex, dir); err != nil {
+	if assets(bin) == "" && !allExist(bin, standard) && fetched() == "" {
+		if err := fetch(ctx, w); err != nil {
 			fmt.Fprintf(w, "etcd and kube-apiserver are built: %v\n", err)
 		}
 	}
@@ -64,159 +42,46 @@ func Prepare(ctx context.Context, w io.Writer) error {
 // UseFetched makes this process use the programs that Prepare has fetched, where none are named or built.
 func UseFetched() error {
 	bin, err := binDir()
-	if err != nil {
-		return err
+	if dir := fetched(); err == nil && os.Getenv("KUBEBUILDER_ASSETS") == "" && !allExist(bin, standard) && dir != "" {
+		return os.Setenv("KUBEBUILDER_ASSETS", dir)
 	}
-	dir, err := fetchedDir()
-	if err != nil {
-		return err
-	}
-	if os.Getenv("KUBEBUILDER_ASSETS") != "" || allExist(bin, standard) || !allExist(dir, standard) {
-		return nil
-	}
-	return os.Setenv("KUBEBUILDER_ASSETS", dir)
+	return err
 }
 
 func allExist(dir string, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !exists(filepath.Join(dir, name)) })
 }
 
-// fetchedDir is where fetched programs are kept, apart from those that are built at pinned versions.
-func fetchedDir() (string, error) {
+// fetched returns the folder of fetched programs, or "". They are kept apart from those that are built at pinned versions.
+func fetched() string {
+	cache, _ := Cache()
+	found, _ := filepath.Glob(filepath.Join(cache, "envtest", "k8s", "*-"+runtime.GOOS+"-"+runtime.GOARCH))
+	if i := slices.IndexFunc(found, func(dir string) bool { return allExist(dir, standard) }); i >= 0 {
+		return found[i]
+	}
+	return ""
+}
+
+// fetch lets setup-envtest bring the newest programs for this machine.
+func fetch(ctx context.Context, w io.Writer) error {
+	if err := Build(ctx, w, "envtest"); err != nil {
+		return err
+	}
+	tool, err := Path("setup-envtest")
+	if err != nil {
+		return err
+	}
 	cache, err := Cache()
-	return filepath.Join(cache, "envtest"), err
-}
-
-// archive is one archive of the index.
-type archive struct {
-	Hash     string `json:"hash"`
-	SelfLink string `json:"selfLink"`
-}
-
-// fetch brings the programs of the newest archive for this machine into a folder. They appear only when all
-// of them are complete and the archive has the digest that the index names.
-func fetch(ctx context.Context, w io.Writer, index, dir string) error {
-	if allExist(dir, standard) {
-		return nil
-	}
-	text, err := download(ctx, index, answersWithin)
-	if err != nil {
-		return fmt.Errorf("setup-envtest's index cannot be reached (%w)", err)
-	}
-	name, a, err := newest(text)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "fetching %s\n", name)
-	packed, err := download(ctx, a.SelfLink, 10*time.Minute)
-	if err != nil {
-		return err
-	}
-	if sum := sha512.Sum512(packed); hex.EncodeToString(sum[:]) != a.Hash {
-		return fmt.Errorf("%s has not the digest that the index names", name)
-	}
-	return unpack(packed, dir)
-}
-
-func download(ctx context.Context, url string, within time.Duration) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	asked, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
+	if out, err := exec.CommandContext(asked, tool, "list").CombinedOutput(); err != nil { //nolint:gosec // a program that Build made
+		return fmt.Errorf("setup-envtest's index cannot be reached: %w: %s", err, bytes.TrimSpace(out))
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	return io.ReadAll(io.LimitReader(response.Body, maxArchive))
-}
-
-// newest is the archive of the newest release for this machine.
-func newest(index []byte) (string, archive, error) {
-	var list struct {
-		Releases map[string]map[string]archive `json:"releases"`
-	}
-	if err := yaml.Unmarshal(index, &list); err != nil {
-		return "", archive{}, fmt.Errorf("setup-envtest's index: %w", err)
-	}
-	best := ""
-	for version, archives := range list.Releases {
-		_, ours := archives[archiveName(version)]
-		if ours && !strings.Contains(version, "-") && (best == "" || compareVersions(version, best) > 0) {
-			best = version
-		}
-	}
-	if best == "" {
-		return "", archive{}, fmt.Errorf("setup-envtest's index has nothing for %s/%s", runtime.GOOS, runtime.GOARCH)
-	}
-	return archiveName(best), list.Releases[best][archiveName(best)], nil
-}
-
-func archiveName(version string) string {
-	return fmt.Sprintf("envtest-%s-%s-%s.tar.gz", version, runtime.GOOS, runtime.GOARCH)
-}
-
-// compareVersions orders v1.9.0 before v1.10.0.
-func compareVersions(a, b string) int {
-	as, bs := strings.Split(strings.TrimPrefix(a, "v"), "."), strings.Split(strings.TrimPrefix(b, "v"), ".")
-	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i])
-		y, _ := strconv.Atoi(bs[i])
-		if x != y {
-			return cmp.Compare(x, y)
-		}
-	}
-	return cmp.Compare(len(as), len(bs))
-}
-
-// unpack writes the programs of an archive, whatever folder of it they are in, and nothing else.
-func unpack(packed []byte, dir string) error {
-	plain, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
-		return err
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(fresh) //nolint:errcheck // a leftover folder is harmless
-	files := tar.NewReader(plain)
-	for {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if name := path.Base(header.Name); header.Typeflag == tar.TypeReg && slices.Contains(standard, name) {
-			if err := writeProgram(filepath.Join(fresh, name), io.LimitReader(files, maxArchive)); err != nil {
-				return err
-			}
-		}
-	}
-	if !allExist(fresh, standard) {
-		return fmt.Errorf("the archive has not all of %s", strings.Join(standard, ", "))
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	return os.Rename(fresh, dir)
-}
-
-func writeProgram(name string, content io.Reader) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700) //nolint:gosec // a program
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	return errors.Join(err, f.Close())
+	fmt.Fprintln(w, "fetching etcd, kube-apiserver and kubectl")
+	use := exec.CommandContext(ctx, tool, "use", "--bin-dir", filepath.Join(cache, "envtest"), "-p", "path") //nolint:gosec // a program that Build made
+	use.Stdout, use.Stderr = w, w
+	return use.Run()
 }

@@ -48,6 +48,10 @@ var modules = []module{
 		},
 	},
 	{
+		name: "envtest", path: "sigs.k8s.io/controller-runtime/tools/setup-envtest", takes: "ten seconds",
+		programs: map[string]string{"setup-envtest": "sigs.k8s.io/controller-runtime/tools/setup-envtest"},
+	},
+	{
 		name: "traefik", path: "github.com/traefik/traefik/v3", takes: "5 minutes",
 		programs: map[string]string{"traefik": "github.com/traefik/traefik/v3/cmd/traefik"},
 	},
