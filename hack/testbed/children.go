@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,4 +159,18 @@ func tail(path string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+}
+
+// freePorts returns different TCP ports of the loopback address that nobody listens on.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() //nolint:errcheck // only listened
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
 }

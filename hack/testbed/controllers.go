@@ -20,22 +20,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
-// Controllers are those of kube-controller-manager that the ledger's behaviour depends on.
-const Controllers = "namespace-controller,garbage-collector-controller"
-
-// StartControllerManager starts kube-controller-manager with Controllers and those named, and
-// waits until it says that they run.
+// StartControllerManager starts kube-controller-manager with the controllers that the ledger's behaviour depends on and
+// those named, and waits until it says that they run.
 func (p *ControlPlane) StartControllerManager(ctx context.Context, more ...string) error {
 	path, err := programs.Path("kube-controller-manager")
 	if err != nil {
 		return err
 	}
-	port, err := programs.FreePort()
+	ports, err := freePorts(1)
 	if err != nil {
 		return err
 	}
-	controllers := strings.Join(append([]string{Controllers}, more...), ",")
-	manager, err := p.children.start(ctx, path, programs.ControllerManagerFlags(p.Kubeconfig, p.Dir, port, controllers)...)
+	port := ports[0]
+	controllers := strings.Join(append([]string{"namespace-controller", "garbage-collector-controller"}, more...), ",")
+	manager, err := p.children.start(ctx, path, "--kubeconfig="+p.Kubeconfig, "--controllers="+controllers, "--leader-elect=false",
+		"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port), "--cert-dir="+p.Dir)
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,10 @@ func (p *ControlPlane) StartMetalLB(ctx context.Context) error {
 	if err := PrepareMetalLB(ctx, p.Config); err != nil {
 		return err
 	}
-	controller, err := p.children.start(ctx, path, programs.MetalLBFlags(p.Kubeconfig)...)
+	// No webhook, no certificates. It would serve its metrics on all of the machine's addresses, so it gets a port that
+	// cannot be opened, which it notes in its log.
+	controller, err := p.children.start(ctx, path, "-kubeconfig="+p.Kubeconfig, "-namespace="+programs.MetalLBNamespace,
+		"-webhook-mode=disabled", "-disable-cert-rotation", "-port=-1")
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (p *ControlPlane) start(ctx context.Context) error {
 		return err
 	}
 	server.Configure().
-		Set("service-cluster-ip-range", programs.ServiceRange).
+		Set("service-cluster-ip-range", "10.96.0.0/16,fd00:10:96::/112"). // both families, so that leases of both can be tried
 		Set("authorization-mode", "RBAC")
 	p.env = env
 	if err := p.logged(func() error {

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 )
 
+// MetalLBNamespace is where MetalLB's controller looks for its pools.
+const MetalLBNamespace = "metallb-system"
+
 // MetalLBCRDs is the folder of MetalLB's CustomResourceDefinitions, of the version whose
 // controller Build makes.
 func MetalLBCRDs(ctx context.Context) (string, error) {

@@ -68,6 +68,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 		return c.Up(ctx, stderr)
+	case "serve": // what up starts
+		return c.Serve(ctx)
 	case "down":
 		return c.Down(stderr)
 	case "env":
