@@ -6,6 +6,7 @@ VERSION ?= $(or $(shell git describe --tags --match 'v*' --dirty 2>/dev/null),v0
 LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin/version.Version=$(VERSION)
 FUZZTIME ?= 30s
 SOAK ?= 10m
+BENCH ?= .
 
 TESTBED := go run ./hack/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
@@ -73,8 +74,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	done
 
 .PHONY: bench
-bench: build testbed ## compare with helm, kustomize and kubectl on the same inputs, in one run
-	go run ./bench
+bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run; BENCH=Render chooses; figures in bench/results
+	@$(TESTBED) build helm kustomize flux
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench ./state/admission | tee "bench/results/$$(date -u +%F).txt"
 
 .PHONY: demo
 demo: build ## two tenants on a local control plane that goes on running; CLUSTER=current: on kubectl's, after a question

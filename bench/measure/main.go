@@ -1,13 +1,13 @@
 //go:build linux
 
-// Command measure runs a program and writes what it took to file descriptor 3, as one JSON object.
+// Command measure runs a program and writes what it took to file descriptor 3: seconds, seconds of processor time, and the
+// largest resident set in MiB.
 //
 // It is a process of its own because Linux counts the memory of the process that starts a program
 // in the program's peak: this one is small, so that what it says is about the program.
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,24 +16,14 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...) //nolint:gosec // running what it is told is its work
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
 	}
-}
-
-func run(args []string) error {
-	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // running what it is told is its work
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	start := time.Now()
-	if err := cmd.Run(); err != nil {
-		return err
-	}
-	wall := time.Since(start)
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return json.NewEncoder(os.NewFile(3, "result")).Encode(map[string]int64{
-		"wall": int64(wall),
-		"cpu":  int64(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()),
-		"peak": usage.Maxrss << 10, // Linux counts in KiB
-	})
+	wall, state := time.Since(start), cmd.ProcessState
+	peak := float64(state.SysUsage().(*syscall.Rusage).Maxrss) / 1024 // Linux counts in KiB
+	fmt.Fprintln(os.NewFile(3, "result"), wall.Seconds(), (state.UserTime() + state.SystemTime()).Seconds(), peak)
 }

@@ -22,7 +22,7 @@ func Amounts(cpu, memory string, more ...string) corev1.ResourceList {
 }
 
 // Node creates a ready node and deletes it after the test.
-func Node(t *testing.T, name string, labels map[string]string, has corev1.ResourceList) {
+func Node(t testing.TB, name string, labels map[string]string, has corev1.ResourceList) {
 	t.Helper()
 	nodes := Client().CoreV1().Nodes()
 	must := func(err error) {

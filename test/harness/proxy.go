@@ -12,7 +12,7 @@ import (
 
 // Proxy starts a reverse proxy for the API server of a configuration, which runs until the test ends; edit configures
 // it. It returns the proxy's URL.
-func Proxy(t *testing.T, config *rest.Config, edit func(*httputil.ReverseProxy)) string {
+func Proxy(t testing.TB, config *rest.Config, edit func(*httputil.ReverseProxy)) string {
 	t.Helper()
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -36,7 +36,7 @@ func Proxy(t *testing.T, config *rest.Config, edit func(*httputil.ReverseProxy))
 }
 
 // Kubeconfig writes a kubeconfig with a server and no user, and returns its path.
-func Kubeconfig(t *testing.T, server string) string {
+func Kubeconfig(t testing.TB, server string) string {
 	t.Helper()
 	return File(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
   clusters: [{name: test, cluster: {server: %q}}],

@@ -34,7 +34,7 @@ func NewDomain() string { return fmt.Sprintf("n%d.example.com", Number()) }
 func NewHost(word string) string { return word + "." + NewDomain() }
 
 // File writes text to a new file and returns its path. The path has no comma, because -f would split it there.
-func File(t *testing.T, text string) string {
+func File(t testing.TB, text string) string {
 	t.Helper()
 	f, err := os.CreateTemp(Plane.Dir, "file-*.yaml")
 	if err != nil {

@@ -3,6 +3,7 @@ package programs
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -122,8 +123,11 @@ func (m module) built(bin string, names []string) bool {
 func (m module) stamp(dir string, names []string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, m.ldflags, names)
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
+		if name == "main.go" && errors.Is(err, os.ErrNotExist) {
+			continue // most wrappers have no program of their own
+		}
 		if err != nil {
 			return "", err
 		}

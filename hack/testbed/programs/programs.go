@@ -1,6 +1,7 @@
 // Package programs builds and finds the programs that the testbed runs: a real control plane,
-// MetalLB's controller, kubectl, krew and the linter. Each comes from a Go module, pinned by a
-// wrapper module beside this package, so that a machine needs Go and a module proxy, no more.
+// MetalLB's controller, kubectl, krew, the linter, and what benchmarks compare with. Each comes from
+// a Go module, pinned by a wrapper module beside this package, so that a machine needs Go and a
+// module proxy, no more.
 package programs
 
 import (
@@ -54,6 +55,18 @@ var modules = []module{
 	{
 		name: "traefik", path: "github.com/traefik/traefik/v3", takes: "5 minutes",
 		programs: map[string]string{"traefik": "github.com/traefik/traefik/v3/cmd/traefik"},
+	},
+	{
+		name: "helm", path: "helm.sh/helm/v4", takes: "3 minutes",
+		programs: map[string]string{"helm": "helm.sh/helm/v4/cmd/helm"},
+	},
+	{
+		name: "kustomize", path: "sigs.k8s.io/kustomize/kustomize/v5", takes: "a minute",
+		programs: map[string]string{"kustomize": "sigs.k8s.io/kustomize/kustomize/v5"},
+	},
+	{
+		name: "flux", path: "github.com/fluxcd/pkg/ssa", takes: "3 minutes",
+		programs: map[string]string{"flux": "github.com/akash-net/kubectl-akash-net/hack/testbed/flux"},
 	},
 	{
 		name: "lint", path: "github.com/golangci/golangci-lint/v2", takes: "2 minutes",

@@ -1,4 +1,4 @@
-module github.com/akash-net/kubectl-akash-net/bench/kustomize
+module github.com/akash-net/kubectl-akash-net/hack/testbed/kustomize
 
 go 1.26.0
 

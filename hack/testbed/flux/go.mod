@@ -1,4 +1,4 @@
-module github.com/akash-net/kubectl-akash-net/bench/flux
+module github.com/akash-net/kubectl-akash-net/hack/testbed/flux
 
 go 1.26.0
 

@@ -17,18 +17,17 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "the kubeconfig file")
 	file := flag.String("f", "", "the file with the objects")
 	concurrency := flag.Int("concurrency", 8, "requests under way at a time")
 	flag.Parse()
-	if err := run(context.Background(), *kubeconfig, *file, *concurrency); err != nil {
+	if err := run(context.Background(), *file, *concurrency); err != nil {
 		fmt.Fprintln(os.Stderr, "flux:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kubeconfig, name string, concurrency int) error {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+func run(ctx context.Context, name string, concurrency int) error {
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return err
 	}
@@ -46,10 +45,18 @@ func run(ctx context.Context, kubeconfig, name string, concurrency int) error {
 	if err != nil {
 		return err
 	}
+	// Flux would also wait between the stages until the namespaces are ready; that is left out, in its favour.
+	var stages [2][]*unstructured.Unstructured
+	for _, o := range objects {
+		if utils.IsClusterDefinition(o) {
+			stages[0] = append(stages[0], o)
+		} else {
+			stages[1] = append(stages[1], o)
+		}
+	}
 	manager := ssa.NewResourceManager(c, nil, ssa.Owner{Field: "flux", Group: "akash-net.bench"})
 	manager.SetConcurrency(concurrency)
-	first, rest := stages(objects)
-	for _, stage := range [][]*unstructured.Unstructured{first, rest} {
+	for _, stage := range stages {
 		set, err := manager.ApplyAll(ctx, stage, ssa.DefaultApplyOptions())
 		if err != nil {
 			return err
@@ -59,17 +66,4 @@ func run(ctx context.Context, kubeconfig, name string, concurrency int) error {
 		}
 	}
 	return nil
-}
-
-// stages are the namespaces and all else, as flux applies them. Flux would also wait between the
-// two until the namespaces are ready; that is left out, in its favour.
-func stages(objects []*unstructured.Unstructured) (first, rest []*unstructured.Unstructured) {
-	for _, o := range objects {
-		if utils.IsClusterDefinition(o) {
-			first = append(first, o)
-		} else {
-			rest = append(rest, o)
-		}
-	}
-	return first, rest
 }

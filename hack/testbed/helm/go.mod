@@ -1,4 +1,4 @@
-module github.com/akash-net/kubectl-akash-net/bench/helm
+module github.com/akash-net/kubectl-akash-net/hack/testbed/helm
 
 go 1.26.0
 
