@@ -61,6 +61,7 @@ func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announc
 			claims = append(claims, &c)
 		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok && there != nil {
 			there.add(nonce, meta)
+			l.runs.meetAnnounced(nonce, meta)
 		}
 	}, func() { claims = nil })
 	if err != nil {

@@ -21,12 +21,12 @@ type runs struct {
 	gone map[string]bool
 	// ended has the marks of the command's own runs that have ended without an error.
 	ended map[string]bool
-	// met has the deployment groups whose claims carried marks of other commands when they were read.
-	met map[lease.Group]bool
+	// met has the deployment groups for which other commands were announced when claims were read, or whose claims carried their marks.
+	met map[string]bool
 }
 
 func newRuns() *runs {
-	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}, met: map[lease.Group]bool{}}
+	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}, met: map[string]bool{}}
 }
 
 // Met reports whether claims of one of the deployment groups were read while another command worked on them or after it
@@ -36,8 +36,8 @@ func (l Ledger) Met(groups []lease.Group) bool {
 	defer l.runs.mu.Unlock()
 	met := false
 	for _, g := range groups {
-		met = met || l.runs.met[g]
-		delete(l.runs.met, g)
+		met = met || l.runs.met[g.String()]
+		delete(l.runs.met, g.String())
 	}
 	return met
 }
@@ -131,8 +131,20 @@ func (r *runs) meet(c *state.Claim) {
 	defer r.mu.Unlock()
 	for _, p := range c.Parts {
 		if p.Run != "" && !r.own[state.NonceOf(p.Run)] {
-			r.met[p.Lease.Group()] = true
+			r.met[p.Lease.Group().String()] = true
 		}
+	}
+}
+
+// meetAnnounced records the deployment groups of an announcement of another command: it may write objects of theirs and no claim.
+func (r *runs) meetAnnounced(nonce string, meta *metav1.ObjectMeta) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.own[nonce] {
+		return
+	}
+	for _, g := range strings.Fields(meta.Annotations[state.AnnotationGroups]) {
+		r.met[g] = true
 	}
 }
 

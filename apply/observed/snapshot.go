@@ -148,8 +148,8 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 }
 
 // Read takes a snapshot: the claims first, then the objects. So a claim may be given up if no object of this later reading
-// depends on it; and if the claims are the same when the command's turn comes, no command has come and gone between the
-// objects and that.
+// depends on it; and what was read stands if the claims and the definitions are the same when the command's turn comes, and
+// no other command was announced when the claims were read.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*Snapshot, error) {
 	s := NewSnapshot()
 	s.HoldersOnly = how.Holders

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// A command reads everything while another one applies its lease otherwise, and that one ends before it is announced itself: what has
+// been written since is read again.
+func TestWhatIsWrittenBetweenReadingAndAnnouncing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, opts := furnished(t), command.Options{Config: settings(), Prune: true, Concurrency: 1, AssumeServing: true}
+		was := (&invocation{id: leaseOf("a", 1), hosts: []string{"a.example.com"}}).definition()
+		other := (&invocation{id: leaseOf("a", 1), hosts: []string{"a.example.com"}}).definition()
+		other.Services[0].Expose[0].HTTP.ReadTimeout = 30 * time.Second
+		other.Hash = lease.Sum(other)
+		applies := func(through roundTripper, def *lease.Definition) {
+			if err := apply.New(connected(t, through), opts).Apply(t.Context(), []*lease.Definition{def}); err != nil {
+				t.Error(err)
+			}
+		}
+		applies(server.RoundTrip, was)
+		time.Sleep(time.Minute)
+		hasRead, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		begun := false
+		applies(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/ingresses/") && !r.URL.Query().Has("dryRun") && !begun {
+				begun = true
+				go func() {
+					defer close(done)
+					waited := false
+					applies(func(r *http.Request) (*http.Response, error) {
+						if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/leases/run--") && !waited {
+							waited = true
+							close(hasRead)
+							<-ended
+						}
+						return server.RoundTrip(r)
+					}, was)
+				}()
+				<-hasRead
+			}
+			return server.RoundTrip(r)
+		}, other)
+		close(ended)
+		<-done
+		for _, o := range server.Objects("ingresses") {
+			if got := o.GetAnnotations()["nginx.ingress.kubernetes.io/proxy-read-timeout"]; got != "60" {
+				t.Errorf("the route has a timeout of %q seconds", got)
+			}
+		}
+	})
+}
