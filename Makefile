@@ -47,8 +47,9 @@ lint: ## check the code with golangci-lint (built from its module once, about 2 
 	@$(LINT)
 
 .PHONY: test-ledger
-test-ledger: testbed ## the histories of ledger and orders at full length, all crash points, pairs and torn reads, the model, 100,000 simulated histories
+test-ledger: testbed ## the histories of ledger and orders at full length, all crash points, pairs and torn reads, the model, the orders of all commands that meet, 100,000 simulated histories
 	LEDGER_OPERATIONS=10000 go test -timeout 2h -v ./test/ledger ./test/orders ./test/model ./test/sim/...
+	go test -timeout 2h -run TestInterleavings ./engine -exhaustive
 
 .PHONY: soak
 soak: testbed ## leave the ledger to many tenants and kills for SOAK (10m), half of it beside Akash's operators, audit it, repair it; figures in bench/results

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -59,8 +58,7 @@ func (l *ledger) transfer(name string, to lease.ID) {
 	for i, p := range c.Parts {
 		c.Parts[i].From, c.Parts[i].Lease = p.Lease.Group().String(), to
 	}
-	l.version++
-	c.ResourceVersion = strconv.Itoa(l.version)
+	c.ResourceVersion = l.next(name)
 	l.claims[name] = &c
 }
 
@@ -71,7 +69,7 @@ func (l *ledger) accept(k engine.Key) {
 	}
 	g := l.cfg.Gateway
 	gateway := engine.Key{Kind: kinds.Gateway, Namespace: g.Namespace, Name: g.Name}
-	l.store(gateway, "controller", map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": map[string]any{"namespace": g.Namespace, "name": g.Name}}, nil)
+	l.store(gateway, "controller", &unstructured.Unstructured{Object: map[string]any{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": map[string]any{"namespace": g.Namespace, "name": g.Name}}}, nil)
 	l.edit(gateway, func(live *unstructured.Unstructured) {
 		live.Object["status"] = map[string]any{"conditions": []any{is("Accepted"), is("Programmed")}}
 	})

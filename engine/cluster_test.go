@@ -6,12 +6,10 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -32,12 +30,12 @@ import (
 type stored struct {
 	live    *unstructured.Unstructured
 	manager string
-	applied map[string]any
+	applied *unstructured.Unstructured
 }
 
 // apply applies an object over the one that a request has seen, or only says whether it would be refused.
 func (l *ledger) apply(r engine.Request, dry bool) engine.Answer {
-	k, body := engine.KeyOf(r.Apply), render.Rendered(r.Apply)
+	k, body := engine.KeyOf(r.Apply), l.explored.rendered(r.Apply)
 	was := l.objects[k]
 	if r.Makes {
 		was = nil
@@ -56,17 +54,17 @@ func (l *ledger) apply(r engine.Request, dry bool) engine.Answer {
 	if dry {
 		return engine.Answer{}
 	}
-	if was != nil && was.manager == r.Manager && reflect.DeepEqual(was.applied, body.Object) {
+	if was != nil && was.manager == r.Manager && reflect.DeepEqual(was.applied, body) {
 		return engine.Answer{Live: was.live}
 	}
-	return engine.Answer{Live: l.store(k, r.Manager, body.Object, was), Made: was == nil}
+	return engine.Answer{Live: l.store(k, r.Manager, body, was), Made: was == nil}
 }
 
 // store keeps an object as a manager has applied it.
-func (l *ledger) store(k engine.Key, manager string, applied map[string]any, was *stored) *unstructured.Unstructured {
-	l.version++
-	live := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(applied)}
-	live.SetUID(types.UID(strconv.Itoa(l.version)))
+func (l *ledger) store(k engine.Key, manager string, applied *unstructured.Unstructured, was *stored) *unstructured.Unstructured {
+	version := l.next(k.String())
+	live := applied.DeepCopy()
+	live.SetUID(types.UID(k.String() + " " + version))
 	live.SetCreationTimestamp(metav1.Time{Time: l.now})
 	if was != nil {
 		live.SetUID(was.live.GetUID())
@@ -77,9 +75,9 @@ func (l *ledger) store(k engine.Key, manager string, applied map[string]any, was
 			live.Object["status"] = status
 		}
 	}
-	live.SetResourceVersion(strconv.Itoa(l.version))
+	live.SetResourceVersion(version)
 	live.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
-		"manager": manager, "operation": "Apply", "apiVersion": live.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": fieldsOf(applied),
+		"manager": manager, "operation": "Apply", "apiVersion": live.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": fieldsOf(applied.Object),
 	}}
 	l.objects[k] = &stored{live, manager, applied}
 	return live
@@ -158,7 +156,8 @@ func (l *ledger) touch(o engine.Object, nonce string) {
 // drop deletes an object, or marks it for that if finalizers keep it.
 func (l *ledger) drop(k engine.Key) {
 	was := l.objects[k]
-	if l.version++; len(was.live.GetFinalizers()) == 0 {
+	if len(was.live.GetFinalizers()) == 0 {
+		l.next(k.String())
 		delete(l.objects, k)
 		return
 	}
@@ -168,10 +167,9 @@ func (l *ledger) drop(k engine.Key) {
 // edit changes an object beside what its field manager has applied.
 func (l *ledger) edit(k engine.Key, change func(live *unstructured.Unstructured)) {
 	was := l.objects[k]
-	l.version++
 	live := was.live.DeepCopy()
 	change(live)
-	live.SetResourceVersion(strconv.Itoa(l.version))
+	live.SetResourceVersion(l.next(k.String()))
 	l.objects[k] = &stored{live, was.manager, was.applied}
 }
 
@@ -183,7 +181,7 @@ func (l *ledger) create(r engine.Request) engine.Answer {
 	if l.objects[k] != nil {
 		return engine.Answer{}
 	}
-	return engine.Answer{Live: l.store(k, r.Manager, render.Rendered(r.Apply).Object, nil), Made: true}
+	return engine.Answer{Live: l.store(k, r.Manager, l.explored.rendered(r.Apply), nil), Made: true}
 }
 
 // namespaceOf is the namespace of a lease, with Akash's labels.
@@ -199,11 +197,11 @@ func (l *ledger) serve(host string, id lease.ID, of ...kinds.Kind) {
 		panic(err)
 	}
 	if l.objects[namespaceKey(id.Namespace())] == nil {
-		l.store(namespaceKey(id.Namespace()), lease.FieldManager, render.Rendered(namespaceOf(id)).Object, nil)
+		l.store(namespaceKey(id.Namespace()), lease.FieldManager, render.Rendered(namespaceOf(id)), nil)
 	}
 	for _, o := range all {
 		if slices.Contains(of, o.Kind) {
-			l.store(engine.KeyOf(o), observed.ManagerOf(o.Kind, id.Group()), render.Rendered(o).Object, nil)
+			l.store(engine.KeyOf(o), observed.ManagerOf(o.Kind, id.Group()), render.Rendered(o), nil)
 		}
 	}
 }
@@ -255,13 +253,36 @@ func (l *ledger) tenants() (out []lease.ID) {
 	return out
 }
 
-// read reads the objects, of one owner or of all, after claims.
-func (l *ledger) observe(claims []*state.Claim, owner string) engine.Objects {
-	s := observed.NewSnapshot()
-	s.HoldersOnly, s.Definitions = true, map[string]*kept.Definition{}
+// reading is what a command reads of everything: the claims and the definitions first, then the objects. The program reads the definitions
+// a request later, so it does not notice a command of the lease that is announced, and has kept its definition, in between.
+type reading struct {
+	claims      []*state.Claim
+	definitions map[string]*kept.Definition
+	// sum names what was read.
+	sum uint64
+}
+
+// readLedger reads the claims and the definitions, of one owner or of all.
+func (l *ledger) readLedger(owner, own string) *reading {
+	r := &reading{claims: l.list(owner, own), definitions: map[string]*kept.Definition{}}
 	for g, d := range l.definitions {
-		s.Definitions[kept.Name(g)] = d
+		r.definitions[kept.Name(g)] = d
 	}
+	if l.explored != nil {
+		r.sum = sumOfReading(r, owner)
+	}
+	return r
+}
+
+// readObjects reads the objects, of one owner or of all, after claims.
+func (l *ledger) readObjects(r *reading, owner string) engine.Objects {
+	r.sum = sumOf(r.sum, l.sumOfObjects())
+	return l.explored.read(r, func() engine.Objects { return l.observe(r, owner) })
+}
+
+func (l *ledger) observe(r *reading, owner string) engine.Objects {
+	s := observed.NewSnapshot()
+	s.HoldersOnly, s.Definitions = true, r.definitions
 	lists := map[string][]*unstructured.Unstructured{}
 	for _, k := range l.keys() {
 		live := l.objects[k].live
@@ -273,7 +294,7 @@ func (l *ledger) observe(claims []*state.Claim, owner string) engine.Objects {
 			lists[k.Kind.Plural] = append(lists[k.Kind.Plural], live)
 		}
 	}
-	s.AddClaims(claims)
-	s.Index(claims, lists)
+	s.AddClaims(r.claims)
+	s.Index(r.claims, lists)
 	return execute.Objects(s, l.cfg)
 }

@@ -3,7 +3,10 @@ package engine_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -15,17 +18,52 @@ type command struct {
 	name   string
 	nonce  string
 	ledger *ledger
-	world  *engine.World
 	plan   *engine.Transaction
 	wants  []engine.Want
+	// past is all that its world was told, sum names that if all moments are explored; world is nil while nobody asks for it.
+	past  []func(*engine.World)
+	sum   uint64
+	world *engine.World
+	// first are the claims as it has read them when it began, for a ledger that answers with them later.
+	first map[string]*state.Claim
+	// half is what it has read first of everything, nil if it does not read that.
+	half *reading
 	// flying are the requests under way, with the stamps at which they were sent.
 	flying []flying
-	// lost is true once a command that has ended finds that it was taken for crashed.
+	// turn is what it has learned of its turn; alone is true once that has come, since then.
+	turn  engine.Turn
+	alone bool
+	since time.Time
+	// ended is true once it has ended, lost once it finds then that it was taken for crashed.
 	ended, lost bool
+	// outcomes are how its leases have ended.
+	outcomes []outcome
 	// decided is what it does next, nil if that has to be decided again.
 	decided *decision
 	// tell is called with what a person is told beside the requests; nil for nobody.
 	tell func(engine.Event)
+	// words are what it wants, after is the place of the command after which it begins; -1 for none.
+	words []string
+	after int
+	turning
+	facts
+}
+
+// facts are those by which a command is judged.
+type facts struct {
+	// had are the things of each lease when the command announced itself, final those that no mark says may be given back.
+	had, final map[holding]string
+	// wrote is true once it has written a claim, objects are the deployment groups for which it has written an object.
+	wrote   bool
+	objects []lease.Group
+	// looked are the objects that were there when it has last read what serves.
+	looked map[types.UID]bool
+}
+
+// outcome is how a lease has ended; early is true if that was before the turn of its command.
+type outcome struct {
+	*engine.Outcome
+	early bool
 }
 
 type flying struct {
@@ -35,20 +73,68 @@ type flying struct {
 }
 
 func (l *ledger) command(name string, wants ...engine.Want) *command {
-	c := &command{name: name, nonce: name, ledger: l, world: engine.NewWorld(), wants: wants}
-	c.tick()
-	claims := l.list("", c.nonce)
-	c.world.ReadAll(claims, l.observe(claims, ""), c.world.Send())
-	marks := make([]string, len(wants))
-	for i := range marks {
-		marks[i] = state.Mark(name, i)
-	}
-	c.world.Begin(name, marks)
-	c.plan = engine.Assign(c.world, engine.Settings{Config: l.cfg, Patience: 2 * time.Second, Tries: 10, Wait: 10 * time.Second, Waits: true}, wants)
+	c := l.begins(name, wants...)
+	c.begin()
 	return c
 }
 
-func (c *command) tick() { c.world.At(c.ledger.now, c.ledger.now) }
+// begins returns a command that has read the claims.
+func (l *ledger) begins(name string, wants ...engine.Want) *command {
+	c := &command{name: name, nonce: name, ledger: l, wants: wants, outcomes: make([]outcome, len(wants))}
+	c.half, c.waited = l.readLedger("", name), l.meets(c)
+	if l.breach != "" {
+		c.first = map[string]*state.Claim{}
+		for _, claim := range c.half.claims {
+			c.first[claim.Name()] = claim
+		}
+	}
+	return c
+}
+
+// begin reads the objects after the claims.
+func (c *command) begin() {
+	half, now := c.half, c.ledger.now
+	objects := c.ledger.readObjects(half, "")
+	marks := make([]string, len(c.wants))
+	for i := range marks {
+		marks[i] = state.Mark(c.name, i)
+	}
+	c.learn(func(w *engine.World) {
+		w.At(now, now)
+		w.ReadAll(half.claims, objects, w.Send())
+		w.Begin(c.name, marks)
+	})
+	settings := engine.Settings{Config: c.ledger.cfg, Patience: 2 * time.Second, Tries: 10, Wait: 10 * time.Second, Waits: true}
+	c.plan = engine.Assign(c.know(), settings, c.wants)
+	c.half, c.sum = nil, sumOf(c.name, strings.Join(c.words, " "), now, half.sum)
+}
+
+// groups are those for which a command works.
+func (c *command) groups() (out []lease.Group) {
+	for _, w := range c.wants {
+		out = append(out, w.Groups()...)
+	}
+	return out
+}
+
+// learn tells the world of a command something.
+func (c *command) learn(tell func(*engine.World)) {
+	c.past = append(slices.Clip(c.past), tell)
+	if c.world != nil {
+		tell(c.world)
+	}
+}
+
+// know returns the world of a command.
+func (c *command) know() *engine.World {
+	if c.world == nil {
+		c.world = engine.NewWorld()
+		for _, tell := range c.past {
+			tell(c.world)
+		}
+	}
+	return c.world
+}
 
 // decision is what a command does next, as long as it learns nothing and no time passes.
 type decision struct {
@@ -57,46 +143,73 @@ type decision struct {
 	r     engine.Request
 	waits []engine.Step
 	ok    bool
+	// failed is true if it may not go on.
+	failed bool
+	// learned is what its world was told meanwhile, outcomes are how its leases have ended by then.
+	learned  []func(*engine.World)
+	outcomes []outcome
 }
 
-// next returns the next request of a command, with the place of its lease; or the steps of the leases that wait, if all do.
+// next returns the next request of a command, with the place of its lease; or the steps of the leases that wait, if all do. It stays while
+// the command reads.
 func (c *command) next() (place int, r engine.Request, waits []engine.Step, ok bool) {
-	if d := c.decided; d == nil || !d.at.Equal(c.ledger.now) {
-		place, r, waits, ok = c.decide()
-		c.decided = &decision{c.ledger.now, place, r, waits, ok}
+	if c.decided == nil || c.half == nil && !c.decided.at.Equal(c.ledger.now) {
+		c.decided = c.ledger.explored.decide(c)
 	}
 	d := c.decided
 	return d.place, d.r, d.waits, d.ok
 }
 
-// fold tells a command an answer.
+// fold tells a command an answer. sent is when the request was sent, 0 for just now.
 func (c *command) fold(place int, r engine.Request, a engine.Answer, sent engine.Stamp) {
-	c.tick()
-	c.world.Fold(c.plan, place, r, a, sent)
+	now := c.ledger.now
+	c.learn(func(w *engine.World) {
+		w.At(now, now)
+		if sent == 0 {
+			w.Fold(c.plan, place, r, a, w.Send())
+		} else {
+			w.Fold(c.plan, place, r, a, sent)
+		}
+	})
+	if r.Verb == engine.Announce && a.Err == nil {
+		c.turn, c.alone, c.since = a.Turn, true, now
+	}
 	c.decided = nil
+	if e := c.ledger.explored; e != nil {
+		c.sum = sumOf(c.sum, now, e.sumOfAnswer(c.ledger, r, a))
+	}
 }
 
 // yield lets the first lease of a command go on whose leases all wait for each other.
 func (c *command) yield() {
 	for _, i := range c.plan.Order() {
-		if c.world.Outcome(i) == nil {
-			c.world.Yield(i)
-			c.decided = nil
+		if c.know().Outcome(i) == nil {
+			c.learn(func(w *engine.World) { w.Yield(i) })
+			c.decided, c.sum = nil, sumOf(c.sum, "yields")
 			return
 		}
 	}
 }
 
 // interrupt interrupts a command.
-func (c *command) interrupt() { c.world.Interrupted, c.decided = errors.New("interrupted"), nil }
+func (c *command) interrupt() {
+	c.learn(func(w *engine.World) { w.Interrupted = errors.New("interrupted") })
+	c.decided, c.sum = nil, sumOf(c.sum, "interrupted")
+}
 
-func (c *command) decide() (place int, r engine.Request, waits []engine.Step, ok bool) {
-	c.tick()
+func (c *command) decide() *decision {
+	d := &decision{at: c.ledger.now, outcomes: slices.Clone(c.outcomes)}
+	w := c.know()
+	learn := func(tell func(*engine.World)) {
+		c.learn(tell)
+		d.learned = append(d.learned, tell)
+	}
+	learn(func(w *engine.World) { w.At(d.at, d.at) })
 	var shared []flying
 	for _, i := range c.plan.Order() {
-		for c.world.Outcome(i) == nil {
-			s := engine.Next(c.world, c.plan, i)
-			if c.world.Decide(i, s) {
+		for w.Outcome(i) == nil {
+			s, again := engine.Next(w, c.plan, i), false
+			if learn(func(w *engine.World) { again = w.Decide(i, s) }); again {
 				for _, e := range s.Tells {
 					if c.tell != nil {
 						c.tell(e)
@@ -106,119 +219,24 @@ func (c *command) decide() (place int, r engine.Request, waits []engine.Step, ok
 			}
 			switch {
 			case s.Outcome != nil:
-				c.world.End(i, s.Outcome)
+				learn(func(w *engine.World) { w.End(i, s.Outcome) })
+				d.outcomes[i] = outcome{s.Outcome, !c.alone}
 			case len(s.Requests) > 0 && !s.Requests[0].IsShared():
-				return i, s.Requests[0], nil, true
+				d.place, d.r, d.ok = i, s.Requests[0], true
+				c.outcomes = d.outcomes
+				return d
 			case len(s.Requests) > 0:
 				shared = append(shared, flying{i, s.Requests[0], 0})
 			default:
-				waits = append(waits, s)
+				d.waits = append(d.waits, s)
 			}
 			break
 		}
 	}
 	if len(shared) > 0 {
-		return shared[0].place, shared[0].request, nil, true
+		d.place, d.r, d.waits, d.ok = shared[0].place, shared[0].request, nil, true
 	}
-	return 0, r, waits, false
+	d.failed = w.Turn.Err != nil
+	c.outcomes = d.outcomes
+	return d
 }
-
-// commit ends a command whose leases have all ended.
-func (c *command) commit() {
-	c.ended = true
-	if c.world.Turn.Err != nil {
-		return
-	}
-	if _, alive := c.ledger.announced[c.nonce]; !alive {
-		c.lost = c.world.Turn.Alone > 0 // else it had nothing to write
-		return
-	}
-	var done []lease.Group
-	for i, w := range c.wants {
-		if c.world.Outcome(i).Unfinished {
-			c.ledger.crashed[c.nonce] = append(c.ledger.crashed[c.nonce], w.Groups()...)
-			c.ledger.fallen[c.nonce] = c.ledger.crashed[c.nonce]
-		} else {
-			done = append(done, w.Groups()...)
-		}
-	}
-	c.ledger.succeed(c.world.Turn.Fenced, done)
-	delete(c.ledger.announced, c.nonce)
-}
-
-// mayWrite reports whether a command may send a write: it asks before each whether it was taken for crashed.
-func (c *command) mayWrite(r engine.Request) bool {
-	_, alive := c.ledger.announced[c.nonce]
-	return alive || !isWrite(r)
-}
-
-func isWrite(r engine.Request) bool {
-	return slices.Contains([]engine.Verb{
-		engine.Put, engine.Delete, engine.PutObject, engine.CreateObject, engine.DeleteObject, engine.Keep, engine.Forget, engine.Touch,
-	}, r.Verb)
-}
-
-// answer lets the API server answer a request.
-func (c *command) answer(r engine.Request) (a engine.Answer) {
-	if !c.mayWrite(r) {
-		return engine.Answer{Over: true, Err: errLost}
-	}
-	return c.arrived(r)
-}
-
-// arrived lets the API server answer a request that was sent while the command might send it.
-func (c *command) arrived(r engine.Request) (a engine.Answer) {
-	l := c.ledger
-	switch r.Verb {
-	case engine.ReadAll, engine.Look:
-		claims := l.list(r.Owner, c.nonce)
-		now := l.observe(claims, r.Owner)
-		if l.breach == "claims are read before objects" && l.past != nil {
-			l.past, now = now, l.past
-		} else {
-			l.past = now
-		}
-		return engine.Answer{Claims: claims, Objects: now}
-	case engine.Announce:
-		return l.announce(c)
-	case engine.Get:
-		return engine.Answer{Claim: l.read(r.Name, c.nonce)}
-	case engine.List:
-		return engine.Answer{Claims: slices.DeleteFunc(l.list("", c.nonce), func(c *state.Claim) bool { return c.Kind != r.Kind })}
-	case engine.Put, engine.Delete:
-		return l.write(r, c.nonce)
-	case engine.GetObject:
-		a.Live = l.live(engine.Key{Kind: r.Object.Kind, Namespace: r.Object.Live.GetNamespace(), Name: r.Object.Live.GetName()})
-	case engine.GetLive:
-		a.Live = l.live(r.Key)
-	case engine.PutObject:
-		return l.apply(r, false)
-	case engine.CheckObject:
-		return l.apply(r, true)
-	case engine.CreateObject:
-		return l.create(r)
-	case engine.DeleteObject:
-		return l.remove(r.Object)
-	case engine.Touch:
-		l.touch(r.Object, c.nonce)
-	case engine.GetDefinition:
-		a.Definition = l.definitions[r.Group]
-	case engine.Keep:
-		return l.keep(r)
-	case engine.Forget:
-		return l.forget(r)
-	case engine.ReadAnnouncements:
-		for nonce, of := range l.crashed {
-			a.Announced = a.Announced || nonce != c.nonce && slices.Contains(of, r.Group)
-		}
-		for nonce, of := range l.announced {
-			a.Announced = a.Announced || nonce != c.nonce && slices.Contains(of, r.Group)
-		}
-	}
-	return a
-}
-
-var (
-	errLost  = errors.New("another command has taken this one for crashed")
-	errStale = errors.New("the object has been modified")
-)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -57,7 +59,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// history is a random history of commands.
+// history is a history of commands, by chance if it has a source of that.
 type history struct {
 	*rand.Rand
 	// applies is true if its commands also write objects.
@@ -66,27 +68,31 @@ type history struct {
 	commands []*command
 	trace    []string
 	verdicts []string
-	// had are the things of each lease when its command announced itself, final those that no mark says may be given back.
-	had, final map[*command][]string
 	// last is who has written each claim last.
-	last  map[string]*command
-	wrote map[*command]bool
-	// crashed is when each command was taken for crashed, relied when a command that ended well relied on a claim for a group.
-	crashed map[*command]int
-	relied  map[string]int
-	// objects are the leases that have written an object of their own.
-	objects map[*command]map[lease.Group]bool
-	// early are how leases have ended before the turn of their command.
-	early map[*engine.Outcome]bool
-	// looked is the version at which each command has last read what serves.
-	looked map[*command]int
+	last map[string]string
+	// relied are the things on which a command relied that has ended well, with the commands that had been taken for crashed before.
+	relied map[string][]string
+	// reported are the parts that a lease has by what its command has reported, until it gives them up.
+	reported map[holding]bool
+	// troubles is how many things may still go wrong, jumps are how far the clock may still jump; troubled is true once something has gone
+	// wrong, stood if a command has stood still, or was interrupted, or the clock has jumped.
+	troubles        int
+	jumps           []time.Duration
+	troubled, stood bool
+	// torn is true if objects may change while everything is read.
+	torn bool
+	// silent is true if nobody reads the trace.
+	silent bool
+}
+
+// holding is a part of a claim that a deployment group has.
+type holding struct {
+	name, key string
+	group     lease.Group
 }
 
 func newHistory(r *rand.Rand) *history {
-	return &history{
-		Rand: r, ledger: newLedger(), had: map[*command][]string{}, final: map[*command][]string{}, last: map[string]*command{}, wrote: map[*command]bool{},
-		objects: map[*command]map[lease.Group]bool{}, early: map[*engine.Outcome]bool{}, looked: map[*command]int{}, crashed: map[*command]int{}, relied: map[string]int{},
-	}
+	return &history{Rand: r, ledger: newLedger(), last: map[string]string{}, relied: map[string][]string{}, reported: map[holding]bool{}}
 }
 
 // open are the commands that have not ended.
@@ -128,7 +134,9 @@ func live(seed int64, breach string) *history {
 }
 
 func (h *history) note(format string, args ...any) {
-	h.trace = append(h.trace, fmt.Sprintf(format, args...))
+	if !h.silent {
+		h.trace = append(h.trace, fmt.Sprintf(format, args...))
+	}
 }
 
 func (h *history) wrong(format string, args ...any) {
@@ -139,11 +147,10 @@ func (h *history) wrong(format string, args ...any) {
 func (h *history) step(c *command, faults int) {
 	if len(c.flying) > 0 {
 		if h.Intn(3) == 0 {
-			f := c.flying[0]
-			c.flying = nil
-			h.arrive(c, f.place, f.request, f.sent, c.arrived, faults)
-		} else if _, alive := h.ledger.announced[c.nonce]; alive && h.Intn(4) == 0 {
-			h.crash(c)
+			h.land(c, h.drawn(c.arrived, c.flying[0].request, faults))
+		} else if h.ledger.isAlive(c) && h.Intn(4) == 0 {
+			h.note("%s is taken for crashed", c.name)
+			h.ledger.crash(c)
 		}
 		return
 	}
@@ -151,32 +158,62 @@ func (h *history) step(c *command, faults int) {
 		h.send(c, place, r)
 		return
 	}
-	h.turn(c, faults)
+	h.turn(c, h.drawn(c.answer, c.decided.r, faults))
 }
 
-// crash lets a command be taken for crashed.
-func (h *history) crash(c *command) {
-	h.note("%s is taken for crashed", c.name)
-	h.crashed[c] = len(h.trace)
-	h.ledger.crash(c)
+// drawn is how the API server answers a request: by chance it refuses a write, or the answer is lost.
+func (h *history) drawn(answer func(engine.Request) engine.Answer, r engine.Request, faults int) func(engine.Request) engine.Answer {
+	switch isWrite := isWrite(r); {
+	case faults > 0 && isWrite && !r.Back && h.Intn(100) < faults:
+		return refuses
+	case faults > 0 && isWrite && h.Intn(100) < faults:
+		return loses(answer)
+	}
+	return answer
+}
+
+var errRefused = errors.New("refused")
+
+func refuses(engine.Request) engine.Answer { return engine.Answer{Err: errRefused} }
+
+// mute is the answer to a request that gets lost.
+func mute(engine.Request) engine.Answer {
+	return engine.Answer{Stale: true, Unclear: true, Err: errStale}
+}
+
+// loses lets a request take effect, and the answer get lost.
+func loses(answer func(engine.Request) engine.Answer) func(engine.Request) engine.Answer {
+	return func(r engine.Request) engine.Answer {
+		if a := answer(r); a.Over {
+			return a
+		}
+		return mute(r)
+	}
 }
 
 // send lets a command send a request that arrives later.
 func (h *history) send(c *command, place int, r engine.Request) {
 	h.note("%s sends: %s", c.name, r)
-	c.flying = append(c.flying, flying{place, r, c.world.Send()})
+	c.flying = append(c.flying, flying{place, r, c.know().Send()})
+}
+
+// land lets the request arrive that is under way.
+func (h *history) land(c *command, answer func(engine.Request) engine.Answer) {
+	f := c.flying[0]
+	c.flying = nil
+	h.arrive(c, f, answer)
 }
 
 // turn lets a command send its next request, wait, or end.
-func (h *history) turn(c *command, faults int) {
+func (h *history) turn(c *command, answer func(engine.Request) engine.Answer) {
 	place, r, waits, ok := c.next()
 	switch {
 	case ok:
-		h.arrive(c, place, r, c.world.Send(), c.answer, faults)
+		h.arrive(c, flying{place: place, request: r}, answer)
 	case len(waits) > 0:
 		h.wait(c, waits)
 	default:
-		if _, alive := h.ledger.announced[c.nonce]; alive {
+		if h.ledger.isAlive(c) {
 			defer func() {
 				for i := range c.wants {
 					h.judge(c, i)
@@ -189,12 +226,7 @@ func (h *history) turn(c *command, faults int) {
 
 // wait lets time pass, or lets the first lease of those go on that wait for each other.
 func (h *history) wait(c *command, waits []engine.Step) {
-	var until time.Time
-	for _, w := range waits {
-		if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {
-			until = w.Until
-		}
-	}
+	until := earliest(waits)
 	if !until.IsZero() {
 		if until.After(h.ledger.now) {
 			h.ledger.now = until
@@ -204,76 +236,71 @@ func (h *history) wait(c *command, waits []engine.Step) {
 	c.yield()
 }
 
-var errRefused = errors.New("refused")
+// earliest is when the first of some steps goes on, the zero time if none does by itself.
+func earliest(waits []engine.Step) (until time.Time) {
+	for _, w := range waits {
+		if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {
+			until = w.Until
+		}
+	}
+	return until
+}
 
 // arrive lets a request arrive and answers it.
-func (h *history) arrive(c *command, place int, r engine.Request, sent engine.Stamp, answer func(engine.Request) engine.Answer, faults int) {
-	isWrite, before := isWrite(r), h.ledger.version
-	var a engine.Answer
+func (h *history) arrive(c *command, f flying, answer func(engine.Request) engine.Answer) {
+	r, before := f.request, h.ledger.writes
+	isWrite := isWrite(r)
 	switch r.Verb {
 	case engine.Put, engine.Delete:
 		h.judgeGivenUp(c, r)
+		defer h.judgeGone(c, r, h.ledger.claims[r.Name])
 	case engine.DeleteObject, engine.PutObject:
 		defer h.judgeObject(c, r, before, h.ledger.live(keyOf(r)))
 	}
-	switch {
-	case faults > 0 && isWrite && !r.Back && h.Intn(100) < faults:
-		a = engine.Answer{Err: errRefused}
-	case faults > 0 && isWrite && h.Intn(100) < faults:
-		if a = answer(r); !a.Over {
-			a = engine.Answer{Stale: true, Unclear: true, Err: errStale}
-		}
-	default:
-		a = answer(r)
-	}
-	if r.Verb == engine.Announce && a.Err != nil { // another one is at work: ask again later
+	a := answer(r)
+	if r.Verb == engine.Announce && a.Err != nil && !a.Over { // another one is at work: ask again later
 		return
 	}
-	if _, wrote := h.wrote[c]; r.Verb == engine.Announce || r.Verb == engine.ReadAll && !wrote { // a late write may have come between
-		h.had[c], h.final[c] = h.holds(c, true), h.holds(c, false)
+	if r.Verb == engine.Announce || r.Verb == engine.ReadAll && !c.wrote { // a late write may have come between
+		c.had, c.final = h.holds(c, true), h.holds(c, false)
 	}
 	if isWrite && (a.Err == nil || a.Unclear) && r.Name != "" {
-		h.last[r.Name], h.wrote[c] = c, true
+		h.last[r.Name], c.wrote = c.name, true
 	}
 	if r.Verb == engine.Look || r.Verb == engine.ReadAll {
-		h.looked[c] = h.ledger.version
+		c.looked = map[types.UID]bool{}
+		for _, o := range h.ledger.objects {
+			c.looked[o.live.GetUID()] = true
+		}
 	}
 	h.note("%s: %s (%s): %v", c.name, r, r.Why, a.Err)
-	took := h.ledger.version > before
+	took := h.ledger.writes > before
 	if took {
 		h.judgeLate(c, r)
 	}
 	if (r.Verb == engine.Keep || r.Verb == engine.Forget) && took {
 		h.judgeDefinition(c, r.Group)
 	}
-	if g := c.wants[place].Request.Lease.Group(); r.Verb == engine.PutObject && took {
-		if h.objects[c] == nil {
-			h.objects[c] = map[lease.Group]bool{}
-		}
-		h.objects[c][g] = true
+	if g := c.wants[f.place].Request.Lease.Group(); r.Verb == engine.PutObject && took && !slices.Contains(c.objects, g) {
+		c.objects = append(slices.Clip(c.objects), g)
 	}
-	c.fold(place, r, a, sent)
-	for i := range c.wants {
-		if o := c.world.Outcome(i); o != nil && r.Verb == engine.Announce {
-			h.early[o] = true
-		}
-	}
+	c.fold(f.place, r, a, f.sent)
 }
 
-// holds are the things that the leases of a command hold, also those with marks of commands that have not ended or have
-// crashed if marked is true.
-func (h *history) holds(c *command, marked bool) (out []string) {
+// holds are the parts that the leases of a command hold, also those with marks of commands that have not ended or have crashed if marked
+// is true, with when the holds end.
+func (h *history) holds(c *command, marked bool) map[holding]string {
+	out := map[holding]string{}
 	for _, claim := range h.ledger.list("", "") {
 		for _, p := range claim.Parts {
 			g := p.Lease.Group()
 			if !marked && p.Expires != "" && h.ledger.hasFallen(g) {
 				continue // a crashed command may have made it permanent since, and then it is no hold any more
 			}
-			if (marked || p.Run == "") && slices.Contains(c.plan.Groups(), p.Lease.Group()) && (p.Expires == "" || !p.Ended(h.ledger.now)) {
-				out = append(out, p.Lease.String()+" "+claim.Name()+" "+p.Key)
+			if (marked || p.Run == "") && slices.Contains(c.groups(), g) && !p.Ended(h.ledger.now) {
+				out[holding{claim.Name(), p.Key, g}] = p.Expires
 			}
 		}
 	}
-	slices.Sort(out)
 	return out
 }

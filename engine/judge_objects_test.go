@@ -3,6 +3,7 @@ package engine_test
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -10,15 +11,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// keyOf is the key of the object that a request writes or deletes.
+// keyOf is the key of the object that a request reads, writes or deletes.
 func keyOf(r engine.Request) engine.Key {
-	if r.Verb == engine.DeleteObject {
+	switch r.Verb {
+	case engine.DeleteObject, engine.GetObject:
 		return engine.Key{Kind: r.Object.Kind, Namespace: r.Object.Live.GetNamespace(), Name: r.Object.Live.GetName()}
+	case engine.GetLive:
+		return r.Key
 	}
 	return engine.KeyOf(r.Apply)
 }
@@ -26,26 +29,32 @@ func keyOf(r engine.Request) engine.Key {
 // judgeObject says what is wrong with a write or a delete of an object that was there before: it is neither the live one of another
 // deployment, nor, for a command that was taken for crashed, one on which a later command relied.
 func (h *history) judgeObject(c *command, r engine.Request, before int, was *unstructured.Unstructured) {
-	if was == nil || h.ledger.version == before {
+	if h.ledger.writes == before {
 		return
 	}
 	k := keyOf(r)
+	if r.Verb == engine.PutObject {
+		h.judgeRoute(c, objectOf(k, h.ledger.live(k)))
+	}
+	if was == nil {
+		return
+	}
 	o := objectOf(k, was)
-	if at, crashed := h.crashed[c]; crashed && h.relied[k.String()] > at {
+	if slices.Contains(h.relied[k.String()], c.name) {
 		h.wrong("%s writes or deletes %s late, on which a later command relies", c.name, k)
 	}
 	moves := slices.ContainsFunc(c.wants, func(want engine.Want) bool { return want.Move != nil && want.Request.Lease.Group() == o.Group })
 	if r.Verb == engine.DeleteObject && moves && k.Kind == kinds.Ingress && h.ledger.live(engine.Key{Kind: kinds.HTTPRoute, Namespace: k.Namespace, Name: k.Name}) == nil {
 		h.wrong("%s deletes %s, which has no successor", c.name, k)
 	}
-	if !slices.Contains(c.plan.Groups(), o.Group) && h.ledger.rests(o) {
+	if !slices.Contains(c.groups(), o.Group) && h.ledger.rests(o) {
 		h.wrong("%s writes or deletes %s, the live one of %s", c.name, k, o.Group)
 	}
 }
 
 // judgeDefinition says what is wrong with a write of a kept definition by a command that was taken for crashed.
 func (h *history) judgeDefinition(c *command, g lease.Group) {
-	if at, crashed := h.crashed[c]; crashed && h.relied[kept.Name(g)] > at {
+	if slices.Contains(h.relied[kept.Name(g)], c.name) {
 		h.wrong("%s writes or deletes the definition of %s late, on which a later command relies", c.name, g)
 	}
 }
@@ -69,15 +78,16 @@ func (l *ledger) isHandedOn(o engine.Object) bool {
 // other one when it has last looked. A lease that was as wanted before its command had its turn has ended then.
 func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) {
 	g, wanted := want.Request.Lease.Group(), map[engine.Key]bool{}
-	if keeps := want.Transfer == nil || want.Transfer.Whole; keeps && want.Apply != nil && c.world.Turn.Alone > 0 { // else it has written nothing, and met nobody
-		if h.relied[kept.Name(g)] = len(h.trace); !h.ledger.definitions[g].Says(want.Apply.Definition) {
+	if keeps := want.Transfer == nil || want.Transfer.Whole; keeps && want.Apply != nil && c.alone { // else it has written nothing, and met nobody
+		if h.rely(kept.Name(g)); !h.ledger.definitions[g].Says(want.Apply.Definition) {
 			h.wrong("%s is done, and the ledger does not keep its definition", c.name)
 		}
 	}
 	for _, desired := range o.Applied.Desired {
 		k := engine.KeyOf(desired)
-		wanted[k], h.relied[k.String()] = true, len(h.trace)
-		if now := h.ledger.live(k); now == nil || !plan.Contains(now.Object, render.Rendered(desired).Object) {
+		wanted[k] = true
+		h.rely(k.String())
+		if now := h.ledger.live(k); now == nil || !plan.Contains(now.Object, h.ledger.explored.rendered(desired).Object) {
 			h.wrong("%s is done, and %s is not as wanted", c.name, k)
 		}
 	}
@@ -87,46 +97,63 @@ func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) 
 	}
 	for k, now := range h.ledger.objects {
 		of := objectOf(k, now.live)
-		if born, _ := strconv.Atoi(string(now.live.GetUID())); k.Kind != kinds.Namespace && k.Kind != kinds.Gateway && of.Group == g && born <= h.looked[c] && !wanted[k] && !h.ledger.isHandedOn(of) {
+		if k.Kind != kinds.Namespace && k.Kind != kinds.Gateway && of.Group == g && c.looked[now.live.GetUID()] && !wanted[k] && !h.ledger.isHandedOn(of) {
 			h.wrong("%s is done, and has left %s", c.name, k)
 		}
 	}
 }
 
-// applyAgain applies or releases the leases of commands that were taken for crashed once more, undisturbed, and says what serves
-// without a claim then. What one has left may be in the way of another one, so there may be two rounds.
+// applyAgain lets somebody finish what crashed commands have begun, undisturbed, and says what serves without a claim then. What one has
+// left may be in the way of another one, so there may be two rounds.
 func (h *history) applyAgain() {
-	if len(h.ledger.said) == 0 {
-		return // nothing was ever applied
-	}
-	h.note("the leases of crashed commands are applied or released again")
+	h.note("what crashed commands have begun is finished")
 	var left []engine.Key
 	for range 2 {
 		for _, name := range []string{"A/1", "A/2", "B/1", "C/1"} {
-			if h.ledger.hasFallen(leaseOf(name).Group()) {
-				h.applyOnce(name)
+			if words := h.finishing(name); h.hasFallen(leaseOf(name).Group()) && words != nil {
+				h.applyOnce(words)
 			}
 		}
-		if left = h.unclaimed(); len(left) == 0 {
+		if left = h.unclaimed(); len(left) == 0 || len(h.ledger.said) == 0 {
 			return
 		}
 	}
 	h.wrong("%v serve without a claim", left)
 }
 
-// applyOnce applies a lease as the ledger keeps it, or releases it.
-func (h *history) applyOnce(name string) {
-	words := []string{name, "release"}
-	if h.ledger.definitions[leaseOf(name).Group()] != nil {
-		words = []string{name, "heal", "prune"}
+// finishing is what finishes the work of crashed commands for a lease: it is applied as the ledger keeps it, or released; if nothing was
+// ever applied, the last of these commands runs again.
+func (h *history) finishing(name string) []string {
+	switch {
+	case h.ledger.definitions[leaseOf(name).Group()] != nil:
+		return []string{name, "heal", "prune"}
+	case len(h.ledger.said) > 0:
+		return []string{name, "release"}
 	}
-	c := h.ledger.command("again"+strconv.Itoa(len(h.trace)), h.ledger.want(words))
+	for _, c := range slices.Backward(h.commands) {
+		if len(c.words) > 0 && c.words[0] == name && (c.stalled || h.ledger.fallen[c.nonce] != nil) {
+			return c.words
+		}
+	}
+	return nil
+}
+
+// hasFallen reports whether a command for a group has crashed.
+func (h *history) hasFallen(g lease.Group) bool {
+	return h.ledger.hasFallen(g) || slices.ContainsFunc(h.commands, func(c *command) bool { return c.stalled && slices.Contains(c.groups(), g) })
+}
+
+// applyOnce lets a command run that nothing disturbs.
+func (h *history) applyOnce(words []string) {
+	c := h.begins("zz"+strconv.Itoa(len(h.commands)), words)
+	c.begin()
+	h.commands = append(h.commands, c)
 	for range 500 {
-		if h.turn(c, 0); c.ended {
+		if h.goOn(c, c.answer); c.ended {
 			return
 		}
 	}
-	h.wrong("applying %s again does not end", name)
+	h.wrong("%s does not end once it is undisturbed", strings.Join(words, " "))
 }
 
 // unclaimed are the objects whose deployment groups do not hold what these serve.

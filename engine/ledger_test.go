@@ -14,12 +14,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// ledger is an API server with claims: each write is pinned. Announcements are exclusive for a deployment group.
+// ledger is an API server with claims: each write is pinned.
 type ledger struct {
 	now     time.Time
-	version int
 	claims  map[string]*state.Claim
 	objects map[engine.Key]*stored
 	// definitions are those that the ledger keeps, said all that were ever applied, by their hashes.
@@ -28,17 +28,25 @@ type ledger struct {
 	// refuses says why objects of a kind are refused. webhook is true if a host has one Ingress.
 	refuses map[string]string
 	webhook bool
-	// announced are the groups of the commands that work, by nonce; crashed those of commands that do not any more.
-	announced, crashed map[string][]lease.Group
-	closing            bool
-	cfg                *config.ProviderConfig
-	// fallen are the groups of all commands that were taken for crashed, or have left something unfinished.
+	// writes counts what was written, versions the same of each thing, also of one that is gone.
+	writes   int
+	versions map[string]int
+	// announced are the announcements of commands, by nonce.
+	announced map[string]*state.Announcement
+	closing   bool
+	cfg       *config.ProviderConfig
+	// fallen are the groups of all commands that were taken for crashed, or have left something unfinished, by nonce.
 	fallen map[string][]lease.Group
 	// breach is a rule that the ledger, or who sends the requests, does not keep; empty for none.
 	breach string
 	// past are the objects of the reading before.
 	past engine.Objects
+	// explored is nil unless all moments are explored.
+	explored *exploration
 }
+
+// poolSize is how many addresses there are.
+const poolSize = 2
 
 func newLedger() *ledger {
 	cfg := config.Default()
@@ -50,8 +58,20 @@ func newLedger() *ledger {
 	return &ledger{
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), claims: map[string]*state.Claim{}, objects: map[engine.Key]*stored{},
 		definitions: map[lease.Group]*kept.Definition{}, said: map[string]*lease.Definition{}, refuses: map[string]string{},
-		announced: map[string][]lease.Group{}, crashed: map[string][]lease.Group{}, fallen: map[string][]lease.Group{}, cfg: cfg,
+		versions: map[string]int{}, announced: map[string]*state.Announcement{}, fallen: map[string][]lease.Group{}, cfg: cfg,
 	}
+}
+
+// next returns the next version of a thing.
+func (l *ledger) next(thing string) string {
+	l.writes++
+	l.versions[thing]++
+	return strconv.Itoa(l.versions[thing])
+}
+
+// isAlive reports whether a command has announced itself, and nobody has taken it for crashed.
+func (l *ledger) isAlive(c *command) bool {
+	return !protocol.Lost(l.announced[c.nonce]) || c.alone && l.breach == "who was taken for crashed writes nothing"
 }
 
 // isTaken reports whether another command works for the groups of a command.
@@ -59,8 +79,8 @@ func (l *ledger) isTaken(c *command) bool {
 	if l.breach == "one command works for a group" {
 		return false
 	}
-	for nonce, of := range l.announced {
-		if nonce != c.nonce && slices.ContainsFunc(of, func(g lease.Group) bool { return slices.Contains(c.plan.Groups(), g) }) {
+	for nonce, a := range l.announced {
+		if nonce != c.nonce && !protocol.Lost(a) && a.Names(c.groups()...) {
 			return true
 		}
 	}
@@ -69,34 +89,69 @@ func (l *ledger) isTaken(c *command) bool {
 
 // announce gives a command its turn, or says that another one works for its groups.
 func (l *ledger) announce(c *command) engine.Answer {
-	groups := c.plan.Groups()
-	names := func(of []lease.Group) bool {
-		return slices.ContainsFunc(of, func(g lease.Group) bool { return slices.Contains(groups, g) })
-	}
 	if l.isTaken(c) {
 		return engine.Answer{Err: errors.New("another command is at work")}
 	}
-	l.announced[c.nonce] = groups
-	t := engine.Turn{Nonce: c.nonce, Closing: l.closing}
-	for nonce, of := range l.crashed {
-		if names(of) && l.breach != "who succeeds a crashed command knows it" {
+	l.put(&state.Announcement{Nonce: c.nonce, Groups: c.groups(), Phase: state.Active})
+	return l.turn(c, c.waited)
+}
+
+// put writes an announcement.
+func (l *ledger) put(a *state.Announcement) {
+	now := *a
+	now.ResourceVersion = l.next(a.Name())
+	l.announced[a.Nonce] = &now
+	if a.Phase == state.Fenced {
+		l.fallen[a.Nonce] = a.Groups
+	}
+}
+
+// turn is what a command learns that nobody else works for its groups. waited is true if somebody did.
+func (l *ledger) turn(c *command, waited bool) engine.Answer {
+	groups := c.groups()
+	t := engine.Turn{Nonce: c.nonce, Closing: l.closing, Met: waited}
+	for _, a := range l.announcements() {
+		if a.Phase == state.Fenced && a.Names(groups...) && l.breach != "who succeeds a crashed command knows it" {
 			t.Met = true
-			t.Fenced = append(t.Fenced, &state.Announcement{Nonce: nonce, Groups: of, Phase: state.Fenced})
+			t.Fenced = append(t.Fenced, a)
 		}
 	}
 	var owners []string
 	for _, g := range groups {
 		owners = append(owners, g.Owner)
 	}
+	if l.breach == "a turn begins with a look at the claims" {
+		return engine.Answer{Turn: engine.Turn{Nonce: c.nonce, Fenced: t.Fenced}}
+	}
 	return engine.Answer{Turn: t, Owners: owners, Claims: slices.DeleteFunc(l.list("", c.nonce), func(c *state.Claim) bool { return !slices.Contains(owners, c.Owner) })}
 }
 
-// crash declares a command crashed.
-func (l *ledger) crash(c *command) {
-	if of, alive := l.announced[c.nonce]; alive {
-		delete(l.announced, c.nonce)
-		l.crashed[c.nonce], l.fallen[c.nonce] = of, of
+// announcements are all of them, in one order.
+func (l *ledger) announcements() (out []*state.Announcement) {
+	for _, nonce := range slices.Sorted(maps.Keys(l.announced)) {
+		out = append(out, l.announced[nonce])
 	}
+	return out
+}
+
+// fence declares a command crashed.
+func (l *ledger) fence(a *state.Announcement, by string) {
+	fenced := *a
+	fenced.Phase, fenced.FencedBy = state.Fenced, by
+	l.put(&fenced)
+}
+
+// crash declares a command crashed, unless it has ended.
+func (l *ledger) crash(c *command) {
+	if l.isAlive(c) {
+		l.fence(l.announced[c.nonce], "somebody")
+	}
+}
+
+// withdraw deletes an announcement.
+func (l *ledger) withdraw(a *state.Announcement) {
+	l.next(a.Name())
+	delete(l.announced, a.Nonce)
 }
 
 // hasFallen reports whether a command was taken for crashed that worked for a group.
@@ -112,10 +167,20 @@ func (l *ledger) hasFallen(g lease.Group) bool {
 // succeed removes the groups that a command has finished from the announcements of crashed commands that it succeeds, unless claims
 // still have their marks.
 func (l *ledger) succeed(fenced []*state.Announcement, done []lease.Group) {
-	for _, a := range fenced {
-		left := slices.DeleteFunc(slices.Clone(l.crashed[a.Nonce]), func(g lease.Group) bool { return slices.Contains(done, g) && !l.hasMark(a.Nonce, g) })
-		if l.crashed[a.Nonce] = left; len(left) == 0 {
-			delete(l.crashed, a.Nonce)
+	for _, was := range fenced {
+		a := l.announced[was.Nonce]
+		if a == nil {
+			continue
+		}
+		left := *a
+		left.Groups = protocol.Remaining(a, slices.DeleteFunc(slices.Clone(done), func(g lease.Group) bool { return l.hasMark(a.Nonce, g) }))
+		switch {
+		case len(left.Groups) == 0:
+			l.withdraw(a)
+		case len(left.Groups) < len(a.Groups):
+			fallen := l.fallen[a.Nonce]
+			l.put(&left)
+			l.fallen[a.Nonce] = fallen
 		}
 	}
 }
@@ -129,19 +194,17 @@ func (l *ledger) hasMark(nonce string, g lease.Group) bool {
 	return false
 }
 
-// read returns a claim as a command reads it: without the marks of commands that have ended.
-func (l *ledger) read(name, own string) *state.Claim {
-	c := l.claims[name]
-	if c == nil {
-		return nil
+// read returns a claim as a command reads it.
+func (l *ledger) read(name, own string) *state.Claim { return l.settled(l.claims[name], own) }
+
+// settled returns a claim without the marks of commands that have ended.
+func (l *ledger) settled(c *state.Claim, own string) *state.Claim {
+	if c == nil || !c.Marked() {
+		return c
 	}
 	out := *c
 	out.Parts = slices.Clone(c.Parts)
-	out.Settle(func(p state.Part) bool {
-		nonce := state.NonceOf(p.Run)
-		_, alive := l.announced[nonce]
-		return !alive && !slices.Contains(l.crashed[nonce], p.Lease.Group())
-	})
+	out.Settle(func(p state.Part) bool { return l.announced[state.NonceOf(p.Run)].HasEndedFor(p.Lease.Group()) })
 	out.SettleHeld(func(nonce string) bool { return nonce == own })
 	return &out
 }
@@ -161,7 +224,7 @@ func (l *ledger) write(r engine.Request, own string) engine.Answer {
 	if l.breach != "writes are pinned" && ((was == nil) != (r.Claim.UID == "") || was != nil && was.ResourceVersion != r.Claim.ResourceVersion) {
 		return engine.Answer{Stale: true, Err: errStale}
 	}
-	l.version++
+	version := l.next(r.Name)
 	if r.Verb == engine.Delete {
 		delete(l.claims, r.Name)
 		return engine.Answer{}
@@ -177,6 +240,14 @@ func (l *ledger) write(r engine.Request, own string) engine.Answer {
 	now.Parts = append(now.Parts, r.Parts...)
 	now.Waits = slices.DeleteFunc(slices.Clone(now.Parts), func(p state.Part) bool { return p.For == "" })
 	now.Parts = slices.DeleteFunc(now.Parts, func(p state.Part) bool { return p.For != "" })
+	switch l.breach {
+	case "marks are kept":
+		for i := range now.Parts {
+			now.Parts[i].Run = ""
+		}
+	case "notes are kept":
+		now.Waits = nil
+	}
 	now.Former = nil // whose field managers still own fields
 	for _, g := range slices.Concat(r.Claim.Former, r.Claim.Groups()) {
 		if g != r.Group && len(now.Entries(g)) == 0 {
@@ -184,9 +255,9 @@ func (l *ledger) write(r engine.Request, own string) engine.Answer {
 		}
 	}
 	if now.UID == "" {
-		now.UID, now.Created = types.UID(strconv.Itoa(l.version)), l.now
+		now.UID, now.Created = types.UID(r.Name+" "+version), l.now
 	}
-	now.ResourceVersion = strconv.Itoa(l.version)
+	now.ResourceVersion = version
 	l.claims[r.Name] = &now
 	return engine.Answer{Claim: l.read(r.Name, own)}
 }
@@ -200,9 +271,9 @@ func (l *ledger) keep(r engine.Request) engine.Answer {
 	case was.Same(r.Definition):
 		return engine.Answer{Definition: was}
 	}
-	l.version++
+	version := l.next(kept.Name(r.Group))
 	now := *r.Definition
-	now.UID, now.ResourceVersion = types.UID(strconv.Itoa(l.version)), strconv.Itoa(l.version)
+	now.UID, now.ResourceVersion = types.UID(kept.Name(r.Group)+" "+version), version
 	if was != nil {
 		now.UID = was.UID
 	}
@@ -216,7 +287,7 @@ func (l *ledger) forget(r engine.Request) engine.Answer {
 	case l.breach != "definitions are pinned" && was != nil && !was.IsVersion(r.Definition):
 		return engine.Answer{Stale: true, Err: errStale}
 	case was != nil:
-		l.version++
+		l.next(kept.Name(r.Group))
 		delete(l.definitions, r.Group)
 	}
 	return engine.Answer{}

@@ -119,7 +119,7 @@ func (s *story) obey(words []string) {
 	case "hold":
 		c := s.commands[words[1]]
 		place, r, _, _ := c.next()
-		c.flying = append(c.flying, flying{place, r, c.world.Send()})
+		c.flying = append(c.flying, flying{place, r, c.know().Send()})
 		fmt.Fprintf(&s.out, "%s sends: %s (%s)\n", c.name, r, r.Why)
 	case "arrive":
 		c := s.commands[words[1]]
@@ -195,7 +195,7 @@ func (s *story) step(c *command, answer func(engine.Request) engine.Answer) {
 	place, r, waits, ok := c.next()
 	switch {
 	case ok:
-		sent := c.world.Send()
+		sent := c.know().Send()
 		fmt.Fprintf(&s.out, "%s: %s (%s)", c.name, r, r.Why)
 		s.fold(c, place, r, sent, answer(r))
 	case len(waits) > 0:
@@ -248,7 +248,7 @@ func (s *story) fold(c *command, place int, r engine.Request, sent engine.Stamp,
 }
 
 func (s *story) end(c *command, i int) {
-	o, id := c.world.Outcome(i), c.wants[i].Request.Lease
+	o, id := c.outcomes[i], c.wants[i].Request.Lease
 	fmt.Fprintf(&s.out, "%s: %s", c.name, id.Group())
 	switch {
 	case o.Err != nil:

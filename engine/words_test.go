@@ -14,8 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
@@ -46,6 +44,9 @@ func (l *ledger) want(words []string) engine.Want {
 	case "move":
 		return l.moveWant(want, words[2:])
 	case "heal":
+		if l.definitions[id.Group()] == nil {
+			return want // there is nothing to heal
+		}
 		want.Apply = &engine.Apply{Definition: l.said[l.definitions[id.Group()].Hash], Heal: true}
 	default:
 		return l.reservation(want, words[1:])
@@ -117,7 +118,7 @@ func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
 			}
 		}
 		if note {
-			body := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(old.applied)}
+			body := old.applied.DeepCopy()
 			o := render.Annotated(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Config: body}, lease.AnnotationDNSTTL, "300")
 			m.Objects = []engine.Desired{{Object: o, Manager: old.manager, Message: "it stays for 5m0s once DNS leads elsewhere"}}
 		}

@@ -1,5 +1,6 @@
-// Package protocol decides what a run does next with a claim, given what it wants and what it has read. It sends
-// nothing and has no clock: package apply carries out the decisions, and test/model explores all interleavings of them.
+// Package protocol decides what a run does next with a claim, given what it wants and what it has read, and with its
+// announcement. It sends nothing and has no clock: package engine decides by it what a command does next, and the tests of that
+// explore each order of the requests.
 // docs/protocol.md explains the protocol.
 package protocol
 
@@ -243,18 +244,6 @@ func Bind(want state.Hold, own *state.Claim, group lease.Group, stand, ended []*
 		}
 	}
 	return Write, parts
-}
-
-// Rebind decides after binding a wildcard failed because its claim had changed. was is the claim as the run had it, now
-// as it is, or nil.
-func Rebind(want state.Hold, was, now *state.Claim, group lease.Group) Next {
-	switch {
-	case now == nil, now.UID != was.UID, !Holds(now, group, want.Parts):
-		return Yield
-	case IsBound(now, group):
-		return Rest // another run of the lease has bound it
-	}
-	return Read
 }
 
 // IsBound reports whether every part of the wildcard that the group holds is bound.

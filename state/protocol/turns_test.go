@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -275,6 +276,16 @@ func (w *turns) fail(c *turnOf) {
 func (w *turns) leave(c *turnOf) {
 	w.say("%s ends in the middle of its work", c.name)
 	w.change(c, func(a *state.Announcement) { a.Phase, a.FencedBy = state.Fenced, a.Nonce })
+}
+
+func groupOf(t *testing.T, text string) lease.Group {
+	t.Helper()
+	owner, dseq, _ := strings.Cut(text, "/")
+	n, err := strconv.ParseUint(dseq, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease.Group{Owner: owner, DSeq: n, GSeq: 1}
 }
 
 // A wildcard is taken pending, unless another deployment of its owner has bound it already.

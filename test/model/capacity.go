@@ -1,3 +1,5 @@
+// Package model walks through all interleavings of the protocol by which orders reserve capacity. What a run does with what it has
+// read is decided by package capacity, as in a real run; the model adds the order of its requests, and the API server.
 package model
 
 import (
