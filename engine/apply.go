@@ -47,9 +47,10 @@ func (d Desired) key() Key { return KeyOf(d.Object) }
 type wanted struct {
 	// granted is the definition without what others hold.
 	granted *lease.Definition
-	// objects are those of the routes and ports, keys their names, shared the pools of the addresses.
+	// objects are those of the routes and ports, keys their names, uses the hosts that each routes, shared the pools of the addresses.
 	objects []render.Object
 	keys    map[Key]bool
+	uses    map[Key][]state.Use
 	shared  []render.Object
 	// stages are the objects that the lease writes itself, by kinds.Stages, without the ports that move. grounds are the parts of
 	// claims that the objects serve.
@@ -135,14 +136,14 @@ func (v view) wanted() *wanted {
 
 // rendered renders what a lease wants of objects.
 func (v view) rendered(granted *lease.Definition, addresses render.Addresses) *wanted {
-	w := &wanted{granted: granted, keys: map[Key]bool{}, grounds: map[Ground]bool{}, stages: make([][]Desired, len(kinds.Stages))}
+	w := &wanted{granted: granted, keys: map[Key]bool{}, uses: map[Key][]state.Use{}, grounds: map[Ground]bool{}, stages: make([][]Desired, len(kinds.Stages))}
 	w.objects, w.err = render.Lease(granted, v.t.Settings.Config, addresses)
 	w.objects = slices.DeleteFunc(w.objects, v.isLeftAlone)
 	if w.err == nil && slices.ContainsFunc(w.objects, func(o render.Object) bool { return o.Kind == kinds.Service || o.Kind == kinds.ProviderLeasedIP }) {
 		w.shared, w.err = v.w.shared.Pools(addresses)
 	}
 	for _, o := range w.objects {
-		w.keys[KeyOf(o)] = true
+		w.keys[KeyOf(o)], w.uses[KeyOf(o)] = true, state.HostUses(render.Rendered(o))
 		for _, g := range v.grounds(o) {
 			w.grounds[g] = true
 		}

@@ -73,7 +73,11 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key) {
 			continue
 		}
 		o, touch := v.asApplied(d)
-		if touch || now.isAsWanted(o, d.Manager) || isDeleting(now.live) {
+		if touch || isDeleting(now.live) {
+			continue
+		}
+		if now.isAsWanted(o, d.Manager) {
+			v.f.fits[k] = v.fit(now, false)
 			continue
 		}
 		due, v.f.due[k] = append(due, d), v.fit(now, false)

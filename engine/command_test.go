@@ -143,6 +143,8 @@ type decision struct {
 	r     engine.Request
 	waits []engine.Step
 	ok    bool
+	// atOnce is how many requests of the step may be sent at once.
+	atOnce int
 	// failed is true if it may not go on.
 	failed bool
 	// learned is what its world was told meanwhile, outcomes are how its leases have ended by then.
@@ -222,7 +224,7 @@ func (c *command) decide() *decision {
 				learn(func(w *engine.World) { w.End(i, s.Outcome) })
 				d.outcomes[i] = outcome{s.Outcome, !c.alone}
 			case len(s.Requests) > 0 && !s.Requests[0].IsShared():
-				d.place, d.r, d.ok = i, s.Requests[0], true
+				d.place, d.r, d.ok, d.atOnce = i, s.Requests[0], true, len(s.Requests)
 				c.outcomes = d.outcomes
 				return d
 			case len(s.Requests) > 0:

@@ -26,7 +26,7 @@ func (v view) narrows() (keeps func(c *state.Claim, key string) bool) {
 	case v.follows():
 		return func(c *state.Claim, key string) bool {
 			part := c.Part(key)
-			return part != nil && (v.isNamed(c) || c.Kind.HasPorts() && part.Lease.Group() == v.group)
+			return part != nil && (v.isNamed(c.Name()) || c.Kind.HasPorts() && part.Lease.Group() == v.group)
 		}
 	case v.want.Apply != nil && v.want.Apply.Heal:
 		return func(c *state.Claim, key string) bool {
@@ -66,11 +66,15 @@ func narrowed(w *World, r state.Request, holds func(c *state.Claim, key string) 
 
 // claimsOfEndpoint returns the claims on the addresses of an IP endpoint, or on the endpoint itself.
 func (w *World) claimsOfEndpoint(sharingKey string) (out []*state.Claim) {
+	return w.claimsOfEndpoints()[sharingKey]
+}
+
+// claimsOfEndpoints returns the claims of all IP endpoints by their sharing keys: those on addresses first.
+func (w *World) claimsOfEndpoints() map[string][]*state.Claim {
+	out := map[string][]*state.Claim{}
 	for _, kind := range []state.Kind{state.Address, state.Endpoint} {
 		for _, c := range w.list(kind) {
-			if c.SharingKey == sharingKey {
-				out = append(out, c)
-			}
+			out[c.SharingKey] = append(out[c.SharingKey], c)
 		}
 	}
 	return out

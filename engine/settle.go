@@ -47,52 +47,61 @@ func (v view) thing(name string) (h state.Hold, asked bool) {
 // goes reports whether the group gives up its entry of a claim, by a reading of everything that the owner has.
 func (v view) goes(of Objects, c *state.Claim, p state.Part) bool {
 	if v.want.Release != nil || v.want.Apply != nil {
+		if !v.drops(c, p) {
+			return false
+		}
 		by, _ := v.servedBy(of, c, p)
-		return v.drops(c, p) && len(by) == 0
+		return len(by) == 0
 	}
 	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
 }
 
-// prune gives up what the deployment group holds, the lease does not ask for and nothing serves. That rests on a reading of
-// everything that the owner has, the claims first, after the command's turn came and after the last delete.
-func (v view) prune() Step {
-	now := v.reading()
-	claims := v.w.claimsOf(v.group)
-	for _, c := range slices.Backward(claims) {
-		s := v.w.see(c.Name())
-		var keep []state.Part
-		entries := c.Entries(v.group)
-		for _, p := range entries {
-			if !v.goes(now.objects, c, p) {
-				keep = append(keep, p)
-			}
+// prune gives up what the deployment group holds, the lease does not ask for and nothing serves: the hosts of it at once.
+func (v view) prune() (all Step) {
+	for _, c := range slices.Backward(v.w.claimsOf(v.group)) {
+		if s := v.giveUp(c); !s.idle() && !all.joins(s, Request.writesHost) {
+			break
 		}
-		r := shrink(c, Request{
-			Group: v.group, Parts: keep, Why: "the lease does not ask for it, and nothing serves it",
-			Event: &Event{Action: v.released(), Kind: string(c.Kind), Thing: c.Thing, Message: partly(keep)},
-		})
-		if len(partsOnly(keep)) == len(partsOnly(entries)) {
-			r.Event = nil // only a note goes
-		}
-		dedicated := v.t.Settings.Config.IP.Mode == config.ModeDedicated && c.Kind == state.Address
-		switch pause := v.pause(c.Thing, s.Misses, s.At); {
-		case len(keep) == len(entries) || c.Deleting || c.Unreadable != "":
-			continue
-		case s.Misses >= v.t.Settings.Tries:
-			return v.giveBack(fmt.Errorf("%s %s could not be given up: %w", c.Kind, c.Thing, s.Why))
-		case s.Stale && !pause.idle():
-			return pause
-		case s.Unclear:
-			r.Verb, r.Why = Get, "whether it was given up"
-		case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
-			return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
-		case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
-			return do(Request{Verb: RemovePool, Address: c.Addr(), Action: v.deleted(), Why: "nobody holds the address any more"})
-		}
-		r.Changes = v.changeClaim(plan.GiveUp, c, keep)
-		return do(r)
 	}
-	return Step{}
+	return all
+}
+
+// giveUp gives up what nothing serves of a claim. That rests on a reading of everything that the owner has, the claims first, after the
+// command's turn came and after the last delete.
+func (v view) giveUp(c *state.Claim) Step {
+	now, s := v.reading(), v.w.see(c.Name())
+	var keep []state.Part
+	entries := c.Entries(v.group)
+	for _, p := range entries {
+		if !v.goes(now.objects, c, p) {
+			keep = append(keep, p)
+		}
+	}
+	if len(keep) == len(entries) || c.Deleting || c.Unreadable != "" {
+		return Step{}
+	}
+	r := shrink(c, Request{
+		Group: v.group, Parts: keep, Why: "the lease does not ask for it, and nothing serves it",
+		Event: &Event{Action: v.released(), Kind: string(c.Kind), Thing: c.Thing, Message: partly(keep)},
+	})
+	if len(partsOnly(keep)) == len(partsOnly(entries)) {
+		r.Event = nil // only a note goes
+	}
+	dedicated := v.t.Settings.Config.IP.Mode == config.ModeDedicated && c.Kind == state.Address
+	switch pause := v.pause(c.Thing, s.Misses, s.At); {
+	case s.Misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("%s %s could not be given up: %w", c.Kind, c.Thing, s.Why))
+	case s.Stale && !pause.idle():
+		return pause
+	case s.Unclear:
+		r.Verb, r.Why = Get, "whether it was given up"
+	case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
+		return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
+	case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
+		return do(Request{Verb: RemovePool, Address: c.Addr(), Action: v.deleted(), Why: "nobody holds the address any more"})
+	}
+	r.Changes = v.changeClaim(plan.GiveUp, c, keep)
+	return do(r)
 }
 
 // released is what a person is told of a thing that the lease gives up.
@@ -117,19 +126,22 @@ func partly(keeps []state.Part) string {
 }
 
 // settle writes the parts as the lease has them in the end.
-func (v view) settle() Step {
+func (v view) settle() (all Step) {
 	for _, h := range v.things {
 		c, taken := v.w.Claim(h.Name()), v.taking(h)
 		if c == nil || len(taken.Want.Parts) == 0 {
 			continue
 		}
 		next, parts := protocol.Settle(c, c.UID, v.group, func(c *state.Claim) ([]state.Part, bool) { return v.final(taken.Want, c) })
-		if next == protocol.Write {
-			changes := v.changeClaim(plan.Claim, c, parts)
-			return do(Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Changes: changes, Why: "what the lease has of it in the end"})
+		if next != protocol.Write {
+			continue
+		}
+		r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Why: "what the lease has of it in the end"}
+		if r.Changes = v.changeClaim(plan.Claim, c, parts); !all.joins(do(r), Request.writesHost) {
+			break
 		}
 	}
-	return Step{}
+	return all
 }
 
 // final returns the parts that the group holds in the end: those of the request as requested, the others unchanged. It
@@ -199,7 +211,7 @@ func (v view) isChanged() bool {
 
 // note writes a note for each part that another deployment of the owner holds, on its claim, so that users see it. The work
 // does not depend on it.
-func (v view) note() Step {
+func (v view) note() (all Step) {
 	for _, h := range v.things {
 		c, name := v.w.Claim(h.Name()), h.Name()
 		for _, withheld := range v.taking(h).Withheld {
@@ -218,10 +230,14 @@ func (v view) note() Step {
 			default:
 				entries = append(entries, note)
 			}
-			return do(Request{Verb: Put, Name: name, Claim: c, Group: v.group, Parts: entries, Optional: true, Why: "the lease waits for it"})
+			r := Request{Verb: Put, Name: name, Claim: c, Group: v.group, Parts: entries, Optional: true, Why: "the lease waits for it"}
+			if !all.joins(do(r), Request.writesHost) {
+				return all
+			}
+			break // one write of a claim after the other
 		}
 	}
-	return Step{}
+	return all
 }
 
 // noted returns the hash of the definition, and the options, with which the lease would route a part that it waits for. A note has

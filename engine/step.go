@@ -135,6 +135,11 @@ func (r Request) IsShared() bool {
 // WritesClaim reports whether the request writes a claim.
 func (r Request) WritesClaim() bool { return r.Verb == Put || r.Verb == Delete }
 
+// writesHost reports whether the request writes a claim on a host: one does not depend on that of another.
+func (r Request) writesHost() bool {
+	return r.WritesClaim() && r.Claim != nil && r.Claim.Kind == state.Host
+}
+
 // Target names what the request writes: leases that write the same do so one after the other. It is empty for a reading.
 func (r Request) Target() string {
 	switch r.Verb {
@@ -223,6 +228,21 @@ type Step struct {
 }
 
 func do(r ...Request) Step { return Step{Requests: r} }
+
+// joins adds a step if all requests of both are alike, so that they may be sent at once. If it returns false, no other step is to be added.
+func (s *Step) joins(next Step, alike func(Request) bool) bool {
+	differs := func(r Request) bool { return !alike(r) }
+	mayFollow := len(next.Requests) > 0 && !next.decides() && !slices.ContainsFunc(next.Requests, differs)
+	if s.idle() {
+		*s = next
+		return mayFollow
+	}
+	if !mayFollow || len(s.Requests) >= most || slices.ContainsFunc(s.Requests, differs) {
+		return false
+	}
+	s.Requests = append(s.Requests, next.Requests...)
+	return true
+}
 
 // mayBeEarly reports whether a step only reads what was not read yet.
 func (s Step) mayBeEarly() bool {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -35,7 +34,7 @@ func (v view) replaced() (out []replacement) {
 		if _, _, redirect := lease.ParseRouteName(o.Name); redirect || !slices.Contains(kinds.RouteKinds, o.Kind) {
 			continue
 		}
-		for _, use := range state.HostUses(render.Rendered(o)) {
+		for _, use := range v.wanted().uses[KeyOf(o)] {
 			for _, was := range v.w.Objects.Serving(state.HostName(use.Host)) {
 				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
 				if v.goesFor(was, use) && (was.Kind != o.Kind || was.Group != v.group && onGateway(o.Kind)) &&
@@ -54,9 +53,8 @@ func (v view) goesFor(was Object, use state.Use) bool {
 		return v.want.Prune
 	}
 	name := state.HostName(use.Host)
-	mine := slices.ContainsFunc(v.things, func(h state.Hold) bool {
-		return h.Name() == name && slices.ContainsFunc(v.routed(h), func(p state.Part) bool { return p.Key == state.RouteKey(use.Path) })
-	})
+	h, mine := v.thing(name)
+	mine = mine && slices.ContainsFunc(v.routed(h), func(p state.Part) bool { return p.Key == state.RouteKey(use.Path) })
 	return mine && v.removes(was.Group, v.w.Claim(name))
 }
 

@@ -29,10 +29,11 @@ type Transfer struct {
 
 // claims returns the claims on the things, each once.
 func (t *Transfer) claims(owner string, w *World) (out []*state.Claim) {
+	leased, known := w.claimsOfEndpoints(), map[*state.Claim]bool{}
 	for _, thing := range t.Things {
-		for _, c := range ClaimsOn(owner, thing, w.Claim, w.claimsOfEndpoint) {
-			if !slices.Contains(out, c) {
-				out = append(out, c)
+		for _, c := range ClaimsOn(owner, thing, w.Claim, func(key string) []*state.Claim { return leased[key] }) {
+			if !known[c] {
+				known[c], out = true, append(out, c)
 			}
 		}
 	}
@@ -77,8 +78,14 @@ func (v view) follows() bool { return v.want.Transfer != nil && !v.want.Transfer
 // named returns the claims on what the lease takes over.
 func (v view) named() []*state.Claim { return v.memo.named }
 
-func (v view) isNamed(c *state.Claim) bool {
-	return slices.ContainsFunc(v.memo.named, func(n *state.Claim) bool { return n.Name() == c.Name() })
+func (v view) isNamed(name string) bool {
+	if v.memo.isNamed == nil {
+		v.memo.isNamed = map[string]bool{}
+		for _, c := range v.memo.named {
+			v.memo.isNamed[c.Name()] = true
+		}
+	}
+	return v.memo.isNamed[name]
 }
 
 // withNamed adds the parts of the claims that the lease takes over to those that it asks for. open are the parts that its definition
@@ -88,9 +95,13 @@ func (v view) withNamed(things []state.Hold) (_ []state.Hold, open map[Ground]bo
 		return things, nil
 	}
 	open = map[Ground]bool{}
+	at := make(map[string]int, len(things))
+	for i, h := range things {
+		at[h.Name()] = i
+	}
 	for _, c := range v.named() {
-		i := slices.IndexFunc(things, func(h state.Hold) bool { return h.Name() == c.Name() })
-		if i < 0 {
+		i, asked := at[c.Name()]
+		if !asked {
 			i, things = len(things), append(things, state.Hold{Kind: c.Kind, Thing: c.Thing, SharingKey: c.SharingKey})
 		}
 		for _, p := range c.Parts {
@@ -131,7 +142,7 @@ func (v view) routed(h state.Hold) []state.Part {
 // takesOver returns how a part of a thing is taken over, nil if it is not.
 func (v view) takesOver(h state.Hold) func(*state.Claim, state.Part) string {
 	c := v.w.Claim(h.Name())
-	if c == nil || !v.isNamed(c) {
+	if c == nil || !v.isNamed(c.Name()) {
 		return nil
 	}
 	return v.formerOf
@@ -170,8 +181,9 @@ func (v view) formerOf(c *state.Claim, p state.Part) string {
 // isLeftAlone reports whether a transfer leaves a rendered object as the lease's last apply has left it: it serves nothing that is
 // taken over, but a host's target may depend on its address.
 func (v view) isLeftAlone(o render.Object) bool {
+	if !v.follows() {
+		return false
+	}
 	serves := v.grounds(o)
-	return v.follows() && len(serves) > 0 && !slices.ContainsFunc(serves, func(g Ground) bool {
-		return slices.ContainsFunc(v.named(), func(c *state.Claim) bool { return c.Name() == g.Name })
-	})
+	return len(serves) > 0 && !slices.ContainsFunc(serves, func(g Ground) bool { return v.isNamed(g.Name) })
 }

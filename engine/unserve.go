@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -75,19 +77,18 @@ func (v view) strays() (out []Object) {
 	if v.want.Apply == nil {
 		return nil
 	}
-	of := v.w.Objects
+	of, known := v.w.Objects, map[types.UID]bool{}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if c == nil {
 			continue
 		}
 		for _, o := range of.Serving(h.Name()) {
-			known := func(x Object) bool { return x.uid() == o.uid() }
-			if o.Group == v.group || !v.removes(o.Group, c) || v.defines(o) || slices.ContainsFunc(out, known) || of.Moves(o) || v.isStaying(o) ||
+			if o.Group == v.group || known[o.uid()] || !v.removes(o.Group, c) || v.defines(o) || of.Moves(o) || v.isStaying(o) ||
 				!v.isStray(o, h.Name()) {
 				continue
 			}
-			out = append(out, o)
+			known[o.uid()], out = true, append(out, o)
 		}
 	}
 	return out
@@ -142,13 +143,8 @@ func (v view) unserve() Step {
 			return s
 		}
 	}
-	for _, o := range goes {
-		if s := v.readUnder(o); !s.idle() {
-			return s
-		}
-		if s := v.remove(o, ""); !s.idle() {
-			return s
-		}
+	if s := v.removeAll(goes); !s.idle() {
+		return s
 	}
 	if v.want.Apply != nil && !v.givesUp() {
 		return Step{}
@@ -171,6 +167,20 @@ func (v view) unserve() Step {
 			"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
 			o, kinds.MadeFrom(o.Kind).Kind, namespace, kind, name)
 	})
+}
+
+// removeAll deletes objects in their order: those of one kind do not depend on each other.
+func (v view) removeAll(objects []Object) (all Step) {
+	for _, o := range objects {
+		s := v.readUnder(o)
+		if s.idle() {
+			s = v.remove(o, "")
+		}
+		if !s.idle() && !all.joins(s, func(with Request) bool { return with.Verb == DeleteObject && with.Object.Kind == o.Kind }) {
+			break
+		}
+	}
+	return all
 }
 
 // givesUp reports whether the group has an entry that goes once nothing serves it.
@@ -208,8 +218,11 @@ func (v view) leftByOperators() (made []Object) {
 	of := v.reading().objects
 	for _, c := range v.w.claimsOf(v.group) {
 		for _, p := range c.PartsOf(v.group) {
+			if !v.drops(c, p) {
+				continue
+			}
 			by, declared := of.ServedBy(c, p)
-			if declared || !v.drops(c, p) {
+			if declared {
 				continue
 			}
 			for _, o := range by {

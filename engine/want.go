@@ -172,6 +172,7 @@ type memo struct {
 	takings map[string]protocol.Taken
 	things  map[string]state.Hold
 	named   []*state.Claim
+	isNamed map[string]bool
 	going   []Moving
 	dns     *render.DNS
 	dnsErr  error

@@ -135,7 +135,7 @@ func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string
 		err = l.turn.Confirm(ctx)
 	}
 	if err == nil {
-		answer.Claims, answer.Objects = now.List(), objects{now, l.command.Options.Config}
+		answer.Claims, answer.Objects = now.List(), Objects(now, l.command.Options.Config)
 	}
 	return now, err
 }

@@ -144,7 +144,7 @@ type reply struct {
 // fold records a reading of everything.
 func (l *loop) fold(s *observed.Snapshot, sent engine.Stamp) {
 	l.snapshot = s
-	l.world.ReadAll(s.List(), objects{s, l.command.Options.Config}, sent)
+	l.world.ReadAll(s.List(), Objects(s, l.command.Options.Config), sent)
 }
 
 // transaction works on leases in one turn of the command. It returns the error of the turn if that belongs to no lease.

@@ -124,6 +124,9 @@ func (l *loop) unlock() bool {
 func (l *loop) send(ctx context.Context) {
 	most := max(l.command.Options.Concurrency, 1)
 	for _, i := range l.plan.Order() {
+		if l.brief >= most {
+			break
+		}
 		var rest []engine.Request
 		for _, r := range l.steps[i].Requests {
 			if r.IsShared() || l.shared || l.brief >= most || l.written[r.Target()] {

@@ -3,6 +3,8 @@ package execute
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -16,10 +18,14 @@ import (
 type objects struct {
 	snapshot *observed.Snapshot
 	cfg      *config.ProviderConfig
+	// known are the objects for which the engine has asked: it asks for all of a lease in each decision.
+	known map[*unstructured.Unstructured]engine.Object
 }
 
-// Objects returns the objects of a snapshot, as the engine asks for them.
-func Objects(s *observed.Snapshot, cfg *config.ProviderConfig) engine.Objects { return objects{s, cfg} }
+// Objects returns the objects of a snapshot, as the engine asks for them: one decision after the other.
+func Objects(s *observed.Snapshot, cfg *config.ProviderConfig) engine.Objects {
+	return objects{s, cfg, map[*unstructured.Unstructured]engine.Object{}}
+}
 
 // Closed reports whether an uninstall has closed the ledger.
 func (o objects) Closed() bool { return o.snapshot.ClosedBy != "" }
@@ -126,11 +132,15 @@ func (o objects) all(list []observed.Owned) []engine.Object {
 
 // object returns an object as the engine knows it.
 func (o objects) object(owned observed.Owned) engine.Object {
+	if is, known := o.known[owned.Live]; known {
+		return is
+	}
 	whose := o.snapshot.Ownership(owned.Live)
-	return engine.Object{
+	o.known[owned.Live] = engine.Object{
 		Kind: owned.Kind, Live: owned.Live, Group: owned.Group, Lease: whose.Lease, Ours: whose.Ours,
 		Stays: o.snapshot.Stays(owned), Near: o.snapshot.ClaimsNear(owned), Record: owned.RecordOf(),
 	}
+	return o.known[owned.Live]
 }
 
 // owned is an object as the reader knows it.

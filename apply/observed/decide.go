@@ -27,8 +27,10 @@ func (s *Snapshot) Uses(h state.Hold, owner string, claimed func(name string) bo
 // by another deployment if Akash's provider keeps a ProviderLeasedIP of that deployment for it.
 func (s *Snapshot) Decide(j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
 	f := j.Decide(h, p.Key, claim, uses)
-	if by, moved := s.movedAway(j.Group, cfg, h, p); moved && f.Verdict == state.Mine && !j.Adopt {
-		return state.Finding{Verdict: state.Held, By: by}
+	if f.Verdict == state.Mine && !j.Adopt {
+		if by, moved := s.movedAway(j.Group, cfg, h, p); moved {
+			return state.Finding{Verdict: state.Held, By: by}
+		}
 	}
 	if f.Verdict != state.Free || !h.Kind.HasPorts() || j.Adopt {
 		return f
