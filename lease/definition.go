@@ -175,6 +175,11 @@ func (d *Definition) Exposes() bool {
 	return false
 }
 
+// Empty reports whether the definition has nothing to expose and no workload. Applied, it removes all that the lease has.
+func (d *Definition) Empty() bool {
+	return !d.Exposes() && (d.Workloads == nil || len(d.Workloads.Services) == 0)
+}
+
 // Routed returns the expose that serves a path of a host, or nil.
 func (d *Definition) Routed(host, path string) *Expose {
 	for i := range d.Services {

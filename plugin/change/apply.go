@@ -177,7 +177,7 @@ func checkNotEmpty(defs []*lease.Definition, allowed bool) error {
 	}
 	var problems lease.Problems
 	for _, def := range defs {
-		if !def.Exposes() && (def.Workloads == nil || len(def.Workloads.Services) == 0) {
+		if def.Empty() {
 			problems.Add(def.At, "lease %s defines no host and no address; --allow-empty takes it all the same", def.Lease)
 		}
 	}

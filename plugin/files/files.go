@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,9 +51,16 @@ func (f *Flags) Add(cmd *cobra.Command, what string) {
 // Each opens the files in the given order, and those of a folder by name. Together they may have limit bytes; 0 means no
 // limit, for a caller that holds only one document at a time.
 func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read func(r io.Reader, name string) error) error {
-	b := newBudget(limit)
-	for _, name := range f.Files {
-		err := f.readPath(ctx, stdin, name, func(r io.Reader, name string) error { return read(b.reader(r, name), name) })
+	b := NewBudget(limit)
+	within := func(r io.Reader, name string) error { return read(b.Reader(r, name), name) }
+	for found, err := range f.Walk() {
+		switch {
+		case err != nil || found.Folder:
+		case found.Path == "-":
+			err = within(bufio.NewReaderSize(stdin, 1<<16), found.Path)
+		default:
+			err = Read(ctx, found.Path, within)
+		}
 		if err != nil {
 			return err
 		}
@@ -60,42 +68,91 @@ func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read fun
 	return nil
 }
 
-func (f *Flags) readPath(ctx context.Context, stdin io.Reader, name string, read func(io.Reader, string) error) error {
+// Found is a file that is to be read, or a folder whose files follow.
+type Found struct {
+	Path   string
+	Folder bool
+}
+
+// Walk yields what the flags name in the order of Each, and each folder before its files are listed. An error is about one path;
+// the others follow it.
+func (f *Flags) Walk() iter.Seq2[Found, error] {
+	return func(yield func(Found, error) bool) {
+		for _, name := range f.Files {
+			if !f.walk(name, yield) {
+				return
+			}
+		}
+	}
+}
+
+// walk yields what is found at one name, and returns the last answer.
+func (f *Flags) walk(name string, yield func(Found, error) bool) bool {
 	if name == "-" {
-		return read(bufio.NewReaderSize(stdin, 1<<16), name)
+		return yield(Found{Path: name}, nil)
 	}
 	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return lease.Problems{{Message: fmt.Sprintf("the path %q does not exist", name)}}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return yield(Found{}, lease.Problems{{Message: fmt.Sprintf("the path %q does not exist", name)}})
+	case err != nil:
+		return yield(Found{}, Refused(name, err))
+	case !info.IsDir():
+		return yield(Found{Path: name}, nil)
 	}
-	if err != nil {
-		return err
+	more, count := true, 0
+	next := func(found Found, err error) error {
+		if !found.Folder {
+			count++
+		}
+		if more = yield(found, err); !more {
+			return filepath.SkipAll
+		}
+		return nil
 	}
-	if !info.IsDir() {
-		return Read(ctx, name, read)
-	}
-	count := 0
-	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+	// The separator makes WalkDir follow a link to a folder.
+	root := name + string(filepath.Separator)
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
-		case entry.IsDir() && path != name && !f.Recursive:
-			return filepath.SkipDir
-		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
+			return next(Found{}, Refused(filepath.Clean(path), err))
+		case path == root:
+			return next(Found{name, true}, nil)
+		case entry.IsDir() && (!f.Recursive || strings.HasPrefix(entry.Name(), "..")):
+			return filepath.SkipDir // in a mounted ConfigMap .. begins the folders to which its files are links
+		case entry.IsDir():
+			return next(Found{path, true}, nil)
+		case !Reads(path):
 			return nil
 		}
 		// The entry may be a link, as in the folder of a mounted ConfigMap.
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return lease.Problems{{Message: fmt.Sprintf("the path %q is no file and is not opened; if it is to be read, name it itself", path)}}
+			return next(Found{}, lease.Problems{{Message: fmt.Sprintf("the path %q is no file and is not opened; if it is to be read, name it itself", path)}})
 		}
-		count++
-		return Read(ctx, path, read)
+		return next(Found{Path: path}, nil)
 	})
-	if err == nil && count == 0 {
+	if more && count == 0 {
 		message := fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))
-		return &emptyFolder{lease.Problems{{Message: message}}}
+		return yield(Found{}, &emptyFolder{lease.Problems{{Message: message}}})
 	}
-	return err
+	return more
+}
+
+// Reads reports whether a file of that name is read if its folder is named.
+func Reads(name string) bool { return slices.Contains(extensions, filepath.Ext(name)) }
+
+// Refused is the error for a path that cannot be read.
+func Refused(path string, err error) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
+	}
+	return lease.Problems{{Message: fmt.Sprintf("the path %q cannot be read: %v", path, err)}}
+}
+
+// IsEmptyFolder reports whether the error is that a folder has no files to read.
+func IsEmptyFolder(err error) bool {
+	_, empty := errors.AsType[*emptyFolder](err)
+	return empty
 }
 
 // emptyFolder is the error for a folder without files to read.
@@ -112,8 +169,8 @@ func Open(ctx context.Context, name string) (*os.File, error) {
 // Read opens and reads one file.
 func Read(ctx context.Context, name string, read func(io.Reader, string) error) error {
 	f, err := Open(ctx, name)
-	if refused, ok := errors.AsType[*fs.PathError](err); ok {
-		return lease.Problems{{Message: fmt.Sprintf("the path %q cannot be read: %v", name, refused.Err)}}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return Refused(name, err)
 	}
 	if err != nil {
 		return err

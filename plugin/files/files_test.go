@@ -38,20 +38,27 @@ func TestEach(t *testing.T) {
 	if err := os.Symlink("/nowhere", dangling+"/b.yaml"); err != nil {
 		t.Fatal(err)
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(in, link); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		flags Flags
 		limit int64
 		want  []string
 		wrong string
 	}{
-		"a folder":           {Flags{Files: []string{in}}, 0, []string{"a.json", "b.yaml", "c.yml"}, ""},
-		"and those below":    {Flags{Files: []string{in}, Recursive: true}, 0, []string{"a.json", "b.yaml", "below/d.yaml", "c.yml"}, ""},
-		"a file, and stdin":  {Flags{Files: []string{in + "/note.txt", "-"}}, 0, []string{"note.txt", "typed"}, ""},
-		"as much as may be":  {Flags{Files: []string{in}}, 17, []string{"a.json", "b.yaml", "c.yml"}, ""},
-		"a byte too much":    {Flags{Files: []string{in}}, 16, []string{"a.json", "b.yaml"}, "c.yml: the input is larger than 16"},
-		"nothing there":      {Flags{Files: []string{in + "/a.json", in + "/none"}}, 0, []string{"a.json"}, `none" does not exist`},
-		"a dangling link":    {Flags{Files: []string{dangling}}, 0, []string{"a.yaml"}, `b.yaml" cannot be read: no such file`},
-		"nothing to be read": {Flags{Files: []string{folder(t, "note.txt", "below/a.yaml")}}, 0, nil, "has no .json, .yaml, .yml files"},
+		"a folder":            {Flags{Files: []string{in}}, 0, []string{"a.json", "b.yaml", "c.yml"}, ""},
+		"and those below":     {Flags{Files: []string{in}, Recursive: true}, 0, []string{"a.json", "b.yaml", "below/d.yaml", "c.yml"}, ""},
+		"a file, and stdin":   {Flags{Files: []string{in + "/note.txt", "-"}}, 0, []string{"note.txt", "typed"}, ""},
+		"as much as may be":   {Flags{Files: []string{in}}, 17, []string{"a.json", "b.yaml", "c.yml"}, ""},
+		"a byte too much":     {Flags{Files: []string{in}}, 16, []string{"a.json", "b.yaml"}, "c.yml: the input is larger than 16"},
+		"nothing there":       {Flags{Files: []string{in + "/a.json", in + "/none"}}, 0, []string{"a.json"}, `none" does not exist`},
+		"a dangling link":     {Flags{Files: []string{dangling}}, 0, []string{"a.yaml"}, `b.yaml" cannot be read: no such file`},
+		"a link to a folder":  {Flags{Files: []string{link}}, 0, []string{"a.json", "b.yaml", "c.yml"}, ""},
+		"a mounted ConfigMap": {Flags{Files: []string{folder(t, "..2026/a.yaml", "a.yaml", "b/..a/b.yaml")}, Recursive: true}, 0, []string{"a.yaml"}, ""},
+		"below a file":        {Flags{Files: []string{in + "/a.json/b"}}, 0, nil, `b" cannot be read: not a directory`},
+		"nothing to be read":  {Flags{Files: []string{folder(t, "note.txt", "below/a.yaml")}}, 0, nil, "has no .json, .yaml, .yml files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -66,6 +73,45 @@ func TestEach(t *testing.T) {
 				t.Errorf("%q, want %q; %v", got, tt.want, err)
 			}
 		})
+	}
+}
+
+// Walk goes on behind what cannot be read, names each folder before its files, and ends when its caller does.
+func TestWalk(t *testing.T) {
+	in := folder(t, "a/a.yaml", "b/b.txt", "c.yaml", "e.yaml")
+	if err := os.Mkdir(in+"/d.yaml", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("d.yaml", in+"/d2.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	flags := Flags{Files: []string{in + "/none", in, in + "/b", "-"}, Recursive: true}
+	var got []string
+	for found, err := range flags.Walk() {
+		text := strings.TrimPrefix(found.Path, in)
+		switch {
+		case err != nil:
+			_, text, _ = strings.Cut(err.Error(), in)
+			text += map[bool]string{true: " (empty)"}[IsEmptyFolder(err)]
+		case found.Folder:
+			text += "/"
+		}
+		got = append(got, text)
+	}
+	want := []string{`/none" does not exist`, "/", "/a/", "/a/a.yaml", "/b/", "/c.yaml", "/d.yaml/",
+		`/d2.yaml" is no file and is not opened; if it is to be read, name it itself`, "/e.yaml", "/b/", `/b" has no .json, .yaml, .yml files (empty)`, "-"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q,\nwant %q", got, want)
+	}
+	for n := range want {
+		count := 0
+		flags.Walk()(func(Found, error) bool {
+			count++
+			return count <= n
+		})
+		if count != n+1 {
+			t.Errorf("%d found, want %d", count, n+1)
+		}
 	}
 }
 

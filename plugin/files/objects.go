@@ -23,7 +23,7 @@ func OfFolder(ctx context.Context, folder string, limits config.Limits, once boo
 	}
 	all := Flags{Files: []string{folder}, Recursive: true}
 	_, err := all.Objects(ctx, nil, limits, once, take)
-	if _, empty := errors.AsType[*emptyFolder](err); empty {
+	if IsEmptyFolder(err) {
 		return nil
 	}
 	return err

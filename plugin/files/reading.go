@@ -54,15 +54,19 @@ func (i *interruptibleReader) fill() {
 	i.rest, i.err = i.buf[:n], err
 }
 
-// budget limits the number of bytes that a command reads from all its inputs together.
-type budget struct {
+// Budget limits the number of bytes that are read from several inputs together.
+type Budget struct {
 	limit, left int64
 }
 
-// newBudget returns a budget of limit bytes; 0 means no limit.
-func newBudget(limit int64) *budget { return &budget{limit: limit, left: limit} }
+// NewBudget returns a budget of limit bytes; 0 means no limit.
+func NewBudget(limit int64) *Budget { return &Budget{limit: limit, left: limit} }
 
-func (b *budget) reader(r io.Reader, name string) io.Reader {
+// Spent reports whether a reader has failed because more than the limit was to be read.
+func (b *Budget) Spent() bool { return b.left < 0 }
+
+// Reader returns a reader that fails, with a lease.Problems, when the readers of the budget have read more than its limit.
+func (b *Budget) Reader(r io.Reader, name string) io.Reader {
 	if b.limit <= 0 {
 		return r
 	}
@@ -81,7 +85,7 @@ func (b *budget) reader(r io.Reader, name string) io.Reader {
 }
 
 // Bound returns a reader that fails after limit bytes; 0 means no limit.
-func Bound(r io.Reader, name string, limit int64) io.Reader { return newBudget(limit).reader(r, name) }
+func Bound(r io.Reader, name string, limit int64) io.Reader { return NewBudget(limit).Reader(r, name) }
 
 type readerFunc func([]byte) (int, error)
 

@@ -59,6 +59,11 @@ func (f *Input) Check() error {
 	return nil
 }
 
+// Options are the options for reading the files. Call Check before.
+func (f *Input) Options(cfg *config.ProviderConfig) input.Options {
+	return input.Options{Lease: f.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: f.Workloads}
+}
+
 // Read calls yield with each definition in the inputs. All files together may have limit bytes; 0 means no limit. Read prints
 // warnings, and returns the errors in the inputs after it has read all of them.
 func (f *Input) Read(
@@ -75,7 +80,7 @@ func (f *Input) Read(
 			return err
 		}
 	}
-	opts := input.Options{Lease: f.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: f.Workloads}
+	opts := f.Options(cfg)
 	err := f.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
 		found, err := input.Read(ctx, r, name, opts, func(def *lease.Definition) error {
 			if ctx.Err() != nil {

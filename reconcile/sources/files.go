@@ -1,0 +1,173 @@
+package sources
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+// Files is the source in files and folders. NewFiles makes one; Run runs once at a time.
+//
+// A file that is half written may look whole. So who writes a file had better write another one and rename it.
+type Files struct {
+	// AllowEmpty is true if files and folders may name no lease, and a lease may define nothing. Otherwise they are errors.
+	AllowEmpty bool
+	// Resync is the time after which everything is read again, in case that an event was lost (a network's file system has
+	// none).
+	Resync time.Duration
+
+	named   files.Flags
+	options input.Options
+	size    int64
+}
+
+var _ Source = (*Files)(nil)
+
+// resync is the default of Files.Resync.
+const resync = 10 * time.Minute
+
+// NewFiles returns the source in what the flags name. All files together may have size bytes; 0 means no limit. What can be read
+// only once, as standard input, is a usage error. A path that does not exist may come later.
+func NewFiles(named files.Flags, options input.Options, size int64) (*Files, error) {
+	for _, name := range named.Files {
+		info, err := os.Stat(name)
+		if name == "-" || err == nil && special(info) {
+			return nil, usage.Errorf("%s cannot be watched; name files and folders", name)
+		}
+	}
+	return &Files{Resync: resync, named: named, options: options, size: size}, nil
+}
+
+// special reports whether something is neither a file nor a folder.
+func special(info fs.FileInfo) bool { return !info.Mode().IsRegular() && !info.IsDir() }
+
+// Run implements Source. It fails if the system has no watch for it.
+func (f *Files) Run(ctx context.Context, say func(Set)) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("files cannot be watched: %w", err)
+	}
+	w := newWatches(watcher)
+	var taking sync.WaitGroup
+	taking.Go(func() { w.take(watcher.Events, watcher.Errors) })
+	defer taking.Wait()
+	defer watcher.Close() //nolint:errcheck // nobody waits for events any more
+	f.run(ctx, w, func() []found { return w.look(ctx, f.named) }, say)
+	return nil
+}
+
+// tries are the times that files are read that change meanwhile, before a set is said all the same.
+const tries = 3
+
+// run says sets until the context ends.
+func (f *Files) run(ctx context.Context, w *watches, look func() []found, say func(Set)) {
+	said := ""
+	for changing := 0; ctx.Err() == nil; {
+		before := look()
+		defs, problems := f.read(ctx, before)
+		// A lease that moves from one file to another while both are read may be in neither.
+		settled := slices.EqualFunc(before, look(), found.same)
+		if changing++; !settled && changing < tries {
+			w.quiet(ctx)
+			continue
+		}
+		if changing = 0; !settled {
+			problems.Add(lease.Place{}, "the files change while they are read")
+		}
+		set := f.set(defs, append(problems, w.late...))
+		if sum := set.sum(); sum != said && ctx.Err() == nil {
+			said = sum
+			say(set)
+		}
+		if settled {
+			w.await(ctx, f.Resync)
+		} else {
+			w.quiet(ctx)
+		}
+	}
+}
+
+// read returns the definitions in the files, and all problems.
+func (f *Files) read(ctx context.Context, all []found) (defs []*lease.Definition, problems lease.Problems) {
+	budget := files.NewBudget(f.size)
+	for _, one := range all {
+		err := one.err
+		if err == nil {
+			err = files.Read(ctx, one.path, func(r io.Reader, name string) error {
+				before := len(defs)
+				about, err := input.Read(ctx, budget.Reader(r, name), name, f.options, func(def *lease.Definition) error {
+					defs = append(defs, def)
+					return nil
+				})
+				if err == nil && len(defs) == before && !about.Failed() && !f.AllowEmpty {
+					about.Add(lease.Place{File: name}, "the file names no lease")
+				}
+				problems = append(problems, about...)
+				return err
+			})
+		}
+		if ctx.Err() != nil || budget.Spent() {
+			break
+		}
+		if err == nil || f.AllowEmpty && files.IsEmptyFolder(err) {
+			continue
+		}
+		about, ok := errors.AsType[lease.Problems](err)
+		if !ok {
+			about, _ = errors.AsType[lease.Problems](files.Refused(one.path, err))
+		}
+		problems = append(problems, about...)
+	}
+	return defs, problems
+}
+
+// set leaves out the definitions of a group that has several, and those that define nothing unless they may.
+func (f *Files) set(defs []*lease.Definition, problems lease.Problems) Set {
+	first, twice := map[lease.Group]lease.Place{}, map[lease.Group]bool{}
+	for _, def := range defs {
+		group := def.Lease.Group()
+		if at, seen := first[group]; seen {
+			twice[group] = true
+			problems.Add(def.At, "deployment group %s is defined twice (first in %s), and left out", group, at)
+			continue
+		}
+		first[group] = def.At
+	}
+	defs = slices.DeleteFunc(defs, func(def *lease.Definition) bool {
+		empty := def.Empty() && !f.AllowEmpty
+		if empty {
+			problems.Add(def.At, "lease %s defines no host and no address, and is left out; --allow-empty takes it all the same", def.Lease)
+		}
+		return empty || twice[def.Lease.Group()]
+	})
+	set := Set{Definitions: defs, Warnings: problems.Warnings()}
+	if wrong := problems.Errors(); len(wrong) > 0 {
+		set.Err = wrong
+	}
+	set.Complete = set.Err == nil && (len(defs) > 0 || f.AllowEmpty)
+	return set
+}
+
+// sum identifies what the set says, without its positions.
+func (s Set) sum() string {
+	parts := []string{fmt.Sprint(s.Complete, s.Err), s.Warnings.Error()}
+	for _, def := range s.Definitions {
+		parts = append(parts, def.Lease.String(), def.Hash)
+	}
+	sum := sha256.Sum256([]byte(lease.Key(parts...)))
+	return string(sum[:])
+}

@@ -1,0 +1,430 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+)
+
+// def is a lease definition with one host, all in its fourth line.
+func def(dseq int, host string) string {
+	return fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: x}
+spec: {lease: {owner: akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h, dseq: %d, gseq: 1, oseq: 1, provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0}, services: [{name: web, expose: [{port: 80, global: true, hosts: [%s]}]}]}
+`, dseq, host)
+}
+
+// hosts are the hosts of a set, then what is said of it.
+func hosts(set Set) string {
+	var out []string
+	for _, def := range set.Definitions {
+		out = append(out, def.Services[0].Expose[0].Hosts[0].Name)
+	}
+	if !set.Complete {
+		out = append(out, "incomplete")
+	}
+	return strings.Join(out, " ")
+}
+
+// folder is a folder whose files a test changes. A mistake ends the test.
+type folder struct {
+	*testing.T
+	path string
+}
+
+func newFolder(t *testing.T) folder { return folder{t, t.TempDir()} }
+
+// at returns a path in the folder.
+func (f folder) at(name string) string { return filepath.Join(f.path, name) }
+
+func (f folder) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// write writes a file in place, and makes its folder.
+func (f folder) write(name, text string) {
+	f.Helper()
+	f.must(os.MkdirAll(filepath.Dir(f.at(name)), 0o755))
+	f.must(os.WriteFile(f.at(name), []byte(text), 0o644))
+}
+
+// link makes a link, or replaces it by a rename.
+func (f folder) link(target, name string) {
+	f.Helper()
+	f.must(os.Symlink(target, f.at("new-link")))
+	f.must(os.Rename(f.at("new-link"), f.at(name)))
+}
+
+func (f folder) rename(from, to string) { f.Helper(); f.must(os.Rename(f.at(from), f.at(to))) }
+func (f folder) remove(name string)     { f.Helper(); f.must(os.RemoveAll(f.at(name))) }
+
+// source is the source in paths of the folder.
+func (f folder) source(recursive bool, names ...string) *Files {
+	f.Helper()
+	for i, name := range names {
+		names[i] = f.at(name)
+	}
+	source, err := NewFiles(files.Flags{Files: names, Recursive: recursive}, input.Options{}, 1<<20)
+	f.must(err)
+	return source
+}
+
+// patience is how long a test waits for what has to come.
+const patience = time.Minute
+
+// said are the sets that a source says.
+type said struct {
+	t    *testing.T
+	sets chan Set
+}
+
+// run runs a source until the test ends.
+func run(t *testing.T, source *Files) said {
+	t.Helper()
+	sets, done := make(chan Set), make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		done <- source.Run(ctx, func(set Set) {
+			select {
+			case sets <- set:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return said{t, sets}
+}
+
+// next returns the next set.
+func (s said) next() Set {
+	s.t.Helper()
+	select {
+	case set := <-s.sets:
+		return set
+	case <-time.After(patience):
+		s.t.Fatal("the source says nothing")
+		return Set{}
+	}
+}
+
+// await waits for a set.
+func (s said) await(want string) Set {
+	s.t.Helper()
+	var last Set
+	late := time.After(patience)
+	for {
+		select {
+		case last = <-s.sets:
+			if hosts(last) == want {
+				return last
+			}
+		case <-late:
+			s.t.Fatalf("the source last said %q, and not %q: %v", hosts(last), want, last.Err)
+		}
+	}
+}
+
+// One bad file or document stops no other. It is named, and so is what makes a set incomplete.
+func TestRead(t *testing.T) {
+	a, b := def(1, "a.example.com"), def(2, "b.example.com")
+	nothing := strings.Replace(def(3, "c"), "[{port: 80, global: true, hosts: [c]}]", "[]", 1)
+	for name, c := range map[string]struct {
+		files map[string]string
+		// links are links to make.
+		links map[string]string
+		// also are names beside that of the folder.
+		also  []string
+		empty bool
+		want  string
+		wrong []string
+	}{
+		"all good":              {files: map[string]string{"a.yaml": a, "b.yaml": b, "c.txt": "]"}, want: "a.example.com b.example.com"},
+		"in their order":        {files: map[string]string{"a.yaml": b, "b.yaml": a}, want: "b.example.com a.example.com"},
+		"a bad document":        {files: map[string]string{"a.yaml": a + "---\n" + def(3, "C") + "---\n" + b}, want: "a.example.com b.example.com incomplete", wrong: []string{"a.yaml:9:", `"C" is not lower case`}},
+		"a bad file":            {files: map[string]string{"a.yaml": "kind: [\n", "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:1:1: not valid YAML"}},
+		"half a file":           {files: map[string]string{"a.yaml": a[:len(a)-3], "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:4:1: not valid YAML"}},
+		"less of a file":        {files: map[string]string{"a.yaml": a[:60], "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:"}},
+		"nothing of it":         {files: map[string]string{"a.yaml": "", "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml: the file names no lease"}},
+		"a dead link":           {files: map[string]string{"b.yaml": b}, links: map[string]string{"a.yaml": "nowhere"}, want: "b.example.com incomplete", wrong: []string{`a.yaml" cannot be read: no such file`}},
+		"a circle":              {files: map[string]string{"b.yaml": b}, links: map[string]string{"a.yaml": "a.yaml"}, want: "b.example.com incomplete", wrong: []string{`a.yaml" cannot be read: too many levels of symbolic links`}},
+		"a file is gone":        {files: map[string]string{"b.yaml": b}, also: []string{"none.yaml"}, want: "b.example.com incomplete", wrong: []string{`none.yaml" does not exist`}},
+		"no files":              {files: map[string]string{"c.txt": a}, want: "incomplete", wrong: []string{"has no .json, .yaml, .yml files"}},
+		"and that is fine":      {files: map[string]string{"c.txt": a}, empty: true},
+		"no leases":             {files: map[string]string{"a.yaml": "# none\n"}, want: "incomplete", wrong: []string{"a.yaml: the file names no lease"}},
+		"fine as well":          {files: map[string]string{"a.yaml": "# none\n"}, empty: true},
+		"but not a gone folder": {files: map[string]string{"a.yaml": a}, also: []string{"none"}, empty: true, want: "a.example.com incomplete", wrong: []string{`none" does not exist`}},
+		"a lease of nothing":    {files: map[string]string{"a.yaml": nothing, "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:1:1: lease akash1", "defines no host and no address"}},
+		"a group twice": {files: map[string]string{"a.yaml": a, "b.yaml": b, "c.yaml": strings.Replace(a, "oseq: 1", "oseq: 2", 1)}, want: "b.example.com incomplete",
+			wrong: []string{"c.yaml:1:1: deployment group akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/1/1 is defined twice (first in ", "a.yaml:1:1), and left out"}},
+		"a subfolder":         {files: map[string]string{"a.yaml": a, "sub/b.yaml": b}, want: "a.example.com b.example.com"},
+		"a mounted ConfigMap": {files: map[string]string{"..1/a.yaml": a}, links: map[string]string{"..data": "..1", "a.yaml": "..data/a.yaml"}, want: "a.example.com"},
+		"too much":            {files: map[string]string{"a.yaml": a, "b.yaml": strings.Repeat("# more\n", 1<<18), "c.yaml": b, "d.yaml": b}, want: "a.example.com incomplete", wrong: []string{"b.yaml: the input is larger than 1Mi"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newFolder(t)
+			for name, text := range c.files {
+				in.write("in/"+name, text)
+			}
+			for name, target := range c.links {
+				in.must(os.Symlink(target, in.at("in/"+name)))
+			}
+			source := in.source(true, append([]string{"in"}, c.also...)...)
+			source.AllowEmpty = c.empty
+			set := run(t, source).next()
+			if got := hosts(set); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if (set.Err == nil) != (c.wrong == nil) || c.wrong != nil && !containsAll(set.Err.Error(), c.wrong) {
+				t.Errorf("error %v, want %q", set.Err, c.wrong)
+			}
+			if name == "too much" && strings.Contains(set.Err.Error(), "\n") {
+				t.Errorf("it is said of each file that the input is too large:\n%v", set.Err)
+			}
+			if len(set.Warnings) > 0 {
+				t.Error(set.Warnings)
+			}
+		})
+	}
+}
+
+// Documents are read with the options of the command line: an SDL is of the lease that it names. Warnings are in the set.
+func TestOptions(t *testing.T) {
+	sdl, err := os.ReadFile("../../lease/sdl/testdata/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := newFolder(t)
+	in.write("a.yaml", strings.Replace(string(sdl), "services:\n", "services:\n  extra: {image: x}\n", 1))
+	id, err := lease.ParseID("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/7/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0")
+	in.must(err)
+	source := in.source(false, "a.yaml")
+	source.options = input.Options{Lease: &id}
+	if set := run(t, source).next(); !set.Complete || len(set.Definitions) != 1 || set.Definitions[0].Lease != id || !strings.Contains(set.Warnings.Error(), `service "extra" is not in the deployment and is ignored`) {
+		t.Errorf("%+v", set)
+	}
+}
+
+func containsAll(text string, parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
+}
+
+// Whatever changes what files say, and however it is done, is noticed; after that the next change is, too.
+func TestChanges(t *testing.T) {
+	a, b, c := def(1, "a.example.com"), def(2, "b.example.com"), def(3, "c.example.com")
+	again := def(1, "again.example.com")
+	type step struct {
+		do   func(in folder)
+		want string
+	}
+	for name, test := range map[string]struct {
+		names     []string
+		recursive bool
+		steps     []step
+	}{
+		"a file, in place": {[]string{"in/a.yaml"}, false, []step{
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.write("in/a.yaml", again) }, "again.example.com"},
+			{func(in folder) { in.write("in/a.yaml", a+"---\n"+b) }, "a.example.com b.example.com"},
+		}},
+		"a file, by a rename": {[]string{"in/a.yaml"}, false, []step{
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.write("in/new", again); in.rename("in/new", "in/a.yaml") }, "again.example.com"},
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.write("in/new", b); in.rename("in/new", "in/a.yaml") }, "b.example.com"},
+		}},
+		"a file by another name": {[]string{"in/a.yaml"}, false, []step{
+			{func(in folder) { in.write("in/a.yaml", a); in.must(os.Link(in.at("in/a.yaml"), in.at("other"))) }, "a.example.com"},
+			{func(in folder) { in.write("other", again) }, "again.example.com"},
+			{func(in folder) { in.remove("in/a.yaml"); in.write("in/a.yaml", b) }, "b.example.com"},
+			{func(in folder) { in.must(os.Link(in.at("in/a.yaml"), in.at("third"))); in.write("third", c) }, "c.example.com"},
+		}},
+		"a file that goes and comes": {[]string{"in/a.yaml"}, false, []step{
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.remove("in/a.yaml") }, "incomplete"},
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.remove("in") }, "incomplete"},
+			{func(in folder) { in.write("in/a.yaml", again) }, "again.example.com"},
+		}},
+		"what comes later": {[]string{"x/y/in"}, false, []step{
+			{func(in folder) {}, "incomplete"},
+			{func(in folder) { in.write("x/y/in/a.yaml", a) }, "a.example.com"},
+		}},
+		"files of a folder": {[]string{"in"}, false, []step{
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.write("in/b.yaml", b) }, "a.example.com b.example.com"},
+			{func(in folder) { in.write("in/b.yaml", c) }, "a.example.com c.example.com"},
+			{func(in folder) { in.rename("in/a.yaml", "in/a.txt") }, "c.example.com"},
+			{func(in folder) { in.rename("in/a.txt", "in/z.yaml") }, "c.example.com a.example.com"},
+			{func(in folder) { in.remove("in/b.yaml") }, "a.example.com"},
+			{func(in folder) { in.remove("in/z.yaml") }, "incomplete"},
+			{func(in folder) { in.write("in/b.yaml", b) }, "b.example.com"},
+		}},
+		"a folder that is removed": {[]string{"x/in"}, false, []step{
+			{func(in folder) { in.write("x/in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.remove("x/in") }, "incomplete"},
+			{func(in folder) { in.write("x/in/b.yaml", b) }, "b.example.com"},
+			{func(in folder) { in.remove("x"); in.write("x/in/c.yaml", c) }, "c.example.com"},
+			{func(in folder) { in.write("x/in/c.yaml", a) }, "a.example.com"},
+		}},
+		"a folder above that is replaced": {[]string{"x/y/in"}, false, []step{
+			{func(in folder) { in.write("x/y/in/a.yaml", a); in.write("new/y/in/a.yaml", b) }, "a.example.com"},
+			{func(in folder) { in.rename("x", "old"); in.rename("new", "x") }, "b.example.com"},
+			{func(in folder) { in.write("x/y/in/a.yaml", c) }, "c.example.com"},
+			{func(in folder) { in.rename("x", "new"); in.rename("old", "x") }, "a.example.com"},
+			{func(in folder) { in.write("x/y/in/a.yaml", again) }, "again.example.com"},
+		}},
+		"subfolders": {[]string{"in"}, true, []step{
+			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
+			{func(in folder) { in.write("in/x/y/b.yaml", b) }, "a.example.com b.example.com"},
+			{func(in folder) { in.write("in/x/y/b.yaml", c) }, "a.example.com c.example.com"},
+			{func(in folder) { in.rename("in/x", "in/z"); in.write("in/z/y/b.yaml", b) }, "a.example.com b.example.com"},
+			{func(in folder) { in.write("in/z/y/b.yaml", c) }, "a.example.com c.example.com"},
+			{func(in folder) { in.remove("in/z") }, "a.example.com"},
+		}},
+		"a mounted ConfigMap": {[]string{"in"}, true, []step{
+			{func(in folder) {
+				in.write("in/..1/a.yaml", a)
+				in.link("..1", "in/..data")
+				in.link("..data/a.yaml", "in/a.yaml")
+			}, "a.example.com"},
+			{func(in folder) { in.write("in/..2/a.yaml", again); in.link("..2", "in/..data"); in.remove("in/..1") }, "again.example.com"},
+			{func(in folder) {
+				in.write("in/..3/a.yaml", a)
+				in.write("in/..3/b.yaml", b)
+				in.link("..3", "in/..data")
+				in.link("..data/b.yaml", "in/b.yaml")
+				in.remove("in/..2")
+			}, "a.example.com b.example.com"},
+		}},
+		"a file of a mounted ConfigMap": {[]string{"in/a.yaml"}, true, []step{
+			{func(in folder) {
+				in.write("in/..1/a.yaml", a)
+				in.link("..1", "in/..data")
+				in.link("..data/a.yaml", "in/a.yaml")
+			}, "a.example.com"},
+			{func(in folder) { in.write("in/..2/a.yaml", again); in.link("..2", "in/..data") }, "again.example.com"},
+			{func(in folder) { in.write("in/..2/a.yaml", b) }, "b.example.com"},
+		}},
+		"git-sync": {[]string{"git/current"}, true, []step{
+			{func(in folder) { in.write("git/.worktrees/1/sub/a.yaml", a); in.link(".worktrees/1", "git/current") }, "a.example.com"},
+			{func(in folder) {
+				in.write("git/.worktrees/2/sub/a.yaml", again)
+				in.link(".worktrees/2", "git/current")
+				in.remove("git/.worktrees/1")
+			}, "again.example.com"},
+			{func(in folder) { in.write("git/.worktrees/2/sub/b.yaml", b) }, "again.example.com b.example.com"},
+			{func(in folder) {
+				in.write("git/.worktrees/3/sub/a.yaml", c)
+				in.link(in.at("git/.worktrees/3"), "git/current")
+			}, "c.example.com"},
+		}},
+		"a link's parent": {[]string{"git/current/.././a.yaml"}, false, []step{
+			{func(in folder) {
+				in.write("git/a.yaml", a)
+				in.write("git/.worktrees/a.yaml", b)
+				in.write("git/.worktrees/1/a.yaml", c)
+				in.link(".worktrees/1", "git/current")
+			}, "b.example.com"},
+			{func(in folder) { in.write("git/.worktrees/a.yaml", c) }, "c.example.com"},
+		}},
+		"links behind links": {[]string{"one"}, false, []step{
+			{func(in folder) {
+				in.write("x/a.yaml", a)
+				in.write("y/a.yaml", b)
+				in.must(os.Mkdir(in.at("l"), 0o755))
+				in.link("../x", "l/two")
+				in.link("l/two", "one")
+			}, "a.example.com"},
+			{func(in folder) { in.link("../y", "l/two") }, "b.example.com"},
+			{func(in folder) { in.write("y/a.yaml", c) }, "c.example.com"},
+			{func(in folder) { in.link("x", "one") }, "a.example.com"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newFolder(t)
+			var source said
+			for i, step := range test.steps {
+				step.do(in)
+				if i == 0 {
+					of := in.source(test.recursive)
+					for _, name := range test.names {
+						of.named.Files = append(of.named.Files, in.path+"/"+name)
+					}
+					source = run(t, of)
+				}
+				source.await(step.want)
+			}
+		})
+	}
+}
+
+// A file whose permissions change is read when it can be.
+func TestPermissions(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	in := newFolder(t)
+	in.write("in/a.yaml", def(1, "a.example.com"))
+	in.write("in/0/b.yaml", def(2, "b.example.com"))
+	source := run(t, in.source(true, "in"))
+	source.await("b.example.com a.example.com")
+	for _, name := range []string{"in/a.yaml", "in/0"} {
+		in.must(os.Chmod(in.at(name), 0))
+		rest := map[string]string{"in/a.yaml": "b.example.com incomplete", "in/0": "a.example.com incomplete"}[name]
+		if set := source.await(rest); !containsAll(set.Err.Error(), []string{in.at(name), "cannot be read: permission denied"}) {
+			t.Error(set.Err)
+		}
+		in.must(os.Chmod(in.at(name), 0o755))
+		source.await("b.example.com a.example.com")
+	}
+}
+
+// Relative paths are watched.
+func TestRelative(t *testing.T) {
+	in := newFolder(t)
+	in.write("in/a.yaml", def(1, "a.example.com"))
+	t.Chdir(in.at("in"))
+	source, err := NewFiles(files.Flags{Files: []string{"../in/./a.yaml"}}, input.Options{}, 0)
+	in.must(err)
+	said := run(t, source)
+	said.await("a.example.com")
+	in.write("in/a.yaml", def(1, "b.example.com"))
+	said.await("b.example.com")
+}
+
+// A source ends with the context, and so do its goroutines: the bubble waits for them.
+func TestEnd(t *testing.T) {
+	in := newFolder(t)
+	in.write("a.yaml", def(1, "a.example.com"))
+	source := in.source(false, "a.yaml")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := source.Run(ctx, func(Set) { cancel() }); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := source.Run(ctx, func(Set) { t.Error("a set is said after the end") }); err != nil {
+		t.Error(err)
+	}
+}
