@@ -106,12 +106,13 @@ func (a *Applier) applying(applies []applied) execute.Work {
 func (a *Applier) wantOf(one applied) engine.Want {
 	only := a.Command.Options.ChangesOf(one.request.Lease)
 	apply := &engine.Apply{
-		Definition: one.routes, Kinds: render.Kinds(one.routes, a.Command.Options.Config), Heal: a.Command.Options.Heal, Only: only, Limited: only != nil,
+		Definition: one.routes, Kinds: render.Kinds(one.routes, a.Command.Options.Config), Heal: a.Command.Options.Heal,
+		Source: a.Command.Options.Source, Only: only, Limited: only != nil,
 	}
 	if a.Command.Options.Workloads != nil && one.def.Workloads != nil {
 		apply.Workloads = one.def
 	}
-	return engine.Want{Request: one.request, Prune: a.Command.Options.Prune, Adopt: a.Command.Options.Adopt, Apply: apply}
+	return engine.Want{Request: one.request, Prune: a.Command.Options.Prune, Adopt: a.Command.Options.Adopt, Owned: a.Command.Options.Owned, Apply: apply}
 }
 
 // reportServed reports the notes that could not be written, and the things that a lease did not give up, because something still serves

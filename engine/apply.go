@@ -27,6 +27,8 @@ type Apply struct {
 	// Heal is true for a definition that the ledger keeps: the lease claims nothing anew, and gives up nothing that was not
 	// applied.
 	Heal bool
+	// Source is the name of the source that names the lease; empty for none. The kept definition has it.
+	Source string
 	// Workloads is the definition of what the lease runs; nil if that is left alone.
 	Workloads *lease.Definition
 	// Only are the changes that may be made, of a plan; Limited is true if there is one.

@@ -52,7 +52,8 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	case runs:
 		return v.seize(d, live), nil
 	}
-	adopts := v.adopts(k, live, id, labelled) || mine && claimLike && areFormer(v.group.Owner, managers)
+	byHand := v.t.Settings.Reclaims && mine && v.w.Objects.Ours(live) && areHands(managers)
+	adopts := byHand || v.adopts(k, live, id, labelled) || mine && claimLike && areFormer(v.group.Owner, managers)
 	if adopts {
 		if s := v.readGrounds(k, live, now.answered); !s.idle() {
 			return s, nil
@@ -62,6 +63,10 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	switch lost := v.lostOf(k, live); {
 	case adopts && lost != nil:
 		return Step{}, lost
+	case byHand:
+		s := v.seize(d, live)
+		s.Requests[0].Why = "somebody has changed it by hand"
+		return s, nil
 	case adopts:
 		return v.seize(d, live), nil
 	case !claimLike || mine:
@@ -125,6 +130,13 @@ func (v view) adopts(k Key, live *unstructured.Unstructured, id lease.ID, labell
 func (v view) mayForce(live *unstructured.Unstructured, managers []string) bool {
 	return v.want.Adopt && len(managers) > 0 && deployed.StandingOf(live, v.group, v.id.Namespace()) != deployed.Foreign &&
 		!slices.ContainsFunc(managers, func(manager string) bool { return manager != managed.Akash })
+}
+
+// areHands reports whether all field managers are those of kubectl's commands, which a person types ("kubectl-edit", "kubectl-patch", …).
+func areHands(managers []string) bool {
+	return len(managers) > 0 && !slices.ContainsFunc(managers, func(manager string) bool {
+		return manager != "kubectl" && !strings.HasPrefix(manager, "kubectl-")
+	})
 }
 
 // areFormer reports whether all field managers are those of deployments of the owner.

@@ -50,6 +50,18 @@ func (v view) readDefinition() Step {
 	return Step{}
 }
 
+// checkOwned refuses what is wanted for a source that does not own the lease any more, until the lease has written something.
+func (v view) checkOwned() Step {
+	switch d, known := v.kept(); {
+	case v.want.Owned == "" || v.f.kept.isOurs() || v.hasWritten():
+	case !known || v.w.Turn.Alone > 0 && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone:
+		return do(Request{Verb: GetDefinition, Group: v.group, Early: v.w.Turn.Alone == 0, Why: "whether source " + v.want.Owned + " still owns the lease"})
+	case d == nil || !d.From(v.want.Owned):
+		return v.giveBack(report.ErrChanged)
+	}
+	return Step{}
+}
+
 // keep writes the definition that the lease is applied with, unless the ledger keeps it. After anything was claimed anew it is
 // written in any case: a release may have deleted it since it was read. So it is in the place of a crashed command, which may be
 // about to delete it.
@@ -68,7 +80,7 @@ func (v view) keep() Step {
 			return s
 		}
 		return do(Request{Verb: GetDefinition, Group: v.group, Why: "it has changed"})
-	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
+	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
 	case !known && !v.tookAnew():
 		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
@@ -89,6 +101,9 @@ func (v view) keep() Step {
 	}
 	if err != nil {
 		return v.giveBack(err)
+	}
+	if want.Source = apply.Source; want.Source == "" && d != nil {
+		want.Source = d.Source // it stays that source's
 	}
 	return do(Request{Verb: Keep, Group: v.group, Definition: want, Was: d, Why: "what the lease is applied with"})
 }

@@ -44,7 +44,11 @@ func (s *story) textOfDefinition(d *kept.Definition) string {
 			words = append(words, "by "+service.Target)
 		}
 	}
-	return fmt.Sprintf("%s, kept by %s", cmp.Or(strings.Join(words, " "), "nothing"), d.Run)
+	text := fmt.Sprintf("%s, kept by %s", cmp.Or(strings.Join(words, " "), "nothing"), d.Run)
+	if d.Source != "" {
+		text += " from " + d.Source
+	}
+	return text
 }
 
 // textOfObject is an object as a trace shows it.

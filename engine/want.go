@@ -22,6 +22,8 @@ type Want struct {
 	Prune bool
 	// Adopt takes over what objects of the owner use without a claim.
 	Adopt bool
+	// Owned is the source that has to own the lease, by the definition that the ledger keeps in the command's turn; empty for any.
+	Owned string
 	// Serves are the objects that serve already what the lease asks for: it gets that only while one of them is there.
 	Serves []Object
 	// Release is what the deployment group gives up, with the objects that serve it and what it runs; nil for nothing.
@@ -52,6 +54,8 @@ type Settings struct {
 	// old route has to stay; empty for the same one.
 	AssumeServing bool
 	GoesOn        string
+	// Reclaims takes fields of the lease's own objects back that somebody has changed by hand.
+	Reclaims bool
 	// Plans is true if requests say what they change.
 	Plans bool
 }

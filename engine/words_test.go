@@ -18,7 +18,22 @@ import (
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
 // apply HOST[/PATH]... [prune] [httproute] [timeout], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+//
+// from=SOURCE is the source that names the lease, of=SOURCE that which has to own it.
 func (l *ledger) want(words []string) engine.Want {
+	for i, word := range words {
+		key, source, is := strings.Cut(word, "=")
+		if !is {
+			continue
+		}
+		want := l.want(slices.Delete(slices.Clone(words), i, i+1))
+		if key == "of" {
+			want.Owned = source
+		} else {
+			want.Apply.Source = source
+		}
+		return want
+	}
 	id := leaseOf(words[0])
 	want := engine.Want{Request: state.Request{Lease: id}}
 	verb := ""

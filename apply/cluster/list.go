@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,12 @@ func ListObjects[T any](
 	read func(*unstructured.Unstructured) []T,
 ) ([]T, error) {
 	var out []T
+	if all, err := c.earlyObjects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
+		for _, o := range all {
+			out = append(out, read(o)...)
+		}
+		return out, err
+	}
 	opts.Limit = pageSize
 	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
 		list, err := c.Dynamic.Resource(resource).Namespace(namespace).List(ctx, opts)
@@ -84,6 +91,12 @@ func EachMeta(
 	ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 	read func(*metav1.ObjectMeta), restart func(),
 ) error {
+	if all, err := c.earlyMetas(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
+		for _, meta := range all {
+			read(meta)
+		}
+		return err
+	}
 	switch opts.Limit {
 	case 0:
 		opts.Limit = metaPageSize

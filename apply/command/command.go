@@ -73,6 +73,11 @@ type Options struct {
 	Refused map[lease.ID]error
 	// Heal applies stored definitions, limited to what their leases still hold.
 	Heal bool
+	// Reclaim takes fields of the leases' own objects back that somebody has changed by hand, with kubectl.
+	Reclaim bool
+	// Source is the name of the source that names the leases, which their kept definitions have; empty for none. Owned is the
+	// source that has to own them; empty for any.
+	Source, Owned string
 	// Turn is that of the command of which this one is a part; nil for none.
 	Turn *turn.Turn
 	// Report receives the events, one at a time.

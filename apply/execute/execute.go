@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -66,7 +67,7 @@ type Lease struct {
 
 // Run works on all leases, at most as many at a time as one announcement can name. The error joins those of all leases.
 func (w Work) Run(ctx context.Context) error {
-	snapshot, err := w.Read(ctx)
+	snapshot, err := w.Read(cluster.Early(ctx))
 	if err != nil {
 		return err
 	}
@@ -239,6 +240,7 @@ func (l *loop) settings() engine.Settings {
 	return engine.Settings{
 		Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
 		Wait: c.Options.Wait, Waits: c.Cluster.Waits(), AssumeServing: c.Options.AssumeServing, GoesOn: l.work.GoesOn, Plans: c.Options.Plan != nil,
+		Reclaims: c.Options.Reclaim,
 	}
 }
 

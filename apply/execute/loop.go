@@ -159,8 +159,11 @@ func (l *loop) start(ctx context.Context, place int, r engine.Request) {
 	if target := r.Target(); target != "" {
 		l.written[target] = true
 	}
-	if l.writing != nil {
+	switch {
+	case l.writing != nil:
 		ctx = l.writing
+	case r.Early:
+		ctx = cluster.Early(ctx)
 	}
 	undo := r.Back || l.world.Interrupted != nil
 	out, came, snapshot, one := reply{place: place, request: r, sent: l.world.Send()}, l.came, l.snapshot, l.leases[place]

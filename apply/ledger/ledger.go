@@ -81,6 +81,9 @@ func (l Ledger) Get(ctx context.Context, name string) (*state.Claim, error) {
 
 // get reads the metadata of an object of the ledger. It returns nil if there is none.
 func (l Ledger) get(ctx context.Context, name string) (*metav1.ObjectMeta, error) {
+	if meta, err := l.cluster.EarlyMeta(ctx, cluster.Leases, l.Namespace, name); !errors.Is(err, cluster.ErrUnwatched) {
+		return meta, err
+	}
 	var o *metav1.PartialObjectMetadata
 	err := l.cluster.Read(ctx, func() (err error) {
 		o, err = l.client().Get(ctx, name, metav1.GetOptions{})

@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -28,6 +29,8 @@ const (
 	AnnotationText = lease.Domain + "/lease-definition"
 	// AnnotationRun holds the nonce of the run that wrote the definition.
 	AnnotationRun = lease.Domain + "/run"
+	// AnnotationSource holds the name of the source that "reconcile" has applied the definition from.
+	AnnotationSource = lease.Domain + "/source"
 )
 
 const (
@@ -55,6 +58,8 @@ type Definition struct {
 	// Hash is the hash of the definition, as in the annotation of the lease's objects. Run is the nonce of the run that
 	// wrote it.
 	Hash, Run string
+	// Source is the name of the source that reconcile has applied the definition from; empty for none.
+	Source string
 	// Written is when the object was last written.
 	Written time.Time
 	// UID and ResourceVersion are those of the object. They are empty for an object that does not exist yet.
@@ -123,7 +128,8 @@ func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 	}
 	d = &Definition{
 		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
-		Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], text: meta.Annotations[AnnotationText],
+		Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], Source: meta.Annotations[AnnotationSource],
+		text:    meta.Annotations[AnnotationText],
 		Written: meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
 	}
 	if at := managed.LastWritten(meta); at.After(d.Written) {
@@ -190,12 +196,24 @@ func (d *Definition) Says(def *lease.Definition) bool {
 	return err == nil
 }
 
+// CheckSource returns an error if a text cannot be the name of a source: a DNS label (RFC 1123), as the names of most of Kubernetes'
+// objects are. An empty text names none.
+func CheckSource(name string) error {
+	if problems := validation.IsDNS1123Label(name); name != "" && len(problems) > 0 {
+		return fmt.Errorf("%q is no name: %s", lease.Clip(name), strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// From reports whether the definition has been applied from a source; an empty name is any, and none.
+func (d *Definition) From(source string) bool { return source == "" || d != nil && d.Source == source }
+
 // Same reports whether both are stored alike, or both nil.
 func (d *Definition) Same(other *Definition) bool {
 	if d == nil || other == nil {
 		return d == other
 	}
-	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run
+	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run && d.Source == other.Source
 }
 
 // Configuration returns what the deployment group applies to keep its definition. there is the object to replace, or
@@ -205,6 +223,9 @@ func (d *Definition) Configuration(namespace string, g lease.Group, there *Defin
 		WithLabels(map[string]string{Label: g.Owner}).
 		WithAnnotations(map[string]string{lease.AnnotationDefinition: d.Hash, AnnotationText: d.text, AnnotationRun: d.Run}).
 		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(g.String()))
+	if d.Source != "" {
+		ac.WithAnnotations(map[string]string{AnnotationSource: d.Source})
+	}
 	if there != nil {
 		ac.WithUID(there.UID).WithResourceVersion(there.ResourceVersion)
 	}

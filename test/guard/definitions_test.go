@@ -60,4 +60,12 @@ func TestDefinitionIsOfItsGroup(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a stranger names a source, which would release it", func(t *testing.T) {
+		o := aliceDefinition.get(t)
+		annotate(kept.AnnotationSource, "prod")(o)
+		_, err := aliceDefinition.client().Update(t.Context(), o, metav1.UpdateOptions{DryRun: dryRun, FieldManager: "kubectl-edit"})
+		if !refusedBy(err, "akash-net-definitions") {
+			t.Error(err)
+		}
+	})
 }
