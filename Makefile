@@ -21,8 +21,8 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 .PHONY: build
-build: ## build the plugin into bin/, with the link that completion needs
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-akash_net ./cmd/kubectl-akash_net
+build: ## build the plugin into bin/, with its reconciler and the link that completion needs
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kubectl-akash_net ./cmd/kubectl-akash_net-reconcile
 	@ln -sf kubectl-akash_net bin/kubectl_complete-akash_net
 
 .PHONY: testbed

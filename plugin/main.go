@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/change"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
@@ -23,6 +24,11 @@ const completionName = "kubectl_complete-"
 //
 // The first interrupt cancels requests and undoes claims that are not in use yet. The second one ends the process.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) (code int) {
+	return MainWatching(ctx, args, streams, nil)
+}
+
+// MainWatching is Main of the program that can run "reconcile --watch" itself. Another one, whose watch is nil, leaves that to it.
+func MainWatching(ctx context.Context, args []string, streams genericiooptions.IOStreams, watch change.Watch) (code int) {
 	klog.SetLogger(logr.Discard()) // errors include what client-go logs
 	ctx, stop := console.NotifyContext(ctx)
 	defer stop()
@@ -32,7 +38,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 			code = c.ReportPanic(r)
 		}
 	}()
-	root := newRoot(c)
+	root := newRoot(c, watch)
 	arguments := args[1:]
 	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
 		arguments = append([]string{"__complete"}, arguments...)

@@ -43,6 +43,8 @@ var commandLines = map[string]string{
 	"migrate --to httproute -l a=b":       "connection config namespace",
 	"migrate --to httproute GROUP":        "connection config",
 	"options":                             "",
+	"reconcile -f a.yaml":                 "connection config",
+	"reconcile --heal --watch":            "connection config",
 	"release --all -y":                    "connection config namespace",
 	"release -l a=b":                      "connection config namespace",
 	"release GROUP":                       "connection config",
@@ -76,7 +78,7 @@ func TestInheritedFlags(t *testing.T) {
 		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
 		args := strings.Fields(line)
 		commands[args[0]] = true
-		newRoot(session.New(t.Context(), genericiooptions.IOStreams{})).PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil).PersistentFlags().VisitAll(func(f *pflag.Flag) {
 			kind := f.Name
 			switch {
 			case slices.Contains(connectionFlags, f.Name):
@@ -99,7 +101,7 @@ func TestInheritedFlags(t *testing.T) {
 			}
 		})
 	}
-	for _, cmd := range newRoot(session.New(t.Context(), genericiooptions.IOStreams{})).Commands() {
+	for _, cmd := range newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil).Commands() {
 		if cmd.Name() != "help" && !commands[cmd.Name()] {
 			t.Errorf("%s is not in the table", cmd.Name())
 		}

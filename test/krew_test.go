@@ -47,6 +47,11 @@ func TestKrewInstall(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), version) {
 		t.Errorf("kubectl akash-net version: %v\n%s\ndoes not say %s", err, out, version)
 	}
+	// The program that watches lies beside the plugin, where that finds it.
+	out, err = kubectl(t, bin, "akash-net", "reconcile", "--heal", "--watch", "--kubeconfig", filepath.Join(home, "none"))
+	if err == nil || strings.Contains(string(out), "kubectl-akash_net-reconcile") || !strings.Contains(string(out), "kubeconfig") {
+		t.Errorf("kubectl akash-net reconcile --watch: %v\n%s", err, out)
+	}
 	// The link that the caveat asks for.
 	if err := os.Symlink(filepath.Join(bin, release.Program), filepath.Join(bin, "kubectl_complete-akash_net")); err != nil {
 		t.Fatal(err)
@@ -104,7 +109,7 @@ func TestKrewManifestNamesThePlatforms(t *testing.T) {
 		got = append(got, entry{release.Platform(p.Selector.MatchLabels), p.URI, p.Bin})
 	}
 	for _, p := range release.Platforms {
-		want = append(want, entry{p, release.URI(manifest.Spec.Version, p), p.Bin()})
+		want = append(want, entry{p, release.URI(manifest.Spec.Version, p), p.Bin(release.Program)})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("platforms of krew.yaml (-want +got):\n%s", diff)

@@ -14,8 +14,12 @@ import (
 	"strings"
 )
 
-// Program is the plugin's binary: kubectl looks for an underscore where a plugin has a dash.
-const Program = "kubectl-akash_net"
+// Program is the plugin's binary: kubectl looks for an underscore where a plugin has a dash. Reconciler lies beside it in an archive, for
+// "reconcile --watch".
+const (
+	Program    = "kubectl-akash_net"
+	Reconciler = Program + "-reconcile"
+)
 
 // Platform is one that krew installs for.
 type Platform struct{ OS, Arch string }
@@ -36,12 +40,12 @@ type Archive struct {
 	SHA256 string // of the file, in lower-case hexadecimal, as krew wants it
 }
 
-// Bin is the name of the platform's binary.
-func (p Platform) Bin() string {
+// Bin is the name of the platform's binary of a program.
+func (p Platform) Bin(program string) string {
 	if p.OS == "windows" {
-		return Program + ".exe"
+		return program + ".exe"
 	}
-	return Program
+	return program
 }
 
 // Name is the file name of the platform's archive.
@@ -64,11 +68,15 @@ func Build(ctx context.Context, root, out, version string, platforms ...Platform
 	}
 	var archives []Archive
 	for _, platform := range platforms {
-		binary, err := compile(ctx, root, version, platform)
-		if err != nil {
-			return nil, err
+		files := []file{{"LICENSE", 0o644, license}}
+		for _, program := range []string{Program, Reconciler} {
+			binary, err := compile(ctx, root, version, program, platform)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, file{platform.Bin(program), 0o755, binary})
 		}
-		content, err := pack(platform, []file{{"LICENSE", 0o644, license}, {platform.Bin(), 0o755, binary}})
+		content, err := pack(platform, files)
 		if err != nil {
 			return nil, err
 		}
@@ -81,18 +89,18 @@ func Build(ctx context.Context, root, out, version string, platforms ...Platform
 	return archives, nil
 }
 
-// compile builds the plugin. -trimpath and -buildvcs=false keep the builder's folders and the
+// compile builds a program. -trimpath and -buildvcs=false keep the builder's folders and the
 // state of the work tree out of the binary.
-func compile(ctx context.Context, root, version string, platform Platform) ([]byte, error) {
+func compile(ctx context.Context, root, version, program string, platform Platform) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "akash-net-release-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a leftover folder is harmless
-	path := filepath.Join(dir, platform.Bin())
+	path := filepath.Join(dir, platform.Bin(program))
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", //nolint:gosec // our own program
 		"-ldflags", "-s -w -X github.com/akash-net/kubectl-akash-net/plugin/version.Version="+version,
-		"-o", path, "./cmd/"+Program)
+		"-o", path, "./cmd/"+program)
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+platform.OS, "GOARCH="+platform.Arch)
 	var output bytes.Buffer

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -62,18 +63,27 @@ func (c *Session) Begin(cmd *cobra.Command, args []string) error {
 	return c.checkScope(cmd, args)
 }
 
-// Connect connects to the cluster that kubectl's flags describe.
-func (c *Session) Connect(concurrency int) (*cluster.Cluster, error) {
-	rest, err := c.flags.ToRESTConfig()
-	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
+// REST returns the connection that kubectl's flags describe.
+func (c *Session) REST() (*rest.Config, error) {
+	to, err := c.flags.ToRESTConfig()
+	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(to.Host) {
 		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its " +
 			"contexts with --context")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
-	rest.UserAgent = "kubectl-akash_net/" + version.Of().Version
-	return cluster.Connect(rest, concurrency)
+	to.UserAgent = "kubectl-akash_net/" + version.Of().Version
+	return to, nil
+}
+
+// Connect connects to the cluster that kubectl's flags describe.
+func (c *Session) Connect(concurrency int) (*cluster.Cluster, error) {
+	to, err := c.REST()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Connect(to, concurrency)
 }
 
 // Open connects to the cluster and reads the provider's configuration.

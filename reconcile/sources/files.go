@@ -88,7 +88,7 @@ func (f *Files) run(ctx context.Context, w *watches, look func() []found, say fu
 		if changing = 0; !settled {
 			problems.Add(lease.Place{}, "the files change while they are read")
 		}
-		set := f.set(defs, append(problems, w.late...))
+		set := SetOf(defs, append(problems, w.late...), f.AllowEmpty)
 		if sum := set.sum(); sum != said && ctx.Err() == nil {
 			said = sum
 			say(set)
@@ -135,8 +135,9 @@ func (f *Files) read(ctx context.Context, all []found) (defs []*lease.Definition
 	return defs, problems
 }
 
-// set leaves out the definitions of a group that has several, and those that define nothing unless they may.
-func (f *Files) set(defs []*lease.Definition, problems lease.Problems) Set {
+// SetOf returns the set of what was read, with all problems. It leaves out the definitions of a group that has several, and those that
+// define nothing unless they may.
+func SetOf(defs []*lease.Definition, problems lease.Problems, allowEmpty bool) Set {
 	first, twice := map[lease.Group]lease.Place{}, map[lease.Group]bool{}
 	for _, def := range defs {
 		group := def.Lease.Group()
@@ -148,7 +149,7 @@ func (f *Files) set(defs []*lease.Definition, problems lease.Problems) Set {
 		first[group] = def.At
 	}
 	defs = slices.DeleteFunc(defs, func(def *lease.Definition) bool {
-		empty := def.Empty() && !f.AllowEmpty
+		empty := def.Empty() && !allowEmpty
 		if empty {
 			problems.Add(def.At, "lease %s defines no host and no address, and is left out; --allow-empty takes it all the same", def.Lease)
 		}
@@ -158,7 +159,7 @@ func (f *Files) set(defs []*lease.Definition, problems lease.Problems) Set {
 	if wrong := problems.Errors(); len(wrong) > 0 {
 		set.Err = wrong
 	}
-	set.Complete = set.Err == nil && (len(defs) > 0 || f.AllowEmpty)
+	set.Complete = set.Err == nil && (len(defs) > 0 || allowEmpty)
 	return set
 }
 

@@ -38,8 +38,8 @@ type Setup struct {
 	Gateways, Routes, Records bool
 	// CRDs are folders with further CRDs.
 	CRDs []string
-	// Binary builds the program.
-	Binary bool
+	// Binary builds the program, and Reconciler also the one beside it that watches.
+	Binary, Reconciler bool
 	// Install runs the install command after all that, with the configuration in Config unless that is empty.
 	Install bool
 	Config  string
@@ -77,7 +77,7 @@ func (s Setup) start(ctx context.Context) error {
 	}
 	group, started := errgroup.WithContext(ctx)
 	if s.Binary {
-		group.Go(func() error { return build(started) })
+		group.Go(func() error { return build(started, s.Reconciler) })
 	}
 	switch {
 	case s.Workloads:
@@ -146,11 +146,14 @@ func (s Setup) install(ctx context.Context) error {
 func Binaries() string { return filepath.Join(Plane.Dir, "bin") }
 
 // build compiles the program into Binaries.
-func build(ctx context.Context) error {
+func build(ctx context.Context, reconciler bool) error {
 	if err := os.Mkdir(Binaries(), 0o750); err != nil {
 		return err
 	}
-	args := []string{"build", "-o", filepath.Join(Binaries(), Program), "../../cmd/kubectl-akash_net"}
+	args := []string{"build", "-o", Binaries() + "/", "../../cmd/" + Program}
+	if reconciler {
+		args = append(args, "../../cmd/"+Program+"-reconcile")
+	}
 	if err := Succeed(exec.CommandContext(ctx, "go", args...)); err != nil { //nolint:gosec // the arguments are constants
 		return err
 	}

@@ -1,0 +1,214 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// Watch reconciles until the context ends.
+type Watch func(context.Context, reconcile.Watching) error
+
+// reconcileFlags are the flags of reconcile.
+type reconcileFlags struct {
+	changeFlags
+	files       files.Flags
+	proof       proofFlags
+	workloads   flags.Workloads
+	source      string
+	target      string
+	adopt, heal bool
+	allowEmpty  bool
+	maxDeletes  int
+	watch       bool
+	elect       bool
+	resync      time.Duration
+}
+
+// NewReconcile returns the command that brings leases to what sources say of them. watch is for --watch; nil if another program does that.
+func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
+	f := &reconcileFlags{}
+	cmd := &cobra.Command{
+		Use:   "reconcile (-f FILE | --heal) [--source NAME] [--watch]",
+		Short: "Keep leases as their definitions say, once or for ever",
+		Long: `
+			Bring leases to what their definitions say: apply what the files define, and with --heal also what the
+			ledger keeps of leases that no file defines. With --watch do so until the command is stopped: when a
+			file changes, when an object that it wrote is deleted or changed, and from time to time.
+
+			With --source the leases are recorded under that name, and a lease is released once its source does
+			not define it any more. Nothing is released by a source that cannot be read as a whole, or that
+			defines nothing (but with --allow-empty); and not more than a tenth of the leases of the source at
+			once (but with --max-deletes).
+
+			A lease that fails stops no other. With --watch it is tried again, after a time that doubles up to five
+			minutes, and when something is gone that may have been in its way. Any number of commands may watch one
+			cluster, and other commands may work beside them. They elect one that works, unless --leader-elect=false.`,
+		Example: `
+			# The leases in a folder, once
+			kubectl akash-net reconcile -f leases/
+
+			# Until it is stopped; leases whose files are deleted are released
+			kubectl akash-net reconcile -f leases/ --source prod --watch
+
+			# Put back what is deleted or changed of any lease
+			kubectl akash-net reconcile --heal --watch`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.checkAll(); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, watch)
+		},
+	}
+	f.files.Add(cmd, "Files, or folders of files, with lease definitions")
+	f.proof.add(cmd, flagRequireProof, proofUsage)
+	f.workloads.Add(cmd, "Apply")
+	addAdopt(cmd, &f.adopt)
+	flags.AddTarget(cmd, &f.target)
+	addDryRun(cmd, &f.dryRun)
+	f.add(cmd)
+	addAssumeServing(cmd, &f.assumeServing)
+	f.addAssumeCrashed(cmd)
+	cmd.Flags().StringVar(&f.source, "source", "", "Record the leases of the files under this name, and release those of its leases that the files do not define")
+	cmd.Flags().BoolVar(&f.heal, "heal", false, "Also keep the leases that no file defines as the ledger says that they were applied last")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept files that define nothing; with --source that releases all of its leases")
+	cmd.Flags().IntVar(&f.maxDeletes, "max-deletes", -1, "How many leases of the source may be released at once; a negative number means a tenth of them, rounded up")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "Go on until the command is stopped")
+	cmd.Flags().BoolVar(&f.elect, "leader-elect", true, "With --watch work only while no other command does that watches")
+	cmd.Flags().DurationVar(&f.resync, "resync", 10*time.Minute, "With --watch decide everything anew after this time, though nothing is seen to have changed")
+	return cmd
+}
+
+func (f *reconcileFlags) checkAll() error {
+	if err := cmp.Or(f.check(), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+		return err
+	}
+	switch {
+	case len(f.files.Files) == 0 && !f.heal:
+		return usage.Errorf("must specify -f or --heal")
+	case f.source != "" && len(f.files.Files) == 0:
+		return usage.Errorf("--source requires -f")
+	case f.watch && f.dryRun != "":
+		return usage.Errorf("--watch and --dry-run cannot be used together")
+	case f.watch && slices.Contains(f.files.Files, "-"):
+		return usage.Errorf("- cannot be watched: name files and folders")
+	case f.resync < time.Second:
+		return usage.Errorf("--resync must be at least one second")
+	}
+	if err := kept.CheckSource(f.source); err != nil {
+		return usage.Errorf("--source: %w", err)
+	}
+	return nil
+}
+
+func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watch) error {
+	if f.watch && watch == nil {
+		return beThatProgram()
+	}
+	to, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	if f.target != "" {
+		cfg.Target = f.target
+	}
+	opts, err := f.commands(ctx, c, cfg)
+	if err != nil {
+		return err
+	}
+	limits := reconcile.Limits{Heal: f.heal, MaxDeletes: f.maxDeletes}
+	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
+	if !f.watch {
+		return f.once(ctx, c, reconcile.New(to, opts, limits), in, cfg.Limits.InputSize)
+	}
+	var from []sources.Source
+	if len(f.files.Files) > 0 {
+		files, err := sources.NewFiles(f.files, in, cfg.Limits.InputSize)
+		if err != nil {
+			return err
+		}
+		files.AllowEmpty = f.allowEmpty
+		from = append(from, files)
+	}
+	rest, err := c.REST()
+	if err != nil {
+		return err
+	}
+	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
+	opts.Report, opts.Progress = p.report, nil
+	return watch(ctx, reconcile.Watching{
+		Rest: rest, Cluster: to, Command: opts, Limits: limits, Sources: from, Names: []string{f.source}, Elect: f.elect, Resync: f.resync,
+		Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
+	})
+}
+
+// commands returns the options of the commands that the reconciler runs.
+func (f *reconcileFlags) commands(ctx context.Context, c *session.Session, cfg *config.ProviderConfig) (command.Options, error) {
+	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	opts := f.options(cfg, events)
+	var err error
+	if opts.Workloads, _, err = f.workloads.Load(ctx, cfg); err != nil {
+		return opts, err
+	}
+	opts.Adopt = f.adopt
+	opts.Prove, err = f.proof.prove(cfg)
+	return opts, err
+}
+
+// once does what is due, and then what is due after that: a lease that has been emptied is released.
+func (f *reconcileFlags) once(ctx context.Context, c *session.Session, r *reconcile.Reconciler, in input.Options, size int64) error {
+	if len(f.files.Files) == 0 {
+		return r.Once(ctx)
+	}
+	set, err := f.read(ctx, c, in, size)
+	if err != nil {
+		return err
+	}
+	c.Warn(set.Warnings)
+	r.Says(0, reconcile.SaidOf(f.source, set.Definitions, set.Complete))
+	return beside(set.Err, r.Once(ctx))
+}
+
+// read reads the files once. Standard input may be one of them, which nobody can watch.
+func (f *reconcileFlags) read(ctx context.Context, c *session.Session, in input.Options, size int64) (set sources.Set, err error) {
+	if !slices.Contains(f.files.Files, "-") {
+		files, err := sources.NewFiles(f.files, in, size)
+		if err != nil {
+			return set, err
+		}
+		files.AllowEmpty = f.allowEmpty
+		return sources.Once(ctx, files)
+	}
+	var problems lease.Problems
+	err = f.files.Each(ctx, c.In, size, func(r io.Reader, name string) error {
+		found, err := input.Read(ctx, r, name, in, func(def *lease.Definition) error {
+			set.Definitions = append(set.Definitions, def)
+			return nil
+		})
+		problems = append(problems, found...)
+		return err
+	})
+	if unread, ok := errors.AsType[lease.Problems](err); ok {
+		problems, err = append(problems, unread...), nil
+	}
+	return sources.SetOf(set.Definitions, problems, f.allowEmpty), err
+}

@@ -1,0 +1,188 @@
+package reconcile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Said is what a source says of the leases at one moment.
+type Said struct {
+	// Source is the name of the source, which the kept definitions of its leases have; empty for a source that owns no lease.
+	Source string
+	// Definitions are the leases that it names.
+	Definitions map[lease.Group]*lease.Definition
+	// Complete is true if the source was read as a whole: only then is a lease that it does not name over.
+	Complete bool
+}
+
+// Kept is what the ledger keeps of a deployment group: its definition, and the source that it was applied from.
+type Kept struct {
+	Source     string
+	Definition *lease.Definition
+}
+
+// Action is what is to be done for a deployment group.
+type Action string
+
+// The actions.
+const (
+	Nothing Action = ""
+	Apply   Action = "apply"
+	Heal    Action = "heal"
+	Release Action = "release"
+)
+
+// Decision is what is to become of a deployment group.
+type Decision struct {
+	Action Action
+	// Source is that which names the lease, or named it. Owned is true if the lease has to be the source's still.
+	Source string
+	Owned  bool
+	// Definition is what to apply.
+	Definition *lease.Definition
+	// Err says why nothing may be done though something is due.
+	Err error
+}
+
+// Limits are the bounds of what may be done without being asked.
+type Limits struct {
+	// Heal heals the leases that no source names.
+	Heal bool
+	// MaxDeletes is how many leases of a source may be over at once; negative for a tenth of those that it owns, rounded up.
+	MaxDeletes int
+}
+
+// ManyDeletesError says that a source does not name more leases any more than may be over at once. None of them is released.
+type ManyDeletesError struct {
+	Source        string
+	Gone, Owned   int
+	MayBeReleased int
+}
+
+func (e *ManyDeletesError) Error() string {
+	return fmt.Sprintf("source %s does not name %d of its %d leases any more, and at most %d may be released at once; "+
+		"if they are over, release them with --max-deletes=%d", e.Source, e.Gone, e.Owned, e.MayBeReleased, e.Gone)
+}
+
+// TwiceError says that two sources name one deployment group.
+type TwiceError struct {
+	Group lease.Group
+	At    []lease.Place
+}
+
+func (e *TwiceError) Error() string {
+	return fmt.Sprintf("lease %s is defined twice, at %s and at %s, and is left as it is: define it once", e.Group, e.At[0], e.At[1])
+}
+
+// View is what all decisions of one moment rest on.
+type View struct {
+	said   []Said
+	kept   map[lease.Group]Kept
+	limits Limits
+	// over are the leases of each source that it does not name any more, owned is how many it owns.
+	over  map[string][]lease.Group
+	owned map[string]int
+}
+
+// NewView returns the view of what the sources say and what the ledger keeps.
+func NewView(said []Said, kept map[lease.Group]Kept, limits Limits) *View {
+	v := &View{said: said, kept: kept, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}}
+	for g, k := range kept {
+		if s := v.source(k.Source); s != nil {
+			if v.owned[s.Source]++; v.named(g) == nil && s.Complete {
+				v.over[s.Source] = append(v.over[s.Source], g)
+			}
+		}
+	}
+	return v
+}
+
+// source returns what the source of a name says, nil if there is none.
+func (v *View) source(name string) *Said {
+	i := slices.IndexFunc(v.said, func(s Said) bool { return name != "" && s.Source == name })
+	if i < 0 {
+		return nil
+	}
+	return &v.said[i]
+}
+
+// named returns the sources that name a deployment group.
+func (v *View) named(g lease.Group) (by []Said) {
+	for _, s := range v.said {
+		if s.Definitions[g] != nil {
+			by = append(by, s)
+		}
+	}
+	return by
+}
+
+// Groups returns all deployment groups of which something may be due.
+func (v *View) Groups() []lease.Group {
+	all := map[lease.Group]bool{}
+	for _, s := range v.said {
+		for g := range s.Definitions {
+			all[g] = true
+		}
+	}
+	for g, k := range v.kept {
+		if v.limits.Heal || v.source(k.Source) != nil {
+			all[g] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(all), lease.Group.Compare)
+}
+
+// Over returns the deployment groups that their sources do not name any more.
+func (v *View) Over() (over []lease.Group) {
+	for _, groups := range v.over {
+		over = append(over, groups...)
+	}
+	slices.SortFunc(over, lease.Group.Compare)
+	return over
+}
+
+// Decide returns what is to become of a deployment group: what a source names is applied, what its source does not name any more is
+// released, and what nobody names is healed if that is asked for.
+//
+// A release begins with an apply of nothing, so that the ledger keeps whose the lease is until all that it had is gone: whoever comes
+// after a crash goes on.
+func (v *View) Decide(g lease.Group) Decision {
+	k, isKept := v.kept[g]
+	switch by := v.named(g); {
+	case len(by) > 1:
+		return Decision{Err: &TwiceError{Group: g, At: []lease.Place{by[0].Definitions[g].At, by[1].Definitions[g].At}}}
+	case len(by) == 1:
+		return Decision{Action: Apply, Source: by[0].Source, Definition: by[0].Definitions[g]}
+	case slices.Contains(v.over[k.Source], g):
+		if most := v.mayBeReleased(k.Source); len(v.over[k.Source]) > most {
+			return Decision{Source: k.Source, Err: &ManyDeletesError{
+				Source: k.Source, Gone: len(v.over[k.Source]), Owned: v.owned[k.Source], MayBeReleased: most,
+			}}
+		}
+		if k.Definition.Empty() {
+			return Decision{Action: Release, Source: k.Source, Owned: true}
+		}
+		return Decision{Action: Apply, Source: k.Source, Owned: true, Definition: emptied(k.Definition)}
+	case isKept && v.limits.Heal:
+		return Decision{Action: Heal, Definition: k.Definition}
+	}
+	return Decision{}
+}
+
+// emptied returns the definition of the same lease that defines nothing.
+func emptied(d *lease.Definition) *lease.Definition {
+	out := &lease.Definition{Name: d.Name, Lease: d.Lease, At: d.At}
+	out.Hash = lease.Sum(out)
+	return out
+}
+
+// mayBeReleased returns how many leases of a source may be over at once.
+func (v *View) mayBeReleased(source string) int {
+	if v.limits.MaxDeletes >= 0 {
+		return v.limits.MaxDeletes
+	}
+	return (v.owned[source] + 9) / 10
+}

@@ -1,0 +1,248 @@
+// Package reconcile brings leases to what sources say of them, and keeps them there: it decides for each deployment group whether its
+// definition is applied, healed or released, and runs the commands that do so.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// SaidOf returns what a source of a name says.
+func SaidOf(name string, defs []*lease.Definition, complete bool) Said {
+	said := Said{Source: name, Definitions: make(map[lease.Group]*lease.Definition, len(defs)), Complete: complete}
+	for _, def := range defs {
+		said.Definitions[def.Lease.Group()] = def
+	}
+	return said
+}
+
+// Reconciler brings leases to what sources say. It keeps nothing about them: what it knows is what the sources say and what the
+// cluster has.
+type Reconciler struct {
+	cluster *cluster.Cluster
+	options command.Options
+	limits  Limits
+
+	mu sync.Mutex
+	// said is what each source has said last.
+	said []Said
+	// decoded has kept definitions by the names of their objects.
+	decoded map[string]decoded
+}
+
+// decoded is a version of a kept definition.
+type decoded struct {
+	version    string
+	definition *lease.Definition
+}
+
+// New returns a reconciler of leases of a cluster. Its commands wait for nothing after their last write.
+func New(c *cluster.Cluster, opts command.Options, limits Limits) *Reconciler {
+	opts.Prune, opts.Wait, opts.Reclaim = true, 0, true
+	return &Reconciler{cluster: c, options: opts, limits: limits, decoded: map[string]decoded{}}
+}
+
+// Says records what the source at a place says. It returns the deployment groups of which it says something else than before.
+func (r *Reconciler) Says(place int, said Said) (changed []lease.Group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.said) <= place {
+		r.said = append(r.said, Said{})
+	}
+	was := r.said[place]
+	r.said[place] = said
+	for g, def := range said.Definitions {
+		if before := was.Definitions[g]; before == nil || before.Hash != def.Hash || before.Lease != def.Lease {
+			changed = append(changed, g)
+		}
+	}
+	for g := range was.Definitions {
+		if said.Definitions[g] == nil {
+			changed = append(changed, g)
+		}
+	}
+	return changed
+}
+
+// Look reads what the ledger keeps, and returns what is to be decided by.
+func (r *Reconciler) Look(ctx context.Context) (*View, error) {
+	all, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Definitions(cluster.Early(ctx), "", func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, by := make(map[string]decoded, len(all)), make(map[lease.Group]Kept, len(all))
+	for _, d := range all {
+		one := r.decoded[d.Name]
+		if one.version != d.ResourceVersion {
+			def, err := d.Decode()
+			if err != nil {
+				def = nil // state --problems shows it
+			}
+			one = decoded{d.ResourceVersion, def}
+		}
+		known[d.Name] = one
+		if one.definition != nil && !d.Deleting {
+			by[one.definition.Lease.Group()] = Kept{Source: d.Source, Definition: one.definition}
+		}
+	}
+	r.decoded = known
+	return NewView(slices.Clone(r.said), by, r.limits), nil
+}
+
+// Work does what is due for deployment groups, and returns what has failed, by group. One that fails stops no other.
+func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.Group]error {
+	view, err := r.Look(ctx)
+	if err != nil {
+		return FailAll(groups, err)
+	}
+	failed := map[lease.Group]error{}
+	for _, part := range r.parts(view, groups, failed) {
+		err := parallel.Guard(func() error { return r.run(ctx, part) })
+		share(failed, part, err)
+	}
+	return failed
+}
+
+// part are the deployment groups for which one command does the same.
+type part struct {
+	what   Decision
+	groups []lease.Group
+	defs   []*lease.Definition
+}
+
+// parts returns the commands that do what is due: what is given up comes first. It adds to failed what is not to be done.
+func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Group]error) []*part {
+	type key struct {
+		action Action
+		source string
+		owned  bool
+	}
+	by := map[key]*part{}
+	for _, g := range groups {
+		d := view.Decide(g)
+		if d.Err == nil && d.Action == Apply {
+			if problems := apply.Invalid(d.Definition, r.options.Config).Errors(); len(problems) > 0 {
+				d.Err = problems
+			}
+		}
+		if d.Err != nil {
+			failed[g] = d.Err
+			continue
+		}
+		if d.Action == Nothing {
+			continue
+		}
+		k := key{d.Action, d.Source, d.Owned}
+		if by[k] == nil {
+			by[k] = &part{what: Decision{Action: d.Action, Source: d.Source, Owned: d.Owned}}
+		}
+		by[k].groups, by[k].defs = append(by[k].groups, g), append(by[k].defs, d.Definition)
+	}
+	order := []Action{Release, Heal, Apply}
+	return slices.SortedFunc(maps.Values(by), func(a, b *part) int {
+		if a.what.Owned != b.what.Owned && a.what.Action == b.what.Action { // what is emptied first
+			if a.what.Owned {
+				return -1
+			}
+			return 1
+		}
+		return slices.Index(order, a.what.Action) - slices.Index(order, b.what.Action)
+	})
+}
+
+// run does what is due for the deployment groups of a part.
+func (r *Reconciler) run(ctx context.Context, p *part) error {
+	opts := r.options
+	if opts.Source = p.what.Source; p.what.Owned {
+		opts.Owned = p.what.Source
+	}
+	if opts.Heal = p.what.Action == Heal; opts.Heal {
+		opts.Prove = nil // nothing is claimed
+	}
+	a := apply.New(r.cluster, opts)
+	if p.what.Action == Release {
+		return a.Release(ctx, p.groups)
+	}
+	return a.Apply(ctx, p.defs)
+}
+
+// share gives each deployment group of a part its own error. An error that names no lease is that of all.
+func share(failed map[lease.Group]error, p *part, err error) {
+	if err == nil {
+		return
+	}
+	all, ok := errors.AsType[report.Failures](err)
+	if !ok {
+		all = report.Failures{err}
+	}
+	for _, one := range all {
+		if of, ok := errors.AsType[*report.LeaseError](one); ok && slices.Contains(p.groups, of.Lease) {
+			failed[of.Lease] = errors.Join(failed[of.Lease], one)
+			continue
+		}
+		for g, err := range FailAll(p.groups, one) {
+			failed[g] = errors.Join(failed[g], err)
+		}
+	}
+}
+
+// FailAll returns the same error for all deployment groups.
+func FailAll(groups []lease.Group, err error) map[lease.Group]error {
+	failed := map[lease.Group]error{}
+	for _, g := range groups {
+		failed[g] = err
+	}
+	return failed
+}
+
+// Kept reports of which deployment group an object of the ledger keeps the definition.
+func (r *Reconciler) Kept(d *kept.Definition) (g lease.Group, ok bool) {
+	r.mu.Lock()
+	one := r.decoded[d.Name]
+	r.mu.Unlock()
+	if one.definition == nil || one.version != d.ResourceVersion {
+		def, err := d.Decode()
+		if err != nil {
+			return g, false
+		}
+		return def.Lease.Group(), true
+	}
+	return one.definition.Lease.Group(), true
+}
+
+// Once does all that is due, twice: a lease whose source does not name it any more is emptied, and then released.
+func (r *Reconciler) Once(ctx context.Context) error {
+	view, err := r.Look(ctx)
+	if err != nil {
+		return err
+	}
+	failed := r.Work(ctx, view.Groups())
+	var over []lease.Group
+	if view, err = r.Look(ctx); err == nil {
+		for _, g := range view.Groups() {
+			if failed[g] == nil && view.Decide(g).Action == Release {
+				over = append(over, g)
+			}
+		}
+		maps.Copy(failed, r.Work(ctx, over))
+	}
+	errs := []error{err}
+	for _, g := range slices.SortedFunc(maps.Keys(failed), lease.Group.Compare) {
+		errs = append(errs, failed[g])
+	}
+	return report.Gather(errs)
+}

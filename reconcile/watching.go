@@ -1,0 +1,32 @@
+package reconcile
+
+import (
+	"io"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
+)
+
+// Watching configures a reconciler that watches.
+type Watching struct {
+	Rest    *rest.Config
+	Cluster *cluster.Cluster
+	Command command.Options
+	Limits  Limits
+	// Sources say which leases there are to be. Names are the sources' names, empty for one that owns no lease.
+	Sources []sources.Source
+	Names   []string
+	// Elect is true if only one of several reconcilers works at a time.
+	Elect bool
+	// Resync is how often everything is decided anew, though nothing is seen to have changed.
+	Resync time.Duration
+	// Complain receives what goes wrong and belongs to no lease, Warn what a source warns of, and Log what controller-runtime says.
+	Complain func(error)
+	Warn     func(lease.Problems)
+	Log      io.Writer
+}

@@ -1,0 +1,142 @@
+// Package reconcile_test runs reconcile against a real control plane: once, and watching, as processes that are stopped and killed.
+package reconcile_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(harness.Main(m, harness.Setup{Binary: true, Reconciler: true, Install: true}))
+}
+
+// folder is a folder of definitions.
+type folder struct{ path string }
+
+func newFolder(t *testing.T) folder { return folder{t.TempDir()} }
+
+// define writes the definition of a lease with a host to its file, by a rename.
+func (f folder) define(t *testing.T, id lease.ID, host string, options ...string) {
+	t.Helper()
+	text := fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: test}
+spec:
+  lease: {owner: %s, dseq: %d, gseq: %d, oseq: %d, provider: %s}
+  services:
+  - {name: web, expose: [{port: 80, as: 80, global: true, hosts: [%s]%s}]}
+`, id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider, host, strings.Join(append([]string{""}, options...), ", "))
+	f.write(t, fmt.Sprintf("%d.yaml", id.DSeq), text)
+}
+
+func (f folder) write(t *testing.T, name, text string) {
+	t.Helper()
+	half := filepath.Join(f.path, "."+name+".half")
+	if err := os.WriteFile(half, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(half, filepath.Join(f.path, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f folder) remove(t *testing.T, id lease.ID) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(f.path, fmt.Sprintf("%d.yaml", id.DSeq))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// route returns the Ingress of a lease's host, nil if there is none.
+func route(t *testing.T, id lease.ID, host string) *unstructured.Unstructured {
+	t.Helper()
+	return harness.Find(t, kinds.Ingress.Resource(), id.Namespace(), host)
+}
+
+// routed waits until a host of a lease has a route, or has none.
+func routed(t *testing.T, id lease.ID, host string, want bool) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("whether %s is routed is to be %t", host, want), func(context.Context) (bool, error) {
+		return (route(t, id, host) != nil) == want, nil
+	})
+}
+
+// output is what a process has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// watcher is a reconciler that watches.
+type watcher struct {
+	cmd *exec.Cmd
+	output
+}
+
+// watch starts a reconciler as kubectl's plugin. The test kills it at the end.
+func watch(t *testing.T, args ...string) *watcher {
+	t.Helper()
+	return watchAs(t, harness.Plane.Kubeconfig, args...)
+}
+
+func watchAs(t *testing.T, kubeconfig string, args ...string) *watcher {
+	t.Helper()
+	w := &watcher{cmd: harness.Command(context.WithoutCancel(t.Context()), kubeconfig, append([]string{"reconcile", "--watch"}, args...)...)}
+	w.cmd.Stdout, w.cmd.Stderr = &w.output, &w.output
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s", w)
+		}
+	})
+	return w
+}
+
+// says waits until the process has printed a text.
+func (w *watcher) says(t *testing.T, text string) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("%q is to be printed", text), func(context.Context) (bool, error) {
+		return strings.Contains(w.String(), text), nil
+	})
+}
+
+// stops stops the process by SIGTERM, and fails unless it ends with 0.
+func (w *watcher) stops(t *testing.T) {
+	t.Helper()
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, w)
+	}
+}

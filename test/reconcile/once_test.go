@@ -1,0 +1,99 @@
+package reconcile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// A source's leases are applied; one that it does not name any more is released, with all that the ledger had of it.
+func TestOnce(t *testing.T) {
+	dir, owner := newFolder(t), harness.NewOwner()
+	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	one, two := harness.NewHost("one"), harness.NewHost("two")
+	dir.define(t, first, one)
+	dir.define(t, second, two)
+	reconciles := func(args ...string) harness.Result {
+		return harness.Run(t.Context(), append([]string{"reconcile", "-f", dir.path, "--source", "once"}, args...)...)
+	}
+	reconciles().Exits(t, 0)
+	routed(t, first, one, true)
+	routed(t, second, two, true)
+	dir.remove(t, first)
+	reconciles("--dry-run").Exits(t, 0)
+	routed(t, first, one, true)
+	reconciles().Exits(t, 0)
+	routed(t, first, one, false)
+	routed(t, second, two, true)
+	for _, name := range []string{one, kept.Name(first.Group())} {
+		if harness.Find(t, cluster.Leases, "akash-net", name) != nil {
+			t.Errorf("%s is in the ledger", name)
+		}
+	}
+	dir.remove(t, second)
+	reconciles().Exits(t, 3).Says(t, "has no .json, .yaml, .yml files")
+	routed(t, second, two, true)
+	reconciles("--allow-empty").Exits(t, 0)
+	routed(t, second, two, false)
+}
+
+// A bad file, and a lease whose host another one holds, stop no other. Nothing is released meanwhile.
+func TestOneBadLease(t *testing.T) {
+	dir, owner, other := newFolder(t), harness.NewOwner(), harness.NewOwner()
+	held, good, over := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2), harness.LeaseOf(owner, 3)
+	theirs, ours, old := harness.NewHost("theirs"), harness.NewHost("ours"), harness.NewHost("old")
+	harness.Run(t.Context(), "reserve", theirs, "--lease", harness.LeaseOf(other, 1).String()).Exits(t, 0)
+	dir.define(t, over, old)
+	harness.Run(t.Context(), "reconcile", "-f", dir.path, "--source", "bad").Exits(t, 0)
+	dir.remove(t, over)
+	dir.define(t, held, theirs)
+	dir.define(t, good, ours)
+	dir.write(t, "bad.yaml", "apiVersion: net.akash.network/v1alpha1\nkind: LeaseDefinition\nspec: {services: {}}\n")
+	harness.Run(t.Context(), "reconcile", "-f", dir.path, "--source", "bad").Exits(t, 4).Says(t, theirs+" is held by another lease", "bad.yaml:")
+	routed(t, good, ours, true)
+	routed(t, over, old, true)
+}
+
+// What the ledger keeps is put back, and nothing else is changed.
+func TestHeal(t *testing.T) {
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("heal")
+	dir.define(t, id, host)
+	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
+	harness.Remove(t, ingresses, id.Namespace(), host)
+	harness.Run(t.Context(), "reconcile", "--heal").Exits(t, 0)
+	routed(t, id, host, true)
+}
+
+// Standard input is read once: what it defines is applied, and it is a source like any other.
+func TestStandardInput(t *testing.T) {
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("stdin")
+	dir.define(t, id, host)
+	reconciles := func(text string) harness.Result {
+		cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, "reconcile", "-f", "-", "--source", "stdin", "--allow-empty")
+		cmd.Stdin = strings.NewReader(text)
+		return harness.Finish(cmd)
+	}
+	text, err := os.ReadFile(filepath.Join(dir.path, "1.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reconciles(string(text)).Exits(t, 0)
+	routed(t, id, host, true)
+	reconciles(string(text)[:len(text)-20]).Exits(t, 3)
+	routed(t, id, host, true)
+	reconciles("").Exits(t, 0)
+	routed(t, id, host, false)
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"--source", "a"}, {"-f", ".", "--source", "A b"}, {"-f", ".", "--watch", "--dry-run"}, {"-f", "-", "--watch"}, {"--heal", "--watch", "--resync", "1ms"},
+	} {
+		harness.Run(t.Context(), append([]string{"reconcile"}, args...)...).Exits(t, 2)
+	}
+}

@@ -1,0 +1,159 @@
+package reconcile_test
+
+import (
+	"context"
+	"net/http/httputil"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+var ingresses = kinds.Ingress.Resource()
+
+const readTimeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
+
+// Leases follow their files: a new one, one that changes, and one that is removed. What is deleted by hand comes back, a field of ours
+// goes back to what it was, and somebody else's stays.
+func TestWatch(t *testing.T) {
+	dir, owner := newFolder(t), harness.NewOwner()
+	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	one, two := harness.NewHost("one"), harness.NewHost("two")
+	dir.define(t, first, one)
+	w := watch(t, "-f", dir.path, "--source", "watched")
+	routed(t, first, one, true)
+
+	dir.define(t, second, two)
+	routed(t, second, two, true)
+
+	harness.Remove(t, ingresses, first.Namespace(), one)
+	routed(t, first, one, true)
+	harness.Remove(t, kinds.ProviderHost.Resource(), "lease", one)
+	harness.Eventually(t, "the ProviderHost is to be back", func(context.Context) (bool, error) {
+		return harness.Find(t, kinds.ProviderHost.Resource(), "lease", one) != nil, nil
+	})
+
+	harness.Edit(t, "kubectl-edit", ingresses, first.Namespace(), one, func(o *unstructured.Unstructured) {
+		a := o.GetAnnotations()
+		a[readTimeout], a["example.com/note"] = "7", "mine"
+		o.SetAnnotations(a)
+	})
+	harness.Eventually(t, "the timeout is to be what it was", func(context.Context) (bool, error) {
+		return route(t, first, one).GetAnnotations()[readTimeout] == "60", nil
+	})
+	if route(t, first, one).GetAnnotations()["example.com/note"] != "mine" {
+		t.Error("the note of somebody else is gone")
+	}
+
+	dir.define(t, first, one, "http: {readTimeout: 30s}")
+	harness.Eventually(t, "the timeout is to be that of the file", func(context.Context) (bool, error) {
+		return route(t, first, one).GetAnnotations()[readTimeout] == "30", nil
+	})
+
+	dir.remove(t, second)
+	routed(t, second, two, false)
+	dir.remove(t, first)
+	w.says(t, "has no .json, .yaml, .yml files")
+	w.stops(t)
+	routed(t, first, one, true)
+}
+
+// A lease that fails holds up no other, and gets its host as soon as the other lease that holds it is gone.
+func TestWatchTriesAgain(t *testing.T) {
+	dir, owner, other := newFolder(t), harness.NewOwner(), harness.LeaseOf(harness.NewOwner(), 1)
+	held, good := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	theirs, ours := harness.NewHost("theirs"), harness.NewHost("ours")
+	harness.Run(t.Context(), "reserve", theirs, "--lease", other.String()).Exits(t, 0)
+	dir.define(t, held, theirs)
+	w := watch(t, "-f", dir.path, "--leader-elect=false")
+	w.says(t, theirs+" is held by lease "+other.String())
+	dir.define(t, good, ours)
+	routed(t, good, ours, true)
+	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
+	routed(t, held, theirs, true)
+	w.stops(t)
+}
+
+// What the ledger keeps of any lease is put back, but nothing that is released meanwhile.
+func TestWatchHeals(t *testing.T) {
+	dir, owner := newFolder(t), harness.NewOwner()
+	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	one, two := harness.NewHost("one"), harness.NewHost("two")
+	dir.define(t, first, one)
+	dir.define(t, second, two)
+	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
+	harness.Remove(t, ingresses, first.Namespace(), one)
+	w := watch(t, "--heal", "--leader-elect=false")
+	routed(t, first, one, true)
+	harness.Run(t.Context(), "release", second.Group().String()).Exits(t, 0)
+	harness.Remove(t, ingresses, first.Namespace(), one)
+	routed(t, first, one, true)
+	if route(t, second, two) != nil || harness.Find(t, cluster.Leases, "akash-net", two) != nil {
+		t.Error("the lease that was released is back")
+	}
+	w.stops(t)
+}
+
+// A change costs no LIST but those of the ledger: everything else is watched. What is as it is to be costs nothing.
+func TestWhatAChangeCosts(t *testing.T) {
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("cost")
+	dir.define(t, id, host)
+	var mu sync.Mutex
+	var sent []string
+	server := harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+		direct := p.Rewrite
+		p.Rewrite = func(r *httputil.ProxyRequest) {
+			mu.Lock()
+			if !r.In.URL.Query().Has("watch") && !strings.Contains(r.In.URL.Path, "/leases/akash-net-reconciler") {
+				sent = append(sent, r.In.Method+" "+r.In.URL.Path)
+			}
+			mu.Unlock()
+			direct(r)
+		}
+	})
+	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s")
+	routed(t, id, host, true)
+	w.says(t, "is applied: 1 host")
+	mu.Lock()
+	sent = nil
+	mu.Unlock()
+	dir.define(t, id, host, "http: {readTimeout: 30s}")
+	harness.Eventually(t, "the timeout is to be that of the file", func(context.Context) (bool, error) {
+		return route(t, id, host).GetAnnotations()[readTimeout] == "30", nil
+	})
+	w.stops(t)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, request := range sent {
+		if strings.HasPrefix(request, "GET ") && !strings.Contains(request, "/namespaces/akash-net/leases") {
+			t.Errorf("it has sent %s", request)
+		}
+	}
+	if len(sent) > 12 {
+		t.Errorf("it has sent %d requests:\n%s", len(sent), strings.Join(sent, "\n"))
+	}
+	t.Log(strings.Join(sent, "\n"))
+}
+
+// One of two works. When it is killed in the middle of its work, the other one goes on.
+func TestTwoWatch(t *testing.T) {
+	dir, owner := newFolder(t), harness.NewOwner()
+	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	one, two := harness.NewHost("one"), harness.NewHost("two")
+	dir.define(t, first, one)
+	a := watch(t, "-f", dir.path, "--source", "two")
+	routed(t, first, one, true)
+	watch(t, "-f", dir.path, "--source", "two")
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	dir.define(t, second, two)
+	routed(t, second, two, true)
+	dir.remove(t, first)
+	routed(t, first, one, false)
+}
