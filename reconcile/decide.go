@@ -14,8 +14,10 @@ type Said struct {
 	Source string
 	// Definitions are the leases that it names.
 	Definitions map[lease.Group]*lease.Definition
-	// Complete is true if the source was read as a whole: only then is a lease that it does not name over.
+	// Complete is true if the source was read as a whole: only then is a lease that it does not name over. Left are the namespaces of
+	// leases that it names, and of which it could not be read what they are to be.
 	Complete bool
+	Left     map[string]bool
 }
 
 // Kept is what the ledger keeps of a deployment group: its definition, and the source that it was applied from.
@@ -82,19 +84,26 @@ type View struct {
 	said   []Said
 	kept   map[lease.Group]Kept
 	limits Limits
-	// over are the leases of each source that it does not name any more, owned is how many it owns.
-	over  map[string][]lease.Group
-	owned map[string]int
+	// over are the leases of each source that it does not name any more, owned is how many it owns: both without those that were
+	// emptied, which are on their way.
+	over    map[string][]lease.Group
+	owned   map[string]int
+	emptied map[lease.Group]bool
 }
 
 // NewView returns the view of what the sources say and what the ledger keeps.
 func NewView(said []Said, kept map[lease.Group]Kept, limits Limits) *View {
-	v := &View{said: said, kept: kept, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}}
+	v := &View{said: said, kept: kept, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
 	for g, k := range kept {
-		if s := v.source(k.Source); s != nil {
-			if v.owned[s.Source]++; v.named(g) == nil && s.Complete {
-				v.over[s.Source] = append(v.over[s.Source], g)
-			}
+		s := v.source(k.Source)
+		switch over := s != nil && v.named(g) == nil && s.Complete && !s.Left[k.Definition.Lease.Namespace()]; {
+		case over && k.Definition.Empty():
+			v.emptied[g] = true
+		case over:
+			v.over[s.Source] = append(v.over[s.Source], g)
+		}
+		if s != nil && !v.emptied[g] {
+			v.owned[s.Source]++
 		}
 	}
 	return v
@@ -137,6 +146,7 @@ func (v *View) Groups() []lease.Group {
 
 // Over returns the deployment groups that their sources do not name any more.
 func (v *View) Over() (over []lease.Group) {
+	over = slices.Collect(maps.Keys(v.emptied))
 	for _, groups := range v.over {
 		over = append(over, groups...)
 	}
@@ -156,14 +166,13 @@ func (v *View) Decide(g lease.Group) Decision {
 		return Decision{Err: &TwiceError{Group: g, At: []lease.Place{by[0].Definitions[g].At, by[1].Definitions[g].At}}}
 	case len(by) == 1:
 		return Decision{Action: Apply, Source: by[0].Source, Definition: by[0].Definitions[g]}
+	case v.emptied[g]:
+		return Decision{Action: Release, Source: k.Source, Owned: true}
 	case slices.Contains(v.over[k.Source], g):
 		if most := v.mayBeReleased(k.Source); len(v.over[k.Source]) > most {
 			return Decision{Source: k.Source, Err: &ManyDeletesError{
 				Source: k.Source, Gone: len(v.over[k.Source]), Owned: v.owned[k.Source], MayBeReleased: most,
 			}}
-		}
-		if k.Definition.Empty() {
-			return Decision{Action: Release, Source: k.Source, Owned: true}
 		}
 		return Decision{Action: Apply, Source: k.Source, Owned: true, Definition: emptied(k.Definition)}
 	case isKept && v.limits.Heal:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 )
 
 func group(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
@@ -27,7 +28,7 @@ func says(source string, complete bool, leases ...int) reconcile.Said {
 	for _, n := range leases {
 		defs = append(defs, defined(n, false))
 	}
-	return reconcile.SaidOf(source, defs, complete)
+	return reconcile.SaidOf(source, sources.Set{Definitions: defs, Complete: complete})
 }
 
 // keeps is what the ledger keeps of leases of a source, up to a number.
@@ -106,18 +107,27 @@ func textOf(d reconcile.Decision) string {
 	return string(d.Action)
 }
 
-// A lease that has been emptied is released, and counts as one that is over until then.
+// A lease that has been emptied is released, whatever else is over, and does not count with that.
 func TestDecideEmptied(t *testing.T) {
-	kept := keeps("prod", 2)
+	kept := keeps("prod", 4)
 	kept[group(1)] = reconcile.Kept{Source: "prod", Definition: defined(1, true)}
-	view := reconcile.NewView([]reconcile.Said{says("prod", true, 2)}, kept, reconcile.Limits{MaxDeletes: 1})
-	if got := textOf(view.Decide(group(1))); got != "release of prod" {
-		t.Error(got)
+	for limit, want := range map[int]string{0: "release of prod, too many", 1: "release of prod, empty of prod"} {
+		view := reconcile.NewView([]reconcile.Said{says("prod", true, 2, 3)}, kept, reconcile.Limits{MaxDeletes: limit})
+		if got := textOf(view.Decide(group(1))) + ", " + textOf(view.Decide(group(4))); got != want {
+			t.Errorf("%d: %s", limit, got)
+		}
+		if over := view.Over(); len(over) != 2 {
+			t.Errorf("over are %v", over)
+		}
 	}
-	delete(kept, group(2))
-	kept[group(3)] = reconcile.Kept{Source: "prod", Definition: defined(3, false)}
-	view = reconcile.NewView([]reconcile.Said{says("prod", true, 2)}, kept, reconcile.Limits{MaxDeletes: 1})
-	if got := textOf(view.Decide(group(3))); got != "too many" {
+}
+
+// A lease that its source names, and of which it could not be read what it is to be, is not over, nor does it keep others that are.
+func TestDecideLeft(t *testing.T) {
+	left := defined(1, false).Lease.Namespace()
+	said := reconcile.SaidOf("prod", sources.Set{Definitions: []*lease.Definition{defined(3, false)}, Complete: true, Left: map[string]bool{left: true}})
+	view := reconcile.NewView([]reconcile.Said{said}, keeps("prod", 3), reconcile.Limits{MaxDeletes: -1})
+	if got := textOf(view.Decide(group(1))) + ", " + textOf(view.Decide(group(2))); got != ", empty of prod" {
 		t.Error(got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -15,14 +16,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // SaidOf returns what a source of a name says.
-func SaidOf(name string, defs []*lease.Definition, complete bool) Said {
-	said := Said{Source: name, Definitions: make(map[lease.Group]*lease.Definition, len(defs)), Complete: complete}
-	for _, def := range defs {
+func SaidOf(name string, set sources.Set) Said {
+	said := Said{Source: name, Definitions: make(map[lease.Group]*lease.Definition, len(set.Definitions)), Complete: set.Complete, Left: set.Left}
+	for _, def := range set.Definitions {
 		said.Definitions[def.Lease.Group()] = def
 	}
 	return said
@@ -112,7 +114,7 @@ func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.G
 	failed := map[lease.Group]error{}
 	for _, part := range r.parts(view, groups, failed) {
 		err := parallel.Guard(func() error { return r.run(ctx, part) })
-		share(failed, part, err)
+		r.share(failed, part, err)
 	}
 	return failed
 }
@@ -141,6 +143,7 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 		}
 		if d.Err != nil {
 			failed[g] = d.Err
+			r.report(lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}, d.Err)
 			continue
 		}
 		if d.Action == Nothing {
@@ -180,8 +183,15 @@ func (r *Reconciler) run(ctx context.Context, p *part) error {
 	return a.Apply(ctx, p.defs)
 }
 
+// report reports an error that no command has reported. The zero ID is for one that is all leases'.
+func (r *Reconciler) report(id lease.ID, err error) {
+	if r.options.Report != nil {
+		r.options.Report(report.Event{Time: time.Now(), Action: report.Failed, Lease: id, Kind: "lease", Name: id.Group().String(), Err: err})
+	}
+}
+
 // share gives each deployment group of a part its own error. An error that names no lease is that of all.
-func share(failed map[lease.Group]error, p *part, err error) {
+func (r *Reconciler) share(failed map[lease.Group]error, p *part, err error) {
 	if err == nil {
 		return
 	}
@@ -194,6 +204,7 @@ func share(failed map[lease.Group]error, p *part, err error) {
 			failed[of.Lease] = errors.Join(failed[of.Lease], one)
 			continue
 		}
+		r.report(lease.ID{}, one)
 		for g, err := range FailAll(p.groups, one) {
 			failed[g] = errors.Join(failed[g], err)
 		}
@@ -240,9 +251,11 @@ func (r *Reconciler) Once(ctx context.Context) error {
 		}
 		maps.Copy(failed, r.Work(ctx, over))
 	}
-	errs := []error{err}
+	errs, said := []error{err}, map[string]bool{}
 	for _, g := range slices.SortedFunc(maps.Keys(failed), lease.Group.Compare) {
-		errs = append(errs, failed[g])
+		if text := failed[g].Error(); !said[text] { // one may be that of many
+			errs, said[text] = append(errs, failed[g]), true
+		}
 	}
 	return report.Gather(errs)
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 )
 
+// OfManifests is the name of the source that the Manifests of Akash's provider are.
+const OfManifests = "akash-manifests"
+
 // Watching configures a reconciler that watches.
 type Watching struct {
 	Rest    *rest.Config
@@ -21,6 +25,8 @@ type Watching struct {
 	// Sources say which leases there are to be. Names are the sources' names, empty for one that owns no lease.
 	Sources []sources.Source
 	Names   []string
+	// Manifests reads what the Manifests in the cluster say, as the source of the name OfManifests; nil if they are no source.
+	Manifests func(context.Context, *cluster.Cluster) sources.Set
 	// Elect is true if only one of several reconcilers works at a time.
 	Elect bool
 	// Resync is how often everything is decided anew, though nothing is seen to have changed.

@@ -30,12 +30,24 @@ func collect(
 	if !in.FromCluster {
 		return defs, nil, checkNotEmpty(defs, allowEmpty)
 	}
+	defs, unread = ofManifests(defs, problems, cfg, allowEmpty)
+	if len(defs) == 0 {
+		return nil, nil, cmp.Or(unread, checkNotEmpty(defs, allowEmpty))
+	}
+	return defs, unread, nil
+}
+
+// ofManifests returns the definitions in Manifests that can be applied, and an error that names each of the others. problems are those
+// of what could not be read.
+func ofManifests(
+	all []*lease.Definition, problems lease.Problems, cfg *config.ProviderConfig, allowEmpty bool,
+) (defs []*lease.Definition, unread error) {
 	manifests := map[lease.Group]int{}
-	for _, def := range defs {
+	for _, def := range all {
 		manifests[def.Lease.Group()]++
 	}
 	var others lease.Problems // what they say is their mend
-	defs = slices.DeleteFunc(defs, func(def *lease.Definition) bool {
+	defs = slices.DeleteFunc(slices.Clone(all), func(def *lease.Definition) bool {
 		found, before := apply.Invalid(def, cfg).Errors(), len(others)
 		problems = append(problems, found...)
 		if empty, ok := errors.AsType[lease.Problems](checkNotEmpty([]*lease.Definition{def}, allowEmpty)); ok {
@@ -50,10 +62,7 @@ func collect(
 	if len(problems)+len(others) > 0 {
 		unread = slices.Concat(problems, left(problems, cfg), others)
 	}
-	if len(defs) == 0 {
-		return nil, nil, cmp.Or(unread, checkNotEmpty(defs, allowEmpty))
-	}
-	return defs, unread, nil
+	return defs, unread
 }
 
 // beside returns the error of the work on those definitions that could be read, with that about the others.

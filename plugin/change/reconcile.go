@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -21,6 +23,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
@@ -36,6 +39,7 @@ type reconcileFlags struct {
 	source      string
 	target      string
 	adopt, heal bool
+	fromCluster bool
 	allowEmpty  bool
 	maxDeletes  int
 	watch       bool
@@ -47,7 +51,7 @@ type reconcileFlags struct {
 func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	f := &reconcileFlags{}
 	cmd := &cobra.Command{
-		Use:   "reconcile (-f FILE | --heal) [--source NAME] [--watch]",
+		Use:   "reconcile (-f FILE | --from-cluster | --heal) [--source NAME] [--watch]",
 		Short: "Keep leases as their definitions say, once or for ever",
 		Long: `
 			Bring leases to what their definitions say: apply what the files define, and with --heal also what the
@@ -89,6 +93,8 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	addAssumeServing(cmd, &f.assumeServing)
 	f.addAssumeCrashed(cmd)
 	cmd.Flags().StringVar(&f.source, "source", "", "Record the leases of the files under this name, and release those of its leases that the files do not define")
+	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false,
+		"Also apply the Manifests of Akash's provider in the cluster, and release the leases whose Manifests are gone")
 	cmd.Flags().BoolVar(&f.heal, "heal", false, "Also keep the leases that no file defines as the ledger says that they were applied last")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept files that define nothing; with --source that releases all of its leases")
 	cmd.Flags().IntVar(&f.maxDeletes, "max-deletes", -1, "How many leases of the source may be released at once; a negative number means a tenth of them, rounded up")
@@ -103,8 +109,10 @@ func (f *reconcileFlags) checkAll() error {
 		return err
 	}
 	switch {
-	case len(f.files.Files) == 0 && !f.heal:
-		return usage.Errorf("must specify -f or --heal")
+	case len(f.files.Files) == 0 && !f.heal && !f.fromCluster:
+		return usage.Errorf("must specify one of -f, --from-cluster and --heal")
+	case f.source == reconcile.OfManifests:
+		return usage.Errorf("--source: %s is the name of the Manifests in the cluster (--from-cluster)", f.source)
 	case f.source != "" && len(f.files.Files) == 0:
 		return usage.Errorf("--source requires -f")
 	case f.watch && f.dryRun != "":
@@ -138,16 +146,17 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	limits := reconcile.Limits{Heal: f.heal, MaxDeletes: f.maxDeletes}
 	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
 	if !f.watch {
-		return f.once(ctx, c, reconcile.New(to, opts, limits), in, cfg.Limits.InputSize)
+		return f.once(ctx, c, to, cfg, reconcile.New(to, opts, limits), in)
 	}
 	var from []sources.Source
+	var names []string
 	if len(f.files.Files) > 0 {
 		files, err := sources.NewFiles(f.files, in, cfg.Limits.InputSize)
 		if err != nil {
 			return err
 		}
 		files.AllowEmpty = f.allowEmpty
-		from = append(from, files)
+		from, names = append(from, files), append(names, f.source)
 	}
 	rest, err := c.REST()
 	if err != nil {
@@ -156,7 +165,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
 	opts.Report, opts.Progress = p.report, nil
 	return watch(ctx, reconcile.Watching{
-		Rest: rest, Cluster: to, Command: opts, Limits: limits, Sources: from, Names: []string{f.source}, Elect: f.elect, Resync: f.resync,
+		Rest: rest, Cluster: to, Command: opts, Limits: limits, Sources: from, Names: names, Manifests: f.manifests(cfg, in), Elect: f.elect, Resync: f.resync,
 		Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
 	})
 }
@@ -175,17 +184,53 @@ func (f *reconcileFlags) commands(ctx context.Context, c *session.Session, cfg *
 }
 
 // once does what is due, and then what is due after that: a lease that has been emptied is released.
-func (f *reconcileFlags) once(ctx context.Context, c *session.Session, r *reconcile.Reconciler, in input.Options, size int64) error {
-	if len(f.files.Files) == 0 {
-		return r.Once(ctx)
+func (f *reconcileFlags) once(
+	ctx context.Context, c *session.Session, to *cluster.Cluster, cfg *config.ProviderConfig, r *reconcile.Reconciler, in input.Options,
+) error {
+	var unread []error
+	says := func(place int, name string, set sources.Set) {
+		c.Warn(set.Warnings)
+		r.Says(place, reconcile.SaidOf(name, set))
+		unread = append(unread, set.Err)
 	}
-	set, err := f.read(ctx, c, in, size)
-	if err != nil {
-		return err
+	if len(f.files.Files) > 0 {
+		set, err := f.read(ctx, c, in, cfg.Limits.InputSize)
+		if err != nil {
+			return err
+		}
+		says(0, f.source, set)
 	}
-	c.Warn(set.Warnings)
-	r.Says(0, reconcile.SaidOf(f.source, set.Definitions, set.Complete))
-	return beside(set.Err, r.Once(ctx))
+	if read := f.manifests(cfg, in); read != nil {
+		says(1, reconcile.OfManifests, read(ctx, to))
+	}
+	return beside(report.Gather(unread), r.Once(ctx))
+}
+
+// manifests returns how the Manifests in the cluster are read; nil if they are no source.
+func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options) func(context.Context, *cluster.Cluster) sources.Set {
+	if !f.fromCluster {
+		return nil
+	}
+	return func(ctx context.Context, from *cluster.Cluster) sources.Set {
+		set, all, problems := sources.Set{Left: map[string]bool{}}, []*lease.Definition(nil), lease.Problems(nil)
+		err := observed.EachManifest(ctx, from, cfg.ManifestNamespace, func(name string, data []byte) error {
+			def, about := input.ManifestObject(name, data, in)
+			if problems, set.Left[name] = append(problems, about...), true; def != nil {
+				all = append(all, def)
+			}
+			return nil
+		})
+		if err != nil {
+			return sources.Set{Err: err}
+		}
+		set.Warnings = problems.Warnings()
+		set.Definitions, set.Err = ofManifests(all, problems.Errors(), cfg, f.allowEmpty)
+		for _, def := range set.Definitions {
+			delete(set.Left, def.Lease.Namespace()) // which the Manifest is named after
+		}
+		set.Complete = f.allowEmpty || len(all) > 0
+		return set
+	}
 }
 
 // read reads the files once. Standard input may be one of them, which nobody can watch.

@@ -51,7 +51,12 @@ func (p *printer) report(e report.Event) {
 		return // it has been stopped, or has failed likewise before
 	case e.Action == report.Failed:
 		p.last[e.Lease] = e.Err.Error()
-		if p.output != console.OutputEvents {
+		switch {
+		case p.output == console.OutputEvents:
+		case e.Lease == (lease.ID{}):
+			fmt.Fprintf(p.console.ErrOut, "error: %v\n", e.Err)
+			return
+		default:
 			fmt.Fprintf(p.console.ErrOut, "error: lease %s: %v\n", e.Lease.Group(), e.Err)
 			return
 		}

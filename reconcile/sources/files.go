@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -169,6 +170,7 @@ func (s Set) sum() string {
 	for _, def := range s.Definitions {
 		parts = append(parts, def.Lease.String(), def.Hash)
 	}
+	parts = append(parts, slices.Sorted(maps.Keys(s.Left))...)
 	sum := sha256.Sum256([]byte(lease.Key(parts...)))
 	return string(sum[:])
 }

@@ -14,6 +14,9 @@ type Set struct {
 	// Complete is true if the whole source could be read without an error, and names a lease or may be empty. Only a complete
 	// set says of a lease that it is not named any more.
 	Complete bool
+	// Left are the namespaces of the leases that are named all the same, but of which it could not be read what they are to be: they
+	// stay as they are.
+	Left map[string]bool
 	// Err is what could not be read; nil if all could.
 	Err error
 	// Warnings are about what was read all the same, and about changes that will be seen late.

@@ -99,10 +99,17 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	if err != nil {
 		return nil, err
 	}
-	r := &reconciler{opts: opts, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), watched: &watched{
-		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]schema.GroupVersionKind{}, missing: map[schema.GroupVersionResource]bool{},
+	r := &reconciler{opts: opts, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), watched: &watched{
+		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}
-	r.leases = reconcile.New(opts.Cluster.Watching(r.watched), opts.Command, opts.Limits)
+	watching := opts.Cluster.Watching(r.watched)
+	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
+	r.sources, r.names = slices.Clone(opts.Sources), slices.Clone(opts.Names)
+	if opts.Manifests != nil {
+		r.sources, r.names = append(r.sources, sources.Changing{
+			Read: func(ctx context.Context) sources.Set { return opts.Manifests(cluster.Early(ctx), watching) }, Changed: r.manifests,
+		}), append(r.names, reconcile.OfManifests)
+	}
 	r.batches = newBatches(batchesAtOnce, state.MaxAnnounced, r.work)
 	silent := func(*lease.Group) logr.Logger { return logr.Discard() } // the events of the commands say what has failed
 	c, err := controller.NewTyped("leases", mgr, controller.TypedOptions[lease.Group]{
@@ -163,6 +170,10 @@ type reconciler struct {
 	leases  *reconcile.Reconciler
 	batches *batches
 	failing failures
+	// sources say which leases there are to be, by their names. manifests has an item if a Manifest has changed.
+	sources   []sources.Source
+	names     []string
+	manifests chan struct{}
 }
 
 // Reconcile does what is due for a deployment group. While another command is announced for it, it waits for the end of that, and then is
@@ -290,7 +301,7 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 	}
 	r.watched.mu.Lock()
 	defer r.watched.mu.Unlock()
-	r.watched.kinds[resource] = kind
+	r.watched.kinds[resource] = w
 	delete(r.watched.missing, resource)
 	return nil
 }
@@ -309,6 +320,12 @@ func (r *reconciler) handler(resource schema.GroupVersionResource) handler.Typed
 		for _, g := range r.failing.due(groups, r.frees(resource, was, is)) {
 			q.Add(g)
 		}
+		if resource == kinds.Manifest.Resource() {
+			select {
+			case r.manifests <- struct{}{}:
+			default:
+			}
+		}
 	}
 	return handler.TypedFuncs[client.Object, lease.Group]{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) { see(q, nil, e.Object) },
@@ -321,15 +338,15 @@ func (r *reconciler) handler(resource schema.GroupVersionResource) handler.Typed
 
 // follow follows the sources, and decides everything anew from time to time.
 func (r *reconciler) follow(ctx context.Context, c controller.TypedController[lease.Group], q workqueue.TypedRateLimitingInterface[lease.Group]) {
-	work := parallel.New(len(r.opts.Sources) + 1)
-	for i, s := range r.opts.Sources {
+	work := parallel.New(len(r.sources) + 1)
+	for i, s := range r.sources {
 		work.Go(func() error {
 			return s.Run(ctx, func(set sources.Set) {
 				r.opts.Warn(set.Warnings)
 				if set.Err != nil {
 					r.opts.Complain(set.Err)
 				}
-				changed := r.leases.Says(i, reconcile.SaidOf(r.opts.Names[i], set.Definitions, set.Complete))
+				changed := r.leases.Says(i, reconcile.SaidOf(r.names[i], set))
 				r.add(ctx, q, func(v *reconcile.View) []lease.Group { return append(changed, v.Over()...) })
 			})
 		})

@@ -20,17 +20,17 @@ type watched struct {
 	cache cache.Cache
 
 	mu sync.RWMutex
-	// kinds are the kinds of the resources that are watched, missing the resources that the cluster did not serve when it was asked.
-	kinds   map[schema.GroupVersionResource]schema.GroupVersionKind
+	// kinds are the resources that are watched, missing those that the cluster did not serve when it was asked.
+	kinds   map[schema.GroupVersionResource]watching
 	missing map[schema.GroupVersionResource]bool
 }
 
-// kindOf returns the kind of a resource that is watched.
-func (w *watched) kindOf(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
+// kindOf returns the kind of a resource that is watched in a namespace, or in all if that is empty.
+func (w *watched) kindOf(resource schema.GroupVersionResource, namespace string) (schema.GroupVersionKind, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	if kind, ok := w.kinds[resource]; ok {
-		return kind, nil
+	if of, ok := w.kinds[resource]; ok && (of.namespace == "" || of.namespace == namespace) {
+		return of.object.GetObjectKind().GroupVersionKind(), nil
 	}
 	if w.missing[resource] {
 		return schema.GroupVersionKind{}, &cluster.MissingKindError{Resource: resource}
@@ -40,7 +40,7 @@ func (w *watched) kindOf(resource schema.GroupVersionResource) (schema.GroupVers
 
 // Objects returns whole objects.
 func (w *watched) Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*unstructured.Unstructured, error) {
-	kind, err := w.kindOf(resource)
+	kind, err := w.kindOf(resource, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (w *watched) Objects(ctx context.Context, resource schema.GroupVersionResou
 
 // Metas returns metadata.
 func (w *watched) Metas(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*metav1.ObjectMeta, error) {
-	kind, err := w.kindOf(resource)
+	kind, err := w.kindOf(resource, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (w *watched) Metas(ctx context.Context, resource schema.GroupVersionResourc
 
 // Meta returns the metadata of one object, nil if there is none.
 func (w *watched) Meta(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.ObjectMeta, error) {
-	kind, err := w.kindOf(resource)
+	kind, err := w.kindOf(resource, namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -72,6 +74,14 @@ func routed(t *testing.T, id lease.ID, host string, want bool) {
 	t.Helper()
 	harness.Eventually(t, fmt.Sprintf("whether %s is routed is to be %t", host, want), func(context.Context) (bool, error) {
 		return (route(t, id, host) != nil) == want, nil
+	})
+}
+
+// released waits until the ledger keeps nothing of a lease any more.
+func released(t *testing.T, id lease.ID) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("lease %s is to be released", id), func(context.Context) (bool, error) {
+		return harness.Find(t, cluster.Leases, "akash-net", kept.Name(id.Group())) == nil, nil
 	})
 }
 

@@ -57,6 +57,7 @@ func TestWatch(t *testing.T) {
 
 	dir.remove(t, second)
 	routed(t, second, two, false)
+	released(t, second)
 	dir.remove(t, first)
 	w.says(t, "has no .json, .yaml, .yml files")
 	w.stops(t)
