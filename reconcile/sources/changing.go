@@ -1,9 +1,6 @@
 package sources
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Changing is a source of which somebody says when it has changed.
 type Changing struct {
@@ -26,16 +23,6 @@ func (c Changing) Run(ctx context.Context, say func(Set)) error {
 			return nil
 		case <-c.Changed:
 		}
-		for latest, more := time.After(calmAtMost), true; more; {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-c.Changed:
-			case <-time.After(calm):
-				more = false
-			case <-latest:
-				more = false
-			}
-		}
+		quiet(ctx, c.Changed, nil)
 	}
 }

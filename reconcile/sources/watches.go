@@ -259,7 +259,10 @@ func (w *watches) await(ctx context.Context, atMost time.Duration) {
 }
 
 // quiet waits until nothing changes for a while.
-func (w *watches) quiet(ctx context.Context) {
+func (w *watches) quiet(ctx context.Context) { quiet(ctx, w.changed, w.lost) }
+
+// quiet waits until nothing changes for a while, but not long. It does not wait once it is lost what has changed; lost may be nil.
+func quiet(ctx context.Context, changed, lost <-chan struct{}) {
 	end := time.After(calmAtMost)
 	for {
 		select {
@@ -269,9 +272,9 @@ func (w *watches) quiet(ctx context.Context) {
 			return
 		case <-time.After(calm):
 			return
-		case <-w.lost:
+		case <-lost:
 			return
-		case <-w.changed:
+		case <-changed:
 		}
 	}
 }

@@ -1,0 +1,164 @@
+package watch
+
+import (
+	"context"
+	"slices"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
+)
+
+// narrowed limits watches to the namespaces from which something is read.
+func narrowed(opts reconcile.Watching) map[client.Object]cache.ByObject {
+	in := func(namespace string) cache.ByObject {
+		return cache.ByObject{Namespaces: map[string]cache.Config{namespace: {}}}
+	}
+	return map[client.Object]cache.ByObject{
+		metaOf(leaseKind):                          in(opts.Command.Config.LedgerNamespace),
+		wholeOf(kinds.Deployment.GroupVersionKind): in(observed.OperatorsNamespace),
+		wholeOf(kinds.Manifest.GroupVersionKind):   in(opts.Command.Config.ManifestNamespace),
+	}
+}
+
+var (
+	leaseKind = schema.GroupVersionKind{Group: cluster.Leases.Group, Version: cluster.Leases.Version, Kind: "Lease"}
+	nodeKind  = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	nodes     = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+)
+
+func metaOf(kind schema.GroupVersionKind) client.Object {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(kind)
+	return o
+}
+
+func wholeOf(kind schema.GroupVersionKind) client.Object {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	return o
+}
+
+// watchAll watches the kinds that are read and that the cluster serves, unless they are watched. Who may not watch nodes, or whether
+// Akash's operators run, lists them each time, or goes on without them.
+func (r *reconciler) watchAll(ctx context.Context, c controller.TypedController[lease.Group]) error {
+	cfg := r.opts.Command.Config
+	all := []watching{
+		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true},
+		{nodes, wholeOf(nodeKind), "", false}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), observed.OperatorsNamespace, false},
+		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true},
+	}
+	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools, kinds.RecordsOf(cfg)) {
+		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true})
+	}
+	for _, one := range all {
+		if err := r.watch(ctx, c, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watching is a resource to watch, in all namespaces if namespace is empty.
+type watching struct {
+	resource  schema.GroupVersionResource
+	object    client.Object
+	namespace string
+	required  bool
+}
+
+// may reports whether this user may watch a resource.
+func (r *reconciler) may(ctx context.Context, w watching) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: w.namespace, Verb: "watch", Group: w.resource.Group, Version: w.resource.Version, Resource: w.resource.Resource,
+		},
+	}}
+	err := r.client.Create(ctx, review)
+	return err == nil && review.Status.Allowed, err
+}
+
+// watch watches a kind if the cluster serves it.
+func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lease.Group], w watching) error {
+	resource, o := w.resource, w.object
+	kind := o.GetObjectKind().GroupVersionKind()
+	r.watched.mu.RLock()
+	_, done := r.watched.kinds[resource]
+	r.watched.mu.RUnlock()
+	if done {
+		return nil
+	}
+	_, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		r.watched.mu.Lock()
+		r.watched.missing[resource] = true
+		r.watched.mu.Unlock()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch allowed, err := r.may(ctx, w); {
+	case err != nil:
+		return err
+	case !allowed && !w.required:
+		return nil
+	case !allowed:
+		return r.opts.Cluster.Explain(apierrors.NewForbidden(resource.GroupResource(), "", nil), "watch", resource)
+	}
+	if err := c.Watch(source.TypedKind[client.Object, lease.Group](r.watched.cache, o, r.handler(resource))); err != nil {
+		return err
+	}
+	r.watched.mu.Lock()
+	defer r.watched.mu.Unlock()
+	r.watched.kinds[resource] = w
+	delete(r.watched.missing, resource)
+	return nil
+}
+
+// handler makes the deployment groups due that an object concerns, as it was and as it is: those that do not fail, because what a command
+// that has failed has written is no reason to try it again. Where the object may have been in the way, those that fail are due too.
+func (r *reconciler) handler(resource schema.GroupVersionResource) handler.TypedEventHandler[client.Object, lease.Group] {
+	type queue = workqueue.TypedRateLimitingInterface[lease.Group]
+	see := func(q queue, was, is client.Object) {
+		var groups []lease.Group
+		for _, o := range []client.Object{was, is} {
+			if o != nil {
+				groups = append(groups, r.concerned(resource, o)...)
+			}
+		}
+		for _, g := range r.failing.due(groups, r.frees(resource, was, is)) {
+			q.Add(g)
+		}
+		if resource == kinds.Manifest.Resource() {
+			select {
+			case r.manifests <- struct{}{}:
+			default:
+			}
+		}
+	}
+	return handler.TypedFuncs[client.Object, lease.Group]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) { see(q, nil, e.Object) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) { see(q, e.Object, nil) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
+			see(q, e.ObjectOld, e.ObjectNew)
+		},
+	}
+}
