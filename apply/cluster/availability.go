@@ -237,14 +237,18 @@ func isSilent(err error) bool {
 	case http.StatusInternalServerError:
 		return strings.Contains(status.Message, "server is starting")
 	}
-	return false
+	return isUnsent(err)
 }
+
+// notReady is why an API server that has just started refuses a Service: it cannot give it an address yet (ErrNotReady in
+// pkg/registry/core/service/ipallocator). The answer looks like that to an invalid object, with status 422 or 500.
+const notReady = "allocator not ready"
 
 // isUnsent reports whether a write certainly had no effect and may be sent again: the connection failed, or the server
 // rejected the request without processing it.
 func isUnsent(err error) bool {
 	if status, ok := statusOf(err); ok {
-		return status.Code == http.StatusTooManyRequests
+		return status.Code == http.StatusTooManyRequests || strings.Contains(status.Message, notReady)
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"

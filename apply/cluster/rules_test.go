@@ -36,6 +36,8 @@ func TestOutages(t *testing.T) {
 		"unavailable":               {status(http.StatusServiceUnavailable, ""), true, false},
 		"a gateway's timeout":       {status(http.StatusGatewayTimeout, ""), true, false},
 		"a server that is starting": {status(http.StatusInternalServerError, "the server is starting"), true, false},
+		"no address yet":            {status(http.StatusUnprocessableEntity, "spec.clusterIPs: failed to allocate IP: allocator not ready"), true, true},
+		"no address at all":         {status(http.StatusUnprocessableEntity, "spec.clusterIPs: failed to allocate IP: range is full"), false, false},
 		"a fault of the server":     {status(http.StatusInternalServerError, "panic"), false, false},
 		"a refusal":                 {status(http.StatusForbidden, ""), false, false},
 		"no object":                 {status(http.StatusNotFound, ""), false, false},
