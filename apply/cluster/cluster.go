@@ -50,8 +50,9 @@ type Cluster struct {
 	availability *availability
 	config       *rest.Config
 	http         *http.Client
-	// watched has what is watched; nil for a command that lists.
+	// watched has what is watched, memory what was made of it; both are nil for a command that lists.
 	watched Watched
+	memory  *Memory
 	// drafts holds the writes of a dry run; nil outside of one.
 	drafts *drafts
 	// files is true for objects that were read from files.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Watched has objects as watches keep them up to date. What it returns belongs to all who ask: nobody changes it. All of its methods
@@ -28,7 +29,7 @@ var ErrUnwatched = errors.New("it is not watched")
 // Watching returns the same connection for a command that may begin with what is watched (see Early).
 func (c *Cluster) Watching(w Watched) *Cluster {
 	out := *c
-	out.watched = w
+	out.watched, out.memory = w, &Memory{by: map[types.UID]remembered{}}
 	return &out
 }
 

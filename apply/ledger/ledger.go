@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,8 +58,8 @@ func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, er
 func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announced) ([]*state.Claim, error) {
 	var claims []*state.Claim
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
-		if c, ok := state.ReadClaim(meta); ok {
-			claims = append(claims, &c)
+		if c, ok := l.recall(meta); ok {
+			claims = append(claims, c)
 		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok && there != nil {
 			there.add(nonce, meta)
 			l.runs.meetAnnounced(nonce, meta)
@@ -68,6 +69,26 @@ func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announc
 		return nil, err
 	}
 	return claims, l.settle(ctx, claims, there)
+}
+
+// recall parses an object of the ledger, unless that was done before. A caller may change the claim: the runs on it are its own.
+func (l Ledger) recall(meta *metav1.ObjectMeta) (*state.Claim, bool) {
+	one := cluster.Recall(l.cluster.Memory(), meta, func() recalled {
+		c, ok := state.ReadClaim(meta)
+		return recalled{c, ok}
+	})
+	if !one.ok {
+		return nil, false
+	}
+	claim := one.claim
+	claim.Parts = slices.Clone(claim.Parts)
+	return &claim, true
+}
+
+// recalled is what an object of the ledger says of itself, and whether it is a claim.
+type recalled struct {
+	claim state.Claim
+	ok    bool
 }
 
 // Get reads one claim, like List. It returns nil if there is none.

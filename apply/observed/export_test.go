@@ -1,6 +1,9 @@
 package observed
 
-import "github.com/akash-net/kubectl-akash-net/state"
+import (
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
 
 // Wildcard returns the name of the claim on the wildcard above the host.
 func (g Ground) Wildcard() string { return g.wildcard }
@@ -9,4 +12,10 @@ func (g Ground) Wildcard() string { return g.wildcard }
 func (g Ground) Over(c *state.Claim) Ground {
 	g.over = c
 	return g
+}
+
+// Remembering returns the snapshot with what a connection remembers.
+func (s *Snapshot) Remembering(m *cluster.Memory) *Snapshot {
+	s.memory = m
+	return s
 }

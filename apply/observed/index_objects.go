@@ -6,34 +6,70 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
+
+// said is what an object says by itself, whatever else there is.
+type said struct {
+	// uses are the hosts or the addresses that it uses.
+	uses []state.Use
+	// under are the claims that it depends on.
+	under []string
+	// whose is the ownership of an object of a lease in a namespace of a tenant.
+	whose  state.Ownership
+	tenant lease.ID
+	// running is true for a Service of a workload.
+	running bool
+}
+
+// says returns what an object of a kind says by itself.
+func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
+	tenant := s.Tenants[o.GetNamespace()]
+	read := func() *said {
+		out := &said{tenant: tenant, whose: state.OwnershipOf(o, tenant), under: claimsUnder(Owned{Kind: kind, Live: o})}
+		if kind == kinds.Service {
+			out.uses, out.running = state.ServiceUses(o), state.IsWorkloadService(o)
+		} else {
+			out.uses = state.HostUses(o)
+		}
+		return out
+	}
+	if before := cluster.Recall(s.memory, o, read); before.tenant == tenant {
+		return before
+	}
+	return read() // the namespace has got another lease since
+}
 
 // Index records who owns the objects, and what they use.
 func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
 	var addressUses []state.Use
 	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, because their order shows in the output
 		list := lists[plural]
+		s.lists[plural] = newObjectList(list)
+		var kind kinds.Kind
+		if len(list) > 0 {
+			kind = kinds.Of(list[0].GetKind())
+		}
 		for _, o := range list {
-			if plural == kinds.ProviderLeasedIP.Plural {
+			switch plural {
+			case kinds.ProviderLeasedIP.Plural:
 				s.Ports[o.GetName()] = state.PortObjectOf(o)
-				continue
-			}
-			if plural == kinds.Service.Plural {
-				for _, u := range state.ServiceUses(o) {
+			case kinds.Service.Plural:
+				for _, u := range s.says(kind, o).uses {
 					u = s.OfNamespace(u)
 					addressUses = append(addressUses, u)
 					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], u)
 				}
-				continue
-			}
-			for _, u := range state.HostUses(o) { // a DNS record has none: it gives no right to a host
-				s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
+			default:
+				for _, u := range s.says(kind, o).uses { // a DNS record has none: it gives no right to a host
+					s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
+				}
 			}
 		}
-		s.lists[plural] = newObjectList(list)
 	}
 	s.indexWritten()
 	s.Addresses = state.NewAddresses(claims, append(addressUses, s.NodeUses...))
@@ -51,10 +87,11 @@ func (s *Snapshot) OfNamespace(u state.Use) state.Use {
 func (s *Snapshot) indexWritten() {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
 		for o := range s.Of(kind) {
-			if state.IsWorkloadService(o) {
+			says := s.says(kind, o)
+			if says.running {
 				continue
 			}
-			whose := s.Ownership(o)
+			whose := says.whose
 			mine := Owned{Kind: kind, Live: o, Group: whose.Lease.Group()}
 			if whose.Shared && whose.HasLease {
 				s.Shared[mine.Group] = append(s.Shared[mine.Group], mine)
@@ -72,7 +109,7 @@ func (s *Snapshot) indexWritten() {
 			if host := mine.RecordOf(); host != "" {
 				s.Records[host] = append(s.Records[host], mine)
 			}
-			for _, name := range claimsUnder(mine) {
+			for _, name := range says.under {
 				s.Serving[name] = append(s.Serving[name], mine)
 			}
 		}

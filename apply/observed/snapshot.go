@@ -70,6 +70,8 @@ type Snapshot struct {
 	Runs []*state.Announcement
 	// Gateway caches the target of the Gateway.
 	Gateway *published.Gateway
+	// memory has what the objects say by themselves, if they were read before.
+	memory *cluster.Memory
 	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
 	// does not grow with the number of leases.
 	byClaim  func() *claimIndex
@@ -152,7 +154,7 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 // no other command was announced when the claims were read.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*Snapshot, error) {
 	s := NewSnapshot()
-	s.HoldersOnly = how.Holders
+	s.HoldersOnly, s.memory = how.Holders, c.Memory()
 	var metas []*metav1.ObjectMeta
 	lists := make(map[string][]*unstructured.Unstructured)
 	var mu sync.Mutex

@@ -65,6 +65,18 @@ func NewBudget(limit int64) *Budget { return &Budget{limit: limit, left: limit} 
 // Spent reports whether a reader has failed because more than the limit was to be read.
 func (b *Budget) Spent() bool { return b.left < 0 }
 
+// Take takes bytes that need not be read again off the budget. It takes none, and returns false, if that has fewer left.
+func (b *Budget) Take(n int64) bool {
+	if b.limit <= 0 {
+		return true
+	}
+	enough := n <= b.left
+	if enough {
+		b.left -= n
+	}
+	return enough
+}
+
 // Reader returns a reader that fails, with a lease.Problems, when the readers of the budget have read more than its limit.
 func (b *Budget) Reader(r io.Reader, name string) io.Reader {
 	if b.limit <= 0 {

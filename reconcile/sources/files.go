@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -34,6 +33,8 @@ type Files struct {
 	named   files.Flags
 	options input.Options
 	size    int64
+	// known is what the files have said when they were read last, by path.
+	known map[string]*reading
 }
 
 var _ Source = (*Files)(nil)
@@ -104,22 +105,13 @@ func (f *Files) run(ctx context.Context, w *watches, look func() []found, say fu
 
 // read returns the definitions in the files, and all problems.
 func (f *Files) read(ctx context.Context, all []found) (defs []*lease.Definition, problems lease.Problems) {
-	budget := files.NewBudget(f.size)
+	budget, known := files.NewBudget(f.size), map[string]*reading{}
 	for _, one := range all {
 		err := one.err
 		if err == nil {
-			err = files.Read(ctx, one.path, func(r io.Reader, name string) error {
-				before := len(defs)
-				about, err := input.Read(ctx, budget.Reader(r, name), name, f.options, func(def *lease.Definition) error {
-					defs = append(defs, def)
-					return nil
-				})
-				if err == nil && len(defs) == before && !about.Failed() && !f.AllowEmpty {
-					about.Add(lease.Place{File: name}, "the file names no lease")
-				}
-				problems = append(problems, about...)
-				return err
-			})
+			now := f.readOne(ctx, one, budget)
+			defs, problems, err = append(defs, now.defs...), append(problems, now.problems...), now.err
+			known[one.path] = now
 		}
 		if ctx.Err() != nil || budget.Spent() {
 			break
@@ -133,6 +125,7 @@ func (f *Files) read(ctx context.Context, all []found) (defs []*lease.Definition
 		}
 		problems = append(problems, about...)
 	}
+	f.known = known
 	return defs, problems
 }
 

@@ -62,7 +62,9 @@ func newWatches(n notifier) *watches {
 type found struct {
 	path string
 	info fs.FileInfo
-	err  error
+	// changed is when anything of the file was changed last, zero if that is not known.
+	changed time.Time
+	err     error
 }
 
 // same reports whether nothing has happened to the file between two looks.
@@ -71,7 +73,7 @@ func (f found) same(other found) bool {
 		return f.info == other.info && f.path == other.path && fmt.Sprint(f.err) == fmt.Sprint(other.err)
 	}
 	return f.path == other.path && os.SameFile(f.info, other.info) && f.info.Size() == other.info.Size() &&
-		f.info.ModTime().Equal(other.info.ModTime())
+		f.info.ModTime().Equal(other.info.ModTime()) && f.changed.Equal(other.changed)
 }
 
 // look finds the files that are to be read, and watches the ways to them. A folder is watched before its files are listed, so what
@@ -112,7 +114,7 @@ func (w *watches) file(path string, named bool) found {
 	case special(info):
 		return found{err: lease.Problems{{Message: fmt.Sprintf("the path %q is neither a file nor a folder, and is not opened", path)}}}
 	}
-	return found{path: path, info: info}
+	return found{path: path, info: info, changed: changeTime(path)}
 }
 
 // way watches the folders on the way to a path, and on that to which its links lead. It returns the path without links, "" if

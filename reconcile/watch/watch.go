@@ -82,7 +82,7 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	shared, again, grace := true, true, stopping
 	mgr, err := manager.New(opts.Rest, manager.Options{
 		Cache: cache.Options{
-			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, ByObject: narrowed(opts),
+			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
 		},
 		LeaderElection: opts.Elect, LeaderElectionID: Elects, LeaderElectionNamespace: opts.Command.Config.LedgerNamespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
@@ -95,6 +95,7 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}
 	watching := opts.Cluster.Watching(r.watched)
+	r.memory = watching.Memory()
 	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
 	r.sources, r.names = slices.Clone(opts.Sources), slices.Clone(opts.Names)
 	if opts.Manifests != nil {
@@ -132,6 +133,7 @@ type reconciler struct {
 	leases  *reconcile.Reconciler
 	batches *batches
 	failing failures
+	memory  *cluster.Memory
 	// sources say which leases there are to be, by their names. manifests has an item if a Manifest has changed.
 	sources   []sources.Source
 	names     []string
@@ -214,6 +216,7 @@ func (r *reconciler) follow(ctx context.Context, c controller.TypedController[le
 			case <-ctx.Done():
 				return nil
 			case <-tick.C:
+				r.memory.Clear()
 				if err := r.watchAll(ctx, c); err != nil {
 					r.opts.Complain(err)
 				}
