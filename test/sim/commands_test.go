@@ -168,6 +168,9 @@ func (c *invocation) do(ctx context.Context, p *process) error {
 			}
 		}
 	}}
+	if p.watches != nil && (c.verb == "apply" || c.verb == "release" && len(c.hosts) == 0) {
+		return c.reconcile(ctx, p, opts)
+	}
 	a := apply.New(p.cluster, opts)
 	switch c.verb {
 	case "apply":

@@ -69,15 +69,19 @@ func live(t *testing.T, seed int64, broken rule) (w *world) {
 	cryptotest.SetGlobalRandom(t, uint64(seed)) // and the nonces of commands
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
-		w = &world{Rand: rand.New(rand.NewSource(seed)), server: server, broken: broken, announced: map[string]*process{}, arrived: make(chan struct{}, 1)}
+		w = &world{Rand: rand.New(rand.NewSource(seed)), seed: seed, server: server, broken: broken, announced: map[string]*process{}, arrived: make(chan struct{}, 1)}
 		server.Skew = []time.Duration{0, 7 * time.Hour, -7 * time.Hour}[w.Intn(3)]
 		w.faults = []int{0, 0, 2, 6}[w.Intn(4)]
 		w.sticky = []int{0, 50, 90, 97}[w.Intn(4)]
 		w.lazy = []int{0, 2, 10}[w.Intn(3)]
+		w.remember()
 		leases := allLeases()
 		leases = leases[:2+w.Intn(len(leases)-1)]
 		for i := range 2 + w.Intn(3) {
 			p := w.process(fmt.Sprint("p", i))
+			if w.Intn(3) == 0 {
+				p.watch()
+			}
 			var commands []*invocation
 			for range 1 + w.Intn(2) {
 				commands = append(commands, w.draw(leases))

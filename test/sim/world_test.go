@@ -38,7 +38,11 @@ type world struct {
 	away time.Time
 	last *process
 
+	// seed is the history's; version is that of the server when the last of the pasts was kept.
+	seed, version int64
+
 	mu        sync.Mutex
+	pasts     []past
 	pending   []*request
 	processes []*process
 	commands  []*invocation
@@ -53,6 +57,9 @@ type process struct {
 	*world
 	name    string
 	cluster *cluster.Cluster
+	// watches are what it sees if it is a reconciler, and watching is its connection; else both are nil.
+	watches  *watches
+	watching *cluster.Cluster
 	// skew is how far the clock of the API server that it talks to is ahead of the others'.
 	skew time.Duration
 	// stands is until when it stands still; dead is true once it was killed.
@@ -225,6 +232,7 @@ func (w *world) serve(q *request) {
 		}
 	}
 	got, how := w.faulty(q)
+	w.remember()
 	code := "no answer"
 	if got.response != nil {
 		code = fmt.Sprint(got.response.StatusCode)
