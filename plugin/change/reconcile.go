@@ -80,7 +80,10 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 			if err := f.checkAll(); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), c, watch)
+			if err := f.run(cmd.Context(), c, watch); !f.watch || cmd.Context().Err() == nil {
+				return err
+			}
+			return nil // it was stopped, if only while it began
 		},
 	}
 	f.files.Add(cmd, "Files, or folders of files, with lease definitions")

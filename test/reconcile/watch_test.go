@@ -2,6 +2,8 @@ package reconcile_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"strings"
 	"sync"
@@ -139,6 +141,20 @@ func TestWhatAChangeCosts(t *testing.T) {
 		t.Errorf("it has sent %d requests:\n%s", len(sent), strings.Join(sent, "\n"))
 	}
 	t.Log(strings.Join(sent, "\n"))
+}
+
+// A reconciler that is stopped while it begins ends as one that has begun.
+func TestStoppedAtTheBeginning(t *testing.T) {
+	asked, hangs := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-hangs
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(hangs) })
+	w := watchAs(t, harness.Kubeconfig(t, server.URL), "--heal")
+	<-asked
+	w.stops(t)
 }
 
 // One of two works. When it is killed in the middle of its work, the other one goes on.

@@ -108,7 +108,7 @@ func (j *journal) follow(resource schema.GroupVersionResource, events watch.Inte
 // journaled is true for claims and for the objects of leases: the definition of a lease is no claim, nor is an
 // announcement.
 func journaled(resource schema.GroupVersionResource, o *unstructured.Unstructured) bool {
-	return resource != leases || !strings.HasPrefix(o.GetName(), "df--") && !strings.HasPrefix(o.GetName(), "run--")
+	return resource != leases || !isNoClaim(o.GetName()) && !strings.HasPrefix(o.GetName(), "run--")
 }
 
 func (j *journal) add(resource schema.GroupVersionResource, o *unstructured.Unstructured, gone bool) {

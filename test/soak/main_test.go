@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{MetalLB: true, Gateways: true, Binary: true, Install: true, Config: configuration}))
+	os.Exit(harness.Main(m, harness.Setup{MetalLB: true, Gateways: true, Binary: true, Reconciler: true, Install: true, Config: configuration}))
 }
 
 // command is the program with arguments, for the control plane.
