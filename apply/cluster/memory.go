@@ -30,12 +30,12 @@ func (m *Memory) Clear() {
 	clear(m.by)
 }
 
-// Recall returns what was made of an object before, if it has not changed since, and else makes it. It belongs to all who ask: nobody
+// Recall returns what was made of an object before, if it has not changed since, and else what read makes of it. It belongs to all who ask: nobody
 // changes it.
-func Recall[T any](m *Memory, o metav1.Object, make func() T) T {
+func Recall[T any](m *Memory, o metav1.Object, read func() T) T {
 	uid, version := o.GetUID(), o.GetResourceVersion()
 	if m == nil || uid == "" || version == "" {
-		return make()
+		return read()
 	}
 	m.mu.RLock()
 	one := m.by[uid]
@@ -43,7 +43,7 @@ func Recall[T any](m *Memory, o metav1.Object, make func() T) T {
 	if made, same := one.made.(T); same && one.version == version {
 		return made
 	}
-	made := make()
+	made := read()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.by[uid] = remembered{version, made}

@@ -24,7 +24,7 @@ func (s *sharing) transform(o any) (any, error) {
 	case *metav1.PartialObjectMetadata:
 		for i, entry := range o.ManagedFields {
 			if entry.FieldsV1 != nil {
-				o.ManagedFields[i].FieldsV1 = share(s, string(entry.FieldsV1.Raw), entry.FieldsV1)
+				o.ManagedFields[i].FieldsV1 = share(s, entry.FieldsV1.GetRawString(), entry.FieldsV1)
 			}
 		}
 	case *unstructured.Unstructured:

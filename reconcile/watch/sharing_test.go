@@ -37,7 +37,7 @@ func TestSharing(t *testing.T) {
 	}
 	of := func(raw string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)}}, {}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(raw)}, {}},
 		}}
 	}
 	one, same := of("{}"), of("{}")

@@ -81,7 +81,7 @@ func (k kept) reconciler(number int, stop <-chan struct{}) {
 func (k kept) ends(cmd *exec.Cmd, said *bytes.Buffer) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	err := cmd.Wait()
-	if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() && said.Len() == 0 {
+	if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() == syscall.SIGTERM && said.Len() == 0 {
 		err = nil
 	}
 	if err != nil || strings.Contains(said.String(), "panic") {
