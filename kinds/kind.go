@@ -53,8 +53,9 @@ var (
 	StatefulSet    = kind("apps", "v1", "StatefulSet", "statefulsets")
 
 	// The kinds that controllers create for workloads.
-	Pod   = kind("", "v1", "Pod", "pods")
-	Event = kind("", "v1", "Event", "events")
+	Pod           = kind("", "v1", "Pod", "pods")
+	Event         = kind("", "v1", "Event", "events")
+	EndpointSlice = kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
 
 	// The kinds that NGINX Gateway Fabric adds to the Gateway API.
 	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")

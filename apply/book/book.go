@@ -56,6 +56,10 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 	if slices.Contains(subjects, view.SubjectResources) {
 		group.Go(func() error { return capacity.Read(listCtx, c, &r.contents.Capacity) })
 	}
+	if slices.Contains(subjects, view.SubjectEndpoints) {
+		group.Go(func() error { return readServices(listCtx, c, &r.contents.Backends) })
+		group.Go(func() error { return ReadSlices(listCtx, c, &r.contents.Backends) })
+	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ import (
 // rewatch spaces the restarts of a watch.
 var rewatch = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 30 * time.Second}
 
-// settle is how long Watch collects changes before it reads the book again.
+// settle is how long Watch collects changes at least before it reads the book again. It reads for half of the time at most, however
+// often endpoints change.
 const settle = 200 * time.Millisecond
 
 // Watch passes the book to show, and again whenever something changes that it is computed from, until the context ends
@@ -42,7 +43,9 @@ func Watch(
 		return err
 	}
 	for {
+		began := time.Now()
 		book, err := Read(ctx, c, cfg, subjects...)
+		took := time.Since(began)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -61,7 +64,7 @@ func Watch(
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(settle):
+		case <-time.After(max(settle, took)):
 		}
 		select { // the next book contains the changes until now
 		case <-changed:
@@ -117,6 +120,9 @@ func watchAll(
 			add(kind, "")
 		}
 		resources = append(resources, watched{resource: cluster.Namespaces})
+	}
+	if slices.Contains(subjects, view.SubjectEndpoints) {
+		resources = append(resources, backendKinds(ctx, c)...)
 	}
 	others := len(resources)
 	if slices.Contains(subjects, view.SubjectWorkloads) {

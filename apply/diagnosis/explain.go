@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -51,18 +52,19 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 		return nil, err
 	}
 	contents := contents(s, c.Now())
+	if err := book.ReadSlices(ctx, c, &contents.Backends); err != nil {
+		return nil, err
+	}
 	around := &diagnose.View{
-		Config: cfg, Claims: s.List(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools,
-		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Backends: map[string]bool{}, Now: c.Now(),
+		Config: cfg, Claims: s.List(), Pools: contents.Pools,
+		Book: view.NewBook(cfg, contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...),
+		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(),
 	}
 	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
 	around.Reports = s.Reports(routers)
-	for o := range s.Of(kinds.Service) {
-		around.Backends[o.GetNamespace()+"/"+o.GetName()] = true
-	}
 	if around.Unlike, err = unlikeDefined(ctx, s, ledger.New(c, cfg.LedgerNamespace), things); err != nil {
 		return nil, err
 	}
@@ -77,6 +79,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 // contents returns what the snapshot contributes to the book.
 func contents(s *observed.Snapshot, now time.Time) view.Contents {
 	in := view.Contents{Now: now, Claims: s.List(), NodeUses: s.NodeUses}
+	in.Backends.ResetServices(true)
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
 		for o := range s.Of(kind) {
 			in.Add(o, "")

@@ -55,15 +55,15 @@ func testBook() *view.Book {
 	return &view.Book{
 		APIVersion: "net.akash.network/v1alpha1", Kind: "Book",
 		Hosts: []view.HostRow{
-			{Host: "api.example.com", Tenant: shop, Service: "api", Port: 80, Target: "ingress", State: view.StateActive, Claimed: true, Since: ago(72 * time.Hour)},
-			{Host: "shop.example.com", Tenant: shop, Service: "web", Port: 80, Target: "httproute", State: view.StateActive, Claimed: true, Since: ago(4 * time.Minute)},
+			{Host: "api.example.com", Tenant: shop, Service: "api", Port: 80, Target: "ingress", State: view.StateActive, Claimed: true, Since: ago(72 * time.Hour), Endpoints: &view.Endpoints{Ready: 2, Total: 2}},
+			{Host: "shop.example.com", Tenant: shop, Service: "web", Port: 80, Target: "httproute", State: view.StateActive, Claimed: true, Since: ago(4 * time.Minute), Endpoints: &view.Endpoints{Ready: 0, Total: 2}},
 			{Host: "stray.example.com", Tenant: nameless, Target: "ingress", State: view.StateActive, Message: "ingress x/stray.example.com serves it too"},
 		},
 		IPs: []view.IPRow{
-			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour)},
-			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour)},
+			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour), Object: "web-ip-443-tcp", Endpoints: &view.Endpoints{Ready: 1, Total: 2}},
+			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour), Object: "web-ip-443-udp"},
 			{Address: netip.MustParseAddr("2001:db8:10::7"), Family: "IPv6", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, State: view.StateReserved, Claimed: true, Since: ago(time.Hour)},
-			{Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 53, Service: "dns", ContainerPort: 5353, State: view.StatePending, Since: ago(time.Second)},
+			{Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 53, Service: "dns", ContainerPort: 5353, State: view.StatePending, Since: ago(time.Second), Object: "dns-ip-53-udp", Endpoints: &view.Endpoints{}},
 		},
 		Leases: []view.LeaseRow{
 			{Tenant: shop, Hosts: []string{"api.example.com", "shop.example.com", "x.example.com", "y.example.com"}, Addresses: []string{"203.0.113.7", "2001:db8:10::7"}, State: view.StatePartial, Since: ago(72 * time.Hour)},
@@ -120,6 +120,7 @@ func TestPrintBook(t *testing.T) {
 		"jsonpath-file":    {subjects: hosts, output: "jsonpath-file=testdata/state/template.jsonpath"},
 		"go-template":      {subjects: hosts, output: `go-template={{range .hosts}}{{.host}} {{.dseq}}{{"\n"}}{{end}}`},
 		"template-flag":    {subjects: hosts, output: "go-template", template: `{{.kind}}{{"\n"}}`},
+		"endpoints":        {subjects: hosts, output: "custom-columns=HOST:.host,READY:.endpoints.ready,TOTAL:.endpoints.total"},
 		"custom-columns":   {subjects: []view.Subject{view.SubjectIPs, view.SubjectHosts}, output: "custom-columns=THING:.address,HOST:{.host},DSEQ:dseq,CLAIMED:.claimed"},
 		"routes":           {subjects: []view.Subject{view.SubjectRoutes}},
 		"columns-bare":     {subjects: hosts, noHeaders: true, output: "custom-columns=HOST:.host,NONE:.nothing,SINCE:.since"},
@@ -169,7 +170,7 @@ func TestPrintEmptyBook(t *testing.T) {
 func TestPrintChanges(t *testing.T) {
 	first, changed := testBook(), testBook()
 	first.Hosts, changed.Hosts = first.Hosts[:1], changed.Hosts[1:2]
-	changed.Hosts[0].State = view.StateReleased
+	changed.Hosts[0].State, changed.Hosts[0].Endpoints = view.StateReleased, nil
 	hosts := []view.Subject{view.SubjectHosts}
 	for name, output := range map[string]string{"watch": "", "watch-columns": "custom-columns=HOST:.host,STATE:.state", "watch-yaml": "yaml"} {
 		t.Run(name, func(t *testing.T) {

@@ -96,19 +96,19 @@ func (t *tables) problems(rows []state.Problem) *metav1.Table {
 
 func (t *tables) hosts(rows []view.HostRow) *metav1.Table {
 	table := NewTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
-		Wide("GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
+		Wide("Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
 	for _, r := range rows {
-		table.Row(r.Message,
+		table.Row(withSilence(r.Message, r.Endpoints.Silent(r.Service, r.Port)),
 			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), terminal.Dash(r.Target), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since),
-			terminal.Dash(r.Expires), r.Claimed)
+			endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace),
+			moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
 	return table.Done()
 }
 
 func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 	table := NewTable("IP", "Owner", "DSeq", "Port", "Service", "Pool", "State", "Age").
-		Wide("GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
+		Wide("Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
 	for _, r := range rows {
 		address := "-"
 		switch {
@@ -117,10 +117,10 @@ func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 		case r.State == view.StatePending:
 			address = "<pending>"
 		}
-		table.Row(r.Message,
+		table.Row(withSilence(r.Message, r.Endpoints.Silent(r.Object, r.Port)),
 			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), terminal.Dash(r.Pool), r.State,
-			t.age(r.Since), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace),
-			terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
+			t.age(r.Since), endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider),
+			terminal.Dash(r.Namespace), terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
 	return table.Done()
 }

@@ -47,6 +47,27 @@ func backend(service string, port uint16) string {
 	return fmt.Sprintf("%s:%d", service, port)
 }
 
+// endpoints returns READY/TOTAL, what is missing, or a dash where nothing leads to a Service.
+func endpoints(e *view.Endpoints, routed bool) string {
+	switch {
+	case !routed:
+		return "-"
+	case e == nil:
+		return "<unknown>"
+	case e.Missing != "":
+		return "no " + e.Missing
+	}
+	return fmt.Sprintf("%d/%d", e.Ready, e.Total)
+}
+
+// withSilence adds to the message of a row why nothing answers.
+func withSilence(message, silence string) string {
+	if message == "" || silence == "" {
+		return message + silence
+	}
+	return message + "; " + silence
+}
+
 func portText(r view.IPRow) string {
 	if r.Port == 0 {
 		return "-"

@@ -274,6 +274,9 @@ func (f *stateFlags) offline(ctx context.Context, c *session.Session, show print
 		return f.showDefinitions(ctx, c, from, cfg)
 	}
 	contents.Now = time.Now()
+	if !contents.Backends.HasSlices() { // files without endpoints need not have all Services
+		contents.Backends.ResetServices(false)
+	}
 	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
 		return f.show(c, view.NewBook(cfg, contents, subjects...), show)
 	})

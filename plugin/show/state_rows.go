@@ -90,18 +90,28 @@ func (f *workloadsFlag) add(cmd *cobra.Command) {
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
 }
 
+// withEndpoints returns the subjects, and the endpoints of hosts and addresses if the output shows them.
+func (f *stateFlags) withEndpoints() []view.Subject {
+	subjects := slices.Clone(f.subjects)
+	if f.print.Output != "name" && (slices.Contains(subjects, view.SubjectHosts) || slices.Contains(subjects, view.SubjectIPs)) {
+		subjects = append(subjects, view.SubjectEndpoints)
+	}
+	return subjects
+}
+
 // withWorkloads calls show with the subjects, and with the workloads of leases if the flag or the configuration requests
 // them. If only the configuration does and the user may not read pods, it prints a note and shows the rest.
 func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfig, show func([]view.Subject) error) error {
+	subjects := f.withEndpoints()
 	requested := f.workloads.value || !f.workloads.given() && cfg.Workloads.Enabled
-	if !requested || !slices.Contains(f.subjects, view.SubjectLeases) {
-		return show(f.subjects)
+	if !requested || !slices.Contains(subjects, view.SubjectLeases) {
+		return show(subjects)
 	}
-	err := show(append(slices.Clone(f.subjects), view.SubjectWorkloads))
+	err := show(append(slices.Clone(subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
 		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this "+
 			"note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
-		return show(f.subjects)
+		return show(subjects)
 	}
 	return err
 }

@@ -44,8 +44,6 @@ type View struct {
 	// Records are this program's DNS records. Unrecorded says, for hosts without one, what is still missing.
 	Records    []OwnRecord
 	Unrecorded map[string]string
-	// Backends are the existing Services of leases, as namespace/name.
-	Backends map[string]bool
 	// Pools are MetalLB's pools.
 	Pools []state.PoolObject
 	// Now is by the API server's clock.

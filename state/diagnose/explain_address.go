@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -79,7 +77,6 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	if r.Port == 0 {
 		port = "the address"
 	}
-	service := c.serviceOf(r)
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("%s is withheld from lease %s: %s.", port, r.Lease, r.Message)
@@ -88,13 +85,12 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 			"rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpoint, cmp.Or(addressOf(r), endpoint), r.Lease)
 		return
 	case view.StateActive:
-		x.fact("%s is live: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, service, r.Lease)
-		if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
-			x.fact("Service %s of the lease does not exist yet; the provider makes it with the workload.", r.Service)
-		}
+		x.fact("%s is live: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, r.Object, r.Lease)
+		x.addEndpoints(r.Endpoints, r.Namespace, r.Object, r.Port)
 	case view.StatePending:
-		x.fact("%s is pending: MetalLB has not granted it to Service %s/%s of lease %s.", port, r.Namespace, service, r.Lease)
-		x.next("kubectl -n %s describe service %s (MetalLB's events say why)", r.Namespace, service)
+		x.fact("%s is pending: MetalLB has not granted it to Service %s/%s of lease %s.", port, r.Namespace, r.Object, r.Lease)
+		x.next("kubectl -n %s describe service %s (MetalLB's events say why)", r.Namespace, r.Object)
+		x.addEndpoints(r.Endpoints, r.Namespace, r.Object, r.Port)
 	case view.StateTransferring:
 		x.fact("%s is held by lease %s; %s.", port, r.Lease, r.Message)
 		x.next("the Services of the new lease are made with: kubectl akash-net apply -f FILE")
@@ -105,18 +101,6 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	if r.Message != "" && r.State != view.StateClaiming && r.State != view.StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
-}
-
-// serviceOf returns the name of the Service for a port's address. The IPv6 address of a port that also has an IPv4 address
-// has a Service of its own.
-func (c *View) serviceOf(r view.IPRow) string {
-	name := lease.IPServiceName(r.Service, r.Port, r.Protocol)
-	if r.Family == config.IPv6 && slices.ContainsFunc(c.Book.IPs, func(o view.IPRow) bool {
-		return o.Family == config.IPv4 && o.Lease == r.Lease && o.SharingKey == r.SharingKey && o.Protocol == r.Protocol && o.Port == r.Port
-	}) {
-		name += lease.SecondFamilySuffix
-	}
-	return name
 }
 
 func addressOf(r view.IPRow) string {

@@ -21,7 +21,7 @@ const explained = "shop.example.com"
 func explainedBy(form string, records ...OwnRecord) *View {
 	cfg := config.Default()
 	cfg.DNS.Form = form
-	c := &View{Config: cfg, Claims: []*state.Claim{claimtest.HostClaim(explained, statetest.Shop, "")}, Records: records, Unrecorded: map[string]string{}, Backends: map[string]bool{}}
+	c := &View{Config: cfg, Claims: []*state.Claim{claimtest.HostClaim(explained, statetest.Shop, "")}, Records: records, Unrecorded: map[string]string{}}
 	row := func(path string) view.HostRow {
 		return view.HostRow{Host: explained, Path: path, State: view.StateActive, Claimed: true, Tenant: &view.Tenant{
 			Lease: statetest.Shop.String(), Owner: statetest.Shop.Owner, DSeq: statetest.Shop.DSeq, GSeq: statetest.Shop.GSeq, Namespace: statetest.Shop.Namespace(),

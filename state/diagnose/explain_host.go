@@ -140,7 +140,6 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 			state.Typed(r.Host), r.Lease)
 	case view.StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
-		c.addMissingBackend(x, r)
 		if unlike := c.Unlike[r.Host]; unlike != "" && r.Path == "" {
 			x.fact("Its HTTP options are not those of the lease's definition: %s. Akash's hostname operator takes them from the lease's Manifest.", unlike)
 			x.next("the tenant sends a manifest with these options to Akash's provider")
@@ -167,6 +166,9 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 		}
 		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
 	}
+	if r.Routed() {
+		x.addEndpoints(r.Endpoints, r.Namespace, r.Service, r.Port)
+	}
 	said := []string{view.StateClaiming, view.StateWithheld, view.StatePending, view.StateUnreadable}
 	if r.Message != "" && !slices.Contains(said, r.State) {
 		x.fact("%s.", r.Message)
@@ -178,14 +180,6 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 func (c *View) atAnotherPort(r view.HostRow) bool {
 	own := func(u state.Use) bool { return u.Of(r.ID().Group()) }
 	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], own)
-}
-
-func (c *View) addMissingBackend(x *Explanation, r view.HostRow) {
-	if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
-		x.fact("Not answering: Service %s/%s, to which it is routed, does not exist. "+
-			"The provider makes it when it deploys the lease.", r.Namespace, r.Service)
-		x.next("kubectl -n %s get services,pods", r.Namespace)
-	}
 }
 
 func backend(r view.HostRow) string {

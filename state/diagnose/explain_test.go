@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -43,15 +47,31 @@ func (f *facts) explain(t *testing.T, text string) Explanation {
 			}
 		}
 	}
-	f.Book = view.NewBook(f.Config, f.Contents, view.Holdings...)
+	f.Book = view.NewBook(f.Config, f.Contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...)
 	return f.Explain(named)
 }
 
 func newExplained(t *testing.T) *facts {
 	f := newFacts(t)
 	f.Reports, f.Unrecorded = map[string][]state.Report{}, map[string]string{}
-	f.Backends = map[string]bool{statetest.Shop.Namespace() + "/web": true}
+	f.Contents.Backends.ResetServices(true)
+	f.answers(statetest.Shop, "web", lease.TCP, 80, 2, 2)
 	return f
+}
+
+// answers adds a Service with a port, and endpoints of which some are ready.
+func (f *facts) answers(id lease.ID, service string, protocol lease.Protocol, port uint16, ready, total int) {
+	meta := metav1.ObjectMeta{Namespace: id.Namespace(), Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}}
+	o := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: int32(port), Protocol: corev1.Protocol(protocol)}}}}
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{}}}
+	for i := range total {
+		isReady := i < ready
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{fmt.Sprint("10.0.0.", i)}, Conditions: discoveryv1.EndpointConditions{Ready: &isReady},
+		})
+	}
+	f.Contents.Backends.AddService(o)
+	f.Contents.Backends.AddSlice(slice)
 }
 
 // The explanations of hosts, paths, addresses, endpoints and leases in each state (testdata/explain.txt).
@@ -81,7 +101,20 @@ func TestExplain(t *testing.T) {
 		{"a host that is free", atHost, func(*facts) {}},
 		{"a host that no lease can take", atHost, func(f *facts) { f.Config.Hosts.Blocked = []string{atHost} }},
 		{"a host that is live", atHost, serves},
-		{"a host whose backend is not there", atHost, func(f *facts) { serves(f); f.Backends = nil }},
+		{"a host whose backend is not there", atHost, func(f *facts) { serves(f); f.Contents.Backends.ResetServices(true) }},
+		{"a host whose backend lacks the port", atHost, func(f *facts) { serves(f); f.answers(statetest.Shop, "web", lease.TCP, 8080, 2, 2) }},
+		{"a host of which no pod is ready", atHost, func(f *facts) {
+			serves(f)
+			f.Contents.Backends.ResetSlices(true)
+			f.answers(statetest.Shop, "web", lease.TCP, 80, 0, 2)
+		}},
+		{"a host of which one pod is ready", atHost, func(f *facts) {
+			serves(f)
+			f.Contents.Backends.ResetSlices(true)
+			f.answers(statetest.Shop, "web", lease.TCP, 80, 1, 2)
+		}},
+		{"a host without pods", atHost, func(f *facts) { serves(f); f.Contents.Backends.ResetSlices(true) }},
+		{"a host whose endpoints may not be listed", atHost, func(f *facts) { serves(f); f.Contents.Backends.ResetSlices(false) }},
 		{"a host that leads elsewhere", atHost, func(f *facts) {
 			f.holds(statetest.Shop, atHost)
 			f.routes("ingress", statetest.Shop, atHost, backendIs("old"))
@@ -128,12 +161,15 @@ func TestExplain(t *testing.T) {
 		{"an address of nobody's ranges", "198.51.100.1", func(*facts) {}},
 		{"an address in the pool of before", atIP, func(f *facts) { f.Contents.Pools[0].Name = "akash-net-203-0-113-0-31" }},
 		{"an address that is live", atIP, granted},
-		{"an address whose workload is not there", atIP, func(f *facts) { granted(f); f.Backends = nil }},
+		{"an address whose workload is not there", atIP, func(f *facts) { granted(f); f.Contents.Backends.ResetSlices(true) }},
 		{"an address that is pending", atIP, func(f *facts) { f.leases(statetest.Shop, atIP); f.asks(statetest.Shop, atIP) }},
 		{"an IPv6 address beside an IPv4 address that is live", "2001:db8::1", func(f *facts) {
 			granted(f)
 			f.leases(statetest.Shop, "2001:db8::1")
 			f.asks(statetest.Shop, "2001:db8::1")
+			second := &f.Contents.Services[len(f.Contents.Services)-1]
+			second.Name += lease.SecondFamilySuffix
+			f.answers(statetest.Shop, second.Name, lease.TCP, 443, 2, 2)
 		}},
 		{"an address for which another was granted", atIP, func(f *facts) { f.leases(statetest.Shop, atIP); f.asks(statetest.Shop, atIP, "203.0.113.2") }},
 		{"an address that is reserved", atIP, func(f *facts) { f.leases(statetest.Shop, atIP) }},

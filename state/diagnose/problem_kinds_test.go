@@ -165,6 +165,7 @@ func (f *facts) asks(id lease.ID, asked string, granted ...string) *state.OwnObj
 	o := f.object("service", id, "web-ip-443-tcp")
 	s := claimtest.Service(id, o.Name, "public", "TCP", 443, asked, granted...)
 	f.Contents.Services = append(f.Contents.Services, s)
+	f.answers(id, o.Name, lease.TCP, 443, 2, 2)
 	o.SharingKey, o.Port = s.SharingKey, state.PortWant{Protocol: lease.TCP, ExternalPort: 443, Service: "web", Port: 8443}
 	for i, text := range append([]string{asked}, granted...) {
 		if text != "" {

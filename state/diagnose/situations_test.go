@@ -122,7 +122,7 @@ func (f *facts) obey(t *testing.T, line string) {
 // inhabit gives a lease a namespace and a workload in it.
 func (f *facts) inhabit(id lease.ID) {
 	f.Namespaces[id.Namespace()] = true
-	f.Backends[id.Namespace()+"/web"] = true
+	f.answers(id, "web", lease.TCP, 80, 2, 2)
 }
 
 func (f *facts) configure(t *testing.T, words []string) {
@@ -163,7 +163,8 @@ func (f *facts) port(t *testing.T, kind string, words []string) {
 		}
 		o = f.asks(id, more["asks"], has...)
 		s := &f.Contents.Services[len(f.Contents.Services)-1]
-		s.Protocol, s.Port = protocol, port
+		s.Name, s.Protocol, s.Port = lease.IPServiceName("web", port, protocol), protocol, port
+		f.answers(id, s.Name, protocol, port, 2, 2)
 	}
 	o.Port.Protocol, o.Port.ExternalPort = protocol, port
 	if _, akash := more["akash"]; akash {

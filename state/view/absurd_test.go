@@ -26,6 +26,8 @@ var sensible = []string{
 	`{apiVersion: akash.network/v2beta2, kind: ProviderHost, metadata: {name: shop.example.com, namespace: lease, labels: {` + ofLease + `}}, spec: {hostname: shop.example.com, owner: akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h, dseq: 7, gseq: 1, oseq: 1, provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0, service_name: web, external_port: 80}}`,
 	`{apiVersion: akash.network/v2beta2, kind: ProviderLeasedIP, metadata: {name: k-tcp-443, namespace: lease, labels: {` + ofLease + `}}, spec: {lease_id: {owner: akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h, dseq: "7", gseq: 1, oseq: 1, provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0}, service_name: web, port: 8443, external_port: 443, sharing_key: k, protocol: TCP}}`,
 	`{apiVersion: v1, kind: Service, metadata: {name: web-ip-443-tcp, namespace: ns, labels: {akash.network/service-target: metal-lb, ` + ofLease + `}, annotations: {metallb.io/allow-shared-ip: k, metallb.io/loadBalancerIPs: 203.0.113.0}}, spec: {type: LoadBalancer, selector: {akash.network/manifest-service: web}, ports: [{port: 443, targetPort: 8443, protocol: TCP}]}, status: {loadBalancer: {ingress: [{ip: 203.0.113.0}]}}}`,
+	`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: ns}, spec: {ports: [{name: http, port: 80, targetPort: 8080}]}}`,
+	`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, namespace: ns, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{name: http, port: 8080, protocol: TCP}], endpoints: [{addresses: [10.0.0.1], conditions: {ready: true}, targetRef: {kind: Pod, name: web-0, uid: x}}]}`,
 	`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: pool, namespace: metallb-system}, spec: {addresses: [203.0.113.0/28, 2001:db8::-2001:db8::ff]}, status: {assignedIPv4: 1, availableIPv4: 15, assignedIPv6: 0, availableIPv6: 256}}`,
 	`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: r, namespace: ns, labels: {` + ofLease + `}}, spec: {name: shop.example.com, recordType: A, values: [203.0.113.1], ttl: 60}, status: {lastOperation: {state: Succeeded, progress: 100}}}`,
 	`{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: r, namespace: ns, labels: {` + ofLease + `}}, spec: {endpoints: [{dnsName: shop.example.com, recordType: A, targets: [203.0.113.1], recordTTL: 60}]}}`,
@@ -86,7 +88,7 @@ func TestAbsurdObjects(t *testing.T) {
 	for _, text := range sensible {
 		objects = append(objects, objectOf(t, text).Object)
 	}
-	subjects := append(slices.Clone(Subjects), SubjectResources, SubjectOrders, SubjectDNS, SubjectWorkloads)
+	subjects := append(slices.Clone(Subjects), SubjectResources, SubjectOrders, SubjectDNS, SubjectWorkloads, SubjectEndpoints)
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := statetest.Config(outer, rapid.SampledFrom([]string{config.ModeRange, config.ModeDedicated, config.ModePool}).Draw(t, "mode"), "203.0.113.0/28", "2001:db8::/120")
@@ -94,7 +96,7 @@ func TestAbsurdObjects(t *testing.T) {
 		var given []*unstructured.Unstructured
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(objects)-1), 1, len(objects), rapid.ID).Draw(t, "objects") {
 			o := runtime.DeepCopyJSON(objects[i])
-			for _, part := range []string{"metadata", "spec", "status", "storageClassName"} {
+			for _, part := range []string{"metadata", "spec", "status", "storageClassName", "addressType", "ports", "endpoints"} {
 				if rapid.IntRange(0, 3).Draw(t, part) == 0 {
 					o[part] = spoil(t, o[part])
 				}

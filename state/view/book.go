@@ -99,6 +99,9 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 	if both || slices.Contains(subjects, SubjectIPs) {
 		ips = f.ips(in.Claims, in.Ports, in.Services, in.Pools)
 	}
+	if slices.Contains(subjects, SubjectEndpoints) {
+		in.Backends.addTo(hosts, ips)
+	}
 	for _, s := range subjects {
 		switch s {
 		case SubjectHosts:
@@ -155,8 +158,8 @@ func (b *Book) Select(selector labels.Selector, namespace string) {
 func (b *Book) Changes(earlier *Book) *Book {
 	out := &Book{
 		APIVersion: b.APIVersion, Kind: b.Kind, WithWorkloads: b.WithWorkloads,
-		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State = StateReleased }),
-		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
+		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State, r.Endpoints = StateReleased, nil }),
+		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State, r.Endpoints = StateReleased, nil }),
 		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
 		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
 		Routes: changes(earlier.Routes, b.Routes, RouteRow.key, (*RouteRow).release),

@@ -39,6 +39,8 @@ type HostRow struct {
 	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Endpoints are those of the Service to which the host is routed. It is nil if no route leads there, or if they are not known.
+	Endpoints *Endpoints `json:"endpoints,omitempty"`
 }
 
 func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }

@@ -36,6 +36,9 @@ type IPRow struct {
 	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Object is the LoadBalancer Service for the address, or empty. Its Endpoints are nil if they are not known.
+	Object    string     `json:"-"`
+	Endpoints *Endpoints `json:"endpoints,omitempty"`
 }
 
 func (r IPRow) key() string {
@@ -135,13 +138,12 @@ func (x *ipFold) addClaim(c *state.Claim) {
 		row.Tenant = x.tenant(p.Lease)
 		row.Protocol, row.Port = p.ProtocolPort()
 		row.Service, row.ContainerPort = p.Service, p.Port
-		key := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
-		seen := StateReserved
-		row.Message, row.Pool = c.Unreadable, pool
+		key, seen := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}, StateReserved
+		row.Message, row.Pool, row.Object = c.Unreadable, pool, ""
 		for _, s := range x.services[key] {
 			if state, message := serviceState(s, a); state != "" && seen != StateActive {
 				seen, row.Message = state, cmp.Or(c.Unreadable, message)
-				row.Pool = x.poolOf(a, s)
+				row.Pool, row.Object = x.poolOf(a, s), s.Name
 			}
 		}
 		if former, ok := p.Former(); ok && seen == StateReserved {
@@ -180,16 +182,16 @@ func (x *ipFold) addEndpoint(c *state.Claim) {
 	for _, p := range c.Parts {
 		row.Tenant = x.tenant(p.Lease)
 		row.Protocol, row.Port = p.ProtocolPort()
-		row.Service, row.ContainerPort, row.Expires = p.Service, p.Port, p.Expires
+		row.Service, row.ContainerPort, row.Expires, row.Object = p.Service, p.Port, p.Expires, ""
 		key := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
-		granted, seen := []netip.Addr{}, StateReserved
+		granted, by, seen := []netip.Addr{}, map[netip.Addr]string{}, StateReserved
 		for _, s := range x.services[key] {
 			if seen == StateReserved {
-				seen = StatePending
+				seen, row.Object = StatePending, s.Name
 			}
 			for _, a := range s.Granted {
 				if !slices.Contains(granted, a) && !slices.Contains(x.shown[key], a) {
-					granted, seen = append(granted, a), StateActive
+					granted, by[a], seen = append(granted, a), s.Name, StateActive
 				}
 			}
 		}
@@ -197,7 +199,7 @@ func (x *ipFold) addEndpoint(c *state.Claim) {
 			for _, a := range granted {
 				served := row
 				served.Address, served.Family, served.State = a, config.FamilyOf(a), claimState(c, p, seen, x.now)
-				served.Pool = cmp.Or(x.poolOf(a, nil), row.Pool)
+				served.Pool, served.Object = cmp.Or(x.poolOf(a, nil), row.Pool), by[a]
 				x.shown[key] = append(x.shown[key], a)
 				x.rows = append(x.rows, served)
 			}
@@ -242,7 +244,7 @@ func (x *ipFold) addService(s *state.ServiceObject) {
 	key := keyOf(s.Labelled, s.SharingKey, s.Protocol, s.Port)
 	row := IPRow{
 		Tenant: x.tenantOf(s.Labelled), SharingKey: s.SharingKey, Protocol: s.Protocol, Port: s.Port,
-		Service: s.Service, ContainerPort: s.ContainerPort, Pool: s.Pool, Since: metav1.NewTime(s.Since),
+		Service: s.Service, ContainerPort: s.ContainerPort, Pool: s.Pool, Since: metav1.NewTime(s.Since), Object: s.Name,
 	}
 	if p := x.ports[key]; p != nil {
 		row.Since = metav1.NewTime(p.Since)

@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -54,7 +55,10 @@ func (c *Contents) addCapacity(o *unstructured.Unstructured) {
 	case "/Pod":
 		addTyped(o, c.Capacity.Pod)
 	case "/Service":
-		addTyped(o, c.Capacity.Service)
+		addTyped(o, func(s *corev1.Service) {
+			c.Capacity.Service(s)
+			c.Backends.AddService(s)
+		})
 	case "/PersistentVolume":
 		addTyped(o, c.Capacity.Volume)
 	case "storage.k8s.io/StorageClass":

@@ -46,6 +46,8 @@ type Contents struct {
 	Reservations []*reserved.Claim
 	// Capacity is the capacity of the cluster.
 	Capacity observed.Fold
+	// Backends are the Services to which hosts and addresses lead.
+	Backends Backends
 	// Workloads are the workloads of leases.
 	Workloads Workloads
 	// Namespaces are the labels of namespaces, by name.
@@ -73,6 +75,8 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		if o.GetLabels()[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB {
 			c.Services = append(c.Services, state.ServiceObjectOf(o))
 		}
+	case "discovery.k8s.io/EndpointSlice":
+		addTyped(o, c.Backends.AddSlice)
 	case "metallb.io/IPAddressPool":
 		c.Pools = append(c.Pools, state.PoolObjectOf(o))
 	case "extensions.gardener.cloud/DNSRecord", "externaldns.k8s.io/DNSEndpoint":

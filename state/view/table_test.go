@@ -27,20 +27,25 @@ import (
 //	leasedip LEASE ENDPOINT PORT SERVICE [minute=N]
 //	service LEASE ENDPOINT PORT SERVICE:PORT [asks=A] [has=A] [pool=P] [minute=N]
 //	pool [their] NAME RANGE... [counted=ASSIGNED/AVAILABLE]
+//	backend LEASE …, slice LEASE …                                        as addBackend has them
 //	config MODE [RANGE...]
 //
-// Its command is the subject, with "selector=…" or "namespace=LEASE" where only some rows are asked for. The command "changes"
+// Its command is the subject, with "selector=…" or "namespace=LEASE" where only some rows are asked for, and "endpoints". The command "changes"
 // has two parts, "then" between them, and shows what a watch shows of the second.
 func TestTables(t *testing.T) {
-	for _, name := range []string{"hosts", "ips", "leases", "pools", "changes"} {
+	for _, name := range []string{"hosts", "ips", "leases", "pools", "endpoints", "changes"} {
 		path := "testdata/" + name + ".txt"
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "changes" {
 				before, now, _ := strings.Cut(d.Input+"\n", "then\n")
-				subjects := []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools}
+				subjects := []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools, SubjectEndpoints}
 				return sayBook(wordBook(t, now, subjects...).Changes(wordBook(t, before, subjects...)))
 			}
-			b := wordBook(t, d.Input, Subject(d.Cmd))
+			subjects := []Subject{Subject(d.Cmd)}
+			if d.HasArg("endpoints") {
+				subjects = append(subjects, SubjectEndpoints)
+			}
+			b := wordBook(t, d.Input, subjects...)
 			selector, namespace := labels.Everything(), ""
 			for _, arg := range d.CmdArgs {
 				switch arg.Key {
@@ -77,6 +82,9 @@ func wordBook(t *testing.T, text string, subjects ...Subject) *Book {
 			in.Services = append(in.Services, wordService(t, rest))
 		case "pool":
 			in.Pools = append(in.Pools, wordPool(t, rest))
+		case "backend", "slice":
+			of, rest, _ := strings.Cut(rest, " ")
+			addBackend(t, &in.Backends, claimtest.WordLease(t, of).Namespace(), word+" "+rest)
 		case "config":
 			words := strings.Fields(rest)
 			cfg = statetest.Config(t, words[0], words[1:]...)
@@ -195,8 +203,13 @@ func sayBook(b *Book) string {
 		return t.Lease
 	}
 	minute := func(at metav1.Time) string { return fmt.Sprintf("since %d", int(at.Sub(statetest.Start).Minutes())) }
-	more := func(claimed bool, expires, message string) string {
+	more := func(claimed bool, expires, message string, e *Endpoints) string {
 		text := ""
+		if e != nil && e.Missing != "" {
+			text += " no " + e.Missing
+		} else if e != nil {
+			text += fmt.Sprintf(" ready %d/%d", e.Ready, e.Total)
+		}
 		if !claimed {
 			text += " unclaimed"
 		}
@@ -209,14 +222,14 @@ func sayBook(b *Book) string {
 		return text
 	}
 	for _, r := range b.Hosts {
-		say("%s%s %s %s %s:%d %s %s%s", r.Host, r.Path, r.State, tenant(r.Tenant), r.Service, r.Port, r.Target, minute(r.Since), more(r.Claimed, r.Expires, r.Message))
+		say("%s%s %s %s %s:%d %s %s%s", r.Host, r.Path, r.State, tenant(r.Tenant), r.Service, r.Port, r.Target, minute(r.Since), more(r.Claimed, r.Expires, r.Message, r.Endpoints))
 	}
 	for _, r := range b.IPs {
 		address := "-"
 		if r.Address.IsValid() {
 			address = r.Address.String()
 		}
-		say("%s %s %s %d/%s of %s %s:%d pool %s %s%s", address, r.State, tenant(r.Tenant), r.Port, r.Protocol, r.SharingKey, r.Service, r.ContainerPort, r.Pool, minute(r.Since), more(r.Claimed, r.Expires, r.Message))
+		say("%s %s %s %d/%s of %s %s:%d pool %s %s%s", address, r.State, tenant(r.Tenant), r.Port, r.Protocol, r.SharingKey, r.Service, r.ContainerPort, r.Pool, minute(r.Since), more(r.Claimed, r.Expires, r.Message, r.Endpoints))
 	}
 	for _, r := range b.Leases {
 		say("%s %s hosts %v addresses %v %s", tenant(r.Tenant), r.State, r.Hosts, r.Addresses, minute(r.Since))
