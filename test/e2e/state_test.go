@@ -196,9 +196,19 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	owner, before, after := newTenant(), newHost("before"), newHost("after")
 	admin().do(t, "apply", "-f", define(t, leaseOf(owner, 1), web(before)))
+	expect := follow(t, admin(), "state", "hosts", "-w", "-l", ofOwner(owner))
+	expect(before, "Active")
+	admin().do(t, "apply", "-f", define(t, leaseOf(owner, 2), web(after)))
+	expect(after, "Active")
+	admin().do(t, "release", leaseOf(owner, 2).Group().String())
+	expect(after, "Released")
+}
+
+// follow runs a watch until the test ends. The function that it returns waits for a line with these texts.
+func follow(t *testing.T, u user, args ...string) func(texts ...string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	defer cancel()
-	cmd := admin().command(ctx, "state", "hosts", "-w", "-l", ofOwner(owner))
+	cmd := u.command(ctx, args...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -206,12 +216,12 @@ func TestWatch(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // killed
-	}()
+	})
 	lines := bufio.NewScanner(out)
-	expect := func(texts ...string) {
+	return func(texts ...string) {
 		t.Helper()
 		for lines.Scan() {
 			has := true
@@ -224,9 +234,4 @@ func TestWatch(t *testing.T) {
 		}
 		t.Fatalf("the watch ended without a line with %q", texts)
 	}
-	expect(before, "Active")
-	admin().do(t, "apply", "-f", define(t, leaseOf(owner, 2), web(after)))
-	expect(after, "Active")
-	admin().do(t, "release", leaseOf(owner, 2).Group().String())
-	expect(after, "Released")
 }
