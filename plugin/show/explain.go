@@ -28,7 +28,8 @@ func NewExplain(c *session.Session) *cobra.Command {
 		Short: "Show who holds a thing, whether it is live, and if not why",
 		Long: `
 			Show for host names, their paths, addresses, IP endpoints and leases who holds them and since when
-			(the API server's time), what routes to them, whether they are live, and if not why and what to do.
+			(the API server's time), what routes to them, whether they are live and something answers, and if not
+			why and what to do.
 
 			For orders, show what they have reserved on which nodes, for a bid or a lease, until when, which run
 			is working on it, and how much of it the lease uses (this needs the role akash-net-capacity).

@@ -66,6 +66,9 @@ func NewState(c *session.Session) *cobra.Command {
 			Reserved is held and not used; Expired is a hold that has expired; Pending waits for MetalLB;
 			Claiming was taken by a run that is in progress or has crashed.
 
+			Whether something answers is not a state: a note says where no endpoint of the Service is ready, and
+			-o wide shows how many are.
+
 			"state routes" shows for each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
 			whether it is admitted, by the rules of OpenShift's router: the claim's holder wins and, without a
 			claim, the oldest route.
