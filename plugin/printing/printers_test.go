@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +164,21 @@ func TestPrintEmptyBook(t *testing.T) {
 		if got := string(printBook(t, f, []view.Subject{view.SubjectHosts}, b)); got != want {
 			t.Errorf("-o %q: got %q, want %q", output, got, want)
 		}
+	}
+}
+
+// In a watch the header is repeated once, when the first message comes, and not when it goes.
+func TestPrintChangedMessages(t *testing.T) {
+	var books []*view.Book
+	for _, e := range []view.Endpoints{{Ready: 1, Total: 2}, {Total: 2}, {Ready: 1, Total: 2}, {Total: 2}, {Ready: 2, Total: 2}} {
+		b := testBook()
+		b.Hosts = b.Hosts[:1]
+		b.Hosts[0].Endpoints = &e
+		books = append(books, b)
+	}
+	out := string(printBook(t, NewFlags(), []view.Subject{view.SubjectHosts}, books...))
+	if n := strings.Count(out, "HOST"); n != 2 || strings.Count(out, "0 of 2 endpoints ready") != 2 || strings.Count(out, "api.example.com") != len(books) {
+		t.Errorf("%d headers:\n%s", n, out)
 	}
 }
 

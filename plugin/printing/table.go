@@ -22,6 +22,8 @@ type tables struct {
 	wide     bool
 	now      func() time.Time
 	printer  printers.ResourcePrinter
+	// noted is true if a table had a column for messages. The printer repeats the header if the columns of a watch change.
+	noted bool
 	// aligned keeps the column widths between calls of print.
 	aligned interface {
 		io.Writer
@@ -37,12 +39,16 @@ func newTables(subjects []view.Subject, out io.Writer, wide, noHeaders bool, now
 }
 
 func (t *tables) print(b *view.Book) error {
-	printed := 0
+	printed, noted := 0, t.noted
 	for _, s := range t.subjects {
 		table := t.table(s, b)
 		if len(table.Rows) == 0 {
 			continue
 		}
+		if !hasMessages(table) && noted {
+			addMessages(table, make([]string, len(table.Rows)))
+		}
+		t.noted = t.noted || hasMessages(table)
 		if printed > 0 {
 			if _, err := fmt.Fprintln(t.out); err != nil {
 				return err

@@ -32,10 +32,20 @@ func (b *TableBuilder) Row(message string, cells ...any) {
 // Done returns the table.
 func (b *TableBuilder) Done() *metav1.Table {
 	if b.hasMessages {
-		b.columns(0, []string{""})
-		for i, m := range b.messages {
-			b.Rows[i].Cells = append(b.Rows[i].Cells, m)
-		}
+		addMessages(&b.Table, b.messages)
 	}
 	return &b.Table
+}
+
+// addMessages adds the column for messages.
+func addMessages(table *metav1.Table, messages []string) {
+	table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Type: "string"})
+	for i, m := range messages {
+		table.Rows[i].Cells = append(table.Rows[i].Cells, m)
+	}
+}
+
+// hasMessages reports whether a table has the column for messages.
+func hasMessages(table *metav1.Table) bool {
+	return table.ColumnDefinitions[len(table.ColumnDefinitions)-1].Name == ""
 }
