@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -58,13 +59,18 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	around := &diagnose.View{
 		Config: cfg, Claims: s.List(), Pools: contents.Pools,
 		Book: view.NewBook(cfg, contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...),
-		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(),
+		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(), Unserved: map[string]string{},
 	}
 	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
 	around.Reports = s.Reports(routers)
+	for o := range s.Of(kinds.Ingress) {
+		if why := state.NotServing(o, nil, ""); why != "" {
+			around.Unserved[o.GetNamespace()+"/"+o.GetName()] = why
+		}
+	}
 	if around.Unlike, err = unlikeDefined(ctx, s, ledger.New(c, cfg.LedgerNamespace), things); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,8 @@ type View struct {
 	Unlike map[string]string
 	// Reports are the routers' reports on the routes of each host.
 	Reports map[string][]state.Report
+	// Unserved says what an Ingress lacks in its status if no controller serves it, by namespace/name.
+	Unserved map[string]string
 	// Records are this program's DNS records. Unrecorded says, for hosts without one, what is still missing.
 	Records    []OwnRecord
 	Unrecorded map[string]string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -140,6 +141,11 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 			state.Typed(r.Host), r.Lease)
 	case view.StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
+		name := lease.RouteName(r.Host, r.Path)
+		if why := c.Unserved[r.Namespace+"/"+name]; why != "" && r.Target == kinds.Ingress.Singular {
+			x.fact("Its controller has not said that it serves it: %s.", why)
+			x.next("kubectl -n %s describe ingress %s", r.Namespace, name)
+		}
 		if unlike := c.Unlike[r.Host]; unlike != "" && r.Path == "" {
 			x.fact("Its HTTP options are not those of the lease's definition: %s. Akash's hostname operator takes them from the lease's Manifest.", unlike)
 			x.next("the tenant sends a manifest with these options to Akash's provider")

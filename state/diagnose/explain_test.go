@@ -115,6 +115,10 @@ func TestExplain(t *testing.T) {
 		}},
 		{"a host without pods", atHost, func(f *facts) { serves(f); f.Contents.Backends.ResetSlices(true) }},
 		{"a host whose endpoints may not be listed", atHost, func(f *facts) { serves(f); f.Contents.Backends.ResetSlices(false) }},
+		{"a host whose Ingress no controller serves", atHost, func(f *facts) {
+			serves(f)
+			f.Unserved = map[string]string{statetest.Shop.Namespace() + "/" + atHost: "no controller has written an address into the status of Ingress n/x"}
+		}},
 		{"a host that leads elsewhere", atHost, func(f *facts) {
 			f.holds(statetest.Shop, atHost)
 			f.routes("ingress", statetest.Shop, atHost, backendIs("old"))

@@ -36,7 +36,8 @@ func TestAnswers(t *testing.T) {
 		}
 		u.do(t, "explain", host).Prints(t, append(explained, "Live: ingress")...)
 	}
-	says(`{"missing":"Service","ready":0,"total":0}`, "Service web does not exist", "Not answering: Service "+ns+"/web does not exist", "-> kubectl -n "+ns+" get services,pods")
+	says(`{"missing":"Service","ready":0,"total":0}`, "Service web does not exist", "Not answering: Service "+ns+"/web does not exist",
+		"no controller has written an address into the status of Ingress "+ns+"/"+host, "-> kubectl -n "+ns+" describe ingress "+host, "-> kubectl -n "+ns+" get services,pods")
 
 	create(t, "kubectl", services, fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s, labels: {akash.network: "true"}},
 		spec: {ports: [{name: admin, port: 8080}]}}`, ns))
