@@ -185,7 +185,7 @@ func (v view) put(taken protocol.Taken) Request {
 	r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew, Why: "it is free"}
 	if from := v.takenFrom(c, parts); len(from) > 0 {
 		r.Force, r.Why = true, "it is transferred"
-		r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "from " + groupsText(from)}
+		r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "from " + groupsText(from), From: from}
 	} else if taken.Anew {
 		r.Event = &Event{Action: report.Claimed, Kind: string(c.Kind), Thing: c.Thing}
 		r.Changes = v.changeClaim(plan.Claim, c, parts)

@@ -116,7 +116,7 @@ func (v view) moveBack() Step {
 			}
 			r := Request{Verb: Put, Name: name, Claim: s.Claim, Group: g, Parts: parts, Force: true, Back: true, Why: "it is given back"}
 			if last := theirs[len(theirs)-1].Lease.Group(); last == g {
-				r.Event = &Event{Action: report.Transferred, Kind: string(s.Claim.Kind), Thing: s.Claim.Thing, Message: "back"}
+				r.Event = &Event{Action: report.Transferred, Kind: string(s.Claim.Kind), Thing: s.Claim.Thing, Message: "back", To: g}
 			}
 			return do(r)
 		case slices.Contains(v.disowns(s.Claim), v.group):

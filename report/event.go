@@ -58,6 +58,9 @@ type Event struct {
 	Lease  lease.ID
 	// Kind and Name identify the object or the claimed thing; Namespace is empty for a thing.
 	Kind, Namespace, Name string
+	// From are the deployment groups from which a thing was transferred. To is the one that a transfer which failed gave it back to.
+	From []lease.Group
+	To   lease.Group
 	// Message explains the event if the action alone does not.
 	Message string
 	// Next is the command to run next, if there is one.

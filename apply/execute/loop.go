@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // run asks for the steps of the leases and carries them out until all have ended.
@@ -271,7 +272,7 @@ func (l *loop) tellOne(x *executor.Executor, e engine.Event) {
 		}
 		x.Event(e.Action, k.Kind.Singular, k.Namespace, k.Name, e.Message)
 	default:
-		x.Event(e.Action, e.Kind, "", e.Thing, e.Message)
+		x.Send(report.Event{Action: e.Action, Kind: e.Kind, Name: e.Thing, Message: e.Message, From: e.From, To: e.To})
 	}
 }
 

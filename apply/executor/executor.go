@@ -47,25 +47,30 @@ func New(c *command.Command, req state.Request) *Executor {
 	}
 }
 
-// Event sends an event, and counts its action as a change if it is one. A withheld thing is reported once.
+// Event sends an event of the lease. A withheld thing is reported once.
 func (x *Executor) Event(action report.Action, kind, namespace, name, message string) {
-	e := report.Event{Time: time.Now(), Action: action, Lease: x.Request.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
-	if action == report.Withheld {
+	x.Send(report.Event{Action: action, Kind: kind, Namespace: namespace, Name: name, Message: message})
+}
+
+// Send is Event for an event that says more. It counts the action as a change if it is one.
+func (x *Executor) Send(e report.Event) {
+	e.Time, e.Lease = time.Now(), x.Request.Lease
+	if e.Action == report.Withheld {
 		x.mu.Lock()
-		again := x.reported[kind+"/"+name]
-		x.reported[kind+"/"+name] = true
+		again := x.reported[e.Kind+"/"+e.Name]
+		x.reported[e.Kind+"/"+e.Name] = true
 		x.mu.Unlock()
 		if again {
 			return
 		}
 	}
-	switch action {
+	switch e.Action {
 	case report.Unchanged, report.Withheld, report.Waiting, report.Granted, report.Accepted, report.Served, report.Left, report.Lacks,
 		report.Free, report.Held, report.Proved, report.Unproved, report.Rolling, report.Ready:
 	default:
 		x.mu.Lock()
 		x.changed = true
-		x.changes = append(x.changes, fmt.Sprintf("%s/%s %s", kind, name, action))
+		x.changes = append(x.changes, fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action))
 		x.mu.Unlock()
 	}
 	x.Command.Send(e)
