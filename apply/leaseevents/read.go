@@ -33,43 +33,60 @@ type Event struct {
 	Times       int32
 }
 
-// Read returns the events of a lease's namespace, or of one of its services, oldest first.
-func Read(ctx context.Context, c *cluster.Cluster, id lease.ID, service string) ([]Event, error) {
-	found, err := c.Objects(ctx, kinds.Event.Resource(), id.Namespace(), metav1.ListOptions{})
-	if err != nil {
-		return nil, cluster.NeedsRoleIn(err, id.Namespace(), Role)
-	}
-	return eventsOf(found, service)
+// Selection are the events that are read: those in a namespace, or in all of them, that the API server selects, and of these the ones that
+// are kept; nil keeps all.
+type Selection struct {
+	Namespace string
+	Options   metav1.ListOptions
+	Keep      func(Event) bool
 }
 
-// Watch passes the existing events to show, then each that is created or updated, until the context ends or show fails.
-func Watch(ctx context.Context, c *cluster.Cluster, id lease.ID, service string, show func([]Event) error) error {
+// OfService selects the events of a lease's namespace, or of one of its services.
+func OfService(id lease.ID, service string) Selection {
+	s := Selection{Namespace: id.Namespace()}
+	if service != "" {
+		s.Keep = func(e Event) bool { return workload.Made(service, e.InvolvedObject.Kind, e.InvolvedObject.Name) }
+	}
+	return s
+}
+
+// Read returns the selected events, oldest first.
+func Read(ctx context.Context, c *cluster.Cluster, s Selection) ([]Event, error) {
+	found, err := c.Objects(ctx, kinds.Event.Resource(), s.Namespace, s.Options)
+	if err != nil {
+		return nil, err
+	}
+	return s.of(found)
+}
+
+// Watch passes the selected events to show, first all that exist, then each that is created or updated, until the context ends or show
+// fails.
+func Watch(ctx context.Context, c *cluster.Cluster, s Selection, show func([]Event) error) error {
 	seen := map[types.UID]string{}
-	err := c.Follow(ctx, kinds.Event.Resource(), id.Namespace(), metav1.ListOptions{}, func(found []*unstructured.Unstructured) error {
+	return c.Follow(ctx, kinds.Event.Resource(), s.Namespace, s.Options, func(found []*unstructured.Unstructured) error {
 		fresh := slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool {
 			return seen[o.GetUID()] == o.GetResourceVersion()
 		})
 		for _, o := range fresh {
 			seen[o.GetUID()] = o.GetResourceVersion()
 		}
-		events, err := eventsOf(fresh, service)
+		events, err := s.of(fresh)
 		if err != nil || len(events) == 0 {
 			return err
 		}
 		return show(events)
 	})
-	return cluster.NeedsRoleIn(err, id.Namespace(), Role)
 }
 
-// eventsOf decodes events, and sorts them by their last occurrence.
-func eventsOf(found []*unstructured.Unstructured, service string) ([]Event, error) {
+// of decodes events, leaves out those that are not selected, and sorts the others by their last occurrence.
+func (s Selection) of(found []*unstructured.Unstructured) ([]Event, error) {
 	var out []Event
 	for _, o := range found {
 		e := Event{Object: o}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e.Event); err != nil {
 			return nil, fmt.Errorf("event %s/%s cannot be read: %w", o.GetNamespace(), o.GetName(), err)
 		}
-		if service != "" && !workload.Made(service, e.InvolvedObject.Kind, e.InvolvedObject.Name) {
+		if s.Keep != nil && !s.Keep(e) {
 			continue
 		}
 		e.count()

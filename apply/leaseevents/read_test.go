@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // When an event was noted first and last, and how often: of both forms of the API, and of what is missing.
@@ -34,18 +36,18 @@ func TestCount(t *testing.T) {
 		if err := o.UnmarshalJSON([]byte(text + "}")); err != nil {
 			t.Fatal(err)
 		}
-		got, err := eventsOf([]*unstructured.Unstructured{o}, "web")
+		got, err := OfService(lease.ID{}, "web").of([]*unstructured.Unstructured{o})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v, %v", name, got, err)
 		}
 		if said := fmt.Sprintf("%d %d x%d", got[0].First.Minute(), got[0].Last.Minute(), got[0].Times); said != tt.want {
 			t.Errorf("%s: %s, want %s", name, said, tt.want)
 		}
-		if others, _ := eventsOf([]*unstructured.Unstructured{o}, "db"); len(others) > 0 {
+		if others, _ := OfService(lease.ID{}, "db").of([]*unstructured.Unstructured{o}); len(others) > 0 {
 			t.Errorf("%s: is of another service too", name)
 		}
 	}
-	if _, err := eventsOf([]*unstructured.Unstructured{{Object: map[string]any{"message": 7}}}, ""); err == nil {
+	if _, err := (Selection{}).of([]*unstructured.Unstructured{{Object: map[string]any{"message": 7}}}); err == nil {
 		t.Error("an event that cannot be read is read")
 	}
 }

@@ -10,10 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leaseevents"
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -39,7 +42,7 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 			kubectl akash-net events akash1…/8438017/1 --service web --watch`,
 		Args: oneLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show, err := eventPrinter(&c.Console, output, noHeaders, watch)
+			show, err := eventPrinter(&c.Console, output, noHeaders, watch, involved)
 			if err != nil {
 				return err
 			}
@@ -61,12 +64,13 @@ func leaseEvents(
 	if err != nil {
 		return err
 	}
+	of := leaseevents.OfService(id, service)
 	if watch {
-		return leaseevents.Watch(ctx, from, id, service, show)
+		return cluster.NeedsRoleIn(leaseevents.Watch(ctx, from, of, show), id.Namespace(), leaseevents.Role)
 	}
-	events, err := leaseevents.Read(ctx, from, id, service)
+	events, err := leaseevents.Read(ctx, from, of)
 	if err != nil {
-		return err
+		return cluster.NeedsRoleIn(err, id.Namespace(), leaseevents.Role)
 	}
 	if len(events) == 0 {
 		fmt.Fprintf(c.ErrOut, "No events are kept of lease %s.\n", id)
@@ -74,13 +78,20 @@ func leaseEvents(
 	return show(events)
 }
 
-// eventPrinter returns the function that prints events in a format. In a watch it is called several times: it prints the
-// header of a table once, and each object as a document instead of a List.
-func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (func([]leaseevents.Event) error, error) {
+// involved names the object that an event is about.
+func involved(e leaseevents.Event) string {
+	return strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name
+}
+
+// eventPrinter returns the function that prints events in a format; about names the object of one in a table. In a watch it is called
+// several times: it prints the header of a table once, and each object as a document instead of a List.
+func eventPrinter(
+	c *console.Console, output string, noHeaders, watch bool, about func(leaseevents.Event) string,
+) (func([]leaseevents.Event) error, error) {
 	switch output {
 	case "", "wide":
 		options := printers.PrintOptions{NoHeaders: noHeaders, Wide: output == "wide"}
-		return (&eventTable{printers.GetNewTabWriter(c.Text), printers.NewTablePrinter(options)}).print, nil
+		return (&eventTable{printers.GetNewTabWriter(c.Text), printers.NewTablePrinter(options), about}).print, nil
 	case "name":
 		return func(events []leaseevents.Event) error {
 			var names strings.Builder
@@ -93,7 +104,7 @@ func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (fun
 	case "json", "yaml":
 		var p printers.ResourcePrinter = &printers.JSONPrinter{}
 		if output == "yaml" {
-			p = &printers.YAMLPrinter{}
+			p = yamlDocuments()
 		}
 		p = &printers.OmitManagedFieldsPrinter{Delegate: p}
 		return func(events []leaseevents.Event) error {
@@ -115,6 +126,18 @@ func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (fun
 	return nil, flags.CheckOneOf("output", output, "json", "yaml", "name", "wide")
 }
 
+// yamlDocuments returns a printer of YAML documents. That of kubectl fails for texts with some control characters.
+func yamlDocuments() printers.ResourcePrinterFunc {
+	separator := ""
+	return func(o runtime.Object, out io.Writer) error {
+		if _, err := io.WriteString(out, separator); err != nil {
+			return err
+		}
+		separator = "---\n"
+		return emit.WriteYAML(out, o)
+	}
+}
+
 // eventTable prints events as kubectl does.
 type eventTable struct {
 	out interface {
@@ -122,6 +145,7 @@ type eventTable struct {
 		Flush() error
 	}
 	printer printers.ResourcePrinter
+	about   func(leaseevents.Event) string
 }
 
 func (t *eventTable) print(events []leaseevents.Event) error {
@@ -132,8 +156,7 @@ func (t *eventTable) print(events []leaseevents.Event) error {
 	now := time.Now()
 	for _, e := range events {
 		table.Row("", lastSeen(now, e), terminal.Dash(e.Type), terminal.Dash(e.Reason),
-			strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
-			terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell),
+			t.about(e), terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell),
 			cmp.Or(e.Source.Component, e.ReportingController, "-"), since(now, e.First), e.Times, e.Name)
 	}
 	if err := t.printer.PrintObj(table.Done(), t.out); err != nil {
