@@ -57,6 +57,7 @@ func (p *printer) report(e report.Event) {
 			fmt.Fprintf(p.console.ErrOut, "error: %v\n", e.Err)
 			return
 		default:
+			p.console.Tell(e)
 			fmt.Fprintf(p.console.ErrOut, "error: lease %s: %v\n", e.Lease.Group(), e.Err)
 			return
 		}

@@ -8,8 +8,11 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/history"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Console has the streams of a command, and the state that its errors and exit code depend on.
@@ -34,6 +37,8 @@ type Console struct {
 	// view shows leases on a terminal; nil otherwise.
 	view   *leaseView
 	status *terminal.Status
+	// story writes what happens to leases into their namespaces; nil for a command that changes none.
+	story *history.Recorder
 	// Leases is the number of leases that the command processes separately; 0 if it is unknown.
 	Leases int
 }
@@ -58,6 +63,17 @@ func (c *Console) Begin(readOnly, claims bool) {
 		terminal.IgnoreSIGPIPE()
 	}
 }
+
+// Record lets the events of a command that changes leases be written into their namespaces as well, until the command ends. ledger is the
+// ledger's namespace.
+func (c *Console) Record(ctx context.Context, to *cluster.Cluster, ledger string) {
+	if !c.readOnly {
+		c.story = history.New(ctx, to, ledger)
+	}
+}
+
+// Tell adds an event to the story of its lease. Events.Report does so as well.
+func (c *Console) Tell(e report.Event) { c.story.Report(e) }
 
 // NoProblems prints that state and repair have found no problems.
 func (c *Console) NoProblems() { fmt.Fprintln(c.ErrOut, "No problems.") }

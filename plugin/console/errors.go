@@ -37,6 +37,7 @@ const (
 
 // End prints the error of a command and returns the exit code.
 func (c *Console) End(ctx context.Context, err error) int {
+	defer c.story.Close(ctx)
 	c.view.flush()
 	switch {
 	case err == nil:

@@ -81,8 +81,9 @@ type jsonEvent struct {
 // eventSchema is the version of jsonEvent. It changes with every incompatible change.
 const eventSchema = "net.akash.network/events/v1"
 
-// Report prints an event.
+// Report prints an event, and adds it to the story of its lease.
 func (e *Events) Report(event report.Event) {
+	e.c.Tell(event)
 	switch e.output {
 	case OutputEvents:
 		e.json(event)

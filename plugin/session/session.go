@@ -93,6 +93,9 @@ func (c *Session) Open(ctx context.Context, concurrency int) (*cluster.Cluster, 
 		return nil, nil, err
 	}
 	cfg, err := c.Configuration(ctx, to)
+	if err == nil {
+		c.Record(ctx, to, cfg.LedgerNamespace)
+	}
 	return to, cfg, err
 }
 

@@ -32,6 +32,8 @@ type proxy struct {
 	lose func(write string) bool
 	// before is called before a request is passed on.
 	before func(request string)
+	// told is called before an Event is passed on. Events are written beside the work of a command, and are no writes of it.
+	told func()
 	// ahead is by how much the clock of the API server is ahead, as its answers show it.
 	ahead time.Duration
 }
@@ -69,6 +71,12 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 	l.mu.Unlock()
 	if isCut {
 		return nil, io.ErrUnexpectedEOF
+	}
+	if strings.Contains(in.URL.Path, "/events.k8s.io/") {
+		if l.told != nil {
+			l.told()
+		}
+		return l.next.RoundTrip(in)
 	}
 	segments := strings.Split(in.URL.Path, "/")
 	method := in.Method

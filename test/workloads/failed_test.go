@@ -36,7 +36,7 @@ func newKiller(t *testing.T) *killer {
 	k.kubeconfig = harness.Kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
 		next := p.Transport
 		p.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			due := r.Method != http.MethodGet && k.writes.Add(1) == k.nth.Load()
+			due := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events.k8s.io/") && k.writes.Add(1) == k.nth.Load()
 			if due && !k.after.Load() {
 				(*k.kill.Load())()
 				return nil, context.Canceled

@@ -1,0 +1,127 @@
+// Package history writes what happens to leases as Events into their namespaces, where kubectl events shows it. The Events are a
+// story: nothing is decided by them, and a command does the same whether they can be written or not.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// line is what one reported event says in the story of a lease.
+type line struct {
+	// of is the lease, without an order and a provider if the report is about a whole deployment group.
+	of      lease.ID
+	reason  string
+	warning bool
+	text    string
+	// names are what "history" finds the line by: host names, addresses, and the names of objects.
+	names []string
+	// kind, namespace and name are those of the reported thing or object.
+	kind, namespace, name string
+}
+
+// The reasons of Events that are not named after the reported action.
+const (
+	reasonRefused = "Refused"
+	reasonFailed  = "Failed"
+	reasonLost    = "Lost"
+)
+
+// reasons are the actions of which a story tells, with the reasons of their Events.
+var reasons = map[report.Action]string{
+	report.Claimed: "Claimed", report.Withheld: "Withheld", report.Released: "Released", report.Transferred: "Transferred",
+	report.Granted: "Granted", report.Accepted: "Accepted", report.Served: "Served", report.Repaired: "Repaired",
+	report.Created: "Created", report.Configured: "Configured", report.Replaced: "Replaced", report.Pruned: "Pruned", report.Deleted: "Deleted",
+}
+
+// claiming are the reasons of changes of claims, writing those of changes of objects.
+var (
+	claiming = []string{reasons[report.Claimed], reasons[report.Transferred], reasons[report.Released]}
+	writing  = []string{
+		reasons[report.Created], reasons[report.Configured], reasons[report.Replaced], reasons[report.Pruned], reasons[report.Deleted],
+	}
+)
+
+// claims are the kinds of things that leases claim.
+var claims = []string{string(state.Address), string(state.Endpoint), string(state.Host), string(state.Wildcard), report.KindOrder}
+
+// linesOf returns what a reported event says in the stories of leases.
+func linesOf(e report.Event) []line {
+	if e.Lease == (lease.ID{}) {
+		return nil
+	}
+	if e.Action == report.Failed {
+		return failure(e)
+	}
+	reason := reasons[e.Action]
+	switch {
+	case reason == "":
+		return nil
+	case e.Action == report.Pruned && slices.Contains(claims, e.Kind):
+		reason = reasons[report.Released]
+	}
+	l := line{
+		of: e.Lease, reason: reason, warning: e.Action == report.Withheld, text: thing.Print(e.Kind, e.Name),
+		names: []string{e.Name}, kind: e.Kind, namespace: e.Namespace, name: e.Name,
+	}
+	if e.Message != "" {
+		l.text += " (" + e.Message + ")"
+	}
+	if e.Action == report.Granted {
+		l.names = append(l.names, addresses(e.Message)...)
+	}
+	lines := []line{l}
+	other := func(g lease.Group, reason, how string) {
+		l.of, l.reason = lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}, reason
+		l.text = fmt.Sprintf("%s (%s lease %s)", thing.Print(e.Kind, e.Name), how, e.Lease.Group())
+		l.warning = reason == reasonLost
+		lines = append(lines, l)
+	}
+	for _, g := range e.From {
+		other(g, reasonLost, "transferred to")
+	}
+	if e.To != (lease.Group{}) {
+		other(e.To, reason, "back from")
+	}
+	return lines
+}
+
+// failure returns what the end of the work on a lease by an error says. An interrupt, and an API server that does not answer, are no
+// part of the story of a lease.
+func failure(e report.Event) []line {
+	if e.Err == nil || errors.Is(e.Err, context.Canceled) || cluster.IsAway(e.Err) {
+		return nil
+	}
+	l := line{of: e.Lease, reason: reasonFailed, warning: true, text: strings.Join(strings.Fields(e.Err.Error()), " ")}
+	if held, ok := errors.AsType[*report.HeldError](e.Err); ok {
+		l.reason = reasonRefused
+		for _, h := range held.Held {
+			l.names = append(l.names, h.Thing)
+		}
+	} else if _, ok := errors.AsType[*report.ExhaustedError](e.Err); ok {
+		l.reason = reasonRefused
+	} else if over, ok := errors.AsType[*report.OvertakenError](e.Err); ok {
+		l.reason, l.names = reasonLost, []string{over.Thing}
+	}
+	return []line{l}
+}
+
+// addresses returns the addresses in the message of a grant.
+func addresses(message string) (found []string) {
+	for text := range strings.SplitSeq(message, ", ") {
+		if a, err := netip.ParseAddr(text); err == nil {
+			found = append(found, a.String())
+		}
+	}
+	return found
+}

@@ -1,0 +1,98 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+var (
+	tenant = lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	other  = lease.Group{Owner: "akash1a", DSeq: 2, GSeq: 1}
+)
+
+// What a story says of each report: the lease, the type, the reason, the text, and the names.
+func TestLines(t *testing.T) {
+	failed := func(err error) report.Event { return report.Event{Action: report.Failed, Err: err} }
+	held := &report.HeldError{Lease: tenant, Held: []report.HeldThing{
+		{Kind: state.Host, Thing: "a.example.com", By: state.Holder{Lease: lease.ID{Owner: "akash1b", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1p"}}},
+	}}
+	for name, tt := range map[string]struct {
+		event report.Event
+		want  string
+	}{
+		"claimed": {report.Event{Action: report.Claimed, Kind: "host", Name: "a.example.com"}, "1/1 Normal Claimed host/a.example.com [a.example.com]"},
+		"pruned": {
+			report.Event{Action: report.Pruned, Kind: "ingress", Namespace: "n", Name: "a.example.com"}, "1/1 Normal Pruned ingress/a.example.com [a.example.com]",
+		},
+		"pruned, a claim": {report.Event{Action: report.Pruned, Kind: "host", Name: "a.example.com"}, "1/1 Normal Released host/a.example.com [a.example.com]"},
+		"wildcard":        {report.Event{Action: report.Claimed, Kind: "wildcard", Name: "*.example.com"}, "1/1 Normal Claimed host/*.example.com [*.example.com]"},
+		"withheld": {
+			report.Event{Action: report.Withheld, Kind: "host", Name: "a.example.com", Message: "held by lease x"},
+			"1/1 Warning Withheld host/a.example.com (held by lease x) [a.example.com]",
+		},
+		"granted": {
+			report.Event{Action: report.Granted, Kind: "service", Namespace: "n", Name: "web-ip-80-tcp", Message: "203.0.113.7, 2001:db8::7"},
+			"1/1 Normal Granted service/web-ip-80-tcp (203.0.113.7, 2001:db8::7) [web-ip-80-tcp 203.0.113.7 2001:db8::7]",
+		},
+		"granted by words": {
+			report.Event{Action: report.Granted, Kind: "route", Name: "a.example.com", Message: "by Akash's hostname operator"},
+			"1/1 Normal Granted route/a.example.com (by Akash's hostname operator) [a.example.com]",
+		},
+		"repaired": {
+			report.Event{Action: report.Repaired, Kind: "BlockedHost", Name: "a.example.com", Message: "release it"},
+			"1/1 Normal Repaired BlockedHost/a.example.com (release it) [a.example.com]",
+		},
+		"transferred": {
+			report.Event{Action: report.Transferred, Kind: "host", Name: "a.example.com", Message: "from akash1a/2/1", From: []lease.Group{other}},
+			"1/1 Normal Transferred host/a.example.com (from akash1a/2/1) [a.example.com]; " +
+				"2/1 Warning Lost host/a.example.com (transferred to lease akash1a/1/1) [a.example.com]",
+		},
+		"given back": {
+			report.Event{Action: report.Transferred, Kind: "host", Name: "a.example.com", Message: "back", To: other},
+			"1/1 Normal Transferred host/a.example.com (back) [a.example.com]; " +
+				"2/1 Normal Transferred host/a.example.com (back from lease akash1a/1/1) [a.example.com]",
+		},
+		"refused": {
+			failed(held), "1/1 Warning Refused host a.example.com is held by lease akash1b/7/1/1/akash1p [a.example.com]",
+		},
+		"refused among others": {
+			failed(report.Failures{errors.New("first"), held}),
+			"1/1 Warning Refused first host a.example.com is held by lease akash1b/7/1/1/akash1p [a.example.com]",
+		},
+		"no address":         {failed(&report.ExhaustedError{Endpoint: "public", Ranges: []string{"r"}}), `1/1 Warning Refused no address left in r for IP endpoint "public" []`},
+		"failed":             {failed(errors.New("no\n  route")), "1/1 Warning Failed no route []"},
+		"interrupted":        {failed(fmt.Errorf("write: %w", context.Canceled)), ""},
+		"no API server":      {failed(&cluster.AwayError{}), ""},
+		"unchanged":          {report.Event{Action: report.Unchanged, Kind: "ingress", Name: "a.example.com"}, ""},
+		"done":               {report.Event{Action: report.Done, Kind: "lease", Summary: &report.Summary{}}, ""},
+		"failed with no why": {failed(nil), ""},
+	} {
+		tt.event.Lease = tenant
+		var said []string
+		for _, l := range linesOf(tt.event) {
+			kind := "Normal"
+			if l.warning {
+				kind = "Warning"
+			}
+			said = append(said, fmt.Sprintf("%d/%d %s %s %s %v", l.of.DSeq, l.of.GSeq, kind, l.reason, l.text, l.names))
+		}
+		if got := strings.Join(said, "; "); got != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
+		}
+	}
+	over := linesOf(report.Event{Action: report.Failed, Lease: tenant, Err: &report.OvertakenError{Kind: state.Host, Thing: "a.example.com"}})
+	if len(over) != 1 || over[0].reason != "Lost" || over[0].names[0] != "a.example.com" {
+		t.Errorf("overtaken: %+v", over)
+	}
+	if lines := linesOf(report.Event{Action: report.Claimed, Kind: report.KindOrder, Name: "x"}); len(lines) > 0 {
+		t.Errorf("a report without a lease: %+v", lines)
+	}
+}
