@@ -35,6 +35,7 @@ var commandLines = map[string]string{
 	"explain a.example.com":               "connection config",
 	"fit -f a.jsonl":                      "",
 	"fit -f a.yaml":                       "connection config",
+	"history a.example.com":               "connection config",
 	"install":                             "connection config",
 	"leases":                              "connection config namespace",
 	"leases GROUP":                        "connection config namespace",

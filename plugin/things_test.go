@@ -30,6 +30,8 @@ func TestNamesThatAreNotUnderstood(t *testing.T) {
 		"explain pool/akash":                         "is not a host, address, endpoint or lease",
 		"explain ingress/ns/a.example.com":           "is not a host, address, endpoint or lease",
 		"explain ip--203-0-113-7":                    "is reserved",
+		"history":                                    "name a host, an address, or a lease",
+		"history endpoint/public":                    "is not what this command takes",
 		"release a.example.com":                      "name the lease (OWNER/DSEQ/GSEQ) first",
 		"release OWNER/1/1 a.example.com OWNER/2/1":  "name the lease first",
 		"release OWNER/1/1 OWNER/2/1 a.example.com":  "things of one lease",

@@ -117,7 +117,13 @@ func watch(t *testing.T, args ...string) *watcher {
 
 func watchAs(t *testing.T, kubeconfig string, args ...string) *watcher {
 	t.Helper()
-	w := &watcher{cmd: harness.Command(context.WithoutCancel(t.Context()), kubeconfig, append([]string{"reconcile", "--watch"}, args...)...)}
+	return start(t, harness.Command(context.WithoutCancel(t.Context()), kubeconfig, append([]string{"reconcile", "--watch"}, args...)...))
+}
+
+// start starts a process that does not end. The test kills it at the end.
+func start(t *testing.T, cmd *exec.Cmd) *watcher {
+	t.Helper()
+	w := &watcher{cmd: cmd}
 	w.cmd.Stdout, w.cmd.Stderr = &w.output, &w.output
 	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)
