@@ -13,8 +13,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 )
 
-// OfManifests is the name of the source that the Manifests of Akash's provider are.
-const OfManifests = "akash-manifests"
+// OfManifests is the name of the source that the Manifests of Akash's provider are, OfEvents that of leases whose manifests came with
+// events. No list says which leases the latter has, so none is released but by an event.
+const (
+	OfManifests = "akash-manifests"
+	OfEvents    = "akash-events"
+)
 
 // Watching configures a reconciler that watches.
 type Watching struct {
@@ -27,6 +31,9 @@ type Watching struct {
 	Names   []string
 	// Manifests reads what the Manifests in the cluster say, as the source of the name OfManifests; nil if they are no source.
 	Manifests func(context.Context, *cluster.Cluster) sources.Set
+	// Events carries out what events say of leases, until the context ends; nil if there are none. defined returns the definition with which
+	// a source names a deployment group, nil if none does.
+	Events func(ctx context.Context, c *cluster.Cluster, defined func(lease.Group) *lease.Definition)
 	// Elect is true if only one of several reconcilers works at a time.
 	Elect bool
 	// Resync is how often everything is decided anew, though nothing is seen to have changed.
@@ -35,4 +42,16 @@ type Watching struct {
 	Complain func(error)
 	Warn     func(lease.Problems)
 	Log      io.Writer
+}
+
+// Defined returns the definition with which a source names a deployment group, nil if none does.
+func (r *Reconciler) Defined(g lease.Group) *lease.Definition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, said := range r.said {
+		if def := said.Definitions[g]; def != nil {
+			return def
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package document
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -111,6 +112,28 @@ func Parse(data []byte, name string) *Document {
 	})
 	if first == nil {
 		first = &Document{file: name, before: -1}
+	}
+	return first
+}
+
+// Line reads one line of JSON Lines. The name and the number of the line are the position of its problems. Unlike elsewhere YAML is not
+// JSON.
+func Line(data []byte, name string, number int) *Document {
+	var first *Document
+	parse(data, name, number-1, func(d *Document) bool {
+		first = d
+		return false
+	})
+	if first == nil {
+		first = &Document{file: name, before: number - 1}
+	}
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil && !first.Problems.Failed() {
+		first.root = nil
+		mistake, column := &json.SyntaxError{}, 1
+		if errors.As(err, &mistake) {
+			_, column = position(data, int(mistake.Offset)-1)
+		}
+		first.add(first.place(1, column, nil), false, "not valid JSON: %v", err)
 	}
 	return first
 }

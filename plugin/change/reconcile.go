@@ -40,6 +40,7 @@ type reconcileFlags struct {
 	target      string
 	adopt, heal bool
 	fromCluster bool
+	events      string
 	allowEmpty  bool
 	maxDeletes  int
 	watch       bool
@@ -51,7 +52,7 @@ type reconcileFlags struct {
 func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	f := &reconcileFlags{}
 	cmd := &cobra.Command{
-		Use:   "reconcile (-f FILE | --from-cluster | --heal) [--source NAME] [--watch]",
+		Use:   "reconcile (-f FILE | --from-cluster | --heal | --events FILE) [--source NAME] [--watch]",
 		Short: "Keep leases as their definitions say, once or for ever",
 		Long: `
 			Bring leases to what their definitions say: apply what the files define, and with --heal also what the
@@ -63,6 +64,9 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 			defines nothing (but with --allow-empty); and not more than a tenth of the leases of the source at
 			once (but with --max-deletes).
 
+			With --events it carries out what an event bus says of leases: that an order was won (LeaseWon), a
+			manifest was received (ManifestReceived), or a lease was closed (LeaseClosed).
+
 			A lease that fails stops no other. With --watch it is tried again, after a time that doubles up to five
 			minutes, and when something is gone that may have been in its way. Any number of commands may watch one
 			cluster, and other commands may work beside them. They elect one that works, unless --leader-elect=false.`,
@@ -72,6 +76,9 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 
 			# Until it is stopped; leases whose files are deleted are released
 			kubectl akash-net reconcile -f leases/ --source prod --watch
+
+			# What an event bus says of leases
+			kubectl akash-net reconcile --events /run/akash-events --watch
 
 			# Put back what is deleted or changed of any lease
 			kubectl akash-net reconcile --heal --watch`,
@@ -98,6 +105,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	cmd.Flags().StringVar(&f.source, "source", "", "Record the leases of the files under this name, and release those of its leases that the files do not define")
 	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false,
 		"Also apply the Manifests of Akash's provider in the cluster, and release the leases whose Manifests are gone")
+	f.addEvents(cmd)
 	cmd.Flags().BoolVar(&f.heal, "heal", false, "Also keep the leases that no file defines as the ledger says that they were applied last")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept files that define nothing; with --source that releases all of its leases")
 	cmd.Flags().IntVar(&f.maxDeletes, "max-deletes", -1, "How many leases of the source may be released at once; a negative number means a tenth of them, rounded up")
@@ -108,14 +116,16 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 }
 
 func (f *reconcileFlags) checkAll() error {
-	if err := cmp.Or(f.check(), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+	if err := cmp.Or(f.check(), flags.CheckTarget(f.target), f.proof.check(), f.checkEvents()); err != nil {
 		return err
 	}
 	switch {
-	case len(f.files.Files) == 0 && !f.heal && !f.fromCluster:
-		return usage.Errorf("must specify one of -f, --from-cluster and --heal")
+	case !f.hasStates() && f.events == "":
+		return usage.Errorf("must specify one of -f, --from-cluster, --heal and --events")
 	case f.source == reconcile.OfManifests:
 		return usage.Errorf("--source: %s is the name of the Manifests in the cluster (--from-cluster)", f.source)
+	case f.source == reconcile.OfEvents:
+		return usage.Errorf("--source: %s is the name of leases whose manifests came with events (--events)", f.source)
 	case f.source != "" && len(f.files.Files) == 0:
 		return usage.Errorf("--source requires -f")
 	case f.watch && f.dryRun != "":
@@ -131,6 +141,9 @@ func (f *reconcileFlags) checkAll() error {
 	return nil
 }
 
+// hasStates reports whether anything says what leases are to be.
+func (f *reconcileFlags) hasStates() bool { return len(f.files.Files) > 0 || f.heal || f.fromCluster }
+
 func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watch) error {
 	if f.watch && watch == nil {
 		return beThatProgram()
@@ -142,14 +155,29 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	if f.target != "" {
 		cfg.Target = f.target
 	}
-	opts, err := f.commands(ctx, c, cfg)
+	shown := f.shown(c)
+	opts, err := f.commands(ctx, shown, cfg)
 	if err != nil {
 		return err
 	}
+	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
+	unending := opts
+	unending.Report, unending.Progress = p.report, nil
 	limits := reconcile.Limits{Heal: f.heal, MaxDeletes: f.maxDeletes}
 	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
+	bus, err := f.bus(c, shown, p, unending, in, cfg.Limits.InputSize)
+	if err != nil {
+		return err
+	}
 	if !f.watch {
-		return f.once(ctx, c, to, cfg, reconcile.New(to, opts, limits), in)
+		r := reconcile.New(to, opts, limits)
+		if f.hasStates() {
+			err = f.once(ctx, c, to, cfg, r, in)
+		}
+		if bus != nil && ctx.Err() == nil {
+			err = beside(err, carry(ctx, bus, to, r))
+		}
+		return err
 	}
 	var from []sources.Source
 	var names []string
@@ -165,18 +193,15 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	if err != nil {
 		return err
 	}
-	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
-	opts.Report, opts.Progress = p.report, nil
 	return watch(ctx, reconcile.Watching{
-		Rest: rest, Cluster: to, Command: opts, Limits: limits, Sources: from, Names: names, Manifests: f.manifests(cfg, in), Elect: f.elect, Resync: f.resync,
+		Rest: rest, Cluster: to, Command: unending, Limits: limits, Sources: from, Names: names, Manifests: f.manifests(cfg, in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
 		Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
 	})
 }
 
 // commands returns the options of the commands that the reconciler runs.
-func (f *reconcileFlags) commands(ctx context.Context, c *session.Session, cfg *config.ProviderConfig) (command.Options, error) {
-	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	opts := f.options(cfg, events)
+func (f *reconcileFlags) commands(ctx context.Context, shown *console.Events, cfg *config.ProviderConfig) (command.Options, error) {
+	opts := f.options(cfg, shown)
 	var err error
 	if opts.Workloads, _, err = f.workloads.Load(ctx, cfg); err != nil {
 		return opts, err

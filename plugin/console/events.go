@@ -153,6 +153,11 @@ func (e *Events) line(w io.Writer, format string, args ...any) {
 }
 
 func (e *Events) json(event report.Event) {
+	_ = json.NewEncoder(e.c.Out).Encode(e.jsonOf(event)) // End reports a write error
+}
+
+// jsonOf returns the JSON form of an event.
+func (e *Events) jsonOf(event report.Event) jsonEvent {
 	l := jsonEvent{
 		Schema: eventSchema, Time: event.Time.UTC().Format(time.RFC3339Nano), Action: string(event.Action),
 		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next,
@@ -168,7 +173,7 @@ func (e *Events) json(event report.Event) {
 		l.Hosts, l.Addresses, l.Withheld, l.Unrouted = s.Hosts, s.Addresses, s.Withheld, s.Unrouted
 		l.Changed, l.Seconds = &s.Changed, s.Took.Seconds()
 	}
-	_ = json.NewEncoder(e.c.Out).Encode(l) // End reports a write error
+	return l
 }
 
 // summary returns the last line of a lease.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -91,7 +92,7 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	if err != nil {
 		return nil, err
 	}
-	r := &reconciler{opts: opts, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), watched: &watched{
+	r := &reconciler{opts: opts, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}
 	watching := opts.Cluster.Watching(r.watched)
@@ -121,6 +122,18 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	})); err != nil {
 		return nil, err
 	}
+	if opts.Events != nil { // the manager waits for the end of it
+		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+			case <-r.said:
+				opts.Events(ctx, watching, r.leases.Defined)
+			}
+			return nil
+		})); err != nil {
+			return nil, err
+		}
+	}
 	return mgr.Start, nil
 }
 
@@ -138,6 +151,8 @@ type reconciler struct {
 	sources   []sources.Source
 	names     []string
 	manifests chan struct{}
+	// said is closed when each source has said what it says, or will never.
+	said chan struct{}
 }
 
 // Reconcile does what is due for a deployment group. While another command is announced for it, it waits for the end of that, and then is
@@ -195,15 +210,25 @@ func (r *reconciler) announced(ctx context.Context) (map[lease.Group]*busyError,
 
 // follow follows the sources, and decides everything anew from time to time.
 func (r *reconciler) follow(ctx context.Context, c controller.TypedController[lease.Group], q workqueue.TypedRateLimitingInterface[lease.Group]) {
-	work := parallel.New(len(r.sources) + 1)
+	work := parallel.New(len(r.sources) + 2)
+	var first sync.WaitGroup
+	first.Add(len(r.sources))
+	work.Go(func() error {
+		first.Wait()
+		close(r.said)
+		return nil
+	})
 	for i, s := range r.sources {
+		said := sync.OnceFunc(first.Done)
 		work.Go(func() error {
+			defer said()
 			return s.Run(ctx, func(set sources.Set) {
 				r.opts.Warn(set.Warnings)
 				if set.Err != nil {
 					r.opts.Complain(set.Err)
 				}
 				changed := r.leases.Says(i, reconcile.SaidOf(r.names[i], set))
+				said()
 				r.add(ctx, q, func(v *reconcile.View) []lease.Group { return append(changed, v.Over()...) })
 			})
 		})

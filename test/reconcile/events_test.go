@@ -1,0 +1,422 @@
+package reconcile_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// manifest is a tenant's manifest, as it is sent to a provider.
+func manifest(host string) string {
+	return fmt.Sprintf(`[{"name":"dc","services":[{"name":"web","image":"nginx","count":1,"expose":[{"port":80,"externalPort":80,"proto":"TCP","global":true,"hosts":[%q]}]}]}]`, host)
+}
+
+func won(id lease.ID) string    { return fmt.Sprintf(`{"type":"LeaseWon","lease":%q}`, id.String()) }
+func closed(id lease.ID) string { return fmt.Sprintf(`{"type":"LeaseClosed","lease":%q}`, id.String()) }
+func received(id lease.ID, host string) string {
+	return fmt.Sprintf(`{"type":"ManifestReceived","lease":%q,"manifest":%s}`, id.String(), manifest(host))
+}
+
+// ack is an acknowledgement.
+type ack struct {
+	Schema, Action, Type, Lease, Message, Error string
+	Line                                        int
+	Hosts                                       []string
+	Retry, DryRun                               bool
+	Changed                                     *bool
+}
+
+func (a ack) String() string {
+	text := fmt.Sprintf("%d %s %s %s", a.Line, a.Type, a.Action, a.Message+a.Error)
+	if a.Changed != nil && !*a.Changed {
+		text += ", unchanged"
+	}
+	if a.Retry {
+		text += ", retry"
+	}
+	return text
+}
+
+func acksIn(t *testing.T, text string) (acks []ack) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(line, "\n") {
+			break // it is being written
+		}
+		var a ack
+		if err := json.Unmarshal([]byte(line), &a); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if a.Schema == "net.akash.network/acks/v1" {
+			acks = append(acks, a)
+		}
+	}
+	return acks
+}
+
+// tells runs reconcile once with events on standard input.
+func tells(t *testing.T, events string, args ...string) ([]ack, harness.Result) {
+	t.Helper()
+	cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, append([]string{"reconcile", "--events", "-"}, args...)...)
+	cmd.Stdin = strings.NewReader(events)
+	r := harness.Finish(cmd)
+	return acksIn(t, r.Stdout), r
+}
+
+func wantAcks(t *testing.T, got []ack, want ...string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !strings.Contains(got[i].String(), want[i]) {
+			t.Fatalf("acknowledged are %q\nwant %q", got, want)
+		}
+	}
+}
+
+// reservedBy returns what "state orders" says of an order.
+func reservedBy(t *testing.T, id lease.ID) string {
+	t.Helper()
+	return harness.Run(t.Context(), "state", "orders", "-o", "custom-columns=O:.order,S:.state,E:.expires,P:.provider", "--no-headers",
+		"-l", "akash.network/lease.id.owner="+id.Owner).Exits(t, 0).Stdout
+}
+
+const sdl = `version: "2.0"
+services: {web: {image: nginx, expose: [{port: 80, accept: [%s], to: [{global: true}]}]}}
+profiles:
+  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
+  placement: {dc: {pricing: {web: {denom: uakt, amount: 1}}}}
+deployment: {web: {dc: {profile: web, count: 1}}}
+`
+
+// An order becomes a lease, and that is closed: each event does its part, says so, and says the same when it is sent again.
+func TestEvents(t *testing.T) {
+	id, host, next := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("shop"), harness.NewHost("next")
+	harness.Node(t, "events-1", nil, harness.Amounts("4", "8Gi"))
+	file := harness.File(t, fmt.Sprintf(sdl, host))
+	harness.Run(t.Context(), "reserve", "--order", id.Order().String(), "-f", file, "--expires", "5m").Exits(t, 0)
+
+	acks, r := tells(t, won(id)+"\n"+won(id)+"\n\n")
+	r.Exits(t, 0).Says(t, "order/"+id.Order().String()+" claimed (what it has reserved is the lease's)")
+	wantAcks(t, acks, "1 LeaseWon done reserved", "2 LeaseWon done reserved, unchanged")
+	if text := reservedBy(t, id); !strings.Contains(text, "Leased   <none>   "+id.Provider) {
+		t.Errorf("the order's reservation is %s", text)
+	}
+
+	acks, r = tells(t, received(id, host)+"\n"+received(id, host))
+	r.Exits(t, 0)
+	wantAcks(t, acks, "1 ManifestReceived done applied", "2 ManifestReceived done applied, unchanged")
+	if acks[0].Hosts[0] != host || acks[0].Lease != id.String() {
+		t.Errorf("acknowledged is %+v", acks[0])
+	}
+	routed(t, id, host, true)
+	if o := harness.Find(t, cluster.Leases, "akash-net", kept.Name(id.Group())); o.GetAnnotations()[kept.AnnotationSource] != "akash-events" {
+		t.Errorf("the lease is of source %q", o.GetAnnotations()[kept.AnnotationSource])
+	}
+
+	acks, r = tells(t, received(id, next)+"\r\n"+closed(id)+"\n"+closed(id)+"\n")
+	r.Exits(t, 0)
+	wantAcks(t, acks, "1 ManifestReceived done applied", "2 LeaseClosed done released", "3 LeaseClosed done holds nothing, unchanged")
+	routed(t, id, next, false)
+	released(t, id)
+	if text := reservedBy(t, id); text != "" {
+		t.Errorf("the order has still reserved %s", text)
+	}
+}
+
+// Order is kept when a lease has several events, and a lease that is closed has nothing, however many are at once.
+func TestManyEvents(t *testing.T) {
+	owner, domain := harness.NewOwner(), harness.NewDomain()
+	var text strings.Builder
+	var ids []lease.ID
+	host := func(id lease.ID) string { return fmt.Sprintf("h%d.%s", id.DSeq, domain) }
+	for i := range 200 {
+		ids = append(ids, harness.LeaseOf(owner, uint64(i+1)))
+		fmt.Fprintln(&text, received(ids[i], "first-"+host(ids[i])))
+	}
+	for i, id := range ids {
+		fmt.Fprintln(&text, received(id, host(id)))
+		if i%2 == 1 {
+			fmt.Fprintln(&text, closed(id))
+		}
+	}
+	acks, r := tells(t, text.String())
+	r.Exits(t, 0)
+	if len(acks) != 500 {
+		t.Fatalf("%d events are acknowledged", len(acks))
+	}
+	last := map[string]int{}
+	for _, a := range acks {
+		if a.Action != "done" || a.Line < last[a.Lease] {
+			t.Errorf("acknowledged is %+v after line %d", a, last[a.Lease])
+		}
+		last[a.Lease] = a.Line
+	}
+	for i, id := range ids {
+		if route(t, id, "first-"+host(id)) != nil || (route(t, id, host(id)) != nil) != (i%2 == 0) {
+			t.Errorf("lease %d has not what its last event says", i)
+		}
+	}
+}
+
+// Whatever a line has, it is acknowledged with its number, and stops no other.
+func TestHostileEvents(t *testing.T) {
+	id, other, host := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("bad")
+	harness.Run(t.Context(), "reserve", "theirs."+host, "--lease", other.String()).Exits(t, 0)
+	config := harness.Configure(t, "limits: {documentSize: 64Ki, inputSize: 256Ki}")
+	lines := []string{
+		`no JSON`,
+		`{"type":"LeaseLost","lease":"` + id.String() + `"}`,
+		`{"type":"LeaseClosed","lease":"` + id.String() + `","force":true}`,
+		`{"type":"LeaseClosed","lease":"akash1x/1/1/1/akash1y"}`,
+		`{"type":"LeaseClosed","type":"LeaseWon","lease":"` + id.String() + `"}`,
+		strings.Repeat(`["`, 100_000),
+		received(id, "UPPER."+host),
+		received(id, "theirs."+host),
+		`{"type":"ManifestReceived","lease":"` + id.String() + `"}`,
+		`{"type":"ManifestReceived","lease":"` + id.String() + `","manifest":[]}`,
+		`[]`, `null`, "\x00", "\xff\xfe",
+		won(id),
+		received(id, host),
+	}
+	acks, r := tells(t, strings.Join(lines, "\n"), "--config", config)
+	r.Exits(t, 1).Says(t, "of 16 events 15 failed")
+	by := map[int]string{}
+	for _, a := range acks {
+		by[a.Line] = a.String()
+	}
+	for i, want := range []string{
+		"not valid JSON", `unknown type "LeaseLost"`, `unknown key "force"`, "not the address of a wallet", "is given twice", "larger than 65536 bytes",
+		"is not lower case", "theirs." + host + " is held by lease " + other.String(), `"manifest" is missing`, "the manifest has no groups",
+		"expected a mapping", "expected an event", "not valid JSON", "not valid JSON", "has reserved nothing", "done applied",
+	} {
+		if !strings.Contains(by[i+1], want) {
+			t.Errorf("line %d is acknowledged with %q, want %q", i+1, by[i+1], want)
+		}
+	}
+	routed(t, id, host, true)
+}
+
+// A process that is killed in the middle loses nothing: who sends again what was not acknowledged gets what was asked for.
+func TestEventsAreSentAgain(t *testing.T) {
+	owner, domain := harness.NewOwner(), harness.NewDomain()
+	var lines []string
+	for i := range 60 {
+		lines = append(lines, received(harness.LeaseOf(owner, uint64(i+1)), fmt.Sprintf("k%d.%s", i, domain)))
+	}
+	for _, after := range []int{1, 20} {
+		cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--events", "-")
+		cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewScanner(out)
+		for range after {
+			in.Scan()
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+	}
+	acks, r := tells(t, strings.Join(lines, "\n"))
+	r.Exits(t, 0)
+	if len(acks) != len(lines) {
+		t.Errorf("%d events are acknowledged", len(acks))
+	}
+	for i := range lines {
+		if route(t, harness.LeaseOf(owner, uint64(i+1)), fmt.Sprintf("k%d.%s", i, domain)) == nil {
+			t.Errorf("lease %d has no route", i+1)
+		}
+	}
+	harness.Run(t.Context(), "state", "--problems").Exits(t, 0)
+}
+
+// newPipe makes a named pipe.
+func newPipe(t *testing.T) string {
+	t.Helper()
+	path := t.TempDir() + "/events"
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// write writes to a named pipe as a writer of its own.
+func write(t *testing.T, pipe, text string) {
+	t.Helper()
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) //nolint:gosec // the test's own pipe
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // the write is checked
+	if _, err := io.WriteString(f, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// busWatcher is a reconciler whose acknowledgements are apart from its messages.
+type busWatcher struct {
+	*watcher
+	acks output
+}
+
+func watchEvents(t *testing.T, stdin io.Reader, args ...string) *busWatcher {
+	t.Helper()
+	w := &busWatcher{watcher: &watcher{cmd: harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, append([]string{"reconcile", "--watch"}, args...)...)}}
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = stdin, &w.acks, &w.output
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s%s", w.acks.String(), w)
+		}
+	})
+	return w
+}
+
+// acknowledges waits until so many events were acknowledged, and returns them.
+func (w *busWatcher) acknowledges(t *testing.T, n int) (acks []ack) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("%d events are to be acknowledged", n), func(context.Context) (bool, error) {
+		acks = acksIn(t, w.acks.String())
+		return len(acks) >= n, nil
+	})
+	return acks
+}
+
+// A named pipe stays open for other writers when one closes it, also one that dies in the middle of a line. What a file defines is decided by
+// the file.
+func TestWatchEvents(t *testing.T) {
+	dir, owner, pipe := newFolder(t), harness.NewOwner(), newPipe(t)
+	filed, first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2), harness.LeaseOf(owner, 3)
+	one, two, three := harness.NewHost("one"), harness.NewHost("two"), harness.NewHost("three")
+	dir.define(t, filed, one)
+	w := watchEvents(t, nil, "-f", dir.path, "--source", "beside", "--events", pipe, "--leader-elect=false")
+	write(t, pipe, received(filed, two)+"\n"+closed(filed)+"\n")
+	for _, a := range w.acknowledges(t, 2) {
+		if want := "is defined at " + dir.path + "/1.yaml:"; !strings.Contains(a.Error, want) {
+			t.Errorf("acknowledged is %s, want %s", a, want)
+		}
+	}
+	routed(t, filed, one, true)
+	write(t, pipe, received(first, two)+"\n")
+	wantAcks(t, w.acknowledges(t, 3)[2:], "done applied")
+	routed(t, first, two, true)
+	write(t, pipe, `{"type":"LeaseClo`)
+	wantAcks(t, w.acknowledges(t, 4)[3:], "not valid JSON")
+	var writers sync.WaitGroup
+	writers.Go(func() { write(t, pipe, received(second, three)+"\n") })
+	writers.Go(func() { write(t, pipe, closed(first)+"\n") })
+	writers.Wait()
+	w.acknowledges(t, 6)
+	routed(t, second, three, true)
+	routed(t, first, two, false)
+
+	w.stops(t)
+	if text := w.acks.String(); strings.Contains(text, "ingress") || !strings.Contains(w.String(), "is applied: 1 host") {
+		t.Errorf("standard output has %s, and standard error %s", text, w)
+	}
+}
+
+// Only the one that was elected reads events.
+func TestTwoWatchEvents(t *testing.T) {
+	pipe, id, host := newPipe(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("elected")
+	a := watchEvents(t, nil, "--events", pipe)
+	write(t, pipe, received(id, host)+"\n")
+	a.acknowledges(t, 1)
+	b := watchEvents(t, nil, "--events", pipe)
+	for n := range 5 {
+		write(t, pipe, closed(id)+"\n")
+		a.acknowledges(t, n+2)
+	}
+	if text := b.acks.String(); text != "" {
+		t.Errorf("the other one has acknowledged %s", text)
+	}
+	a.stops(t)
+	write(t, pipe, received(id, host)+"\n")
+	wantAcks(t, b.acknowledges(t, 1), "done applied")
+	b.stops(t)
+}
+
+// The end of standard input, and of those who read the acknowledgements, ends the events and nothing else.
+func TestEventsEnd(t *testing.T) {
+	dir, owner := newFolder(t), harness.NewOwner()
+	filed, id := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	one, two := harness.NewHost("one"), harness.NewHost("two")
+	w := watchEvents(t, strings.NewReader(received(id, two)), "-f", dir.path, "--events", "-", "--leader-elect=false")
+	w.acknowledges(t, 1)
+	w.says(t, "the input has ended; no more events are carried out")
+	dir.define(t, filed, one)
+	routed(t, filed, one, true)
+	w.stops(t)
+
+	dir.remove(t, filed)
+	pipe, events := newPipe(t), &watcher{}
+	events.cmd = harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "reconcile", "--watch", "-f", dir.path, "--events", pipe, "--leader-elect=false")
+	out, err := events.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	events.cmd.Stderr = &events.output
+	if err := events.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = events.cmd.Process.Kill() })
+	_ = out.Close() // nobody reads
+	write(t, pipe, closed(id)+"\n")
+	events.says(t, "no more events are read, as their acknowledgements cannot be written")
+	routed(t, id, two, false)
+	dir.define(t, filed, one, "http: {readTimeout: 30s}")
+	harness.Eventually(t, "the timeout is to be that of the file", func(context.Context) (bool, error) {
+		return route(t, filed, one).GetAnnotations()[readTimeout] == "30", nil
+	})
+	events.stops(t)
+}
+
+// An interrupt ends the reading; what is under way is finished and acknowledged, and the exit code is 0.
+func TestEventsInterrupted(t *testing.T) {
+	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("last")
+	cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--events", "-")
+	var out bytes.Buffer
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(stdin, received(id, host)+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the host is to be claimed", func(context.Context) (bool, error) {
+		return harness.Find(t, cluster.Leases, "akash-net", host) != nil, nil
+	})
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v", err)
+	}
+	wantAcks(t, acksIn(t, out.String()), "1 ManifestReceived done applied")
+	routed(t, id, host, true)
+}
