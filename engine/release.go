@@ -22,6 +22,14 @@ type Release struct {
 	Named []lease.ID
 }
 
+// means reports whether the reservation of a lease goes with a release: that of another order than those which are named stays, as the
+// group may have won it since.
+func (r *Release) means(id lease.ID) bool {
+	return len(r.Named) == 0 || slices.ContainsFunc(r.Named, func(n lease.ID) bool {
+		return n.Order() == id.Order() && (n.Provider == "" || n.Provider == id.Provider)
+	})
+}
+
 // Left is what a release leaves.
 type Left struct {
 	// Served are the things that something still serves, Running the declarations of Akash's provider for which the lease

@@ -45,6 +45,9 @@ func (v view) endRuns() Step {
 		return s
 	}
 	for _, id := range runs.Reserved {
+		if !v.want.Release.means(id) {
+			continue
+		}
 		if s := v.unreserve(id); !s.idle() {
 			return s
 		}

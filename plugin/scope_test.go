@@ -45,6 +45,7 @@ var commandLines = map[string]string{
 	"migrate --to httproute GROUP":        "connection config",
 	"options":                             "",
 	"reconcile -f a.yaml":                 "connection config",
+	"reconcile --events a.jsonl":          "connection config",
 	"reconcile --heal --watch":            "connection config",
 	"release --all -y":                    "connection config namespace",
 	"release -l a=b":                      "connection config namespace",

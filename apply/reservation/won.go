@@ -86,7 +86,7 @@ func (o *Orders) win(ctx context.Context, ids []lease.ID, out []Won, atOnce int)
 		}
 		work.Go(func() error {
 			own, _ := reserved.Find(look.Reservations, id.Order())
-			claim, err := o.wonBy(own, id, rooms)
+			claim, err := o.wonBy(own, id, o.cluster.Now(), rooms)
 			out[i] = Won{Unchanged, err}
 			if claim != nil {
 				_, err = o.ledger.PutReservation(ctx, claim)
@@ -103,13 +103,13 @@ func (o *Orders) win(ctx context.Context, ids []lease.ID, out []Won, atOnce int)
 
 // wonBy returns the reservation of an order as its lease's, nil if it is that already. rooms returns the names of the reservations that have no
 // room any more.
-func (o *Orders) wonBy(own *reserved.Claim, id lease.ID, rooms func() (map[string]bool, error)) (*reserved.Claim, error) {
+func (o *Orders) wonBy(own *reserved.Claim, id lease.ID, now time.Time, rooms func() (map[string]bool, error)) (*reserved.Claim, error) {
 	switch {
 	case own == nil || own.Deleting:
 		return nil, &NotReservedError{Lease: id}
 	case own.Unreadable != "":
 		return nil, &UnreadableError{Namespace: o.ledger.Namespace, Name: own.ObjectName, Why: own.Unreadable}
-	case own.Bound == nil && own.Pending.Lapsed(o.cluster.Now()):
+	case own.Bound == nil && own.Pending.Lapsed(now):
 		return nil, &NotReservedError{Lease: id}
 	case own.Bound == nil:
 		return nil, &PendingError{Order: id.Order(), By: own.Pending.By}
@@ -128,7 +128,7 @@ func (o *Orders) wonBy(own *reserved.Claim, id lease.ID, rooms func() (map[strin
 	claim, part := *own, *own.Bound
 	part.Provider, part.Expires, part.By, part.Run = id.Provider, "", o.by, o.nonce
 	claim.Bound = &part
-	if claim.Pending != nil && claim.Pending.Lapsed(o.cluster.Now()) {
+	if claim.Pending != nil && claim.Pending.Lapsed(now) {
 		claim.Pending = nil
 	}
 	return &claim, nil

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
@@ -41,11 +40,11 @@ func TestWonBy(t *testing.T) {
 		"room that is not to be seen": {own: &reserved.Claim{Bound: part("", soon)}, err: full, want: "forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &Orders{cluster: &cluster.Cluster{}, nonce: "nonce", by: "me@host"}
+			o := &Orders{nonce: "nonce", by: "me@host"}
 			if tt.own != nil {
 				tt.own.ObjectName = "rs--own"
 			}
-			claim, err := o.wonBy(tt.own, id, func() (map[string]bool, error) { return tt.rooms, tt.err })
+			claim, err := o.wonBy(tt.own, id, time.Now(), func() (map[string]bool, error) { return tt.rooms, tt.err })
 			got := "unchanged"
 			switch {
 			case err != nil:

@@ -116,26 +116,22 @@ func Parse(data []byte, name string) *Document {
 	return first
 }
 
-// Line reads one line of JSON Lines. The name and the number of the line are the position of its problems. Unlike elsewhere YAML is not
-// JSON.
+// Line reads one line of JSON Lines, which must not be YAML. The name and the number of the line are the position of its problems.
 func Line(data []byte, name string, number int) *Document {
-	var first *Document
-	parse(data, name, number-1, func(d *Document) bool {
-		first = d
-		return false
-	})
-	if first == nil {
-		first = &Document{file: name, before: number - 1}
-	}
-	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil && !first.Problems.Failed() {
-		first.root = nil
+	line := &Document{file: name, before: number - 1}
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		mistake, column := &json.SyntaxError{}, 1
 		if errors.As(err, &mistake) {
 			_, column = position(data, int(mistake.Offset)-1)
 		}
-		first.add(first.place(1, column, nil), false, "not valid JSON: %v", err)
+		line.add(line.place(1, column, nil), false, "not valid JSON: %v", err)
+		return line
 	}
-	return first
+	parse(data, name, number-1, func(d *Document) bool {
+		line = d
+		return false
+	})
+	return line
 }
 
 // parse yields the documents of a text. Markers without content between them separate further documents.

@@ -121,14 +121,14 @@ func (b *Bus) run(ctx context.Context, does doer) (Counts, error) {
 		r.flying.Wait()
 		ended <- err
 	}()
-	err := r.await(ended, working)
+	err := r.await(working, ended)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.counts, err
 }
 
 // await waits for the end of a run, and some time for one that was stopped.
-func (r *run) await(ended <-chan error, working context.Context) error {
+func (r *run) await(working context.Context, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err

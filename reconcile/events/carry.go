@@ -2,6 +2,8 @@ package events
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -73,12 +75,31 @@ func (c *carrier) carry(ctx context.Context, events []*event) map[lease.Group]*r
 			return c.win(ctx, opts, events)
 		}
 	})
-	for g, of := range results {
-		if of.err == nil {
-			of.err = errorOf(err, g)
+	for _, e := range events {
+		of := results[e.Lease.Group()]
+		if of.err = errorOf(err, e.Lease.Group()); e.Type == input.LeaseClosed {
+			of.err = c.whereElse(ctx, opts, e, of.err)
 		}
 	}
 	return results
+}
+
+// whereElse ends the release of a lease that has nothing but what its order may have reserved, because another lease of its deployment
+// group has everything. So a LeaseClosed that comes late takes nothing from that one.
+func (c *carrier) whereElse(ctx context.Context, opts command.Options, e *event, err error) error {
+	elsewhere, is := errors.AsType[*report.ElsewhereError](err)
+	if !is {
+		return err
+	}
+	found, err := reservation.Release(ctx, command.New(c.cluster, opts).Cluster, opts.Config, e.Lease)
+	if found {
+		opts.Report(report.Event{Time: time.Now(), Action: report.Released, Lease: e.Lease, Kind: report.KindOrder, Name: e.Lease.Order().String()})
+	}
+	opts.Report(report.Event{
+		Time: time.Now(), Action: report.Left, Lease: e.Lease, Kind: "lease", Name: e.Lease.Group().String(),
+		Message: fmt.Sprintf("%s; lease %s of the same deployment is live", apply.HoldsNothing, elsewhere.Live),
+	})
+	return err
 }
 
 // refuses returns why an event is not to be carried out, nil if it is.
@@ -108,7 +129,7 @@ func (c *carrier) win(ctx context.Context, opts command.Options, events []*event
 		ids[i] = e.Lease
 	}
 	var failures []error
-	for i, won := range reservation.Win(ctx, c.cluster.DryRun(opts.DryRun), opts.Config, ids, opts.Concurrency) {
+	for i, won := range reservation.Win(ctx, command.New(c.cluster, opts).Cluster, opts.Config, ids, opts.Concurrency) {
 		e := report.Event{
 			Time: time.Now(), Action: report.Claimed, Lease: ids[i], Kind: report.KindOrder, Name: ids[i].Order().String(), Message: "what it has reserved is the lease's",
 		}

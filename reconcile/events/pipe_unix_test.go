@@ -17,14 +17,14 @@ import (
 // pipe is replaced or was away.
 func TestPipe(t *testing.T) {
 	name := t.TempDir() + "/pipe"
-	make := func() {
+	create := func() {
 		t.Helper()
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	make()
-	complaints := newLines()
+	create()
+	complaints := make(chan string, 9)
 	b, err := New(Options{
 		Name: name, Again: true, Read: input.Options{DocumentSize: 1 << 16}, Warn: func(lease.Problems) {},
 		Complain: func(err error) { complaints <- err.Error() },
@@ -36,7 +36,7 @@ func TestPipe(t *testing.T) {
 	f := b.feed(ctx)
 	write := func(text string) {
 		t.Helper()
-		w, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the test's own pipe
+		w, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestPipe(t *testing.T) {
 		write(fmt.Sprintf("%d\n", i))
 		want(fmt.Sprintf("%d %d", i+4, i))
 	}
-	both, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the test's own pipe
+	both, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +82,10 @@ func TestPipe(t *testing.T) {
 	if text := <-complaints; text != "open "+name+": no such file or directory" {
 		t.Errorf("it says %s", text)
 	}
-	make()
+	create()
 	write("anew\n")
 	want("1 anew")
 }
-
-func newLines() chan string { return make(chan string, 9) }
 
 // A folder has no events.
 func TestNoInput(t *testing.T) {

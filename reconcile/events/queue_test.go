@@ -45,12 +45,8 @@ func TestQueue(t *testing.T) {
 		}
 		var got []string
 		for _, e := range q.next(tt.most) {
-			got = append(got, fmt.Sprintf("%c%d", e.Type[0], e.Lease.DSeq))
-			if e.Type == input.LeaseClosed {
-				got[len(got)-1] = fmt.Sprintf("C%d", e.Lease.DSeq)
-			} else if e.Type == input.LeaseWon {
-				got[len(got)-1] = fmt.Sprintf("W%d", e.Lease.DSeq)
-			}
+			letter := map[input.EventType]string{input.LeaseWon: "W", input.ManifestReceived: "M", input.LeaseClosed: "C"}[e.Type]
+			got = append(got, fmt.Sprintf("%s%d", letter, e.Lease.DSeq))
 		}
 		if text := strings.Join(got, " "); text != tt.want {
 			t.Errorf("%s: %s, want %s", name, text, tt.want)

@@ -107,7 +107,7 @@ func newBus(t *testing.T, in io.Reader, acknowledge func(Ack) error) *Bus {
 func TestOrder(t *testing.T) {
 	var lines []string
 	for range 2000 {
-		lines = append(lines, fmt.Sprintf("%c%d", "WMC"[rand.N(3)], 1+rand.N(50))) //nolint:gosec // a test
+		lines = append(lines, fmt.Sprintf("%c%d", "WMC"[rand.N(3)], 1+rand.N(50)))
 	}
 	d := newDoing(t, func(context.Context, []*event) error { return nil })
 	d.announced[eventOf("W7", 0).Lease.Group()] = true

@@ -135,6 +135,34 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// A LeaseClosed that comes late takes nothing from the next lease of the deployment: not what its order has reserved, nor what it serves.
+func TestEventsOfTheNextLease(t *testing.T) {
+	first, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("again")
+	second := first
+	second.OSeq = 2
+	harness.Node(t, "events-2", nil, harness.Amounts("4", "8Gi"))
+	file := harness.File(t, fmt.Sprintf(sdl, host))
+	for _, id := range []lease.ID{first, second} {
+		harness.Run(t.Context(), "reserve", "--order", id.Order().String(), "-f", file).Exits(t, 0)
+	}
+	acks, r := tells(t, strings.Join([]string{won(first), received(first, host), won(second), closed(first)}, "\n"))
+	r.Exits(t, 0)
+	wantAcks(t, acks, "done reserved", "done applied", "done reserved", "done released")
+	if text := reservedBy(t, first); strings.Count(text, "\n") != 1 || !strings.Contains(text, second.Order().String()) {
+		t.Errorf("reserved are %s", text)
+	}
+	acks, r = tells(t, strings.Join([]string{received(second, host), closed(first)}, "\n"))
+	r.Exits(t, 0)
+	wantAcks(t, acks, "done applied", "done holds nothing; lease "+second.String()+" of the same deployment is live, unchanged")
+	routed(t, second, host, true)
+	acks, r = tells(t, closed(second))
+	r.Exits(t, 0)
+	wantAcks(t, acks, "done released")
+	if text := reservedBy(t, first); text != "" {
+		t.Errorf("reserved are %s", text)
+	}
+}
+
 // Order is kept when a lease has several events, and a lease that is closed has nothing, however many are at once.
 func TestManyEvents(t *testing.T) {
 	owner, domain := harness.NewOwner(), harness.NewDomain()
@@ -197,7 +225,7 @@ func TestHostileEvents(t *testing.T) {
 		by[a.Line] = a.String()
 	}
 	for i, want := range []string{
-		"not valid JSON", `unknown type "LeaseLost"`, `unknown key "force"`, "not the address of a wallet", "is given twice", "larger than 65536 bytes",
+		"not valid JSON", `unknown type "LeaseLost"`, `unknown key "force"`, "its checksum is wrong", "is given twice", "larger than 65536 bytes",
 		"is not lower case", "theirs." + host + " is held by lease " + other.String(), `"manifest" is missing`, "the manifest has no groups",
 		"expected a mapping", "expected an event", "not valid JSON", "not valid JSON", "has reserved nothing", "done applied",
 	} {
@@ -260,7 +288,7 @@ func newPipe(t *testing.T) string {
 // write writes to a named pipe as a writer of its own.
 func write(t *testing.T, pipe, text string) {
 	t.Helper()
-	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) //nolint:gosec // the test's own pipe
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
