@@ -16,6 +16,7 @@ import (
 	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // KindRun is the value of the kind label of an announcement. It is no Kind of claim.
@@ -186,6 +187,17 @@ func AnnouncementOf(o *coordination.Lease) (*Announcement, error) {
 		spec.Renewed = at.Time
 	}
 	return readAnnouncement(o, spec)
+}
+
+// AnnouncementOfMeta reads an announcement from the metadata of its object, by the rules of ReadAnnouncement. That does not say who runs
+// the command, nor how long a renewal is valid.
+func AnnouncementOfMeta(meta *metav1.ObjectMeta) (*Announcement, error) {
+	at := meta.CreationTimestamp.Time
+	renewed := managed.LastWritten(meta)
+	if renewed.Before(at) {
+		renewed = at
+	}
+	return readAnnouncement(meta, Announcement{By: "another command", Lasts: MaxLasts, Begun: at, Renewed: renewed})
 }
 
 // readAnnouncement adds the metadata of the object to the fields of its spec. Fields that the spec lacks are zero.

@@ -115,7 +115,7 @@ type bookReader struct {
 
 // listClaims lists the claims page by page. Of claims on hosts it keeps only what the book shows, unless whole is true.
 func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
-	runs, err := ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements(ctx)
+	runs, err := r.announcements(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,18 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 			r.contents.AddClaim(&claim, whole)
 		}
 	}, r.contents.DropClaims)
+}
+
+// announcements lists the announcements of commands. Of what is watched only the metadata is known.
+func (r *bookReader) announcements(ctx context.Context) ([]*state.Announcement, error) {
+	if !r.cluster.IsEarly(ctx) {
+		return ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements(ctx)
+	}
+	opts := metav1.ListOptions{LabelSelector: state.LabelKind + "=" + state.KindRun}
+	return cluster.ListMetas(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, opts, func(meta *metav1.ObjectMeta) (*state.Announcement, bool) {
+		a, _ := state.AnnouncementOfMeta(meta)
+		return a, a != nil
+	})
 }
 
 // listKinds lists what the subjects need apart from claims.
@@ -230,7 +242,7 @@ func (r *bookReader) complete(ctx context.Context) error {
 			incomplete[h.Namespace+"/"+h.Name] = &r.contents.Hosts[i]
 		}
 	}
-	if len(incomplete) > fewHosts {
+	if len(incomplete) > fewHosts || len(incomplete) > 0 && r.cluster.IsEarly(ctx) {
 		hosts, err := r.cluster.Objects(ctx, kinds.ProviderHost.Resource(), "", metav1.ListOptions{})
 		for _, o := range hosts {
 			if h := incomplete[o.GetNamespace()+"/"+o.GetName()]; h != nil {

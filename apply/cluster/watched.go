@@ -47,6 +47,9 @@ func (c *Cluster) early(ctx context.Context) Watched {
 	return c.watched
 }
 
+// IsEarly reports whether what is read is answered from what is watched, as far as that goes.
+func (c *Cluster) IsEarly(ctx context.Context) bool { return c.early(ctx) != nil }
+
 // earlyObjects lists whole objects from what is watched.
 func (c *Cluster) earlyObjects(
 	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
@@ -68,7 +71,24 @@ func (c *Cluster) earlyMetas(
 		return nil, ErrUnwatched
 	}
 	all, err := w.Metas(ctx, resource, namespace)
+	if errors.Is(err, ErrUnwatched) { // it may be watched whole
+		var whole []*unstructured.Unstructured
+		whole, err = w.Objects(ctx, resource, namespace)
+		all = make([]*metav1.ObjectMeta, len(whole))
+		for i, o := range whole {
+			all[i] = metaOf(o)
+		}
+	}
 	return chosen(all, err, selector, (*metav1.ObjectMeta).GetLabels)
+}
+
+// metaOf returns the metadata of an object.
+func metaOf(o *unstructured.Unstructured) *metav1.ObjectMeta {
+	return &metav1.ObjectMeta{
+		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(), UID: o.GetUID(),
+		ResourceVersion: o.GetResourceVersion(), Generation: o.GetGeneration(), CreationTimestamp: o.GetCreationTimestamp(),
+		DeletionTimestamp: o.GetDeletionTimestamp(), Finalizers: o.GetFinalizers(), OwnerReferences: o.GetOwnerReferences(), ManagedFields: o.GetManagedFields(),
+	}
 }
 
 // chosen returns the objects that a label selector selects.

@@ -90,6 +90,10 @@ func TestEarly(t *testing.T) {
 	if err != nil || len(metas) != 1 || metas[0] != "seen" {
 		t.Errorf("%v, %v", metas, err)
 	}
+	whole, err := watching.Metas(early, kinds.Ingress.Resource(), "")
+	if err != nil || len(whole) != 1 || whole[0].Name != "seen" || whole[0].Namespace != "tenant" || whole[0].Labels["kind"] != "a" {
+		t.Errorf("the metadata of what is watched whole: %v, %v", whole, err)
+	}
 	if m, err := watching.EarlyMeta(early, cluster.Leases, "akash-net", "x"); err != nil || m.Name != "x" {
 		t.Errorf("%v, %v", m, err)
 	}
