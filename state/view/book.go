@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
 // Subject is one list of the book.
@@ -76,6 +77,8 @@ type Book struct {
 	// Problems are the problems that were found.
 	Problems []state.Problem `json:"problems,omitzero"`
 
+	// Addresses count the addresses that leases can get, if the pools were requested; nil if leases get none.
+	Addresses *inventory.Addresses `json:"-"`
 	// WithWorkloads is true if the leases include the rollout state of their workloads.
 	WithWorkloads bool `json:"-"`
 }
@@ -114,7 +117,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 				b.Leases, b.WithWorkloads = f.withWorkloads(b.Leases, &in.Workloads), true
 			}
 		case SubjectPools:
-			b.Pools = f.pools(in)
+			b.Pools, b.Addresses = f.pools(in), Addresses(cfg, in)
 		case SubjectRoutes:
 			b.Routes = routeRows(cfg, in)
 		case SubjectOrders:

@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// The answers in the forms of Akash's operators (provider: operator/hostname, operator/ip, operator/common/ignore_list.go).
+
+// leaseID is a lease in JSON.
+type leaseID struct {
+	Owner    string `json:"owner"`
+	DSeq     uint64 `json:"dseq"`
+	GSeq     uint32 `json:"gseq"`
+	OSeq     uint32 `json:"oseq"`
+	Provider string `json:"provider"`
+}
+
+// managedHostname is a host in the answer to /managed-hostnames.
+type managedHostname struct {
+	LeaseID      leaseID
+	Namespace    string
+	ExternalPort uint16
+	ServiceName  string
+	LastUpdate   string
+}
+
+// managedHostnames returns the hosts that have a route, by name. Of a host whose paths have holders of their own it shows the holder of
+// the root path, else of the first.
+func managedHostnames(rows []view.HostRow) map[string]managedHostname {
+	out := map[string]managedHostname{}
+	for _, r := range rows { // sorted by host and path
+		if _, known := out[r.Host]; known || r.Target == "" || r.State == view.StateWithheld {
+			continue
+		}
+		out[r.Host] = managedHostname{
+			LeaseID:   leaseID{r.Owner, r.DSeq, r.GSeq, r.OSeq, r.Provider},
+			Namespace: r.Namespace, ExternalPort: r.Port, ServiceName: r.Service, LastUpdate: r.Since.UTC().String(),
+		}
+	}
+	return out
+}
+
+// failureLimit is how often a lease has to fail in a row to be flagged (provider: event-failure-limit).
+const failureLimit = 3
+
+// ignored is a lease in the answer to /ignore-list. Nothing is ignored: Flagged says that Akash's operator would, and NextTry when the
+// lease is tried again.
+type ignored struct {
+	Hostnames     []string `json:"hostnames"`
+	LastError     string   `json:"last-error"`
+	LastErrorType string   `json:"last-error-type"`
+	FailedAt      string   `json:"failed-at"`
+	FailureCount  int      `json:"failure-count"`
+	Namespace     string   `json:"namespace"`
+	Flagged       bool     `json:"flagged"`
+	NextTry       string   `json:"next-try"`
+}
+
+// ignoreList returns the leases that fail: by lease, or by deployment group if it is unknown which lease it has.
+func ignoreList(failing []Failing) map[string]ignored {
+	out := map[string]ignored{}
+	for _, f := range failing {
+		err := f.Err
+		if of, ok := errors.AsType[*report.LeaseError](err); ok {
+			err = of.Err
+		}
+		one := ignored{
+			LastError: clip(err.Error()), LastErrorType: fmt.Sprintf("%T", err), FailedAt: f.Last.UTC().String(),
+			FailureCount: f.Count, Flagged: f.Count >= failureLimit, NextTry: f.Next.UTC().Format(time.RFC3339), Hostnames: []string{},
+		}
+		key := f.Group.String()
+		if f.Definition != nil {
+			key, one.Namespace, one.Hostnames = f.Definition.Lease.String(), f.Definition.Lease.Namespace(), hostsOf(f.Definition)
+		}
+		out[key] = one
+	}
+	return out
+}
+
+// hostsOf returns the hosts that a definition names, each once, sorted.
+func hostsOf(def *lease.Definition) []string {
+	hosts := []string{}
+	for _, s := range def.Services {
+		for _, e := range s.Expose {
+			for _, h := range e.Hosts {
+				hosts = append(hosts, h.Name)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// usage is the answer to /usage. Available is the number of all addresses that leases can get: Akash's provider computes what is left as
+// Available - InUse. Free says it.
+type usage struct {
+	Available, InUse, Free uint64
+}
+
+func usageOf(a *inventory.Addresses) usage {
+	if a == nil {
+		return usage{}
+	}
+	return usage{Available: a.Total, InUse: min(a.InUse, a.Total), Free: a.Free(0)}
+}
+
+// leaseIP is a port of a lease in the answer to /ip-lease-status. Port is that of the container.
+type leaseIP struct {
+	Port, ExternalPort uint16
+	ServiceName        string
+	IP                 string
+	Protocol           string
+}
+
+// leaseIPs returns the ports of an order's lease whose address has been granted. One that waits for its address hides no other.
+func leaseIPs(rows []view.IPRow, of lease.Order) (out []leaseIP) {
+	for _, r := range rows {
+		if r.Tenant == nil || r.State != view.StateActive || !r.Address.IsValid() || (r.ID().Order() != of) {
+			continue
+		}
+		out = append(out, leaseIP{r.ContainerPort, r.Port, r.Service, r.Address.String(), strings.ToUpper(string(r.Protocol))})
+	}
+	slices.SortFunc(out, func(a, b leaseIP) int {
+		return cmp.Or(cmp.Compare(a.ServiceName, b.ServiceName), cmp.Compare(a.ExternalPort, b.ExternalPort), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.IP, b.IP))
+	})
+	return out
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// World is what a reconciler knows, and what it can be told to do. It reads from what is watched: no request is sent.
+type World struct {
+	// Book reads the hosts, addresses, leases and pools.
+	Book func(context.Context) (*view.Book, error)
+	// Failing returns the leases that fail, in the order of their deployment groups.
+	Failing func(context.Context) ([]Failing, error)
+	// Definition returns the definition that the ledger keeps of a deployment group, nil if there is none.
+	Definition func(context.Context, lease.Group) (*lease.Definition, error)
+	// Transfer moves hosts and IP endpoints to a lease of their owner: all that somebody holds, or none. It returns those that nobody
+	// holds.
+	Transfer func(ctx context.Context, to lease.ID, names []string) (unheld []string, err error)
+}
+
+// Failing is a deployment group that fails.
+type Failing struct {
+	Group lease.Group
+	// Definition is what it is to be; nil if nobody knows.
+	Definition *lease.Definition
+	Err        error
+	// Count is how often it has failed in a row, Since the first and Last the last time. It is tried again at Next, or earlier.
+	Count             int
+	Since, Last, Next time.Time
+}
+
+// ErrNotReady says that what is watched has not been read yet, or that the watches have ended.
+var ErrNotReady = errors.New("what is watched has not been read yet")
+
+// fresh is how long a book answers before it is read again. It bounds what many requests cost.
+const fresh = time.Second
+
+// Shown is what is shown: the world of the reconciler that runs, if one does. The zero value shows none.
+type Shown struct {
+	world atomic.Pointer[World]
+
+	mu   sync.Mutex
+	book *view.Book
+	of   *World
+	read time.Time
+}
+
+// Show shows a world until the context ends.
+func (s *Shown) Show(ctx context.Context, w *World) {
+	s.world.Store(w)
+	<-ctx.Done()
+	s.world.CompareAndSwap(w, nil)
+}
+
+// World returns the world, or ErrNotReady.
+func (s *Shown) World() (*World, error) {
+	if w := s.world.Load(); w != nil {
+		return w, nil
+	}
+	return nil, ErrNotReady
+}
+
+// Book returns the hosts, addresses, leases and pools, as they were at most a second ago. Nobody may change it.
+func (s *Shown) Book(ctx context.Context) (*view.Book, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.World()
+	if err != nil {
+		return nil, err
+	}
+	if s.of == w && time.Since(s.read) < fresh {
+		return s.book, nil
+	}
+	book, err := w.Book(context.WithoutCancel(ctx)) // others wait for it too
+	if err != nil {
+		return nil, err
+	}
+	s.book, s.of, s.read = book, w, time.Now()
+	return book, nil
+}
+
+// Failing returns the leases that fail.
+func (s *Shown) Failing(ctx context.Context) ([]Failing, error) {
+	w, err := s.World()
+	if err != nil {
+		return nil, err
+	}
+	return w.Failing(ctx)
+}
