@@ -36,6 +36,8 @@ type Reconciler struct {
 	cluster *cluster.Cluster
 	options command.Options
 	limits  Limits
+	// Ran is told of each command that has ended; nil tells nobody.
+	Ran func(what Action, took time.Duration, err error)
 
 	mu sync.Mutex
 	// said is what each source has said last.
@@ -113,7 +115,11 @@ func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.G
 	}
 	failed := map[lease.Group]error{}
 	for _, part := range r.parts(view, groups, failed) {
+		began := time.Now()
 		err := parallel.Guard(func() error { return r.run(ctx, part) })
+		if r.Ran != nil {
+			r.Ran(part.what.Action, time.Since(began), err)
+		}
 		r.share(failed, part, err)
 	}
 	return failed

@@ -38,6 +38,8 @@ type Watching struct {
 	Elect bool
 	// Resync is how often everything is decided anew, though nothing is seen to have changed.
 	Resync time.Duration
+	// Listen is where it answers over HTTP.
+	Listen Listen
 	// Complain receives what goes wrong and belongs to no lease, Warn what a source warns of, and Log what controller-runtime says.
 	Complain func(error)
 	Warn     func(lease.Problems)

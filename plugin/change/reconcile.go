@@ -3,8 +3,6 @@ package change
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -46,6 +43,8 @@ type reconcileFlags struct {
 	watch       bool
 	elect       bool
 	resync      time.Duration
+	listen      string
+	at          reconcile.Listen
 }
 
 // NewReconcile returns the command that brings leases to what sources say of them. watch is for --watch; nil if another program does that.
@@ -112,6 +111,10 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "Go on until the command is stopped")
 	cmd.Flags().BoolVar(&f.elect, "leader-elect", true, "With --watch work only while no other command does that watches")
 	cmd.Flags().DurationVar(&f.resync, "resync", 10*time.Minute, "With --watch decide everything anew after this time, though nothing is seen to have changed")
+	cmd.Flags().StringVar(&f.listen, "listen", "",
+		"With --watch answer over HTTP at this port of 127.0.0.1, or at this ADDRESS:PORT over TLS: health, metrics, what is held and what fails")
+	cmd.Flags().StringVar(&f.at.CertFile, "tls-cert-file", "", "The certificate for --listen, in PEM; read again when it changes")
+	cmd.Flags().StringVar(&f.at.KeyFile, "tls-private-key-file", "", "The key of the certificate")
 	return cmd
 }
 
@@ -134,6 +137,18 @@ func (f *reconcileFlags) checkAll() error {
 		return usage.Errorf("- cannot be watched: name files and folders")
 	case f.resync < time.Second:
 		return usage.Errorf("--resync must be at least one second")
+	}
+	switch at, err := reconcile.ParseListen(f.listen); {
+	case err != nil:
+		return usage.Errorf("--listen: %w", err)
+	case f.listen != "" && !f.watch:
+		return usage.Errorf("--listen requires --watch")
+	case f.listen == "" && f.at.CertFile+f.at.KeyFile != "":
+		return usage.Errorf("--tls-cert-file and --tls-private-key-file require --listen")
+	case (f.at.CertFile == "") != (f.at.KeyFile == ""):
+		return usage.Errorf("--tls-cert-file and --tls-private-key-file require each other")
+	default:
+		f.at.Address = at
 	}
 	if err := kept.CheckSource(f.source); err != nil {
 		return usage.Errorf("--source: %w", err)
@@ -195,6 +210,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	}
 	return watch(ctx, reconcile.Watching{
 		Rest: rest, Cluster: to, Command: unending, Limits: limits, Sources: from, Names: names, Manifests: f.manifests(cfg, in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
+		Listen:   f.at,
 		Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
 	})
 }
@@ -232,56 +248,4 @@ func (f *reconcileFlags) once(
 		says(1, reconcile.OfManifests, read(ctx, to))
 	}
 	return beside(report.Gather(unread), r.Once(ctx))
-}
-
-// manifests returns how the Manifests in the cluster are read; nil if they are no source.
-func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options) func(context.Context, *cluster.Cluster) sources.Set {
-	if !f.fromCluster {
-		return nil
-	}
-	return func(ctx context.Context, from *cluster.Cluster) sources.Set {
-		set, all, problems := sources.Set{Left: map[string]bool{}}, []*lease.Definition(nil), lease.Problems(nil)
-		err := observed.EachManifest(ctx, from, cfg.ManifestNamespace, func(name string, data []byte) error {
-			def, about := input.ManifestObject(name, data, in)
-			if problems, set.Left[name] = append(problems, about...), true; def != nil {
-				all = append(all, def)
-			}
-			return nil
-		})
-		if err != nil {
-			return sources.Set{Err: err}
-		}
-		set.Warnings = problems.Warnings()
-		set.Definitions, set.Err = ofManifests(all, problems.Errors(), cfg, f.allowEmpty)
-		for _, def := range set.Definitions {
-			delete(set.Left, def.Lease.Namespace()) // which the Manifest is named after
-		}
-		set.Complete = f.allowEmpty || len(all) > 0
-		return set
-	}
-}
-
-// read reads the files once. Standard input may be one of them, which nobody can watch.
-func (f *reconcileFlags) read(ctx context.Context, c *session.Session, in input.Options, size int64) (set sources.Set, err error) {
-	if !slices.Contains(f.files.Files, "-") {
-		files, err := sources.NewFiles(f.files, in, size)
-		if err != nil {
-			return set, err
-		}
-		files.AllowEmpty = f.allowEmpty
-		return sources.Once(ctx, files)
-	}
-	var problems lease.Problems
-	err = f.files.Each(ctx, c.In, size, func(r io.Reader, name string) error {
-		found, err := input.Read(ctx, r, name, in, func(def *lease.Definition) error {
-			set.Definitions = append(set.Definitions, def)
-			return nil
-		})
-		problems = append(problems, found...)
-		return err
-	})
-	if unread, ok := errors.AsType[lease.Problems](err); ok {
-		problems, err = append(problems, unread...), nil
-	}
-	return sources.SetOf(set.Definitions, problems, f.allowEmpty), err
 }

@@ -1,11 +1,17 @@
 package watch
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -15,7 +21,15 @@ type Failure struct {
 	// Count is how often it has failed in a row, Since the first and Last the last time.
 	Count       int
 	Since, Last time.Time
+	// Next is when it is tried again at the latest.
+	Next time.Time
 }
+
+// The limits of failures, as Akash's operators have them: how many are remembered, and for how long beyond that.
+const (
+	mostFailures = 131072
+	oldFailure   = 726 * time.Hour
+)
 
 // failures are the deployment groups that fail. Each is tried again by itself, after a time that doubles, or when something is gone that
 // may have been in its way.
@@ -24,12 +38,20 @@ type failures struct {
 	by map[lease.Group]Failure
 }
 
+// unanswered reports whether an error says nothing of the deployment group: the API server gave no answer, or the command was stopped.
+func unanswered(err error) bool {
+	return cluster.IsAway(err) || errors.Is(err, cluster.ErrMoving) || errors.Is(err, context.Canceled)
+}
+
 // note records how the work for a deployment group has ended.
 func (f *failures) note(g lease.Group, err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
 		delete(f.by, g)
+		return
+	}
+	if unanswered(err) {
 		return
 	}
 	if f.by == nil {
@@ -41,7 +63,54 @@ func (f *failures) note(g lease.Group, err error, now time.Time) {
 	}
 	one.Err, one.Last = err, now
 	f.by[g] = one
+	prune(f.by, mostFailures, now.Add(-oldFailure))
 }
+
+// prune forgets failures if there are too many: those from before a time, and then those that failed first, until there are few enough.
+func prune(by map[lease.Group]Failure, most int, old time.Time) {
+	if len(by) <= most {
+		return
+	}
+	maps.DeleteFunc(by, func(_ lease.Group, one Failure) bool { return one.Last.Before(old) })
+	if len(by) <= most {
+		return
+	}
+	groups := slices.SortedFunc(maps.Keys(by), func(a, b lease.Group) int { return cmp.Or(by[a].Last.Compare(by[b].Last), a.Compare(b)) })
+	for _, g := range groups[:len(by)-most] {
+		delete(by, g)
+	}
+}
+
+// all returns the deployment groups that fail.
+func (f *failures) all() map[lease.Group]Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.by)
+}
+
+// backoff is the rate limiter of the queue. It records when a deployment group that fails is tried again.
+type backoff struct {
+	limiter workqueue.TypedRateLimiter[lease.Group]
+	failing *failures
+}
+
+// When returns after what time a deployment group that has failed is tried again.
+func (b backoff) When(g lease.Group) time.Duration {
+	after := b.limiter.When(g)
+	b.failing.mu.Lock()
+	defer b.failing.mu.Unlock()
+	if one, ok := b.failing.by[g]; ok {
+		one.Next = time.Now().Add(after)
+		b.failing.by[g] = one
+	}
+	return after
+}
+
+// Forget begins anew with a deployment group that does not fail any more.
+func (b backoff) Forget(g lease.Group) { b.limiter.Forget(g) }
+
+// NumRequeues returns how often a deployment group has failed.
+func (b backoff) NumRequeues(g lease.Group) int { return b.limiter.NumRequeues(g) }
 
 // due returns which of the deployment groups that an object concerns are due now: those that do not fail, and if the object may have made
 // way, those that fail. An object of a group that fails makes way for nobody: each would try again because the other has.

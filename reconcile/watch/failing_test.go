@@ -1,13 +1,72 @@
 package watch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
+
+// Of too many failures the old ones are forgotten, and then those that failed first.
+func TestPrune(t *testing.T) {
+	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
+	now := time.Now()
+	for _, tt := range []struct {
+		most int
+		want string
+	}{{5, "12345"}, {4, "345"}, {3, "345"}, {2, "45"}, {0, ""}} {
+		by := map[lease.Group]Failure{}
+		for n, age := range []time.Duration{9, 8, 3, 2, 1} {
+			by[group(n+1)] = Failure{Last: now.Add(-age * time.Hour)}
+		}
+		prune(by, tt.most, now.Add(-5*time.Hour))
+		got := ""
+		for n := range 6 {
+			if _, ok := by[group(n)]; ok {
+				got += fmt.Sprint(n)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("of at most %d these are left: %s", tt.most, got)
+		}
+	}
+}
+
+// What fails is tried again when the queue says so. That there was no answer says nothing of a lease, and changes nothing of what is known.
+func TestNote(t *testing.T) {
+	var f failures
+	g := lease.Group{Owner: "akash1a", DSeq: 1, GSeq: 1}
+	limiter := backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute), &f}
+	first := time.Now()
+	for _, err := range []error{&cluster.AwayError{}, fmt.Errorf("announced: %w", cluster.ErrMoving), context.Canceled} {
+		if f.note(g, err, first); len(f.all()) > 0 {
+			t.Errorf("%v is a failure of the lease", err)
+		}
+	}
+	f.note(g, errors.New("held"), first)
+	f.note(g, errors.New("held"), first.Add(time.Second))
+	f.note(g, &cluster.AwayError{}, first.Add(2*time.Second))
+	limiter.When(g)
+	after := limiter.When(g)
+	one := f.all()[g]
+	if one.Count != 2 || one.Since != first || one.Last != first.Add(time.Second) || after != 2*time.Second || time.Until(one.Next) > after || !one.Next.After(first) {
+		t.Errorf("%+v", one)
+	}
+	limiter.Forget(g)
+	if f.note(g, nil, first); len(f.all()) > 0 || limiter.NumRequeues(g) > 0 {
+		t.Error("a lease that does not fail any more is known as one that does")
+	}
+	limiter.When(g)
+	if len(f.all()) > 0 {
+		t.Error("a lease that does not fail is tried again")
+	}
+}
 
 // What concerns a lease makes it due, unless it fails: then its time has to come, or somebody else has to make way.
 func TestDue(t *testing.T) {

@@ -123,6 +123,9 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 	case !allowed:
 		return r.opts.Cluster.Explain(apierrors.NewForbidden(resource.GroupResource(), "", nil), "watch", resource)
 	}
+	if _, err := r.watched.cache.GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil { // who waits to be elected watches too
+		return err
+	}
 	if err := c.Watch(source.TypedKind[client.Object, lease.Group](r.watched.cache, o, r.handler(resource))); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -50,7 +51,16 @@ const (
 // Run reconciles until the context ends. It fails if it cannot begin. Later it begins anew after a while whatever has ended it: if the API
 // server is away for so long that another reconciler may be at work, it stands for election again.
 func Run(ctx context.Context, opts reconcile.Watching) error {
-	start, err := prepare(ctx, opts)
+	shown := &serve.Shown{}
+	metrics := serve.NewMetrics(shown)
+	return serve.Beside(ctx, serve.Options{
+		Listen: opts.Listen, Rest: opts.Rest, Shown: shown, Metrics: metrics, Version: opts.Command.Version,
+	}, func(ctx context.Context) error { return run(ctx, opts, shown, metrics) })
+}
+
+// run reconciles, and begins anew whenever that has ended.
+func run(ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metrics *serve.Metrics) error {
+	start, err := prepare(ctx, opts, shown, metrics)
 	for err == nil {
 		if err = start(ctx); ctx.Err() != nil {
 			return err
@@ -67,7 +77,7 @@ func Run(ctx context.Context, opts reconcile.Watching) error {
 				return nil
 			case <-time.After(pause):
 			}
-			start, err = prepare(ctx, opts)
+			start, err = prepare(ctx, opts, shown, metrics)
 		}
 	}
 	return err
@@ -76,8 +86,10 @@ func Run(ctx context.Context, opts reconcile.Watching) error {
 // errEnded is the error of watches that have ended without one.
 var errEnded = errors.New("the watches have ended")
 
-// prepare returns a reconciler that reconciles until the context ends, or until another one may be at work.
-func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.Context) error, _ error) {
+// prepare returns a reconciler that reconciles until the context ends, or until another one may be at work. What it watches is shown.
+func prepare(
+	ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metrics *serve.Metrics,
+) (start func(context.Context) error, _ error) {
 	logger := logr.FromSlogHandler(slog.NewTextHandler(opts.Log, &slog.HandlerOptions{Level: slog.LevelError}))
 	log.SetLogger(logger)
 	shared, again, grace := true, true, stopping
@@ -98,6 +110,7 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	watching := opts.Cluster.Watching(r.watched)
 	r.memory = watching.Memory()
 	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
+	r.leases.Ran = metrics.Ran
 	r.sources, r.names = slices.Clone(opts.Sources), slices.Clone(opts.Names)
 	if opts.Manifests != nil {
 		r.sources, r.names = append(r.sources, sources.Changing{
@@ -108,7 +121,7 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	silent := func(*lease.Group) logr.Logger { return logr.Discard() } // the events of the commands say what has failed
 	c, err := controller.NewTyped("leases", mgr, controller.TypedOptions[lease.Group]{
 		Reconciler: r, SkipNameValidation: &again, MaxConcurrentReconciles: 2 * state.MaxAnnounced, LogConstructor: silent,
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute),
+		RateLimiter: backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute), &r.failing},
 	})
 	if err != nil {
 		return nil, err
@@ -122,17 +135,16 @@ func prepare(ctx context.Context, opts reconcile.Watching) (start func(context.C
 	})); err != nil {
 		return nil, err
 	}
-	if opts.Events != nil { // the manager waits for the end of it
-		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			select {
-			case <-ctx.Done():
-			case <-r.said:
-				opts.Events(ctx, watching, r.leases.Defined)
-			}
-			return nil
-		})); err != nil {
-			return nil, err
-		}
+	w := r.world(watching, metrics)
+	err = mgr.Add(synced(func(ctx context.Context) error {
+		shown.Show(ctx, w)
+		return nil
+	}))
+	if err == nil && opts.Events != nil {
+		err = mgr.Add(r.carrying(watching)) // the manager waits for the end of it
+	}
+	if err != nil {
+		return nil, err
 	}
 	return mgr.Start, nil
 }

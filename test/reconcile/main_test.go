@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Binary: true, Reconciler: true, Install: true}))
+	os.Exit(harness.Main(m, harness.Setup{Binary: true, Reconciler: true, Pools: true, Install: true}))
 }
 
 // folder is a folder of definitions.

@@ -1,0 +1,91 @@
+package watch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// synced runs beside the reconciler from when all that is watched has been read, also while another reconciler is elected.
+type synced func(context.Context) error
+
+// Start runs until the context ends (manager.Runnable).
+func (s synced) Start(ctx context.Context) error { return s(ctx) }
+
+// NeedLeaderElection reports that it waits for no election (manager.LeaderElectionRunnable).
+func (synced) NeedLeaderElection() bool { return false }
+
+// carrying carries out the events of a bus while this reconciler is elected, from when its sources have said what they say.
+func (r *reconciler) carrying(watching *cluster.Cluster) manager.RunnableFunc {
+	return func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-r.said:
+			r.opts.Events(ctx, watching, r.leases.Defined)
+		}
+		return nil
+	}
+}
+
+// world is what is shown of the reconciler, by what it watches.
+func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *serve.World {
+	cfg := r.opts.Command.Config
+	return &serve.World{
+		Book: func(ctx context.Context) (*view.Book, error) {
+			return book.Read(cluster.Early(ctx), watching, cfg, view.Holdings...)
+		},
+		Failing: r.failed,
+		Definition: func(ctx context.Context, g lease.Group) (*lease.Definition, error) {
+			d, err := ledger.New(watching, cfg.LedgerNamespace).Definition(cluster.Early(ctx), g)
+			if d == nil || d.Deleting || err != nil {
+				return nil, err
+			}
+			return d.Decode()
+		},
+		Transfer: func(ctx context.Context, to lease.ID, names []string) (unheld []string, err error) {
+			began, opts := time.Now(), r.opts.Command
+			opts.Wait = 0
+			opts.Report = func(e report.Event) {
+				if e.Action == report.Left && e.Kind == apply.KindThing {
+					unheld = append(unheld, e.Name)
+				}
+				r.opts.Command.Report(e)
+			}
+			err = apply.New(r.opts.Cluster, opts).Transfer(ctx, to, names, nil)
+			metrics.Ran(serve.Transfer, time.Since(began), err)
+			return unheld, err
+		},
+	}
+}
+
+// failed returns the leases that fail.
+func (r *reconciler) failed(ctx context.Context) ([]serve.Failing, error) {
+	by := r.failing.all()
+	if len(by) == 0 {
+		return nil, nil
+	}
+	view, err := r.leases.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []serve.Failing
+	for _, g := range slices.SortedFunc(maps.Keys(by), lease.Group.Compare) {
+		f := by[g]
+		out = append(out, serve.Failing{
+			Group: g, Definition: view.Definition(g), Err: f.Err, Count: f.Count, Since: f.Since, Last: f.Last, Next: f.Next,
+		})
+	}
+	return out, nil
+}
