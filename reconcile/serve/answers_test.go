@@ -7,7 +7,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -92,16 +95,31 @@ func TestNotReady(t *testing.T) {
 	answers(http.StatusServiceUnavailable, watched...)
 }
 
-// However often it is asked, the cluster is read once a second.
+// However many ask at once, the cluster is read once a second; another world is read anew.
 func TestBookIsReadOnce(t *testing.T) {
-	f := &fake{}
-	h := handler(Options{Shown: f.shown(t)})
-	for range 100 {
-		ask(h, http.MethodGet, "/state", "")
-	}
-	if f.reads > 10 {
-		t.Errorf("it was read %d times", f.reads)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		s := f.shown(t)
+		for want := 1; want < 4; want++ {
+			var all sync.WaitGroup
+			for range 100 {
+				all.Go(func() {
+					if code, _ := ask(handler(Options{Shown: s}), http.MethodGet, "/state", ""); code != http.StatusOK {
+						t.Error(code)
+					}
+				})
+			}
+			all.Wait()
+			if f.reads != want {
+				t.Errorf("it was read %d times, want %d", f.reads, want)
+			}
+			if want == 2 {
+				s.world.Store((&World{Book: s.world.Load().Book}))
+			} else {
+				time.Sleep(fresh)
+			}
+		}
+	})
 }
 
 // Methods, and paths that are none.
