@@ -39,7 +39,7 @@ type managedHostname struct {
 func managedHostnames(rows []view.HostRow) map[string]managedHostname {
 	out := map[string]managedHostname{}
 	for _, r := range rows { // sorted by host and path
-		if _, known := out[r.Host]; known || r.Target == "" || r.State == view.StateWithheld {
+		if _, known := out[r.Host]; known || r.Target == "" {
 			continue
 		}
 		out[r.Host] = managedHostname{
