@@ -25,6 +25,9 @@ type PoolRow struct {
 	Addresses int64 `json:"addresses"`
 	Used      int64 `json:"used"`
 	Free      int64 `json:"free"`
+	// Pieces are the ranges without the excluded addresses, Nodes the addresses of nodes in them.
+	Pieces []config.Range `json:"-"`
+	Nodes  []netip.Addr   `json:"-"`
 }
 
 func (r PoolRow) key() string { return r.Name }
@@ -172,19 +175,20 @@ func UsedAddresses(claims []*state.Claim, services []state.ServiceObject) []neti
 // count counts the addresses of ranges that do not overlap. MetalLB's count may be higher than used, because Services
 // without a lease may use addresses too. It lacks the addresses of nodes.
 func (r *PoolRow) count(ranges []config.Range, used, nodes []netip.Addr, assigned int64) {
-	within := func(addresses []netip.Addr) (n int64) {
+	within := func(addresses []netip.Addr) (in []netip.Addr) {
 		for _, a := range addresses {
 			if slices.ContainsFunc(ranges, func(piece config.Range) bool { return piece.Contains(a) }) {
-				n++
+				in = append(in, a)
 			}
 		}
-		return n
+		return in
 	}
 	total := new(big.Int)
 	for _, piece := range ranges {
 		total.Add(total, size(piece))
 	}
-	r.Used = max(within(used), assigned) + within(nodes)
+	r.Pieces, r.Nodes = ranges, within(nodes)
+	r.Used = max(int64(len(within(used))), assigned) + int64(len(r.Nodes))
 	r.Addresses = toInt64(total)
 	r.Free = max(0, toInt64(total.Sub(total, big.NewInt(r.Used))))
 }
