@@ -1,0 +1,202 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// sections are the sections of the board, in their order. They are the names of the anchors and of the parameters that page them.
+var sections = []string{"problems", "failing", "commands", "pools", "resources", "hosts", "addresses", "leases", "orders"}
+
+// Board is all that the page shows, in texts.
+type Board struct {
+	Query   Query
+	Version string
+	// At is when it was read. Stale says why there is nothing newer, if it could not be read since.
+	At    time.Time
+	Stale string
+	Notes []string
+	Tiles []Tile
+
+	Problems  Section[ProblemRow]
+	Failing   Section[FailingRow]
+	Commands  Section[CommandRow]
+	Pools     Section[PoolRow]
+	Resources Resources
+	Hosts     Section[HostRow]
+	Addresses Section[AddressRow]
+	Leases    Section[LeaseRow]
+	Orders    Section[OrderRow]
+}
+
+// Tile is a number at the top of the page, with a link to the section that it counts.
+type Tile struct {
+	Section, Name, Number string
+	// Detail says more of it. Tone colours it: good, wait or bad, or nothing.
+	Detail, Tone string
+}
+
+// Section is a list of the board.
+type Section[R any] struct {
+	// ID is the section's name, Known false if its rows were not read.
+	ID    string
+	Known bool
+	Rows  []R
+	Pager
+	// States count the rows, before the search.
+	States []Count
+}
+
+// Count is how many rows have a state.
+type Count struct {
+	State string
+	N     int
+}
+
+// NewBoard returns the board of what was seen, as far as the query asks for it.
+func NewBoard(s *Seen, q Query) *Board {
+	b := &Board{Query: q, Version: s.Version(), At: s.At, Notes: s.Notes}
+	b.Problems = section(&q, "problems", s.Book.Problems, problemRow, func(p *state.Problem) []string {
+		return []string{p.Problem, p.Thing, p.Lease, p.Namespace, p.Message, p.Plan}
+	}, nil)
+	b.Failing = section(&q, "failing", s.Failing, failingRow, func(f *Failing) []string { return []string{f.Group.String(), f.Err} }, nil)
+	b.Commands = section(&q, "commands", s.Runs, func(a **state.Announcement) CommandRow { return commandRow(*a, s.At) },
+		func(a **state.Announcement) []string {
+			texts := []string{(*a).Nonce, (*a).By}
+			for _, g := range (*a).Groups {
+				texts = append(texts, g.String())
+			}
+			return texts
+		}, nil)
+	by := usersOf(s.Book.IPs)
+	b.Pools = section(&q, "pools", s.Book.Pools, func(r *view.PoolRow) PoolRow { return poolRow(r, by) }, func(r *view.PoolRow) []string {
+		return append([]string{r.Name}, r.Ranges...)
+	}, nil)
+	b.Resources = resources(&q, s.Book.Resources)
+	b.Hosts = section(&q, "hosts", s.Book.Hosts, hostRow, func(r *view.HostRow) []string {
+		return []string{r.Host + r.Path, r.State, r.Lease, r.Owner, r.Namespace, r.Service, r.Target, r.Message}
+	}, func(r *view.HostRow) string { return r.State })
+	b.Addresses = section(&q, "addresses", s.Book.IPs, addressRow, func(r *view.IPRow) []string {
+		return []string{addressText(r), r.State, r.Lease, r.Owner, r.Namespace, r.Service, r.Pool, portText(r), r.Message}
+	}, func(r *view.IPRow) string { return r.State })
+	b.Leases = section(&q, "leases", s.Book.Leases, leaseRow, func(r *view.LeaseRow) []string {
+		return slices.Concat([]string{r.Lease, r.Namespace, leaseState(r)}, r.Hosts, r.Addresses)
+	}, leaseState)
+	b.Orders = section(&q, "orders", s.Book.Orders, orderRow, func(r *view.OrderRow) []string {
+		return []string{r.Order, r.State, r.By, r.Claim, r.Message}
+	}, func(r *view.OrderRow) string { return r.State })
+	firstOfEach(b.Hosts.Rows, func(r *HostRow) *string { return &r.ID })
+	firstOfEach(b.Addresses.Rows, func(r *AddressRow) *string { return &r.ID })
+	b.Tiles = tiles(s, b)
+	return b
+}
+
+// section returns the rows that a query finds, of which it makes only those that are shown.
+func section[R, S any](
+	q *Query, id string, all []S, row func(*S) R, texts func(*S) []string, stateOf func(*S) string,
+) Section[R] {
+	out := Section[R]{ID: id, Known: all != nil}
+	var found []*S
+	counts := map[string]int{}
+	for i := range all {
+		if stateOf != nil {
+			counts[stateOf(&all[i])]++
+		}
+		if len(q.words) == 0 || q.finds(texts(&all[i])...) {
+			found = append(found, &all[i])
+		}
+	}
+	found, out.Pager = cut(q, id, found, len(all))
+	for _, one := range found {
+		out.Rows = append(out.Rows, row(one))
+	}
+	for _, s := range stateOrder {
+		if counts[s] > 0 {
+			out.States = append(out.States, Count{s, counts[s]})
+		}
+	}
+	return out
+}
+
+// stateOrder is the order in which states are counted.
+var stateOrder = []string{
+	view.StateActive, view.StatePartial, view.StateLeased, view.StateReserved, view.StateClaiming, view.StatePending, view.StateTransferring,
+	view.StateWithheld, view.StateExpired, view.StateTerminating, view.StateUnreadable,
+}
+
+// firstOfEach leaves an ID to the first of the rows that have it: the IDs of a page differ.
+func firstOfEach[R any](rows []R, id func(*R) *string) {
+	seen := map[string]bool{}
+	for i := range rows {
+		at := id(&rows[i])
+		if seen[*at] {
+			*at = fmt.Sprintf("%s@%d", *at, i)
+		}
+		seen[*at] = true
+	}
+}
+
+// tiles returns the numbers at the top of the page.
+func tiles(s *Seen, b *Board) []Tile {
+	var all []Tile
+	add := func(known bool, t Tile) {
+		if !known {
+			t.Number, t.Detail, t.Tone = "–", "not read", ""
+		}
+		all = append(all, t)
+	}
+	trouble := func(n int, word string) (string, string) {
+		if n == 0 {
+			return "none", "good"
+		}
+		return word, "bad"
+	}
+	detail, tone := trouble(b.Problems.Total, "to be mended")
+	add(b.Problems.Known, Tile{"problems", "Problems", number(b.Problems.Total), detail, tone})
+	if b.Failing.Total > 0 {
+		add(true, Tile{"failing", "Failing", number(b.Failing.Total), "tried again", "bad"})
+	}
+	detail, tone = statesText(b.Hosts.States)
+	add(b.Hosts.Known, Tile{"hosts", "Hosts", number(b.Hosts.Total), detail, tone})
+	detail, tone = statesText(b.Addresses.States)
+	add(b.Addresses.Known, Tile{"addresses", "Addresses", number(len(usersOf(s.Book.IPs))), detail, tone})
+	detail, tone = statesText(b.Leases.States)
+	add(b.Leases.Known, Tile{"leases", "Leases", number(b.Leases.Total), detail, tone})
+	free, full := freeText(s.Book.Pools)
+	add(b.Pools.Known, Tile{"pools", "Addresses free", free, full, ""})
+	detail = "nothing is written"
+	if b.Commands.Total > 0 {
+		detail = "under way"
+	}
+	add(b.Commands.Known, Tile{"commands", "Commands", number(b.Commands.Total), detail, ""})
+	return all
+}
+
+// statesText says in which states rows are: that all are active, or how many are not, the worst first.
+func statesText(states []Count) (text, tone string) {
+	var others []string
+	tone = "good"
+	for _, c := range slices.Backward(states) {
+		if c.State == view.StateActive {
+			continue
+		}
+		others = append(others, fmt.Sprintf("%d %s", c.N, strings.ToLower(c.State)))
+		if c.State != view.StateReserved {
+			tone = "wait"
+		}
+	}
+	switch {
+	case len(states) == 0:
+		return "none", ""
+	case len(others) == 0:
+		return "all active", tone
+	case len(others) > 2:
+		others = append(others[:2], "…")
+	}
+	return strings.Join(others, ", "), tone
+}

@@ -1,0 +1,261 @@
+package page_test
+
+import (
+	"flag"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
+	"github.com/akash-net/kubectl-akash-net/reconcile/page/pagetest"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+func board(t *testing.T, s *page.Seen, query string) *page.Board {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.NewBoard(s, page.ParseQuery(values))
+}
+
+// The HTML of the page, whose every change one reads.
+func TestGolden(t *testing.T) {
+	for name, c := range map[string]struct {
+		seen  *page.Seen
+		query string
+	}{
+		"found":   {pagetest.Seen(t), "q=shop.example.com"},
+		"hostile": {pagetest.Harmful(), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := get(t, shows(t, c.seen), "/?"+c.query)
+			got := answer.Body.String()
+			got = got[strings.Index(got, "<main"):]
+			path := filepath.Join("testdata", name+".html")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("it has changed (-update writes it):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever tenants write becomes text: no element, no attribute, no link to somewhere else, and no character that nobody sees.
+func TestHostileTextIsText(t *testing.T) {
+	answer := get(t, shows(t, pagetest.Harmful()), "/?q="+url.QueryEscape("<script>\u202e\x01\""))
+	all := get(t, shows(t, pagetest.Harmful()), "/").Body.String()
+	for _, text := range []string{answer.Body.String(), all} {
+		for _, r := range text {
+			if r == '\u202e' || r < ' ' && r != '\n' || r == 0x7f {
+				t.Fatalf("%q is on the page", r)
+			}
+		}
+		for e := range elements(t, text) {
+			checkElement(t, e)
+		}
+	}
+	if !strings.Contains(all, `\u202egnp.exe\x1b[31m`) {
+		t.Error("the characters that nobody would see are not shown")
+	}
+	if n := len(all); n > 100_000 {
+		t.Errorf("a long text makes the page %d bytes long", n)
+	}
+}
+
+func elements(t *testing.T, text string) func(func(*html.Node) bool) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(*html.Node) bool) {
+		for n := range doc.Descendants() {
+			if n.Type == html.ElementNode && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+func checkElement(t *testing.T, e *html.Node) {
+	t.Helper()
+	if e.Data == "img" || e.Data == "script" && e.FirstChild != nil || e.Data == "style" {
+		t.Errorf("the page has an element %s", e.Data)
+	}
+	for _, a := range e.Attr {
+		switch {
+		case strings.HasPrefix(a.Key, "on"), a.Key == "style":
+			t.Errorf("%s has an attribute %s", e.Data, a.Key)
+		case a.Key != "href" && a.Key != "src" && a.Key != "action":
+		case strings.HasPrefix(a.Val, "#"), strings.HasPrefix(a.Val, "./"), a.Val == "http://shop.example.com/@evil.example.com/":
+		default:
+			t.Errorf("%s leads to %s", e.Data, a.Val)
+		}
+	}
+}
+
+// All IDs of a page differ: links lead to one place.
+func TestIDsDiffer(t *testing.T) {
+	for _, s := range []*page.Seen{pagetest.Seen(t), pagetest.Harmful(), pagetest.Many(120)} {
+		seen := map[string]bool{}
+		for e := range elements(t, get(t, shows(t, s), "/").Body.String()) {
+			for _, a := range e.Attr {
+				if a.Key == "id" && seen[a.Val] {
+					t.Errorf("two elements have the ID %s", a.Val)
+				} else if a.Key == "id" {
+					seen[a.Val] = true
+				}
+			}
+		}
+	}
+}
+
+// A search finds rows with all of its words, in any of their texts; pages are cut from what it finds.
+func TestSearch(t *testing.T) {
+	s := pagetest.Seen(t)
+	for query, want := range map[string][2]int{ // hosts and addresses
+		"":                                   {12, 50},
+		"q=SHOP.example.com":                 {3, 0},
+		"q=shop.example.com+withheld":        {1, 0},
+		"q=8438114":                          {2, 1},
+		"q=203.0.113.2":                      {0, 1},
+		"q=nothing-at-all":                   {0, 0},
+		"addresses=3":                        {12, 16},
+		"addresses=99":                       {12, 16},
+		"addresses=-1&hosts=x&q=":            {12, 50},
+		"q=" + strings.Repeat("long+", 9999): {0, 0},
+	} {
+		b := board(t, s, query)
+		if got := [2]int{len(b.Hosts.Rows), len(b.Addresses.Rows)}; got != want {
+			t.Errorf("%.40s finds %v, not %v", query, got, want)
+		}
+	}
+	b := board(t, s, "q=active+443&addresses=2")
+	if p := b.Addresses.Pager; p.First != 51 || p.Last != 100 || p.Matching != 114 || p.Total != 116 ||
+		p.Before != "./?q=active+443#addresses" || p.After != "./?addresses=3&q=active+443#addresses" {
+		t.Errorf("it is %+v", p)
+	}
+}
+
+// What was not read is not shown as if there were none.
+func TestUnreadIsNotNone(t *testing.T) {
+	b := board(t, &page.Seen{At: pagetest.Now}, "")
+	for _, tile := range b.Tiles {
+		if tile.Number != "–" {
+			t.Errorf("it says %+v", tile)
+		}
+	}
+	text := get(t, shows(t, &page.Seen{At: pagetest.Now}), "/").Body.String()
+	if strings.Contains(text, "No problems were found") || !strings.Contains(text, "They were not read") {
+		t.Error("problems that were not read are shown as none")
+	}
+	none := &page.Seen{At: pagetest.Now}
+	none.Book.Problems = []state.Problem{}
+	if text := get(t, shows(t, none), "/").Body.String(); !strings.Contains(text, "No problems were found") {
+		t.Error("it does not say that there are no problems")
+	}
+}
+
+// A command can be copied if a shell takes it as one reads it.
+func TestCopiedCommandsArePlain(t *testing.T) {
+	for command, want := range map[string]bool{
+		"kubectl akash-net repair NotServed/shop.example.com":               true,
+		"kubectl akash-net repair 'BlockedHost/*.example.com'":              true,
+		"kubectl akash-net release -l akash.network/lease.id.owner=akash1x": true,
+		"kubectl delete x; reboot":                                          false,
+		"kubectl delete $(reboot)":                                          false,
+		"kubectl delete `reboot`":                                           false,
+		"kubectl delete x\nreboot":                                          false,
+		"kubectl delete 'x":                                                 false,
+		"kubectl delete 'x'$y":                                              false,
+		"kubectl delete *":                                                  false,
+		"kubectl delete \u202ex":                                            false,
+		"kubectl delete x " + strings.Repeat("x", 1000):                     false,
+	} {
+		s := &page.Seen{At: pagetest.Now}
+		s.Book.Problems = []state.Problem{{Problem: "P", Thing: "t", Command: command}}
+		if row := board(t, s, "").Problems.Rows[0]; row.Copy != want {
+			t.Errorf("%q can be copied: %t", command, row.Copy)
+		}
+	}
+}
+
+// Only names of hosts that are served become links.
+func TestHostsThatAreLinks(t *testing.T) {
+	for name, want := range map[string]string{
+		"shop.example.com": "http://shop.example.com", "*.example.com": "", "localhost": "", "javascript:alert(1)": "", "a.b/c": "", "[::1]": "",
+		"EXAMPLE.com": "", "a.b@c.d": "", "a.b:80": "", "": "",
+	} {
+		s := &page.Seen{At: pagetest.Now}
+		s.Book.Hosts = []view.HostRow{pagetest.Host(name, lease0, view.StateActive, 1), pagetest.Host(name, lease0, view.StateReserved, 1)}
+		rows := board(t, s, "").Hosts.Rows
+		if rows[0].URL != want || rows[1].URL != "" {
+			t.Errorf("%q leads to %q and %q", name, rows[0].URL, rows[1].URL)
+		}
+	}
+}
+
+// The version changes with what is shown, and only with that.
+func TestVersion(t *testing.T) {
+	a, b := pagetest.Seen(t), pagetest.Seen(t)
+	b.At = b.At.Add(time.Second)
+	b.Runs[0].Renewed = b.At
+	if a.Version() != b.Version() {
+		t.Error("a renewal is a change")
+	}
+	for what, change := range map[string]func(*page.Seen){
+		"a host":    func(s *page.Seen) { s.Book.Hosts[3].State = view.StatePending },
+		"a problem": func(s *page.Seen) { s.Book.Problems = s.Book.Problems[1:] },
+		"a command": func(s *page.Seen) { s.Runs[0].Phase = state.Undoing },
+		"a crash":   func(s *page.Seen) { s.At = s.At.Add(time.Hour) },
+		"a note":    func(s *page.Seen) { s.Notes = []string{"x"} },
+		"a failure": func(s *page.Seen) { s.Failing[0].Count++ },
+		"a node":    func(s *page.Seen) { s.Book.Pools[0].Nodes = nil },
+	} {
+		c := pagetest.Seen(t)
+		if change(c); c.Version() == a.Version() {
+			t.Errorf("%s changes nothing", what)
+		}
+	}
+}
+
+// A look is due when a hold or a command expires, though nothing is written then.
+func TestNextEnd(t *testing.T) {
+	s := pagetest.Seen(t)
+	if got, want := s.NextEnd(), s.Runs[0].Renewed.Add(s.Runs[0].Lasts+state.Margin+time.Second); !got.Equal(want) {
+		t.Errorf("it is %s, not %s", got, want)
+	}
+	s.Runs = nil
+	if got, want := s.NextEnd(), pagetest.Now.Add(20*time.Minute+state.Margin+time.Second); !got.Equal(want) {
+		t.Errorf("it is %s, not %s", got, want)
+	}
+}
+
+func get(t *testing.T, p *page.Page, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "http://localhost/", nil)
+	r.URL, _ = url.Parse(path)
+	p.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,214 @@
+package page
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// pause is the least time between two looks. It is longer if a look takes long, and after one that has failed.
+	pause, pauseFailed = time.Second, 5 * time.Second
+	// lookTime is how long a look may take.
+	lookTime = time.Minute
+	// maxFollowers is how many pages may follow changes at a time.
+	maxFollowers = 64
+)
+
+// Options configure a page.
+type Options struct {
+	// Look reads what the page shows. It is called only while somebody looks at the page, and not twice at a time.
+	Look func(context.Context) (*Seen, error)
+	// Every is how old a look gets at most while somebody looks at the page, though nothing is said to have changed.
+	Every time.Duration
+}
+
+// Page serves the page at /, what it loads, and at /events the news that it is to be read again.
+type Page struct {
+	opts    Options
+	ctx     context.Context //nolint:containedctx // ends what is followed
+	mux     *http.ServeMux
+	looking chan struct{}
+
+	mu sync.Mutex
+	// last is what was seen last, nil if nothing was. err is why the last look has failed.
+	last *Seen
+	err  error
+	// began and ended are when the last look did, changed is true if something has changed since it began.
+	began, ended time.Time
+	changed      bool
+	// wake is closed when something has changed, and when a look has ended.
+	wake      chan struct{}
+	followers int
+}
+
+// New returns a page. When ctx ends, so do the requests of those who follow changes.
+func New(ctx context.Context, opts Options) *Page {
+	p := &Page{opts: opts, ctx: ctx, mux: http.NewServeMux(), looking: make(chan struct{}, 1), wake: make(chan struct{})}
+	p.mux.HandleFunc("GET /{$}", p.board)
+	p.mux.HandleFunc("GET /events", p.events)
+	for _, a := range []asset{style, script, icon} {
+		p.mux.HandleFunc("GET /"+a.path, a.serve)
+	}
+	return p
+}
+
+// Changed says that something has changed that the page may show. It returns at once, and may be called as often as one likes.
+func (p *Page) Changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.changed {
+		p.changed = true
+		p.tell()
+	}
+}
+
+// tell wakes those who follow changes. The caller holds mu.
+func (p *Page) tell() {
+	close(p.wake)
+	p.wake = make(chan struct{})
+}
+
+// policy lets the page load only what this program serves, run only its script, and be shown in no other page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP serves GET and HEAD.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	p.mux.ServeHTTP(w, r)
+}
+
+func (a asset) serve(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(a.content)
+}
+
+// board serves the page.
+func (p *Page) board(w http.ResponseWriter, r *http.Request) {
+	seen, err := p.look(r.Context())
+	q := ParseQuery(r.URL.Query())
+	status, failed, now := http.StatusOK, "", time.Now()
+	if err != nil {
+		failed = err.Error()
+	}
+	var b *Board
+	if seen != nil {
+		b, now = NewBoard(seen, q), seen.At.Add(time.Since(seen.read))
+	} else {
+		status = http.StatusServiceUnavailable
+	}
+	html, err := render(b, q, failed, version(seen, err), now)
+	if err != nil {
+		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !acceptsGzip(r.Header.Values("Accept-Encoding")) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(html)))
+		w.WriteHeader(status)
+		_, _ = w.Write(html) //nolint:gosec // html/template has escaped it
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
+	_, _ = packed.Write(html)
+	_ = packed.Close()
+}
+
+func acceptsGzip(accepted []string) bool {
+	for _, one := range strings.Split(strings.Join(accepted, ","), ",") {
+		if strings.TrimSpace(one) == "gzip" {
+			return true
+		}
+	}
+	return false
+}
+
+// version names what a page shows: what was seen, and why nothing newer was.
+func version(seen *Seen, err error) string {
+	text := ""
+	if seen != nil {
+		text = seen.Version()
+	}
+	if err != nil {
+		sum := sha256.Sum256([]byte(err.Error()))
+		text += "-" + hex.EncodeToString(sum[:4])
+	}
+	return text
+}
+
+// look returns what was seen last, after a new look if one is due. If that fails it returns the error too.
+func (p *Page) look(ctx context.Context) (*Seen, error) {
+	if seen, err, due := p.state(); due > 0 {
+		return seen, err
+	}
+	select {
+	case p.looking <- struct{}{}:
+		defer func() { <-p.looking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if seen, err, due := p.state(); due > 0 { // somebody else has looked
+		return seen, err
+	}
+	p.mu.Lock()
+	p.began, p.changed = time.Now(), false
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime) // others wait for it
+	defer cancel()
+	seen, err := p.opts.Look(ctx)
+	if err == nil {
+		seen.Version() // before others see it
+		seen.read = time.Now()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended, p.err = time.Now(), err; err == nil {
+		p.last = seen
+	}
+	p.tell()
+	return p.last, err
+}
+
+// state returns what was seen last, and in how long the next look is due.
+func (p *Page) state() (seen *Seen, err error, due time.Duration) { //nolint:staticcheck // the error is that of the last look
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last, p.err, p.due(time.Now())
+}
+
+// due returns in how long the next look is due. While one is under way it is due: whoever asks waits for that. The caller holds mu.
+func (p *Page) due(now time.Time) time.Duration {
+	if p.ended.IsZero() || p.ended.Before(p.began) {
+		return 0
+	}
+	least, wait := max(pause, 4*p.ended.Sub(p.began)), p.opts.Every
+	switch {
+	case p.err != nil:
+		least, wait = max(least, pauseFailed), 0
+	case p.changed:
+		wait = 0
+	default:
+		if end := p.last.NextEnd(); !end.IsZero() {
+			wait = min(wait, end.Sub(p.last.At))
+		}
+	}
+	return max(p.ended.Add(least).Sub(now), p.began.Add(wait).Sub(now))
+}

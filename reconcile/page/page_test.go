@@ -1,0 +1,280 @@
+package page_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
+	"github.com/akash-net/kubectl-akash-net/reconcile/page/pagetest"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+var lease0 = statetest.Shop
+
+// shows returns a page that shows the same all the time.
+func shows(t *testing.T, s *page.Seen) *page.Page {
+	t.Helper()
+	return page.New(t.Context(), page.Options{Look: func(context.Context) (*page.Seen, error) { return s, nil }, Every: time.Minute})
+}
+
+// Nothing from elsewhere is loaded, nothing inline is run, and what is shown stays in no cache.
+func TestHeaders(t *testing.T) {
+	p := shows(t, pagetest.Seen(t))
+	page := get(t, p, "/")
+	for key, want := range map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+			"base-uri 'none'; frame-ancestors 'none'",
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+		"Content-Type": "text/html; charset=utf-8", "Cross-Origin-Resource-Policy": "same-origin",
+	} {
+		if got := page.Header().Get(key); got != want {
+			t.Errorf("%s is %q, not %q", key, got, want)
+		}
+	}
+	paths := regexp.MustCompile(`(?:src|href)="\.(/assets/[^"]+)"`).FindAllStringSubmatch(page.Body.String(), -1)
+	if len(paths) != 3 {
+		t.Errorf("it loads %v", paths)
+	}
+	for _, m := range paths {
+		a := get(t, p, m[1])
+		if a.Code != 200 || !strings.Contains(a.Header().Get("Cache-Control"), "immutable") || a.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d, %v", m[1], a.Code, a.Header())
+		}
+	}
+}
+
+func TestPathsAndMethods(t *testing.T) {
+	p := shows(t, pagetest.Seen(t))
+	for request, want := range map[string]int{
+		"GET /": 200, "HEAD /": 200, "POST /": 405, "DELETE /": 405, "GET /x": 404, "GET /assets/": 404, "GET /assets/page.js": 404, "GET /assets/../page.go": 307,
+		"POST /events": 405, "GET /?q=%ff%00&hosts=99999999999999999999": 200,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		if w.Code != want {
+			t.Errorf("%s: %d, not %d", request, w.Code, want)
+		}
+	}
+}
+
+func TestPacked(t *testing.T) {
+	p := shows(t, pagetest.Seen(t))
+	plain := get(t, p, "/").Body.Bytes()
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Accept-Encoding", "br, gzip")
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	unpacked, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, plain) || w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("it is another page: %v", err)
+	}
+}
+
+// A cluster that cannot be read: the page says so, and shows what it has seen before.
+func TestUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := true
+		p := page.New(t.Context(), page.Options{Every: time.Minute, Look: func(context.Context) (*page.Seen, error) {
+			if failing {
+				return nil, errors.New("connection <b>refused</b>")
+			}
+			return pagetest.Seen(t), nil
+		}})
+		answer := get(t, p, "/")
+		if text := answer.Body.String(); answer.Code != 503 || !strings.Contains(text, "cannot be read") || !strings.Contains(text, "connection &lt;b&gt;refused") {
+			t.Errorf("%d: %s", answer.Code, text)
+		}
+		failing = false
+		time.Sleep(time.Minute)
+		if answer = get(t, p, "/"); answer.Code != 200 || strings.Contains(answer.Body.String(), "cannot be read") {
+			t.Errorf("it is not read again: %d", answer.Code)
+		}
+		failing = true
+		time.Sleep(2 * time.Minute)
+		answer = get(t, p, "/")
+		if text := answer.Body.String(); answer.Code != 200 || !strings.Contains(text, "connection") || !strings.Contains(text, "shop.example.com") {
+			t.Errorf("%d: what was seen is gone", answer.Code)
+		}
+	})
+}
+
+// follower is somebody who follows changes.
+type follower struct {
+	mu     sync.Mutex
+	text   strings.Builder
+	status int
+	header http.Header
+	ended  chan struct{}
+	stop   context.CancelFunc
+	broken bool
+}
+
+func follow(p *page.Page) *follower {
+	ctx, stop := context.WithCancel(context.Background())
+	f := &follower{header: http.Header{}, ended: make(chan struct{}), stop: stop, status: 200}
+	go func() {
+		defer close(f.ended)
+		p.ServeHTTP(f, httptest.NewRequest("GET", "/events", nil).WithContext(ctx))
+	}()
+	return f
+}
+
+func (f *follower) Header() http.Header    { return f.header }
+func (f *follower) WriteHeader(status int) { f.status = status }
+func (f *follower) Flush()                 {}
+func (f *follower) Write(text []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken {
+		return 0, io.ErrClosedPipe
+	}
+	return f.text.Write(text)
+}
+
+// versions returns the versions that were told.
+func (f *follower) versions() (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range regexp.MustCompile(`event: board\ndata: (\S*)\n\n`).FindAllStringSubmatch(f.text.String(), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// Changes are told, at most one a second however many there are; while nobody looks, nothing is read; a beat tells nothing new.
+func TestFollowing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var looks, hosts atomic.Int64
+		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
+			looks.Add(1)
+			s := &page.Seen{At: pagetest.Now}
+			for range hosts.Load() {
+				s.Book.Hosts = append(s.Book.Hosts, pagetest.Host("a.example.com", lease0, view.StateActive, 1))
+			}
+			return s, nil
+		}})
+		for range 1000 {
+			p.Changed()
+		}
+		time.Sleep(10 * time.Minute)
+		if n := looks.Load(); n != 0 {
+			t.Fatalf("nobody looks, and it is read %d times", n)
+		}
+		f, g := follow(p), follow(p)
+		time.Sleep(10 * time.Minute)
+		if n := looks.Load(); n != 1 || len(f.versions()) != 1 || len(g.versions()) != 1 {
+			t.Errorf("in quiet it is read %d times, and told %v", n, f.versions())
+		}
+		if !strings.Contains(f.text.String(), ":\n\n") {
+			t.Error("there is no beat")
+		}
+		for range 1000 { // ten seconds, a hundred changes each
+			hosts.Add(1)
+			p.Changed()
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(2 * time.Second)
+		if n := looks.Load(); n < 8 || n > 14 {
+			t.Errorf("in ten busy seconds it is read %d times", n-1)
+		}
+		if a, b := len(f.versions()), len(g.versions()); a != b || int64(a) != looks.Load() {
+			t.Errorf("of %d looks one is told %d, another one %d", looks.Load(), a, b)
+		}
+		told := f.versions()
+		if want := board(t, mustLook(p, t), "").Version; told[len(told)-1] != want {
+			t.Errorf("the last that is told is %s, not %s", told[len(told)-1], want)
+		}
+		g.mu.Lock()
+		g.broken = true
+		g.mu.Unlock()
+		hosts.Add(1)
+		p.Changed()
+		<-g.ended
+		cancel()
+		<-f.ended
+	})
+}
+
+// mustLook returns what the page shows now, with its version.
+func mustLook(p *page.Page, t *testing.T) *page.Seen {
+	t.Helper()
+	version := regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(get(t, p, "/").Body.String())[1]
+	s := &page.Seen{At: pagetest.Now}
+	for range 1000 {
+		s.Book.Hosts = append(s.Book.Hosts, pagetest.Host("a.example.com", lease0, view.StateActive, 1))
+	}
+	if s.Version() != version {
+		t.Errorf("the page has version %s", version)
+	}
+	return s
+}
+
+// Only so many follow at a time; who leaves makes room.
+func TestFollowersAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) { return pagetest.Many(1), nil }})
+		var all []*follower
+		for range 64 {
+			all = append(all, follow(p))
+		}
+		synctest.Wait()
+		one := follow(p)
+		<-one.ended
+		if one.status != 503 || one.header.Get("Retry-After") == "" {
+			t.Errorf("one too many gets %d", one.status)
+		}
+		all[7].stop()
+		<-all[7].ended
+		two := follow(p)
+		synctest.Wait()
+		if len(two.versions()) != 1 {
+			t.Error("there is no room, though one has left")
+		}
+		cancel()
+		for _, f := range append(all, two) {
+			<-f.ended
+		}
+	})
+}
+
+// A look that takes long is not repeated at once: at most a fifth of the time is spent on looks.
+func TestSlowLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var looks atomic.Int64
+		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
+			looks.Add(1)
+			time.Sleep(3 * time.Second)
+			return pagetest.Many(1), nil
+		}})
+		f := follow(p)
+		for range 600 {
+			p.Changed()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := looks.Load(); n > 5 {
+			t.Errorf("a minute has %d looks of three seconds", n)
+		}
+		cancel()
+		<-f.ended
+	})
+}
