@@ -61,6 +61,11 @@ test-traffic: ## real requests through rendered routes; as root, with iproute2; 
 	@$(TESTBED) build etcd kubernetes traefik
 	TRAFFIC=1 go test -count=1 -timeout 20m -v ./test/traffic
 
+.PHONY: test-page
+test-page: testbed ## look at the reconciler's page in headless Chromium (apt-get install chromium); UPDATE=1 writes docs/images
+	@command -v chromium >/dev/null || { echo "chromium is missing: apt-get install chromium" >&2; exit 1; }
+	go test -count=1 -timeout 10m -v ./test/page $(if $(UPDATE),-update)
+
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md)
 	go test ./plugin -run TestReference -update
