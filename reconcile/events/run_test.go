@@ -247,7 +247,7 @@ func TestStopUnread(t *testing.T) {
 		never := make(chan struct{})
 		ended := make(chan error)
 		go func() {
-			_, err := newBus(t, strings.NewReader("bad\nbad\n"), func(Ack) error { <-never; return nil }).run(ctx, newDoing(t, nil))
+			_, err := newBus(t, strings.NewReader("bad\n"), func(Ack) error { <-never; return nil }).run(ctx, newDoing(t, nil))
 			ended <- err
 		}()
 		synctest.Wait()
