@@ -21,7 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-//go:embed crds/*.yaml guard/*.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml
+//go:embed crds/*.yaml guard/*.yaml reconciler/*.yaml reconciler/akash-operators/rolebinding.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml
 var files embed.FS
 
 // All returns the objects that install always applies, in this order: definitions, namespaces, roles, and the ConfigMap.

@@ -1,5 +1,5 @@
 // Package install installs and uninstalls what the ledger needs: resource definitions, namespaces, roles, the
-// configuration and the guard.
+// configuration and the guard; and the reconciler in the cluster.
 package install
 
 import (
@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -40,6 +39,14 @@ var plurals = map[string]string{
 	"Role":                     "roles",
 	"ConfigMap":                "configmaps",
 
+	"ClusterRoleBinding":  "clusterrolebindings",
+	"RoleBinding":         "rolebindings",
+	"ServiceAccount":      "serviceaccounts",
+	"NetworkPolicy":       "networkpolicies",
+	"Service":             "services",
+	"PodDisruptionBudget": "poddisruptionbudgets",
+	"Deployment":          "deployments",
+
 	"ValidatingAdmissionPolicy":        "validatingadmissionpolicies",
 	"ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
@@ -52,6 +59,8 @@ type Installer struct {
 	Version string
 	// Workloads also installs the role for those who apply what leases run.
 	Workloads bool
+	// Reconciler is the image of a reconciler to install too; empty leaves one that runs as it is.
+	Reconciler string
 	// Show receives the lines of the configuration that Install removes (with "- ") and adds (with "+ "), before it does;
 	// Warn what the new one has that leases do not get.
 	Show func(lines []string)
@@ -66,23 +75,9 @@ type Installer struct {
 // there is none. A document that is not empty replaces the configuration. If that would strand addresses in use, or
 // leave too few for what orders have reserved, Install writes nothing and returns a StrandedError or an UnservedError.
 func (i *Installer) Install(ctx context.Context, document string, guard Guard) error {
-	objects, err := manifests.All(i.Config, document)
+	objects, err := i.objects(document, guard)
 	if err != nil {
 		return err
-	}
-	if i.Workloads {
-		roles, err := manifests.Workloads()
-		if err != nil {
-			return err
-		}
-		objects = append(objects, roles...)
-	}
-	if guard != GuardNone {
-		policies, err := manifests.Guard(i.Config, guard == GuardStrict)
-		if err != nil {
-			return err
-		}
-		objects = append(objects, policies...)
 	}
 	if document != "" {
 		if err := i.checkAddresses(ctx); err != nil {
@@ -103,6 +98,30 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		return i.awaitGuard(ctx)
 	}
 	return nil
+}
+
+// objects returns what is to be installed, in order.
+func (i *Installer) objects(document string, guard Guard) ([]*unstructured.Unstructured, error) {
+	type part = func() ([]*unstructured.Unstructured, error)
+	parts := []part{func() ([]*unstructured.Unstructured, error) { return manifests.All(i.Config, document) }}
+	if i.Workloads {
+		parts = append(parts, manifests.Workloads)
+	}
+	if guard != GuardNone {
+		parts = append(parts, func() ([]*unstructured.Unstructured, error) { return manifests.Guard(i.Config, guard == GuardStrict) })
+	}
+	if i.Reconciler != "" {
+		parts = append(parts, func() ([]*unstructured.Unstructured, error) { return manifests.Reconciler(i.Config, i.Reconciler) })
+	}
+	var all []*unstructured.Unstructured
+	for _, read := range parts {
+		objects, err := read()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
 }
 
 func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructured, document string) error {
@@ -139,7 +158,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: replaces})
 	switch {
 	case cluster.IsOwned(err):
-		return &report.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Err: err}
+		return &report.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Differs: true, Err: err}
 	case err != nil:
 		return i.Cluster.Explain(err, "patch", resource)
 	}
@@ -243,49 +262,6 @@ func (i *Installer) showReplaced(live, o *unstructured.Unstructured) {
 	if len(lines) > 0 && i.Show != nil {
 		i.Show(lines)
 	}
-}
-
-// awaitDeleted waits until an object that is being deleted is gone. A dry run does not wait.
-func (i *Installer) awaitDeleted(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) error {
-	what := strings.ToLower(o.GetKind()) + "/" + o.GetName()
-	if !i.Cluster.Waits() {
-		i.report(report.Left, o, "it is being deleted; install waits until it is gone, and creates it")
-		return nil
-	}
-	i.report(report.Waiting, o, "it is being deleted")
-	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		now, err := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && now.GetUID() != o.GetUID() {
-			return true, nil
-		}
-		return false, err
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%w\nIts finalizers, or those of what is in it, keep it: \"kubectl describe %s\" says which. Run install again when it is gone",
-			&report.TimeoutError{After: time.Minute, Waiting: []string{what + " to be gone, which is being deleted"}}, what)
-	}
-	return err
-}
-
-// awaitEstablished waits until the API server serves a resource definition.
-func (i *Installer) awaitEstablished(ctx context.Context, resource schema.GroupVersionResource, name string) error {
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		crd, err := i.Cluster.Dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		for _, c := range conditions {
-			if c, ok := c.(map[string]any); ok && c["type"] == "Established" && c["status"] == "True" {
-				return true, nil
-			}
-		}
-		return false, nil
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return &report.TimeoutError{After: time.Minute, Waiting: []string{"resource definition " + name + " to be served"}}
-	}
-	return err
 }
 
 func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {

@@ -53,7 +53,8 @@ func (e *AtWorkError) Error() string {
 }
 
 // Uninstall deletes what Install created. It keeps resource definitions of which objects exist, and Akash's manifest
-// namespace. It refuses if there are claims, unless force is true, and always if a command is working.
+// namespace. It refuses if there are claims, unless force is true, and always if a command is working. The reconciler goes
+// first, so that it puts nothing back.
 //
 // It closes the ledger before it lists claims: a command that takes its first claim later gives it back, and one that
 // has taken it before is seen. If the namespace stays, for whatever reason, Uninstall reopens the ledger.
@@ -71,6 +72,9 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 // uninstall deletes the objects while the ledger is closed.
 func (i *Installer) uninstall(ctx context.Context, force bool) error {
 	if err := i.inUse(ctx, force); err != nil {
+		return err
+	}
+	if err := i.uninstallReconciler(ctx); err != nil {
 		return err
 	}
 	objects, err := manifests.All(i.Config, "")

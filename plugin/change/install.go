@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -11,17 +12,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
+const flagReconcilerImage = "reconciler-image"
+
+// installFlags are the flags of install.
+type installFlags struct {
+	dryRun, guard, image  string
+	workloads, reconciler bool
+}
+
 // NewInstall returns the command that installs what the ledger needs.
 func NewInstall(c *session.Session) *cobra.Command {
-	var dryRun, guard string
-	var workloads bool
+	f := &installFlags{}
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install what the ledger needs in a cluster",
@@ -40,6 +50,10 @@ func NewInstall(c *session.Session) *cobra.Command {
 			Where namespace akash-services exists, the Role akash-net-sees-operators is installed there: operators
 			and viewers need it to find Akash's operators.
 
+			With --reconciler a Deployment that puts back what is deleted or changed of any lease (reconcile --heal
+			--watch) is also installed, in the ledger's namespace. Its image is the published one of this version, or
+			that of --reconciler-image. Without the flag a reconciler that runs is not changed.
+
 			With --guard the API server refuses every write that would take a claim from its holder. Without it,
 			conflicts of server-side apply protect claims only against clients that apply without force.`,
 		Example: `
@@ -49,31 +63,59 @@ func NewInstall(c *session.Session) *cobra.Command {
 			# With a provider's own configuration
 			kubectl akash-net install --config provider.yaml
 
+			# With a reconciler in the cluster
+			kubectl akash-net install --reconciler
+
 			# Let a user operate the leases
 			kubectl create clusterrolebinding alice --clusterrole=akash-net-operator --user=alice
 			kubectl -n akash-net create rolebinding alice --role=akash-net-operator --user=alice`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkDryRun(&dryRun); err != nil {
+			if err := f.check(cmd.Flags().Changed(flagReconcilerImage)); err != nil {
 				return err
 			}
-			err := flags.CheckOneOf("guard", guard, string(install.GuardNone), string(install.GuardOn), string(install.GuardStrict))
-			if err != nil {
-				return err
-			}
-			return runInstall(cmd.Context(), c, dryRun, install.Guard(guard), workloads)
+			return f.run(cmd.Context(), c)
 		},
 	}
-	addDryRun(cmd, &dryRun)
-	cmd.Flags().StringVar(&guard, "guard", "",
-		"Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
-	cmd.Flags().BoolVar(&workloads, "workloads", false, "Also install the role for those who apply workloads")
-	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
-	flags.Complete(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
+	f.add(cmd)
 	return cmd
 }
 
-func runInstall(ctx context.Context, c *session.Session, dryRun string, guard install.Guard, workloads bool) error {
+func (f *installFlags) add(cmd *cobra.Command) {
+	addDryRun(cmd, &f.dryRun)
+	cmd.Flags().StringVar(&f.guard, "guard", "",
+		"Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
+	cmd.Flags().BoolVar(&f.workloads, "workloads", false, "Also install the role for those who apply workloads")
+	cmd.Flags().BoolVar(&f.reconciler, "reconciler", false, "Also install the reconciler")
+	cmd.Flags().StringVar(&f.image, flagReconcilerImage, "", "The reconciler's image, instead of the one that is published of this version")
+	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
+	flags.Complete(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
+}
+
+// check checks the flags. If a reconciler is to be installed and named is false, its image becomes the published one.
+func (f *installFlags) check(named bool) error {
+	if err := checkDryRun(&f.dryRun); err != nil {
+		return err
+	}
+	if err := flags.CheckOneOf("guard", f.guard, string(install.GuardNone), string(install.GuardOn), string(install.GuardStrict)); err != nil {
+		return err
+	}
+	switch {
+	case named && !f.reconciler:
+		return usage.Errorf("--%s requires --reconciler", flagReconcilerImage)
+	case named && (f.image == "" || strings.ContainsFunc(f.image, unicode.IsSpace)):
+		return usage.Errorf("--%s must name an image, not %q", flagReconcilerImage, f.image)
+	case named || !f.reconciler:
+		return nil
+	}
+	var err error
+	if f.image, err = manifests.ReconcilerImage(version.Of().Version); err != nil {
+		return usage.Errorf("%w: name one with --%s", err, flagReconcilerImage)
+	}
+	return nil
+}
+
+func (f *installFlags) run(ctx context.Context, c *session.Session) error {
 	cfg, err := c.Configuration(ctx, nil)
 	if err != nil {
 		return err
@@ -88,9 +130,9 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 	if err != nil {
 		return err
 	}
-	installer := newInstaller(c, cluster, cfg, dryRun)
-	installer.Workloads = workloads
-	return install.Refused(installer.Install(ctx, c.ConfigText, guard))
+	installer := newInstaller(c, cluster, cfg, f.dryRun)
+	installer.Workloads, installer.Reconciler = f.workloads, f.image
+	return install.Refused(installer.Install(ctx, c.ConfigText, install.Guard(f.guard)))
 }
 
 func newInstaller(c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig, dryRun string) *install.Installer {
@@ -111,7 +153,7 @@ func NewUninstall(c *session.Session) *cobra.Command {
 		Use:   "uninstall",
 		Short: "Remove what install has installed",
 		Long: `
-			Remove what install has installed. The claims are deleted with the ledger's namespace, so uninstall
+			Remove what install has installed, the reconciler first. The claims are deleted with the ledger's namespace, so uninstall
 			refuses while claims exist, unless it is forced. It always refuses while another command is running.
 			Resource definitions of which objects exist are kept.`,
 		Args: cobra.NoArgs,
