@@ -4,6 +4,7 @@ package reconcile_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,7 +24,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Binary: true, Reconciler: true, Pools: true, Install: true}))
+	os.Exit(harness.Main(m, harness.Setup{Binary: true, Reconciler: true, Pools: true, Install: true, Then: shippedRights}))
+}
+
+// reconciler is a kubeconfig of the ServiceAccount that install --reconciler makes: whoever reconciles in these tests has its rights.
+var reconciler string
+
+func shippedRights(ctx context.Context) (err error) {
+	if r := harness.Run(ctx, "install", "--reconciler", "--reconciler-image", "none"); r.Code != 0 {
+		return errors.New(r.String())
+	}
+	reconciler, err = harness.ServiceAccount(ctx, harness.Plane, "akash-net", "akash-net-reconciler")
+	return err
 }
 
 // folder is a folder of definitions.
@@ -112,7 +124,7 @@ type watcher struct {
 // watch starts a reconciler as kubectl's plugin. The test kills it at the end.
 func watch(t *testing.T, args ...string) *watcher {
 	t.Helper()
-	return watchAs(t, harness.Plane.Kubeconfig, args...)
+	return watchAs(t, reconciler, args...)
 }
 
 func watchAs(t *testing.T, kubeconfig string, args ...string) *watcher {

@@ -34,7 +34,7 @@ func TestManifests(t *testing.T) {
 	one, two, three := harness.NewHost("one"), harness.NewHost("two"), harness.NewHost("three")
 	send(t, first, one)
 	send(t, second, two)
-	harness.Run(t.Context(), "reconcile", "--from-cluster").Exits(t, 0)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "--from-cluster").Exits(t, 0)
 	routed(t, first, one, true)
 	w := watch(t, "--from-cluster", "--leader-elect=false")
 	send(t, third, three)
@@ -59,8 +59,8 @@ func TestManifests(t *testing.T) {
 	w.stops(t)
 
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", third.Namespace())
-	harness.Run(t.Context(), "reconcile", "--from-cluster").Exits(t, 0)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "--from-cluster").Exits(t, 0)
 	routed(t, third, three, true) // a source without leases is not complete
-	harness.Run(t.Context(), "reconcile", "--from-cluster", "--allow-empty").Exits(t, 0)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "--from-cluster", "--allow-empty").Exits(t, 0)
 	routed(t, third, three, false)
 }

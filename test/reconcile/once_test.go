@@ -49,12 +49,12 @@ func TestOneBadLease(t *testing.T) {
 	theirs, ours, old := harness.NewHost("theirs"), harness.NewHost("ours"), harness.NewHost("old")
 	harness.Run(t.Context(), "reserve", theirs, "--lease", harness.LeaseOf(other, 1).String()).Exits(t, 0)
 	dir.define(t, over, old)
-	harness.Run(t.Context(), "reconcile", "-f", dir.path, "--source", "bad").Exits(t, 0)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path, "--source", "bad").Exits(t, 0)
 	dir.remove(t, over)
 	dir.define(t, held, theirs)
 	dir.define(t, good, ours)
 	dir.write(t, "bad.yaml", "apiVersion: net.akash.network/v1alpha1\nkind: LeaseDefinition\nspec: {services: {}}\n")
-	harness.Run(t.Context(), "reconcile", "-f", dir.path, "--source", "bad").Exits(t, 4).Says(t, theirs+" is held by another lease", "bad.yaml:")
+	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path, "--source", "bad").Exits(t, 4).Says(t, theirs+" is held by another lease", "bad.yaml:")
 	routed(t, good, ours, true)
 	routed(t, over, old, true)
 }
@@ -65,7 +65,7 @@ func TestHeal(t *testing.T) {
 	dir.define(t, id, host)
 	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
 	harness.Remove(t, ingresses, id.Namespace(), host)
-	harness.Run(t.Context(), "reconcile", "--heal").Exits(t, 0)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "--heal").Exits(t, 0)
 	routed(t, id, host, true)
 }
 
