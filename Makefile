@@ -92,6 +92,12 @@ demo: build ## two tenants on a local control plane that goes on running; CLUSTE
 demo-down: ## end the demo's control plane and remove its data
 	@$(TESTBED) down
 
+.PHONY: image
+image: ## build the container image of a release, the same bytes on every machine (VERSION=v1.2.3; needs docker with buildx)
+	@mkdir -p dist
+	SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" docker buildx build --platform linux/amd64,linux/arm64 --provenance=false \
+	--build-arg VERSION=$(VERSION) --output type=oci,rewrite-timestamp=true,dest=dist/image.tar --tag akash-net/kubectl-akash-net:$(VERSION) .
+
 .PHONY: krew-manifest
 krew-manifest: ## build a release's archives into dist/ and write their digests into krew.yaml (VERSION=v1.2.3)
 	go run ./hack/release/cmd/release $(VERSION)

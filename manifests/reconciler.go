@@ -52,8 +52,8 @@ func editEach(o *unstructured.Unstructured, edit func(map[string]any), path ...s
 	return unstructured.SetNestedSlice(o.Object, items, path...)
 }
 
-// imageName is where the image of each release is published.
-const imageName = "akash-net/kubectl-akash-net"
+// ImageName is where the image of each release is published.
+const ImageName = "akash-net/kubectl-akash-net"
 
 // ErrNoImage reports that no image is published of a build.
 var ErrNoImage = errors.New("no image is published of this build, which is no release")
@@ -65,5 +65,5 @@ func ReconcilerImage(version string) (string, error) {
 	if !release.MatchString(version) {
 		return "", ErrNoImage
 	}
-	return imageName + ":" + version, nil
+	return ImageName + ":" + version, nil
 }

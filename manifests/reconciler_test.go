@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/akash-net/kubectl-akash-net/hack/release"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
@@ -109,14 +111,18 @@ func TestReconcilerImage(t *testing.T) {
 
 // What kustomize applies runs the release that krew installs.
 func TestKustomizationsNameTheRelease(t *testing.T) {
-	release := regexp.MustCompile(`(?m)^  version: (v\S+)$`).FindStringSubmatch(contents(t, "../krew.yaml"))
-	if release == nil {
+	released := regexp.MustCompile(`(?m)^  version: (v\S+)$`).FindStringSubmatch(contents(t, "../krew.yaml"))
+	if released == nil {
 		t.Fatal("krew.yaml has no version")
 	}
 	for _, file := range []string{"reconciler/kustomization.yaml", "examples/reconciler/cronjob/kustomization.yaml"} {
 		tag := regexp.MustCompile(`(?m)^- name: akash-net/kubectl-akash-net\n  newTag: (\S+)$`).FindStringSubmatch(contents(t, file))
-		if tag == nil || tag[1] != release[1] {
-			t.Errorf("%s does not name the image of %s: %q", file, release[1], tag)
+		if tag == nil || tag[1] != released[1] {
+			t.Errorf("%s does not name the image of %s: %q", file, released[1], tag)
+		}
+		next, err := release.Kustomization([]byte(contents(t, file)), "v9.8.7")
+		if want := strings.ReplaceAll(contents(t, file), tag[1], "v9.8.7"); err != nil || string(next) != want {
+			t.Errorf("%s of the next release is (%v)\n%s", file, err, next)
 		}
 	}
 }

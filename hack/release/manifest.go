@@ -3,8 +3,11 @@ package release
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
 // Manifest is the krew manifest with the version put into it, and for each archive its address
@@ -37,6 +40,16 @@ func Manifest(manifest []byte, version string, archives []Archive) ([]byte, erro
 		return nil, err
 	}
 	return out.Bytes(), encoder.Close()
+}
+
+// Kustomization is the kustomization with the version as the tag of the image. All else, comments too, stays.
+func Kustomization(kustomization []byte, version string) ([]byte, error) {
+	before, after, found := bytes.Cut(kustomization, []byte("- name: "+manifests.ImageName+"\n  newTag: "))
+	if !found {
+		return nil, fmt.Errorf("the kustomization has no tag of %s", manifests.ImageName)
+	}
+	_, after, _ = bytes.Cut(after, []byte("\n"))
+	return slices.Concat(before, []byte("- name: "+manifests.ImageName+"\n  newTag: "+version+"\n"), after), nil
 }
 
 // URI is where a release's archive is published.

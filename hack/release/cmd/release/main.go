@@ -1,5 +1,5 @@
-// Command release builds the archives of a release into dist/ and puts their digests into
-// krew.yaml. The files to publish are those in dist/, byte for byte.
+// Command release builds the archives of a release into dist/, and puts their digests into
+// krew.yaml and the version into what names the image. The files to publish are those in dist/, byte for byte.
 package main
 
 import (
@@ -50,14 +50,27 @@ func run(ctx context.Context, args []string) error {
 	if err := os.WriteFile(filepath.Join(dist, "checksums.txt"), []byte(sums.String()), 0o644); err != nil { //nolint:gosec // to be published
 		return err
 	}
-	path := filepath.Join(root, "krew.yaml")
-	old, err := os.ReadFile(path)
+	for _, name := range kustomizations {
+		err := edit(filepath.Join(root, name), func(old []byte) ([]byte, error) { return release.Kustomization(old, version) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return edit(filepath.Join(root, "krew.yaml"), func(old []byte) ([]byte, error) { return release.Manifest(old, version, archives) })
+}
+
+// kustomizations name the image of the release.
+var kustomizations = []string{"manifests/reconciler/kustomization.yaml", "manifests/examples/reconciler/cronjob/kustomization.yaml"}
+
+// edit writes a file anew.
+func edit(path string, with func([]byte) ([]byte, error)) error {
+	old, err := os.ReadFile(path) //nolint:gosec // a file of the repository
 	if err != nil {
 		return err
 	}
-	manifest, err := release.Manifest(old, version, archives)
+	edited, err := with(old)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, manifest, 0o644) //nolint:gosec // a public file
+	return os.WriteFile(path, edited, 0o644) //nolint:gosec // a public file
 }
