@@ -210,12 +210,15 @@ func (c container) asReconciler(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := free.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
 	args := slices.Clone(run.Args)
-	for i, arg := range args {
-		args[i] = strings.Replace(arg, fmt.Sprintf("--listen=:%d", run.Ports[0].ContainerPort), "--listen="+address, 1)
+	for i, arg := range args { // another test may use the port of the pod
+		if at, found := strings.CutSuffix(arg, fmt.Sprint(":", run.Ports[0].ContainerPort)); found {
+			args[i] = at + ":" + port
+		}
 	}
 	cmd := c.run(context.WithoutCancel(t.Context()), "/", slices.Concat(run.Command, args)...)
 	cmd.Env = podEnv(t)
