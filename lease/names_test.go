@@ -47,6 +47,7 @@ func TestStaticHost(t *testing.T) {
 	}
 }
 
+// IP-6, IP-7 and IP-8 of Akash's provider (cluster/util/ip_sharing_key_test.go) are among them.
 func TestSharingKey(t *testing.T) {
 	const owner = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
 	for endpoint, want := range map[string]string{

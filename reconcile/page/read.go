@@ -40,7 +40,7 @@ func (r *Reader) Read(ctx context.Context) (*Seen, error) {
 	var unknown error
 	group, all := parallel.WithContext(ctx)
 	group.Go(func() error {
-		subjects := append(slices.Clone(view.Holdings), view.SubjectOrders)
+		subjects := append(slices.Clone(view.Holdings), view.SubjectOrders, view.SubjectEndpoints)
 		if r.Config.Workloads.Enabled {
 			subjects = append(subjects, view.SubjectWorkloads)
 		}

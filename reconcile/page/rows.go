@@ -132,6 +132,7 @@ type HostRow struct {
 	URL                             string
 	Lease                           Tenant
 	Backend, Target, State, Message string
+	Answers                         Answers
 	Unclaimed                       bool
 	Since                           time.Time
 	Expires                         string
@@ -139,7 +140,7 @@ type HostRow struct {
 
 func hostRow(r *view.HostRow) HostRow {
 	out := HostRow{
-		ID: "host/" + r.Host + r.Path, Name: r.Host + r.Path, Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.Port), Target: r.Target,
+		ID: "host/" + r.Host + r.Path, Name: r.Host + r.Path, Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.Port), Answers: answers(r.Endpoints), Target: r.Target,
 		State: r.State, Message: clip(r.Message), Unclaimed: !r.Claimed, Since: r.Since.Time, Expires: r.Expires,
 	}
 	if r.State == view.StateActive && len(validation.IsDNS1123Subdomain(r.Host)) == 0 && strings.Contains(r.Host, ".") {
@@ -155,18 +156,35 @@ func backend(service string, port uint16) string {
 	return fmt.Sprintf("%s:%d", clip(service), port)
 }
 
+// Answers says what answers behind a Service: how many of its endpoints are ready. The zero value is for what is not known.
+type Answers struct {
+	Text   string
+	Silent bool
+}
+
+func answers(e *view.Endpoints) Answers {
+	switch {
+	case e == nil:
+		return Answers{}
+	case e.Missing != "":
+		return Answers{"no " + e.Missing, true}
+	}
+	return Answers{fmt.Sprintf("%d/%d ready", e.Ready, e.Total), e.Ready == 0}
+}
+
 // AddressRow is a port of a leased address.
 type AddressRow struct {
 	ID, Address, Port                      string
 	Lease                                  Tenant
 	Backend, Pool, State, Message, Expires string
+	Answers                                Answers
 	Unclaimed                              bool
 	Since                                  time.Time
 }
 
 func addressRow(r *view.IPRow) AddressRow {
 	out := AddressRow{
-		ID: "address/" + addressText(r), Address: addressText(r), Port: portText(r), Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.ContainerPort),
+		ID: "address/" + addressText(r), Address: addressText(r), Port: portText(r), Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.ContainerPort), Answers: answers(r.Endpoints),
 		Pool: r.Pool, State: r.State, Message: clip(r.Message), Unclaimed: !r.Claimed, Since: r.Since.Time, Expires: r.Expires,
 	}
 	if !r.Address.IsValid() {

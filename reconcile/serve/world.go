@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -15,6 +16,8 @@ import (
 type World struct {
 	// Book reads the hosts, addresses, leases and pools.
 	Book func(context.Context) (*view.Book, error)
+	// Seen reads what the page shows.
+	Seen func(context.Context) (*page.Seen, error)
 	// Failing returns the leases that fail, in the order of their deployment groups.
 	Failing func(context.Context) ([]Failing, error)
 	// Definition returns the definition that the ledger keeps of a deployment group, nil if there is none.
@@ -83,6 +86,23 @@ func (s *Shown) Book(ctx context.Context) (*view.Book, error) {
 	}
 	s.book, s.of, s.read = book, w, time.Now()
 	return book, nil
+}
+
+// Seen reads what the page shows, with the leases that fail.
+func (s *Shown) Seen(ctx context.Context) (*page.Seen, error) {
+	w, err := s.World()
+	if err != nil {
+		return nil, err
+	}
+	seen, err := w.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	failing, err := w.Failing(ctx)
+	for _, f := range failing {
+		seen.Failing = append(seen.Failing, page.Failing{Group: f.Group, Err: f.Err.Error(), Count: f.Count, Since: f.Since, Next: f.Next})
+	}
+	return seen, err
 }
 
 // Failing returns the leases that fail.

@@ -43,16 +43,17 @@ func unanswered(err error) bool {
 	return cluster.IsAway(err) || errors.Is(err, cluster.ErrMoving) || errors.Is(err, context.Canceled)
 }
 
-// note records how the work for a deployment group has ended.
-func (f *failures) note(g lease.Group, err error, now time.Time) {
+// note records how the work for a deployment group has ended, and reports whether it had failed before and does not any more.
+func (f *failures) note(g lease.Group, err error, now time.Time) (recovered bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
+		_, recovered = f.by[g]
 		delete(f.by, g)
-		return
+		return recovered
 	}
 	if unanswered(err) {
-		return
+		return false
 	}
 	if f.by == nil {
 		f.by = map[lease.Group]Failure{}
@@ -64,6 +65,7 @@ func (f *failures) note(g lease.Group, err error, now time.Time) {
 	one.Err, one.Last = err, now
 	f.by[g] = one
 	prune(f.by, mostFailures, now.Add(-oldFailure))
+	return false
 }
 
 // prune forgets failures if there are too many: those from before a time, and then those that failed first, until there are few enough.

@@ -59,7 +59,10 @@ func TestNote(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	limiter.Forget(g)
-	if f.note(g, nil, first); len(f.all()) > 0 || limiter.NumRequeues(g) > 0 {
+	if !f.note(g, nil, first) {
+		t.Error("nobody looks again at a lease of which something has happened while it failed")
+	}
+	if f.note(g, nil, first) || len(f.all()) > 0 || limiter.NumRequeues(g) > 0 {
 		t.Error("a lease that does not fail any more is known as one that does")
 	}
 	limiter.When(g)

@@ -141,6 +141,7 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 func (r *reconciler) handler(resource schema.GroupVersionResource) handler.TypedEventHandler[client.Object, lease.Group] {
 	type queue = workqueue.TypedRateLimitingInterface[lease.Group]
 	see := func(q queue, was, is client.Object) {
+		r.changed()
 		var groups []lease.Group
 		for _, o := range []client.Object{was, is} {
 			if o != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -52,15 +53,15 @@ const (
 // server is away for so long that another reconciler may be at work, it stands for election again.
 func Run(ctx context.Context, opts reconcile.Watching) error {
 	shown := &serve.Shown{}
-	metrics := serve.NewMetrics(shown)
+	metrics, shows := serve.NewMetrics(shown), page.New(ctx, page.Options{Look: shown.Seen, Every: time.Minute})
 	return serve.Beside(ctx, serve.Options{
-		Listen: opts.Listen, Rest: opts.Rest, Shown: shown, Metrics: metrics, Version: opts.Command.Version,
-	}, func(ctx context.Context) error { return run(ctx, opts, shown, metrics) })
+		Listen: opts.Listen, Rest: opts.Rest, Shown: shown, Metrics: metrics, Version: opts.Command.Version, Page: shows,
+	}, func(ctx context.Context) error { return run(ctx, opts, shown, metrics, shows.Changed) })
 }
 
 // run reconciles, and begins anew whenever that has ended.
-func run(ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metrics *serve.Metrics) error {
-	start, err := prepare(ctx, opts, shown, metrics)
+func run(ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metrics *serve.Metrics, changed func()) error {
+	start, err := prepare(ctx, opts, shown, metrics, changed)
 	for err == nil {
 		if err = start(ctx); ctx.Err() != nil {
 			return err
@@ -77,7 +78,7 @@ func run(ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metri
 				return nil
 			case <-time.After(pause):
 			}
-			start, err = prepare(ctx, opts, shown, metrics)
+			start, err = prepare(ctx, opts, shown, metrics, changed)
 		}
 	}
 	return err
@@ -88,7 +89,7 @@ var errEnded = errors.New("the watches have ended")
 
 // prepare returns a reconciler that reconciles until the context ends, or until another one may be at work. What it watches is shown.
 func prepare(
-	ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metrics *serve.Metrics,
+	ctx context.Context, opts reconcile.Watching, shown *serve.Shown, metrics *serve.Metrics, changed func(),
 ) (start func(context.Context) error, _ error) {
 	logger := logr.FromSlogHandler(slog.NewTextHandler(opts.Log, &slog.HandlerOptions{Level: slog.LevelError}))
 	log.SetLogger(logger)
@@ -104,7 +105,7 @@ func prepare(
 	if err != nil {
 		return nil, err
 	}
-	r := &reconciler{opts: opts, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
+	r := &reconciler{opts: opts, changed: changed, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}
 	watching := opts.Cluster.Watching(r.watched)
@@ -151,7 +152,9 @@ func prepare(
 
 // reconciler does what is due for deployment groups.
 type reconciler struct {
-	opts    reconcile.Watching
+	opts reconcile.Watching
+	// changed is called whenever something that is watched has changed.
+	changed func()
 	mapper  meta.RESTMapper
 	client  client.Client
 	watched *watched
@@ -177,7 +180,9 @@ func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.
 		}
 		err = r.leases.Work(ctx, []lease.Group{g})[g]
 	}
-	r.failing.note(g, err, time.Now())
+	if recovered := r.failing.note(g, err, time.Now()); recovered { // what has happened meanwhile made it not due
+		return controllers.Result{RequeueAfter: time.Millisecond}, nil
+	}
 	return controllers.Result{}, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -39,10 +40,15 @@ func (r *reconciler) carrying(watching *cluster.Cluster) manager.RunnableFunc {
 	}
 }
 
+// crashedAfter is after which time without a write a command counts as crashed on the page, as for state.
+const crashedAfter = 2 * time.Minute
+
 // world is what is shown of the reconciler, by what it watches.
 func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *serve.World {
 	cfg := r.opts.Command.Config
+	reader := &page.Reader{Cluster: watching, Config: cfg, CrashedAfter: crashedAfter}
 	return &serve.World{
+		Seen: func(ctx context.Context) (*page.Seen, error) { return reader.Read(cluster.Early(ctx)) },
 		Book: func(ctx context.Context) (*view.Book, error) {
 			return book.Read(cluster.Early(ctx), watching, cfg, view.Holdings...)
 		},

@@ -115,6 +115,9 @@ func hosts() []view.HostRow {
 	all[2].Message = "no controller has accepted the route yet"
 	all[4].Message = "run 1xg5b0ac2k9qr of deploy@ci-7, begun 2026-11-21T08:59:51Z, is at work"
 	all[5].Message = "a route of " + tenant(2).Group().String() + " still serves it"
+	all[4].Endpoints = &view.Endpoints{Ready: 1, Total: 2}
+	all[5].Endpoints = &view.Endpoints{Total: 2}
+	all[6].Endpoints = &view.Endpoints{Missing: view.MissingService}
 	all[7].Path, all[7].Service, all[7].Port = "/cart", "cart", 8080
 	all[8].Message = "held by " + tenant(0).Group().String()
 	all[9].Expires = Now.Add(26 * time.Hour).Format(time.RFC3339)
