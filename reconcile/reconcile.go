@@ -142,7 +142,7 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 	by := map[key]*part{}
 	for _, g := range groups {
 		d := view.Decide(g)
-		if d.Err == nil && d.Action == Apply {
+		if d.Err == nil && d.Definition != nil {
 			if problems := apply.Invalid(d.Definition, r.options.Config).Errors(); len(problems) > 0 {
 				d.Err = problems
 			}

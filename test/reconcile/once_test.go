@@ -61,12 +61,27 @@ func TestOneBadLease(t *testing.T) {
 
 // What the ledger keeps is put back, and nothing else is changed.
 func TestHeal(t *testing.T) {
+	harness.Run(t.Context(), "release", "--all", "--yes").Exits(t, 0) // what other tests have left
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("heal")
 	dir.define(t, id, host)
 	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
 	harness.Remove(t, ingresses, id.Namespace(), host)
 	harness.RunAs(t.Context(), reconciler, "reconcile", "--heal").Exits(t, 0)
 	routed(t, id, host, true)
+}
+
+// A lease that the ledger keeps, and that cannot be healed with this configuration, holds up no other.
+func TestHealPastAnother(t *testing.T) {
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("heal")
+	dir.define(t, id, host)
+	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
+	other := harness.LeaseOf(harness.NewOwner(), 1)
+	addressed := harness.Define(t, other, []string{"{name: game, expose: [{port: 7001, global: true, ip: public}]}"}, []string{"{name: public}"})
+	harness.Run(t.Context(), "apply", "-f", addressed, "--wait=false", "--config", harness.Configure(t, "ip: {ranges: [10.97.0.0/29]}")).Exits(t, 0)
+	harness.Remove(t, ingresses, id.Namespace(), host)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "--heal").Exits(t, 3).Says(t, kept.Name(other.Group()), "the provider's configuration has no ip.ranges")
+	routed(t, id, host, true)
+	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
 }
 
 // Standard input is read once: what it defines is applied, and it is a source like any other.
