@@ -63,10 +63,12 @@ func TestReconcilerMayDoNoMoreThanOperators(t *testing.T) {
 		own, theirs := verbs(typed.Rules), verbs(operators[role{kind, "akash-net-operator"}])
 		more, less := beyond(own, theirs), beyond(theirs, own)
 		wantMore, wantLess := map[string][]string{
-			"events.k8s.io/events":                      {"create", "patch"},
 			"authentication.k8s.io/tokenreviews":        {"create"},
 			"authorization.k8s.io/subjectaccessreviews": {"create"},
 		}, map[string][]string{
+			"/events":                                     {"get", "list", "watch"},
+			"discovery.k8s.io/endpointslices":             {"get", "watch"},
+			"events.k8s.io/events":                        {"get", "list", "watch"},
 			"gateway.networking.k8s.io/grpcroutes":        {"delete"},
 			"gateway.networking.k8s.io/httproutes/status": {"patch"},
 			"gateway.networking.k8s.io/tlsroutes/status":  {"patch"},

@@ -85,7 +85,7 @@ func TestTheClusterAcceptsThem(t *testing.T) {
 			}
 			list = append(list, string(text))
 		}
-		if err := harness.Kubectl(t.Context(), strings.Join(list, "---\n"), nil, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-"); err != nil {
+		if err := harness.Kubectl(t.Context(), strings.Join(list, "---\n"), nil, "apply", "--server-side", "--dry-run=server", "--validate=strict", "--force-conflicts", "-f", "-"); err != nil {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
