@@ -8,6 +8,8 @@ import (
 	"os/user"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -48,10 +50,12 @@ func (t *Turn) announce(ctx context.Context) error {
 // on concurrent requests: slow requests must not make the command look dead. The caller holds writing.
 func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 	sent, ctx := time.Now(), cluster.Apart(ctx)
-	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	var answer *apierrors.StatusError
+	err := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		conflicts := t.cluster.Conflicts()
 		now, err := t.ledger.Announce(ctx, want)
 		if errors.Is(err, ledger.ErrAgain) {
+			answer, _ = errors.AsType[*apierrors.StatusError](err)
 			there, unread := t.ledger.Announcement(ctx, t.nonce)
 			switch {
 			case unread != nil:
@@ -75,6 +79,10 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 		})
 		return true, nil
 	})
+	if errors.Is(err, cluster.ErrMoving) && answer != nil {
+		err = fmt.Errorf("%w; the last answer: %w", err, answer)
+	}
+	return err
 }
 
 // isWritten reports whether the announcement that was read is the one that was to be written.
