@@ -104,7 +104,7 @@ func TestHistory(t *testing.T) {
 
 	remove(t, ingresses, green.Namespace(), other)
 	remove(t, claims, ledger, other)
-	mustRun(t, 0, "repair", "--config", config, "-f", define(t, green, web("web", 80, shop, other)))
+	mustRun(t, 0, "repair", "--config", config, "-f", define(t, green, web("web", 80, shop, other)), "RouteWithoutClaim/"+other)
 	mustRun(t, 0, "history", other, "--config", config).Prints(t, "Repaired", "/"+other)
 	mustRun(t, 0, "release", blue.Group().String(), "--config", config)
 	mustRun(t, 0, "history", subnet+"0", "--config", config, "--ignore-not-found").Prints(t, "Claimed", "Granted", "Released")
