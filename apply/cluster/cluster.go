@@ -113,12 +113,21 @@ func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // clock is the API server's clock, taken from the Date header of its answers (RFC 9110). The client's own clock only
-// measures the time since the last answer: it may be hours off.
+// measures the time since the last answer: it may be hours off, and may be set meanwhile.
 type clock struct {
 	mu     sync.Mutex
 	server time.Time
 	seen   time.Time
+	// agreed is when an answer had that time last.
+	agreed time.Time
 }
+
+// Answers that arrive late, or come from an API server whose clock is behind that of another one, have earlier times. If for setBack there
+// is no other, the clock was set back.
+const (
+	late    = 5 * time.Second
+	setBack = time.Minute
+)
 
 // Now returns the API server's time, or the client's before the first answer.
 func (c *Cluster) Now() time.Time {
@@ -130,6 +139,20 @@ func (c *Cluster) Now() time.Time {
 	return c.clock.server.Add(time.Since(c.clock.seen))
 }
 
+// see takes the date of an answer that came at a time.
+func (c *clock) see(date, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// The header is rounded down to seconds, so the later of two estimates is closer.
+	known := c.server.Add(now.Sub(c.seen))
+	if c.server.IsZero() || date.After(known) || now.Sub(c.agreed) > setBack {
+		c.server, c.seen, c.agreed = date, now, now
+	}
+	if known.Sub(date) < late {
+		c.agreed = now
+	}
+}
+
 func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -137,12 +160,7 @@ func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
 			return response, err
 		}
 		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-			c.mu.Lock()
-			// The header is rounded down to seconds, so the later of two estimates is closer.
-			if now := time.Now(); date.After(c.server.Add(now.Sub(c.seen))) || c.server.IsZero() {
-				c.server, c.seen = date, now
-			}
-			c.mu.Unlock()
+			c.see(date, time.Now())
 		}
 		return response, nil
 	})
