@@ -45,6 +45,7 @@ const (
 	MissingRoute       = "MissingRoute"
 	StrayDefinition    = "StrayDefinition"
 	StrayWorkload      = "StrayWorkload"
+	LeaseFails         = "LeaseFails"
 	WrongWallet        = "WrongWallet"
 
 	UnreadableDefinition = "UnreadableDefinition"
@@ -61,7 +62,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
-	OperatorStops, WrongWallet, RoomGone, NodeAddress, StrayWorkload,
+	OperatorStops, WrongWallet, RoomGone, NodeAddress, StrayWorkload, LeaseFails,
 }
 
 // Problem is a fault in the cluster and how to fix it.

@@ -73,6 +73,10 @@ func Facts(
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
+	failing, err := c.Ledger.Failing(ctx)
+	if err != nil {
+		return diagnose.ProblemFacts{}, err
+	}
 	closedBy, err := closedBy(ctx, s, c.Ledger)
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
@@ -85,7 +89,7 @@ func Facts(
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: own,
-		Lost: lost,
+		Lost: lost, Failing: failing,
 	}
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks

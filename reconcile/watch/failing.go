@@ -36,6 +36,16 @@ const (
 type failures struct {
 	mu sync.Mutex
 	by map[lease.Group]Failure
+	// changed has an item if something of it has changed; nil tells nobody.
+	changed chan struct{}
+}
+
+// tell says that something has changed. The caller holds mu.
+func (f *failures) tell() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
 }
 
 // unanswered reports whether an error says nothing of the deployment group: the API server gave no answer, or the command was stopped.
@@ -48,8 +58,10 @@ func (f *failures) note(g lease.Group, err error, now time.Time) (recovered bool
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
-		_, recovered = f.by[g]
-		delete(f.by, g)
+		if _, recovered = f.by[g]; recovered {
+			delete(f.by, g)
+			f.tell()
+		}
 		return recovered
 	}
 	if unanswered(err) {
@@ -65,6 +77,7 @@ func (f *failures) note(g lease.Group, err error, now time.Time) (recovered bool
 	one.Err, one.Last = err, now
 	f.by[g] = one
 	prune(f.by, mostFailures, now.Add(-oldFailure))
+	f.tell()
 	return false
 }
 
@@ -104,6 +117,7 @@ func (b backoff) When(g lease.Group) time.Duration {
 	if one, ok := b.failing.by[g]; ok {
 		one.Next = time.Now().Add(after)
 		b.failing.by[g] = one
+		b.failing.tell()
 	}
 	return after
 }

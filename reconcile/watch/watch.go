@@ -109,6 +109,7 @@ func prepare(
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}
 	watching := opts.Cluster.Watching(r.watched)
+	r.failing.changed = make(chan struct{}, 1)
 	r.memory = watching.Memory()
 	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
 	r.leases.Ran = metrics.Ran
@@ -141,6 +142,9 @@ func prepare(
 		shown.Show(ctx, w)
 		return nil
 	}))
+	if err == nil {
+		err = mgr.Add(r.recording(opts.Cluster))
+	}
 	if err == nil && opts.Events != nil {
 		err = mgr.Add(r.carrying(watching)) // the manager waits for the end of it
 	}

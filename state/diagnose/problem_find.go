@@ -43,6 +43,7 @@ func Problems(f ProblemFacts) []state.Problem {
 	p.findNodeAddresses()
 	p.checkReservations()
 	p.findStrayWorkloads()
+	p.findFailing()
 	slices.SortFunc(p.found, func(a, b state.Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace),
 			cmp.Compare(a.Message, b.Message))
@@ -237,6 +238,8 @@ type ProblemFacts struct {
 	Own  string
 	// Lost are the reservations for which the room is gone, by the names of their objects. It is nil if that is unknown.
 	Lost map[string]bool
+	// Failing are the leases that the reconciler has recorded as failing.
+	Failing []state.Failing
 	// CrashedAfter is how long a run may go without renewing its announcement before it counts as crashed, and how long
 	// nobody may have written for a lease before something missing is a problem.
 	CrashedAfter time.Duration

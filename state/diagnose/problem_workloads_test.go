@@ -31,6 +31,12 @@ func (f *facts) reservesFor(oseq uint32, change ...func(*reserved.Claim)) {
 
 // A workload is stray if nothing but its Manifest names the lease.
 var workloadProblems = []aProblem{
+	{state.LeaseFails, "the reconciler fails", func(f *facts) {
+		f.Failing = []state.Failing{
+			{Lease: statetest.Shop.String(), Namespace: statetest.Shop.Namespace(), Error: "host shop.example.com is held", Count: 1, Since: statetest.Minute(9), Next: statetest.Minute(11)},
+			{Lease: sibling.Group().String(), Error: "2 problems:\nno", Count: 7, Since: statetest.Minute(3), Next: statetest.Minute(12)},
+		}
+	}, besides{"it succeeds": func(f *facts) { f.Failing = nil }}},
 	{state.StrayWorkload, "a command that counted as crashed has written what runs after the release", func(f *facts) {
 		f.runs(statetest.Shop)
 	}, besides{

@@ -21,6 +21,8 @@ func TestElection(t *testing.T) {
 		"an election":            {map[string]any{"name": "akash-net-reconciler"}, false},
 		"with a claim's label":   {map[string]any{"name": "akash-net-reconciler", "labels": map[string]any{"net.akash.network/kind": "host"}}, true},
 		"with a part of a claim": {map[string]any{"name": "akash-net-reconciler", "annotations": map[string]any{"route.net.akash.network/x": "{}"}}, true},
+		"failing leases":         {map[string]any{"name": "akash-net-reconciler-failing", "annotations": map[string]any{"net.akash.network/failing": "{}"}}, false},
+		"with a claim's holder":  {map[string]any{"name": "akash-net-reconciler-failing", "annotations": map[string]any{"net.akash.network/bound": "{}"}}, true},
 		"of another name":        {map[string]any{"name": "akash-net-reconciler-2"}, true},
 	} {
 		_, err := ledger.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{

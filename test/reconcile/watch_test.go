@@ -2,9 +2,12 @@ package reconcile_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -77,9 +82,36 @@ func TestWatchTriesAgain(t *testing.T) {
 	w.says(t, theirs+" is held by lease "+other.String())
 	dir.define(t, good, ours)
 	routed(t, good, ours, true)
+	name, next := state.LeaseFails+"/"+held.String(), "; the reconciler tries again by itself, at 20"
+	showsProblem(t, name, true, theirs+" is held by lease "+other.String(), next)
+	harness.Run(t.Context(), "repair", name).Exits(t, 1).Prints(t, name+" left")
 	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
 	routed(t, held, theirs, true)
+	showsProblem(t, name, false)
 	w.stops(t)
+}
+
+// showsProblem waits until state --problems shows a problem with texts, or does not show it.
+func showsProblem(t *testing.T, problem string, want bool, texts ...string) {
+	t.Helper()
+	kind, thing, _ := strings.Cut(problem, "/")
+	harness.Eventually(t, fmt.Sprintf("whether %s is shown is to be %t", problem, want), func(ctx context.Context) (bool, error) {
+		var book view.Book
+		r := harness.Run(ctx, "state", "--problems", "-o", "json")
+		if err := json.Unmarshal([]byte(r.Stdout), &book); err != nil {
+			return false, fmt.Errorf("%w: %s", err, r)
+		}
+		i := slices.IndexFunc(book.Problems, func(p state.Problem) bool { return p.Problem == kind && p.Thing == thing })
+		if i < 0 || !want {
+			return (i >= 0) == want, nil
+		}
+		for _, text := range texts {
+			if one := book.Problems[i]; !strings.Contains(one.Message+one.Plan, text) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
 }
 
 // What the ledger keeps of any lease is put back, but nothing that is released meanwhile.

@@ -51,9 +51,9 @@ func readLedger(t *testing.T) *audit {
 	return a
 }
 
-// isNoClaim is true for the definition of a lease, and for the Lease by which reconcilers elect one.
+// isNoClaim is true for the definition of a lease, and for the Leases by which reconcilers elect one and record which leases fail.
 func isNoClaim(name string) bool {
-	return strings.HasPrefix(name, "df--") || name == "akash-net-reconciler"
+	return strings.HasPrefix(name, "df--") || strings.HasPrefix(name, "akash-net-reconciler")
 }
 
 // auditAll reads everything and judges it. Nothing may be under way.

@@ -143,7 +143,7 @@ func is(t *testing.T) (out []string) {
 			namespace = "akash-net"
 		}
 		for _, o := range list(t, resource, namespace) {
-			if strings.HasPrefix(o.GetName(), "run--") || o.GetName() == "akash-net-reconciler" || resource != leases && o.GetLabels()["akash.network"] != "true" {
+			if strings.HasPrefix(o.GetName(), "run--") || strings.HasPrefix(o.GetName(), "akash-net-reconciler") || resource != leases && o.GetLabels()["akash.network"] != "true" {
 				continue
 			}
 			for _, name := range []string{"run", "taken"} { // the commands that wrote it

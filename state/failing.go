@@ -1,0 +1,71 @@
+package state
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// FailingName is the name of the Lease in the ledger's namespace on which the reconciler records the leases that it fails to bring to
+// what they are to be. It is absent while there are none.
+const FailingName = "akash-net-reconciler-failing"
+
+// AnnotationFailing is the annotation with that record, as JSON.
+const AnnotationFailing = lease.Domain + "/failing"
+
+// Failing is a lease that the reconciler has failed to bring to what it is to be.
+type Failing struct {
+	// Lease is its name: OWNER/DSEQ/GSEQ/OSEQ/PROVIDER, or the deployment group's if the lease is unknown. Namespace is the lease's,
+	// empty if that is unknown.
+	Lease     string `json:"lease"`
+	Namespace string `json:"namespace,omitempty"`
+	// Error is why it fails.
+	Error string `json:"error"`
+	// Count is how often it has failed in a row, Since the first time. It is tried again at Next at the latest. The times are the
+	// reconciler's.
+	Count int       `json:"count"`
+	Since time.Time `json:"since"`
+	Next  time.Time `json:"next"`
+}
+
+// Late is how long after the time at which a failing lease is tried again its record says nothing any more: the reconciler has ended, or
+// it would have written another one.
+const Late = 5 * time.Minute
+
+// The limits of the record, in bytes: of the whole, far below the 256 KiB that all annotations of an object may have, and of an error.
+const (
+	mostRecorded = 128 << 10
+	mostError    = 1000
+)
+
+// RecordFailing returns the record of failing leases: the first of them, as far as there is room.
+func RecordFailing(all []Failing) (string, error) {
+	var out strings.Builder
+	for _, f := range all {
+		if len(f.Error) > mostError {
+			f.Error = strings.ToValidUTF8(f.Error[:mostError], "") + "…"
+		}
+		line, err := json.Marshal(f)
+		if err != nil {
+			return "", err
+		}
+		if out.Len()+len(line) >= mostRecorded {
+			break
+		}
+		out.Write(append(line, '\n'))
+	}
+	return out.String(), nil
+}
+
+// ReadFailing returns the failing leases of a record that are to be believed now. It skips what cannot be read.
+func ReadFailing(record string, now time.Time) (all []Failing) {
+	for line := range strings.Lines(record) {
+		var f Failing
+		if json.Unmarshal([]byte(line), &f) == nil && f.Lease != "" && now.Before(f.Next.Add(Late)) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
