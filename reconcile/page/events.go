@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -24,6 +25,9 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return
+	}
 	to := http.NewResponseController(w)
 	send := func(text string) bool {
 		_ = to.SetWriteDeadline(time.Now().Add(writeTime)) // a server without deadlines has none
@@ -32,25 +36,28 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return to.Flush() == nil
 	}
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	defer context.AfterFunc(p.ctx, end)()
 	sent := ""
 	for open := send("retry: 2000\n\n"); open; {
-		seen, err := p.look(r.Context())
-		if now := version(seen, err); now != sent && r.Context().Err() == nil {
+		seen, err := p.look(ctx)
+		if now := version(seen, err); now != sent && ctx.Err() == nil {
 			sent = now
 			open = send("event: board\ndata: " + now + "\n\n")
 		} else {
 			open = send(":\n\n")
 		}
-		open = open && p.await(r, sent)
+		open = open && p.await(ctx, sent)
 	}
 }
 
 // await waits until a look is due or another version was seen than the one that was sent, or for the time of a beat. It returns false when
 // nobody follows any more.
-func (p *Page) await(r *http.Request, sent string) bool {
+func (p *Page) await(ctx context.Context, sent string) bool {
 	end := time.NewTimer(beat)
 	defer end.Stop()
-	for {
+	for ctx.Err() == nil {
 		p.mu.Lock()
 		wake, due, now := p.wake, p.due(time.Now()), version(p.last, p.err)
 		p.mu.Unlock()
@@ -63,13 +70,11 @@ func (p *Page) await(r *http.Request, sent string) bool {
 		case <-next.C:
 		case <-end.C:
 			return true
-		case <-r.Context().Done():
-			return false
-		case <-p.ctx.Done():
-			return false
+		case <-ctx.Done():
 		}
 		next.Stop()
 	}
+	return false
 }
 
 // follow counts those who follow changes. It returns false if there are too many.

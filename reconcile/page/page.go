@@ -10,6 +10,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 const (
@@ -34,7 +38,7 @@ type Page struct {
 	opts    Options
 	ctx     context.Context //nolint:containedctx // ends what is followed
 	mux     *http.ServeMux
-	looking chan struct{}
+	looking singleflight.Group
 
 	mu sync.Mutex
 	// last is what was seen last, nil if nothing was. err is why the last look has failed.
@@ -50,7 +54,7 @@ type Page struct {
 
 // New returns a page. When ctx ends, so do the requests of those who follow changes.
 func New(ctx context.Context, opts Options) *Page {
-	p := &Page{opts: opts, ctx: ctx, mux: http.NewServeMux(), looking: make(chan struct{}, 1), wake: make(chan struct{})}
+	p := &Page{opts: opts, ctx: ctx, mux: http.NewServeMux(), wake: make(chan struct{})}
 	p.mux.HandleFunc("GET /{$}", p.board)
 	p.mux.HandleFunc("GET /events", p.events)
 	for _, a := range []asset{style, script, icon} {
@@ -154,30 +158,42 @@ func version(seen *Seen, err error) string {
 	return text
 }
 
-// look returns what was seen last, after a new look if one is due. If that fails it returns the error too.
+// look returns what was seen last, after a new look if one is due. If that fails it returns the error too. One look serves all who wait
+// for it; who goes away does not wait for its end, and begins none.
 func (p *Page) look(ctx context.Context) (*Seen, error) {
 	if seen, err, due := p.state(); due > 0 {
 		return seen, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	select {
-	case p.looking <- struct{}{}:
-		defer func() { <-p.looking }()
+	case got := <-p.looking.DoChan("", func() (any, error) { return p.lookAnew(context.WithoutCancel(ctx)) }):
+		seen, _ := got.Val.(*Seen)
+		return seen, got.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if seen, err, due := p.state(); due > 0 { // somebody else has looked
+}
+
+// lookAnew looks, unless somebody else has looked meanwhile.
+func (p *Page) lookAnew(ctx context.Context) (*Seen, error) {
+	if seen, err, due := p.state(); due > 0 {
 		return seen, err
 	}
 	p.mu.Lock()
 	p.began, p.changed = time.Now(), false
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime) // others wait for it
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	seen, err := p.opts.Look(ctx)
-	if err == nil {
-		seen.Version() // before others see it
-		seen.read = time.Now()
-	}
+	var seen *Seen
+	err := parallel.Guard(func() (err error) {
+		if seen, err = p.opts.Look(ctx); err == nil {
+			seen.Version() // before others see it
+			seen.read = time.Now()
+		}
+		return err
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended, p.err = time.Now(), err; err == nil {

@@ -227,6 +227,89 @@ func mustLook(p *page.Page, t *testing.T) *page.Seen {
 	return s
 }
 
+// HEAD says what GET would, and ends.
+func TestHeadOfEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		w := httptest.NewRecorder()
+		shows(t, pagetest.Many(1)).ServeHTTP(w, httptest.NewRequest("HEAD", "/events", nil).WithContext(ctx))
+		if got := w.Header().Get("Content-Type"); w.Code != 200 || got != "text/event-stream" || ctx.Err() != nil {
+			t.Errorf("%d, %s, %v", w.Code, got, ctx.Err())
+		}
+	})
+}
+
+// One look serves all who wait for it. Who goes away waits no longer, also who has begun it; a look that panics is one that fails.
+func TestWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := make(chan error)
+		var looks atomic.Int64
+		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
+			looks.Add(1)
+			if err := <-ends; err != nil {
+				panic(err)
+			}
+			return pagetest.Many(1), nil
+		}})
+		first, stop := context.WithCancel(ctx)
+		var gone, stays sync.WaitGroup
+		gone.Go(func() { p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil).WithContext(first)) })
+		synctest.Wait()
+		gone.Go(func() { p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil).WithContext(first)) })
+		f := follow(p)
+		for range 3 {
+			stays.Go(func() {
+				if answer := get(t, p, "/"); answer.Code != 200 {
+					t.Errorf("who waits is answered with %d", answer.Code)
+				}
+			})
+		}
+		synctest.Wait()
+		stop()
+		gone.Wait()
+		f.stop()
+		<-f.ended
+		ends <- nil
+		stays.Wait()
+		if n := looks.Load(); n != 1 {
+			t.Errorf("it is read %d times", n)
+		}
+		time.Sleep(2 * time.Hour)
+		stays.Go(func() {
+			if answer := get(t, p, "/"); answer.Code != 200 || !strings.Contains(answer.Body.String(), "a fault of the program: broken") {
+				t.Errorf("a panic is answered with %d", answer.Code)
+			}
+		})
+		ends <- errors.New("broken")
+		stays.Wait()
+		cancel()
+	})
+}
+
+// When those who followed have left, nothing is read for them, whatever changes at that moment.
+func TestNobodyFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var looks atomic.Int64
+		p := page.New(t.Context(), page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
+			looks.Add(1)
+			return &page.Seen{At: pagetest.Now}, nil
+		}})
+		for want := range int64(100) {
+			f := follow(p)
+			time.Sleep(time.Minute)
+			f.stop()
+			p.Changed()
+			<-f.ended
+			time.Sleep(time.Hour)
+			if n := looks.Load(); n != want+1 {
+				t.Fatalf("nobody looks, and it is read %d times", n-want)
+			}
+		}
+	})
+}
+
 // Only so many follow at a time; who leaves makes room.
 func TestFollowersAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,5 +359,6 @@ func TestSlowLooks(t *testing.T) {
 		}
 		cancel()
 		<-f.ended
+		time.Sleep(3 * time.Second) // a look ends by itself
 	})
 }
