@@ -7,10 +7,12 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
 	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -78,13 +80,31 @@ func newServer(ctx context.Context, o Options) (server.Server, error) {
 		BindAddress: o.Listen.Address.String(), SecureServing: o.Listen.TLS(), FilterProvider: guarded(o.Listen.Loopback()),
 		ExtraHandlers: map[string]http.Handler{"/": handler(o)},
 	}
-	if o.Listen.CertFile != "" {
-		certificate, err := certwatcher.New(o.Listen.CertFile, o.Listen.KeyFile)
+	if o.Listen.TLS() {
+		get, err := certificate(ctx, o.Listen)
+		if err != nil {
+			return nil, err
+		}
+		opts.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = get }}
+	}
+	return server.NewServer(opts, o.Rest, client)
+}
+
+// certificate returns what gets the certificate: that of the files, as they are read again until the context ends, or one that is made now.
+// Without it controller-runtime would take one from a folder of the system's temporary files, where anybody may write.
+func certificate(ctx context.Context, l reconcile.Listen) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
+	if l.CertFile != "" {
+		files, err := certwatcher.New(l.CertFile, l.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
 		}
-		go func() { _ = certificate.Start(ctx) }() // it ends with the context, or goes on with the certificate that it has read
-		opts.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = certificate.GetCertificate }}
+		go func() { _ = files.Start(ctx) }() // it ends with the context, or goes on with the certificate that it has read
+		return files.GetCertificate, nil
 	}
-	return server.NewServer(opts, o.Rest, client)
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{l.Address.Addr().AsSlice()}, nil)
+	if err != nil {
+		return nil, err
+	}
+	made, err := tls.X509KeyPair(cert, key)
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &made, nil }, err
 }

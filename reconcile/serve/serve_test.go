@@ -1,0 +1,70 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/akash-net/kubectl-akash-net/reconcile"
+)
+
+// options are those of a reconciler that listens at an address.
+func options(at netip.AddrPort) Options {
+	s := &Shown{}
+	return Options{Listen: reconcile.Listen{Address: at}, Rest: &rest.Config{Host: "http://127.0.0.1:1"}, Shown: s, Metrics: NewMetrics(s)}
+}
+
+// Without a certificate of its own the reconciler makes one, and takes none from the system's temporary files, where anybody may write.
+func TestNoCertificateOfSomebodyElse(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	cert, key, err := certutil.GenerateSelfSignedCertKey("evil.example.com", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"k8s-metrics-server", "k8s-webhook-server"} {
+		in := filepath.Join(dir, program, "serving-certs")
+		if err := os.MkdirAll(in, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string][]byte{"tls.crt": cert, "tls.key": key} {
+			if err := os.WriteFile(filepath.Join(in, name), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(at, ":")
+	err = Beside(t.Context(), options(netip.MustParseAddrPort("0.0.0.0:"+port)), func(ctx context.Context) error {
+		for ctx.Err() == nil {
+			c, err := tls.Dial("tcp", at, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+			if err != nil {
+				continue // it does not listen yet
+			}
+			shown := c.ConnectionState().PeerCertificates[0]
+			if shown.VerifyHostname("localhost") != nil || shown.VerifyHostname("evil.example.com") == nil {
+				t.Errorf("the certificate is that of %s", shown.Subject)
+			}
+			return c.Close()
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
