@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -58,7 +59,7 @@ func Beside(ctx context.Context, o Options, work func(context.Context) error) er
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
-		ended <- listens.Start(serving)
+		ended <- unheard(o.Listen, listens.Start(serving))
 	}()
 	err = work(working)
 	stop()
@@ -68,6 +69,14 @@ func Beside(ctx context.Context, o Options, work func(context.Context) error) er
 	case <-time.After(closing):
 		return err
 	}
+}
+
+// unheard names the address at which a server cannot listen.
+func unheard(at reconcile.Listen, err error) error {
+	if of, ok := errors.AsType[*net.OpError](err); ok && of.Op == "listen" {
+		return fmt.Errorf("--listen: cannot listen at %s: %w", at.Address, of.Err)
+	}
+	return err
 }
 
 // newServer returns the server. It renews a certificate that its files replace, until the context ends.

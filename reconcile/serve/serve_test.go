@@ -68,3 +68,19 @@ func TestNoCertificateOfSomebodyElse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where somebody else listens, the work is ended, and the error names the flag and the address.
+func TestAddressInUse(t *testing.T) {
+	held, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close() //nolint:errcheck // the test is over
+	err = Beside(t.Context(), options(netip.MustParseAddrPort(held.Addr().String())), func(ctx context.Context) error {
+		<-ctx.Done()
+		return nil
+	})
+	if want := "--listen: cannot listen at " + held.Addr().String() + ": bind: address already in use"; err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}

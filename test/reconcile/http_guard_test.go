@@ -131,7 +131,7 @@ func TestHTTPAddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() //nolint:errcheck // the test is over
-	harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--watch", "--heal", "--listen", l.Addr().String()).Exits(t, 1).Says(t, "address already in use")
+	harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--watch", "--heal", "--listen", l.Addr().String()).Exits(t, 1).Says(t, "--listen: cannot listen at "+l.Addr().String()+": ", "address already in use")
 }
 
 // Who waits to be elected is ready, and answers from what it watches.
