@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -77,6 +78,43 @@ func TestHTTPLoopback(t *testing.T) {
 	s.token = account(t)
 	if status, _ := s.asks(t, http.MethodPost, "/hostname/migrate", "{}"); status != http.StatusForbidden {
 		t.Errorf("a post without the right: %d", status)
+	}
+	s.stops(t)
+}
+
+// At an address that others reach, the page and what it loads are shown to those who may get them, with a policy of the page's own.
+func TestHTTPPage(t *testing.T) {
+	s := serveAs(t, operator(t), "https", "0.0.0.0", "--heal").ready(t)
+	reads, sees := account(t, mayGet("/state")), account(t, mayGet("/", "/assets/*"))
+	s.token = sees
+	status, page := s.asks(t, http.MethodGet, "/", "")
+	assets := regexp.MustCompile(`(?:src|href)="\.(/assets/[^"]+)"`).FindAllStringSubmatch(page, -1)
+	if status != http.StatusOK || len(assets) != 3 {
+		t.Fatalf("%d, it loads %q: %s", status, assets, page)
+	}
+	paths := []string{"/"}
+	for _, m := range assets {
+		paths = append(paths, m[1])
+	}
+	for _, path := range paths {
+		for token, want := range map[string]int{"": 401, reads: 403, sees: 200} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if token != "" {
+				request.Header.Set("Authorization", "Bearer "+token)
+			}
+			answer, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			policy := answer.Header.Get("Content-Security-Policy")
+			if own := strings.Contains(policy, "script-src 'self'"); answer.StatusCode != want || own != (want == 200) || !strings.HasPrefix(policy, "default-src 'none'") {
+				t.Errorf("%s with %.10q: %d, %s", path, token, answer.StatusCode, policy)
+			}
+		}
 	}
 	s.stops(t)
 }
