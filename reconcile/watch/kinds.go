@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,7 +124,13 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 	case !allowed:
 		return r.opts.Cluster.Explain(apierrors.NewForbidden(resource.GroupResource(), "", nil), "watch", resource)
 	}
-	if _, err := r.watched.cache.GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil { // who waits to be elected watches too
+	informer, err := r.watched.cache.GetInformer(ctx, o, cache.BlockUntilSynced(false)) // who waits to be elected watches too
+	if err != nil {
+		return err
+	}
+	if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { r.changed() }, UpdateFunc: func(any, any) { r.changed() }, DeleteFunc: func(any) { r.changed() },
+	}); err != nil {
 		return err
 	}
 	if err := c.Watch(source.TypedKind[client.Object, lease.Group](r.watched.cache, o, r.handler(resource))); err != nil {
@@ -141,7 +148,6 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 func (r *reconciler) handler(resource schema.GroupVersionResource) handler.TypedEventHandler[client.Object, lease.Group] {
 	type queue = workqueue.TypedRateLimitingInterface[lease.Group]
 	see := func(q queue, was, is client.Object) {
-		r.changed()
 		var groups []lease.Group
 		for _, o := range []client.Object{was, is} {
 			if o != nil {

@@ -157,7 +157,7 @@ func prepare(
 // reconciler does what is due for deployment groups.
 type reconciler struct {
 	opts reconcile.Watching
-	// changed is called whenever something that is watched has changed.
+	// changed is called whenever something that is watched has changed, also while another reconciler is elected.
 	changed func()
 	mapper  meta.RESTMapper
 	client  client.Client

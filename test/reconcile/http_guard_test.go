@@ -186,6 +186,44 @@ func TestHTTPStandby(t *testing.T) {
 	standby.stops(t)
 }
 
+// The page of who waits to be elected follows what changes: before a beat in which nothing has changed.
+func TestHTTPStandbyFollows(t *testing.T) {
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("follows")
+	leader := serveAs(t, harness.Plane.Kubeconfig, "http", "", "-f", dir.path).ready(t)
+	leader.says(t, "has no .json, .yaml, .yml files")
+	standby := serveAs(t, harness.Plane.Kubeconfig, "http", "", "-f", dir.path).ready(t)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, standby.url+"/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	events := bufio.NewScanner(answer.Body)
+	next := func() (beats int) {
+		for events.Scan() {
+			if strings.HasPrefix(events.Text(), "data: ") {
+				return beats
+			}
+			if events.Text() == ":" {
+				beats++
+			}
+		}
+		t.Fatalf("the events have ended: %v", events.Err())
+		return 0
+	}
+	next()
+	dir.define(t, id, host)
+	if beats := next(); beats > 1 {
+		t.Errorf("%d beats have passed before the news", beats)
+	}
+	routed(t, id, host, true)
+	leader.stops(t)
+	standby.stops(t)
+}
+
 // Whatever is read, the API server is asked for nothing.
 func TestHTTPSendsNothing(t *testing.T) {
 	var mu sync.Mutex
