@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -118,6 +119,40 @@ func TestBookIsReadOnce(t *testing.T) {
 			} else {
 				time.Sleep(fresh)
 			}
+		}
+	})
+}
+
+// While a reading is slow, who goes away waits no longer, also who has begun it. Who stays gets what is read.
+func TestSlowBook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends, reads := make(chan struct{}), 0
+		s := &Shown{}
+		s.world.Store(&World{Book: func(context.Context) (*view.Book, error) {
+			reads++
+			<-ends
+			return &view.Book{}, nil
+		}})
+		ctx, leave := context.WithCancel(t.Context())
+		var gone, stays sync.WaitGroup
+		for range 2 {
+			gone.Go(func() {
+				if _, err := s.Book(ctx); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			stays.Go(func() {
+				if book, err := s.Book(t.Context()); book == nil || err != nil {
+					t.Error(book, err)
+				}
+			})
+		}
+		leave()
+		gone.Wait()
+		close(ends)
+		if stays.Wait(); reads != 1 {
+			t.Errorf("it was read %d times", reads)
 		}
 	})
 }

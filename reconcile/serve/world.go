@@ -3,11 +3,15 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -48,6 +52,8 @@ const fresh = time.Second
 type Shown struct {
 	world atomic.Pointer[World]
 
+	reading singleflight.Group
+
 	mu   sync.Mutex
 	book *view.Book
 	of   *World
@@ -69,21 +75,49 @@ func (s *Shown) World() (*World, error) {
 	return nil, ErrNotReady
 }
 
-// Book returns the hosts, addresses, leases and pools, as they were at most a second ago. Nobody may change it.
+// Book returns the hosts, addresses, leases and pools, as they were at most a second ago. Nobody may change it. One reading serves all who
+// wait for it; who goes away does not wait for its end.
 func (s *Shown) Book(ctx context.Context) (*view.Book, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	w, err := s.World()
 	if err != nil {
 		return nil, err
 	}
-	if s.of == w && time.Since(s.read) < fresh {
-		return s.book, nil
+	if book := s.last(w); book != nil {
+		return book, nil
 	}
-	book, err := w.Book(context.WithoutCancel(ctx)) // others wait for it too
+	select {
+	case got := <-s.reading.DoChan(fmt.Sprintf("%p", w), func() (any, error) { return s.readBook(context.WithoutCancel(ctx), w) }):
+		book, _ := got.Val.(*view.Book)
+		return book, got.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// last returns the book of a world that was read last, nil if that is too old.
+func (s *Shown) last(w *World) *view.Book {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of != w || time.Since(s.read) >= fresh {
+		return nil
+	}
+	return s.book
+}
+
+// readBook reads the book of a world, unless somebody else has read it meanwhile.
+func (s *Shown) readBook(ctx context.Context, w *World) (book *view.Book, err error) {
+	if book = s.last(w); book != nil {
+		return book, nil
+	}
+	err = parallel.Guard(func() (err error) {
+		book, err = w.Book(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.book, s.of, s.read = book, w, time.Now()
 	return book, nil
 }
