@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -64,7 +65,9 @@ func NewBoard(s *Seen, q Query) *Board {
 	b.Problems = section(&q, "problems", s.Book.Problems, problemRow, func(p *state.Problem) []string {
 		return []string{p.Problem, p.Thing, p.Lease, p.Namespace, p.Message, p.Plan}
 	}, nil)
-	b.Failing = section(&q, "failing", s.Failing, failingRow, func(f *Failing) []string { return []string{f.Group.String(), f.Err} }, nil)
+	b.Failing = section(&q, "failing", s.Failing, failingRow, func(f *reconcile.Failing) []string {
+		return []string{f.Group.String(), f.Err.Error()}
+	}, nil)
 	b.Commands = section(&q, "commands", s.Runs, func(a **state.Announcement) CommandRow { return commandRow(*a, s.At) },
 		func(a **state.Announcement) []string {
 			texts := []string{(*a).Nonce, (*a).By}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -81,9 +82,9 @@ type FailingRow struct {
 	Since, Next time.Time
 }
 
-func failingRow(f *Failing) FailingRow {
+func failingRow(f *reconcile.Failing) FailingRow {
 	return FailingRow{
-		ID: "failing/" + f.Group.String(), Lease: groupOf(f.Group), Error: clip(f.Err), Count: f.Count, Since: f.Since, Next: f.Next,
+		ID: "failing/" + f.Group.String(), Lease: groupOf(f.Group), Error: clip(f.Err.Error()), Count: f.Count, Since: f.Since, Next: f.Next,
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -20,22 +20,13 @@ type Seen struct {
 	// Runs are the announcements of the commands that are under way or have crashed.
 	Runs []*state.Announcement
 	// Failing are the leases that the reconciler has failed to bring to what they are to be.
-	Failing []Failing
+	Failing []reconcile.Failing
 	// Notes say what could not be read, and why.
 	Notes []string
 
 	version string
 	// read is when it was read, by the clock of this machine.
 	read time.Time
-}
-
-// Failing is a lease with which the reconciler has failed, until it succeeds.
-type Failing struct {
-	Group lease.Group
-	Err   string
-	// Count is how often it has failed in a row, since Since. It is tried again at Next, if that is known.
-	Count       int
-	Since, Next time.Time
 }
 
 // Version names what is shown: two that look the same have the same version, whoever has read them.
@@ -45,7 +36,10 @@ func (s *Seen) Version() string {
 	}
 	h := sha256.New()
 	encode := json.NewEncoder(h)
-	sources := []any{s.Book, s.Failing, s.Notes}
+	sources := []any{s.Book, s.Notes}
+	for _, f := range s.Failing {
+		sources = append(sources, f.Group, f.Err.Error(), f.Count, f.Since, f.Next)
+	}
 	for _, r := range s.Book.Pools {
 		sources = append(sources, r.Nodes)
 	}

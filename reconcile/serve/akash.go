@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -67,7 +68,7 @@ type ignored struct {
 }
 
 // ignoreList returns the leases that fail: by lease, or by deployment group if it is unknown which lease it has.
-func ignoreList(failing []Failing) map[string]ignored {
+func ignoreList(failing []reconcile.Failing) map[string]ignored {
 	out := map[string]ignored{}
 	for _, f := range failing {
 		err := f.Err

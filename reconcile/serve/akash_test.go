@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -87,21 +88,21 @@ func definition(id lease.ID, hosts ...string) *lease.Definition {
 func TestIgnoreList(t *testing.T) {
 	id := someLease(1)
 	held := &report.HeldError{Lease: id, Held: []report.HeldThing{{Kind: "host", Thing: "a.example.com"}}}
-	failing := Failing{
+	failing := reconcile.Failing{
 		Group: id.Group(), Definition: definition(id, "b.example.com", "a.example.com", "b.example.com"), Count: 2, Since: at, Last: at, Next: at.Add(time.Minute),
 		Err: errors.Join(&report.LeaseError{Lease: id.Group(), Err: held}),
 	}
 	want := `{"akash1owner/1/1/1/akash1provider":{"hostnames":["a.example.com","b.example.com"],"last-error":"host a.example.com is held by somebody else",` +
 		`"last-error-type":"*report.HeldError","failed-at":"2026-11-26 12:00:00 +0000 UTC","failure-count":2,"namespace":"` + id.Namespace() +
 		`","flagged":false,"next-try":"2026-11-26T12:01:00Z"}}`
-	if diff := cmp.Diff(want, toJSON(t, ignoreList([]Failing{failing}))); diff != "" {
+	if diff := cmp.Diff(want, toJSON(t, ignoreList([]reconcile.Failing{failing}))); diff != "" {
 		t.Error(diff)
 	}
 	if text := toJSON(t, ignoreList(nil)); text != "{}" {
 		t.Errorf("no failures are %s", text)
 	}
 	failing.Count, failing.Definition, failing.Err = 3, nil, errors.New(strings.Repeat("ä\x1b", 10000))
-	got := ignoreList([]Failing{failing})["akash1owner/1/1"]
+	got := ignoreList([]reconcile.Failing{failing})["akash1owner/1/1"]
 	if !got.Flagged || got.Hostnames == nil || got.Namespace != "" {
 		t.Errorf("%+v", got)
 	}

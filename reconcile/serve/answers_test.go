@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
@@ -38,7 +39,7 @@ func (f *fake) shown(t *testing.T) *Shown {
 			f.reads++
 			return &view.Book{APIVersion: "v", Kind: "Book", Hosts: []view.HostRow{}, Addresses: &inventory.Addresses{Total: 27, InUse: 14}}, nil
 		},
-		Failing: func(context.Context) ([]Failing, error) { return nil, nil },
+		Failing: func(context.Context) ([]reconcile.Failing, error) { return nil, nil },
 		Definition: func(_ context.Context, g lease.Group) (*lease.Definition, error) {
 			if f.def == nil || g != f.def.Lease.Group() {
 				return nil, nil

@@ -33,7 +33,7 @@ func gathered(t *testing.T) []*dto.MetricFamily {
 				Pools:  []view.PoolRow{{Name: "default", Addresses: 16, Free: 15}, {Name: "default", Addresses: 1}, {Name: "a\"b\n", Addresses: 2}},
 			}, nil
 		},
-		Failing: func(context.Context) ([]Failing, error) { return []Failing{{}, {}}, nil },
+		Failing: func(context.Context) ([]reconcile.Failing, error) { return []reconcile.Failing{{}, {}}, nil },
 	})
 	m := NewMetrics(s)
 	m.Ran(reconcile.Apply, time.Second, nil)

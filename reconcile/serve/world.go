@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -23,23 +24,12 @@ type World struct {
 	// Seen reads what the page shows.
 	Seen func(context.Context) (*page.Seen, error)
 	// Failing returns the leases that fail, in the order of their deployment groups.
-	Failing func(context.Context) ([]Failing, error)
+	Failing func(context.Context) ([]reconcile.Failing, error)
 	// Definition returns the definition that the ledger keeps of a deployment group, nil if there is none.
 	Definition func(context.Context, lease.Group) (*lease.Definition, error)
 	// Transfer moves hosts and IP endpoints to a lease of their owner: all that somebody holds, or none. It returns those that nobody
 	// holds.
 	Transfer func(ctx context.Context, to lease.ID, names []string) (unheld []string, err error)
-}
-
-// Failing is a deployment group that fails.
-type Failing struct {
-	Group lease.Group
-	// Definition is what it is to be; nil if nobody knows.
-	Definition *lease.Definition
-	Err        error
-	// Count is how often it has failed in a row, Since the first and Last the last time. It is tried again at Next, or earlier.
-	Count             int
-	Since, Last, Next time.Time
 }
 
 // ErrNotReady says that what is watched has not been read yet, or that the watches have ended.
@@ -132,15 +122,12 @@ func (s *Shown) Seen(ctx context.Context) (*page.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	failing, err := w.Failing(ctx)
-	for _, f := range failing {
-		seen.Failing = append(seen.Failing, page.Failing{Group: f.Group, Err: f.Err.Error(), Count: f.Count, Since: f.Since, Next: f.Next})
-	}
+	seen.Failing, err = w.Failing(ctx)
 	return seen, err
 }
 
 // Failing returns the leases that fail.
-func (s *Shown) Failing(ctx context.Context) ([]Failing, error) {
+func (s *Shown) Failing(ctx context.Context) ([]reconcile.Failing, error) {
 	w, err := s.World()
 	if err != nil {
 		return nil, err

@@ -13,17 +13,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
-
-// Failure is what has failed for a deployment group, until it succeeds.
-type Failure struct {
-	Err error
-	// Count is how often it has failed in a row, Since the first and Last the last time.
-	Count       int
-	Since, Last time.Time
-	// Next is when it is tried again at the latest.
-	Next time.Time
-}
 
 // The limits of failures, as Akash's operators have them: how many are remembered, and for how long beyond that.
 const (
@@ -35,7 +26,7 @@ const (
 // may have been in its way.
 type failures struct {
 	mu sync.Mutex
-	by map[lease.Group]Failure
+	by map[lease.Group]reconcile.Failing
 	// changed has an item if something of it has changed; nil tells nobody.
 	changed chan struct{}
 }
@@ -68,13 +59,13 @@ func (f *failures) note(g lease.Group, err error, now time.Time) (recovered bool
 		return false
 	}
 	if f.by == nil {
-		f.by = map[lease.Group]Failure{}
+		f.by = map[lease.Group]reconcile.Failing{}
 	}
 	one := f.by[g]
 	if one.Count++; one.Count == 1 {
 		one.Since = now
 	}
-	one.Err, one.Last = err, now
+	one.Group, one.Err, one.Last = g, err, now
 	f.by[g] = one
 	prune(f.by, mostFailures, now.Add(-oldFailure))
 	f.tell()
@@ -82,11 +73,11 @@ func (f *failures) note(g lease.Group, err error, now time.Time) (recovered bool
 }
 
 // prune forgets failures if there are too many: those from before a time, and then those that failed first, until there are few enough.
-func prune(by map[lease.Group]Failure, most int, old time.Time) {
+func prune(by map[lease.Group]reconcile.Failing, most int, old time.Time) {
 	if len(by) <= most {
 		return
 	}
-	maps.DeleteFunc(by, func(_ lease.Group, one Failure) bool { return one.Last.Before(old) })
+	maps.DeleteFunc(by, func(_ lease.Group, one reconcile.Failing) bool { return one.Last.Before(old) })
 	if len(by) <= most {
 		return
 	}
@@ -97,7 +88,7 @@ func prune(by map[lease.Group]Failure, most int, old time.Time) {
 }
 
 // all returns the deployment groups that fail.
-func (f *failures) all() map[lease.Group]Failure {
+func (f *failures) all() map[lease.Group]reconcile.Failing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.by)

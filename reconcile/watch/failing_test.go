@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
 
 // Of too many failures the old ones are forgotten, and then those that failed first.
@@ -21,9 +22,9 @@ func TestPrune(t *testing.T) {
 		most int
 		want string
 	}{{5, "12345"}, {4, "345"}, {3, "345"}, {2, "45"}, {0, ""}} {
-		by := map[lease.Group]Failure{}
+		by := map[lease.Group]reconcile.Failing{}
 		for n, age := range []time.Duration{9, 8, 3, 2, 1} {
-			by[group(n+1)] = Failure{Last: now.Add(-age * time.Hour)}
+			by[group(n+1)] = reconcile.Failing{Last: now.Add(-age * time.Hour)}
 		}
 		prune(by, tt.most, now.Add(-5*time.Hour))
 		got := ""

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -77,7 +78,7 @@ func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *s
 }
 
 // failed returns the leases that fail.
-func (r *reconciler) failed(ctx context.Context) ([]serve.Failing, error) {
+func (r *reconciler) failed(ctx context.Context) ([]reconcile.Failing, error) {
 	by := r.failing.all()
 	if len(by) == 0 {
 		return nil, nil
@@ -86,12 +87,11 @@ func (r *reconciler) failed(ctx context.Context) ([]serve.Failing, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []serve.Failing
+	var out []reconcile.Failing
 	for _, g := range slices.SortedFunc(maps.Keys(by), lease.Group.Compare) {
 		f := by[g]
-		out = append(out, serve.Failing{
-			Group: g, Definition: view.Definition(g), Err: f.Err, Count: f.Count, Since: f.Since, Last: f.Last, Next: f.Next,
-		})
+		f.Definition = view.Definition(g)
+		out = append(out, f)
 	}
 	return out, nil
 }

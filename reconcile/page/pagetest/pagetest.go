@@ -15,6 +15,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
@@ -71,9 +72,9 @@ func Seen(t testing.TB) *page.Seen {
 		Nonce: "1xg5b0ac2k9qr", Groups: []lease.Group{tenant(3).Group(), tenant(4).Group()}, By: "deploy@ci-7", Version: "v1.4.0",
 		Begun: Now.Add(-9 * time.Second), Renewed: Now.Add(-2 * time.Second), Lasts: 15 * time.Second, Phase: state.Active,
 	}}
-	s.Failing = []page.Failing{{
+	s.Failing = []reconcile.Failing{{
 		Group: tenant(6).Group(), Count: 4, Since: Now.Add(-7 * time.Minute), Next: Now.Add(3 * time.Minute),
-		Err: errors.New("host shop.example.com is held by lease " + tenant(0).String() + "\nkubectl akash-net explain shop.example.com").Error(),
+		Err: errors.New("host shop.example.com is held by lease " + tenant(0).String() + "\nkubectl akash-net explain shop.example.com"),
 	}}
 	return s
 }
@@ -204,7 +205,7 @@ func Harmful() *page.Seen {
 	s.Book.Orders = []view.OrderRow{{Order: Hostile, Tenant: who, State: Hostile, By: Hostile, Claim: Hostile, Message: Hostile}}
 	s.Book.Resources = []view.ResourceRow{{Of: view.OfNode, Name: Hostile, Resource: Hostile, Message: Hostile}, {Of: view.OfClass, Name: Hostile, Unlimited: true}}
 	s.Book.Problems = []state.Problem{{Problem: Hostile, Thing: Hostile, Message: Hostile, Plan: Hostile, Command: "kubectl akash-net release " + Hostile + "; reboot"}}
-	s.Failing = []page.Failing{{Group: id.Group(), Err: Hostile, Count: 1}}
+	s.Failing = []reconcile.Failing{{Group: id.Group(), Err: errors.New(Hostile), Count: 1}}
 	s.Runs = []*state.Announcement{{Nonce: Hostile, By: Hostile, Version: Hostile, Unreadable: Hostile, Groups: []lease.Group{{Owner: Hostile, DSeq: 1}}}}
 	return s
 }
