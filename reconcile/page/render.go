@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -94,4 +95,24 @@ func render(board *Board, q Query, failed, version string, now time.Time) ([]byt
 		Style: "./" + style.path, Script: "./" + script.path, Icon: "./" + icon.path,
 	})
 	return visible(html.Bytes()), err
+}
+
+// longest is the length of the longest message that is shown, in bytes.
+const longest = 1000
+
+// clip shortens a text that others have written.
+func clip(text string) string {
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// number writes a number in groups of three digits.
+func number(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return text
 }
