@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -35,6 +36,7 @@ const (
 	reasonRefused = "Refused"
 	reasonFailed  = "Failed"
 	reasonLost    = "Lost"
+	reasonLeft    = "Left"
 )
 
 // reasons are the actions of which a story tells, with the reasons of their Events.
@@ -96,25 +98,49 @@ func linesOf(e report.Event) []line {
 	return lines
 }
 
-// failure returns what the end of the work on a lease by an error says. An interrupt, and an API server that does not answer, are no
-// part of the story of a lease.
-func failure(e report.Event) []line {
+// failure returns what the end of the work on a lease by an error says. Old routes that stay until resolvers have forgotten them are no
+// failure. An interrupt, and an API server that does not answer, are no part of the story of a lease.
+func failure(e report.Event) (lines []line) {
 	if e.Err == nil || errors.Is(e.Err, context.Canceled) || cluster.IsAway(e.Err) {
 		return nil
 	}
-	l := line{of: e.Lease, reason: reasonFailed, warning: true, text: strings.Join(strings.Fields(e.Err.Error()), " ")}
-	if held, ok := errors.AsType[*report.HeldError](e.Err); ok {
+	all, several := errors.AsType[report.Failures](e.Err)
+	if !several {
+		all = report.Failures{e.Err}
+	}
+	var wrong report.Failures
+	for _, err := range all {
+		settling, ok := errors.AsType[*migrate.SettlingError](err)
+		if !ok {
+			wrong = append(wrong, err)
+			continue
+		}
+		l := line{of: e.Lease, reason: reasonLeft, text: oneLine(err)}
+		for _, route := range settling.Routes {
+			_, name, _ := strings.Cut(route, "/")
+			l.names = append(l.names, name)
+		}
+		lines = append(lines, l)
+	}
+	if len(wrong) == 0 {
+		return lines
+	}
+	l := line{of: e.Lease, reason: reasonFailed, warning: true, text: oneLine(wrong)}
+	if held, ok := errors.AsType[*report.HeldError](wrong); ok {
 		l.reason = reasonRefused
 		for _, h := range held.Held {
 			l.names = append(l.names, h.Thing)
 		}
-	} else if _, ok := errors.AsType[*report.ExhaustedError](e.Err); ok {
+	} else if _, ok := errors.AsType[*report.ExhaustedError](wrong); ok {
 		l.reason = reasonRefused
-	} else if over, ok := errors.AsType[*report.OvertakenError](e.Err); ok {
+	} else if over, ok := errors.AsType[*report.OvertakenError](wrong); ok {
 		l.reason, l.names = reasonLost, []string{over.Thing}
 	}
-	return []line{l}
+	return append(lines, l)
 }
+
+// oneLine returns the text of an error in one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // addresses returns the addresses in the message of a grant.
 func addresses(message string) (found []string) {

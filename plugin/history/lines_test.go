@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -24,6 +26,9 @@ func TestLines(t *testing.T) {
 	held := &report.HeldError{Lease: tenant, Held: []report.HeldThing{
 		{Kind: state.Host, Thing: "a.example.com", By: state.Holder{Lease: lease.ID{Owner: "akash1b", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1p"}}},
 	}}
+	settling := &migrate.SettlingError{
+		Lease: tenant, Routes: []string{"ingress/a.example.com", "httproute/b.example.com"}, Until: time.Date(2026, 11, 27, 12, 5, 0, 0, time.UTC),
+	}
 	for name, tt := range map[string]struct {
 		event report.Event
 		want  string
@@ -66,6 +71,17 @@ func TestLines(t *testing.T) {
 		"refused among others": {
 			failed(report.Failures{errors.New("first"), held}),
 			"1/1 Warning Refused first host a.example.com is held by lease akash1b/7/1/1/akash1p [a.example.com]",
+		},
+		"old routes stay for resolvers": {
+			failed(report.Failures{settling}),
+			"1/1 Normal Left lease akash1a/1/1/1/akash1p: resolvers may lead people to 2 of its old routes until 12:05:00 UTC: " +
+				"ingress/a.example.com, httproute/b.example.com [a.example.com b.example.com]",
+		},
+		"old routes stay for resolvers, and another for good": {
+			failed(report.Failures{&migrate.StayedError{Lease: tenant, Routes: []string{"ingress/c.example.com"}}, settling}),
+			"1/1 Normal Left lease akash1a/1/1/1/akash1p: resolvers may lead people to 2 of its old routes until 12:05:00 UTC: " +
+				"ingress/a.example.com, httproute/b.example.com [a.example.com b.example.com]; " +
+				"1/1 Warning Failed lease akash1a/1/1/1/akash1p: 1 of its routes stay as they are: ingress/c.example.com []",
 		},
 		"no address":         {failed(&report.ExhaustedError{Endpoint: "public", Ranges: []string{"r"}}), `1/1 Warning Refused no address left in r for IP endpoint "public" []`},
 		"failed":             {failed(errors.New("no\n  route")), "1/1 Warning Failed no route []"},
