@@ -40,7 +40,9 @@ type Watching struct {
 	Resync time.Duration
 	// Listen is where it answers over HTTP.
 	Listen Listen
-	// Complain receives what goes wrong and belongs to no lease, Warn what a source warns of, and Log what controller-runtime says.
+	// Say receives who is elected, Complain what goes wrong and belongs to no lease, Warn what a source warns of, and Log what
+	// controller-runtime says.
+	Say      func(string)
 	Complain func(error)
 	Warn     func(lease.Problems)
 	Log      io.Writer

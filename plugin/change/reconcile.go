@@ -210,8 +210,8 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	}
 	return watch(ctx, reconcile.Watching{
 		Rest: rest, Cluster: to, Command: unending, Limits: limits, Sources: from, Names: names, Manifests: f.manifests(cfg, in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
-		Listen:   f.at,
-		Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
+		Listen: f.at,
+		Say:    p.say, Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
 	})
 }
 

@@ -23,6 +23,13 @@ type printer struct {
 	last map[lease.ID]string
 }
 
+// say prints who is elected.
+func (p *printer) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.console.ErrOut, text)
+}
+
 // complain prints an error that belongs to no lease.
 func (p *printer) complain(err error) {
 	p.mu.Lock()

@@ -38,6 +38,8 @@ import (
 const (
 	// Elects is the name of the Lease with which reconcilers elect the one that works, in the namespace of the ledger.
 	Elects = "akash-net-reconciler"
+	// renewed is how long the elected one may try to renew that before it gives up.
+	renewed = 10 * time.Second
 	// stopping is how long the commands that are under way may take when the reconciler stops.
 	stopping = 8 * time.Second
 	// batchesAtOnce is how many commands the reconciler runs at a time.
@@ -93,18 +95,23 @@ func prepare(
 ) (start func(context.Context) error, _ error) {
 	logger := logr.FromSlogHandler(slog.NewTextHandler(opts.Log, &slog.HandlerOptions{Level: slog.LevelError}))
 	log.SetLogger(logger)
-	shared, again, grace := true, true, stopping
+	elects, err := newElection(opts)
+	if err != nil {
+		return nil, err
+	}
+	shared, again, grace, deadline := true, true, stopping, renewed
 	mgr, err := manager.New(opts.Rest, manager.Options{
 		Cache: cache.Options{
 			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
 		},
-		LeaderElection: opts.Elect, LeaderElectionID: Elects, LeaderElectionNamespace: opts.Command.Config.LedgerNamespace,
-		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
+		LeaderElection: opts.Elect, LeaderElectionID: Elects, LeaderElectionResourceLockInterface: elects,
+		LeaderElectionReleaseOnCancel: true, RenewDeadline: &deadline, GracefulShutdownTimeout: &grace,
 		Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Logger: logger,
 	})
 	if err != nil {
 		return nil, err
 	}
+	elects.events = mgr.GetEventRecorder(Elects)
 	r := &reconciler{opts: opts, changed: changed, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -189,7 +190,8 @@ func TestStoppedAtTheBeginning(t *testing.T) {
 	w.stops(t)
 }
 
-// One of two works. When it is killed in the middle of its work, the other one goes on.
+// One of several works, and the others say for which one they stand by. When it is killed in the middle of its work, another one goes on,
+// and those that still wait say so.
 func TestTwoWatch(t *testing.T) {
 	dir, owner := newFolder(t), harness.NewOwner()
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
@@ -197,7 +199,12 @@ func TestTwoWatch(t *testing.T) {
 	dir.define(t, first, one)
 	a := watch(t, "-f", dir.path, "--source", "two")
 	routed(t, first, one, true)
-	watch(t, "-f", dir.path, "--source", "two")
+	was := elected(t)
+	a.says(t, "reconciler "+was+" is elected; it is this one\n")
+	waiting := []*watcher{watch(t, "-f", dir.path, "--source", "two"), watch(t, "-f", dir.path, "--source", "two")}
+	for _, w := range waiting {
+		w.says(t, "reconciler "+was+" is elected; this one stands by\n")
+	}
 	if err := a.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,4 +212,32 @@ func TestTwoWatch(t *testing.T) {
 	routed(t, second, two, true)
 	dir.remove(t, first)
 	routed(t, first, one, false)
+
+	is, ends := elected(t), map[string]int{}
+	for _, w := range waiting {
+		w.says(t, "reconciler "+is+" is elected; ")
+		text := w.String()
+		for _, end := range []string{"; this one stands by", "; it is this one"} {
+			ends[end] += strings.Count(text, end)
+		}
+	}
+	if ends["; it is this one"] != 1 || ends["; this one stands by"] != 3 {
+		t.Errorf("of two that waited one is elected, and each says once for whom it stands by, not %v", ends)
+	}
+	harness.Eventually(t, "an Event is to tell who is elected", func(context.Context) (bool, error) {
+		return slices.ContainsFunc(harness.List(t, eventsv1.SchemeGroupVersion.WithResource("events"), ""), func(o unstructured.Unstructured) bool {
+			note, _, _ := unstructured.NestedString(o.Object, "note")
+			return o.GetNamespace() == "akash-net" && note == is+" became leader"
+		}), nil
+	})
+}
+
+// elected returns the name of the reconciler that is elected.
+func elected(t *testing.T) string {
+	t.Helper()
+	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", "akash-net-reconciler").Object, "spec", "holderIdentity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return holder
 }
