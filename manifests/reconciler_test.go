@@ -68,7 +68,7 @@ func TestReconcilerMayDoNoMoreThanOperators(t *testing.T) {
 		}, map[string][]string{
 			"/events":                                     {"get", "list", "watch"},
 			"discovery.k8s.io/endpointslices":             {"get", "watch"},
-			"events.k8s.io/events":                        {"get", "list", "watch"},
+			"events.k8s.io/events":                        {"list", "watch"},
 			"gateway.networking.k8s.io/grpcroutes":        {"delete"},
 			"gateway.networking.k8s.io/httproutes/status": {"patch"},
 			"gateway.networking.k8s.io/tlsroutes/status":  {"patch"},

@@ -32,3 +32,25 @@ func TestWatchTellsHistory(t *testing.T) {
 		t.Errorf("%d refusals are told:\n%s", refused, story)
 	}
 }
+
+// What a reconciler is refused again, after it has been started again, is counted by the same Event, and what happens next is told too.
+func TestHistoryIsCounted(t *testing.T) {
+	dir, owner := newFolder(t), harness.NewOwner()
+	id, theirs := harness.LeaseOf(owner, 1), harness.LeaseOf(harness.NewOwner(), 2)
+	host, other := harness.NewHost("own"), harness.NewHost("other")
+	harness.Run(t.Context(), "reserve", other, "--lease", theirs.String()).Exits(t, 0)
+	dir.define(t, id, host)
+	reconciles := func(code int) {
+		t.Helper()
+		harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path).Exits(t, code)
+	}
+	reconciles(0)
+	dir.define(t, id, other)
+	for range 3 {
+		reconciles(4)
+	}
+	harness.Run(t.Context(), "history", id.Group().String()).Exits(t, 0).Prints(t, "(x3 over ", other+" is held by lease "+theirs.String())
+	dir.define(t, id, host, "http: {readTimeout: 30s}")
+	reconciles(0)
+	harness.Run(t.Context(), "history", id.Group().String()).Exits(t, 0).Prints(t, "Configured")
+}
