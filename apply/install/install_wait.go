@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/report"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // awaitDeleted waits until an object that is being deleted is gone. A dry run does not wait.

@@ -3,9 +3,10 @@ package protocol
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Settle decides how a run ends its work on a claim with the UID. final returns the group's entries without marks; ok
