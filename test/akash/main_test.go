@@ -35,11 +35,17 @@ const (
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Binary: true, Install: true, Then: func(ctx context.Context) error {
-		_, err := harness.Objects.Resource(operators.Namespaces).Create(ctx, parse("{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}"), metav1.CreateOptions{})
+	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Binary: true, Reconciler: true, Install: true, Then: func(ctx context.Context) (err error) {
+		if _, err := harness.Objects.Resource(operators.Namespaces).Create(ctx, parse("{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}"), metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		reconciler, err = harness.Reconciler(ctx)
 		return err
 	}}))
 }
+
+// reconciler is a kubeconfig of the ServiceAccount that install --reconciler makes.
+var reconciler string
 
 // What the tests of this package ask of the cluster, and of its tenants.
 var (

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -13,6 +14,15 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 )
+
+// Reconciler installs the reconciler, and returns a kubeconfig of its ServiceAccount: who uses it has the rights that the reconciler in
+// the cluster has.
+func Reconciler(ctx context.Context) (kubeconfig string, err error) {
+	if r := Run(ctx, "install", "--reconciler", "--reconciler-image", "none"); r.Code != 0 {
+		return "", errors.New(r.String())
+	}
+	return ServiceAccount(ctx, Plane, "akash-net", "akash-net-reconciler")
+}
 
 // Token returns a token of a ServiceAccount, as the kubelet gives one to a pod.
 func Token(ctx context.Context, of *testbed.ControlPlane, namespace, name string) (string, error) {

@@ -205,16 +205,8 @@ func (c container) asJob(t *testing.T) {
 func (c container) asReconciler(t *testing.T) {
 	spec, _ := templateOf(t, one(t, kustomize(t, "manifests/reconciler"), "Deployment"))
 	run := spec.Containers[0]
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
-	args := slices.Clone(run.Args)
+	port := harness.FreePort(t)
+	address, args := "127.0.0.1:"+port, slices.Clone(run.Args)
 	for i, arg := range args { // another test may use the port of the pod
 		if at, found := strings.CutSuffix(arg, fmt.Sprint(":", run.Ports[0].ContainerPort)); found {
 			args[i] = at + ":" + port

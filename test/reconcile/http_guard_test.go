@@ -158,7 +158,7 @@ func TestHTTPCertificate(t *testing.T) {
 	certificate(t, dir, "two.example.com")
 	shows("two.example.com")
 	s.stops(t)
-	harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--watch", "--heal", "--listen", freePort(t),
+	harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--watch", "--heal", "--listen", harness.FreePort(t),
 		"--tls-cert-file", filepath.Join(dir, "none"), "--tls-private-key-file", key).Exits(t, 1).Says(t, "--tls-cert-file", "none: no such file")
 }
 

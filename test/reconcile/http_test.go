@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,21 +32,6 @@ var client = &http.Client{
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 }
 
-// freePort returns a port of the loopback address that nobody listens at.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // it has served its purpose
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 // serve starts a reconciler that answers on the loopback address, and waits until it is ready. It does not wait to be elected.
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
@@ -57,7 +41,7 @@ func serve(t *testing.T, args ...string) *server {
 // serveAs starts a reconciler that answers at a port of an address; empty for the loopback address.
 func serveAs(t *testing.T, kubeconfig, scheme, address string, args ...string) *server {
 	t.Helper()
-	port := freePort(t)
+	port := harness.FreePort(t)
 	return &server{watcher: watchAs(t, kubeconfig, append(args, "--listen", address+":"+port)...), url: scheme + "://127.0.0.1:" + port}
 }
 

@@ -4,7 +4,6 @@ package reconcile_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,10 +30,7 @@ func TestMain(m *testing.M) {
 var reconciler string
 
 func shippedRights(ctx context.Context) (err error) {
-	if r := harness.Run(ctx, "install", "--reconciler", "--reconciler-image", "none"); r.Code != 0 {
-		return errors.New(r.String())
-	}
-	reconciler, err = harness.ServiceAccount(ctx, harness.Plane, "akash-net", "akash-net-reconciler")
+	reconciler, err = harness.Reconciler(ctx)
 	return err
 }
 
