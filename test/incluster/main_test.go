@@ -30,7 +30,8 @@ const (
 
 // overlays are the folders that people apply with kustomize.
 var overlays = []string{
-	"manifests/reconciler", "manifests/examples/reconciler/from-cluster", "manifests/examples/reconciler/lease-files", "manifests/examples/reconciler/cronjob",
+	"manifests/reconciler", "manifests/examples/reconciler/from-cluster", "manifests/examples/reconciler/lease-files",
+	"manifests/examples/reconciler/cronjob", "manifests/examples/reconciler/api-server-port",
 }
 
 // kustomize returns the objects that kustomize builds from a folder, by the kustomize in kubectl.

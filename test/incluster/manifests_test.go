@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -87,6 +88,28 @@ func TestTheClusterAcceptsThem(t *testing.T) {
 		}
 		if err := harness.Kubectl(t.Context(), strings.Join(list, "---\n"), nil, "apply", "--server-side", "--dry-run=server", "--validate=strict", "--force-conflicts", "-f", "-"); err != nil {
 			t.Errorf("%s: %v", folder, err)
+		}
+	}
+}
+
+// The patch for an API server on another port opens that one in place of those where it usually is, and leaves name servers open.
+func TestAPIServerOnAnotherPort(t *testing.T) {
+	opens := func(folder string) (open []string) {
+		var policy networkingv1.NetworkPolicy
+		convert(t, one(t, kustomize(t, folder), "NetworkPolicy"), &policy)
+		for _, rule := range policy.Spec.Egress {
+			for _, p := range rule.Ports {
+				open = append(open, fmt.Sprint(*p.Protocol, "/", p.Port))
+			}
+		}
+		return open
+	}
+	for folder, want := range map[string][]string{
+		"manifests/reconciler":                          {"UDP/53", "TCP/53", "TCP/443", "TCP/6443"},
+		"manifests/examples/reconciler/api-server-port": {"UDP/53", "TCP/53", "TCP/16443"},
+	} {
+		if diff := cmp.Diff(want, opens(folder)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
 		}
 	}
 }
