@@ -17,6 +17,8 @@ func (v view) giveBack(why error) Step {
 	switch s := v.readUnclear(); {
 	case v.w.Turn.Err != nil || !v.hasTaken() && !v.f.kept.isOurs() && len(v.f.ways) == 0:
 		return v.end(why)
+	case v.f.failed == nil && v.w.Interrupted == nil:
+		return Step{Refused: why}
 	case !s.idle():
 		return s
 	case v.want.Apply != nil && v.hasWritten():
@@ -29,8 +31,6 @@ func (v view) giveBack(why error) Step {
 			}
 		}
 		return v.end(why)
-	case v.f.failed == nil && v.w.Interrupted == nil:
-		return Step{Refused: why}
 	}
 	if v.w.Turn.Undoing == 0 {
 		return do(Request{Verb: Undo, Why: "what was taken is given back"})

@@ -186,7 +186,7 @@ func (v view) notPutBack() map[Key]error {
 			lost[k] = r.err
 		case v.f.refused[k.String()] != nil:
 			lost[k] = v.f.refused[k.String()]
-		case now.stale && now.misses >= 2*v.t.Settings.Tries:
+		case (now.stale || now.live == nil) && now.misses >= 2*v.t.Settings.Tries:
 			lost[k] = now.why
 		}
 	}

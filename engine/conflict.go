@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,8 +34,10 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	switch {
 	case now.sent <= now.conflict.refused: // read it again
 		return do(Request{Verb: GetLive, Key: k, Why: "who has written it"}), nil
-	case live == nil || now.misses >= v.t.Settings.Tries:
+	case live == nil, now.misses >= v.t.Settings.Tries && errors.Is(now.why, now.conflict.err):
 		return refused()
+	case now.misses >= v.t.Settings.Tries:
+		return Step{}, fmt.Errorf("%s could not be written: %w", k, now.why)
 	}
 	if v.want.Apply != nil && v.want.Apply.Limited {
 		if err := v.unplanned(*v.changeOver(d, live)); err != nil {

@@ -54,6 +54,9 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	if a.Over {
 		w.Turn.Err = a.Err
 	}
+	if a.Unclear {
+		a.Err = fmt.Errorf("the API server did not answer whether it was done: %w", a.Err)
+	}
 	switch {
 	case a.Err != nil && r.Verb == PutObject && !a.Over, r.Verb == CheckObject && !a.Over:
 	case a.Err != nil && !a.Stale:

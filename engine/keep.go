@@ -113,9 +113,7 @@ func (v view) unkeep() Step {
 	k, name := v.f.kept, kept.Name(v.group)
 	now := k.definition
 	switch {
-	case v.want.Apply == nil, v.f.refused[name] != nil, !k.isOurs(), k.back, now != nil && k.sent > 0 && now.Run != v.mark:
-		return Step{}
-	case k.misses >= 2*v.t.Settings.Tries:
+	case v.want.Apply == nil, v.keepsDefinition() != nil, !k.isOurs(), k.back, now != nil && k.sent > 0 && now.Run != v.mark:
 		return Step{}
 	case k.sent == 0:
 		return do(Request{Verb: GetDefinition, Name: name, Group: v.group, Back: true, Why: "it has changed"})
@@ -126,6 +124,14 @@ func (v view) unkeep() Step {
 		return do(Request{Verb: Forget, Name: name, Group: v.group, Definition: now, Back: true, Why: "the lease was refused"})
 	}
 	return do(Request{Verb: Keep, Name: name, Group: v.group, Definition: k.before, Was: now, Back: true, Why: "the lease was refused"})
+}
+
+// keepsDefinition returns why the definition that was kept before cannot be given back; nil if it can.
+func (v view) keepsDefinition() error {
+	if k := v.f.kept; k.sent == 0 && k.misses >= 2*v.t.Settings.Tries {
+		return k.why
+	}
+	return v.f.refused[kept.Name(v.group)]
 }
 
 // isOurs reports whether the lease has written or deleted the kept definition, or may have.

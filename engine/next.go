@@ -7,7 +7,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Next decides what happens next for one want of a transaction. Call it again after each answer.
@@ -167,7 +166,7 @@ func (v view) end(err error) Step {
 			o.Kept = append(o.Kept, why)
 		}
 	}
-	if why := v.f.refused[kept.Name(v.group)]; why != nil {
+	if why := v.keepsDefinition(); why != nil {
 		o.Kept = append(o.Kept, fmt.Errorf("the definition of lease %s in the ledger could not be given back: %w", v.group, why))
 	}
 	for k, why := range v.notPutBack() {
