@@ -128,6 +128,16 @@ func (a *Announcement) String() string {
 	return fmt.Sprintf("run %s of %s, begun %s", a.Nonce, a.By, a.Begun.UTC().Format(time.RFC3339))
 }
 
+// InTheWay says for a command that waits for the run which run that is, by which object it is known, and what shows whether it has crashed.
+func (a *Announcement) InTheWay() string {
+	if a.Unreadable != "" {
+		return fmt.Sprintf("the announcement of another command, lease.coordination.k8s.io/%s, cannot be read (%s): kubectl akash-net state --problems says what to do",
+			a.Name(), a.Unreadable)
+	}
+	return fmt.Sprintf("another command is at work on it: %s; it has crashed if it does not renew its announcement, lease.coordination.k8s.io/%s, for %s: "+
+		"kubectl akash-net state --problems lists it then, and this command goes on in its place", a, a.Name(), a.Lasts+Margin)
+}
+
 // Stands describes the run and its state. now is by the API server's clock.
 func (a *Announcement) Stands(now time.Time) string {
 	switch {

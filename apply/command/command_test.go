@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // A run may make the changes that the plan has for its lease, and write what leases share; without a plan any.
@@ -121,5 +123,20 @@ func TestCounter(t *testing.T) {
 	count()
 	if want := []int{0, 2, 1, 2, 2, 2}; !slices.Equal(got, want) {
 		t.Errorf("progress %v", got)
+	}
+}
+
+// A command that waits for another one says which one that is, who runs it and since when, and what to type next.
+func TestWaitingNamesTheOther(t *testing.T) {
+	var said string
+	c := &Command{Options: Options{Report: func(e report.Event) { said = e.Message }}}
+	c.reportWaiting(&state.Announcement{
+		Nonce: "abc", By: "ann@laptop", Begun: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Lasts: 15 * time.Second,
+		Groups: []lease.Group{{Owner: "akash1a", DSeq: 1, GSeq: 1}},
+	})
+	for _, want := range []string{"run abc of ann@laptop, begun 2026-11-20T12:00:00Z", "lease.coordination.k8s.io/run--abc", "for 20s", "kubectl akash-net state --problems"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q does not say %q", said, want)
+		}
 	}
 }

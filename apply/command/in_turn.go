@@ -25,8 +25,7 @@ func (c *Command) reportWaiting(other *state.Announcement) {
 	g := other.Groups[0] // an announcement without groups is unreadable
 	c.Send(report.Event{
 		Time: time.Now(), Action: report.Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
-		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String() +
-			"; it has crashed if it does not renew its announcement for " + (other.Lasts + state.Margin).String(),
+		Kind: "lease", Name: g.String(), Message: other.InTheWay(),
 	})
 }
 

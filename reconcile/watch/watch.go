@@ -186,7 +186,7 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.Result, error) {
 	err := r.batches.do(ctx, g)
 	if busy, is := errors.AsType[*busyError](err); is {
-		if wait := others - r.opts.Cluster.Now().Sub(busy.since); wait > 0 {
+		if wait := others - r.opts.Cluster.Now().Sub(busy.by.Begun); wait > 0 {
 			return controllers.Result{RequeueAfter: wait}, nil
 		}
 		err = r.leases.Work(ctx, []lease.Group{g})[g]
@@ -197,14 +197,9 @@ func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.
 	return controllers.Result{}, err
 }
 
-// busyError says that another command is announced for a deployment group.
-type busyError struct{ since time.Time }
-
-func (e *busyError) Error() string { return "another command is at work on it" }
-
 // work does what is due for those deployment groups for which no other command is announced.
 func (r *reconciler) work(ctx context.Context, groups []lease.Group) map[lease.Group]error {
-	busy, err := r.announced(ctx)
+	busy, err := r.busy(ctx, groups)
 	if err != nil {
 		return reconcile.FailAll(groups, err)
 	}
@@ -219,21 +214,6 @@ func (r *reconciler) work(ctx context.Context, groups []lease.Group) map[lease.G
 		}
 	}
 	return failed
-}
-
-// announced returns the deployment groups for which commands are announced that have not ended.
-func (r *reconciler) announced(ctx context.Context) (map[lease.Group]*busyError, error) {
-	all, err := r.watched.Metas(ctx, cluster.Leases, r.opts.Command.Config.LedgerNamespace)
-	busy := map[lease.Group]*busyError{}
-	for _, m := range all {
-		if _, ok := state.AnnouncedNonce(m.Name); !ok || m.Annotations[state.AnnotationPhase] == string(state.Fenced) { // it is over
-			continue
-		}
-		for _, g := range groupsIn(m) {
-			busy[g] = &busyError{m.CreationTimestamp.Time}
-		}
-	}
-	return busy, err
 }
 
 // follow follows the sources, and decides everything anew from time to time.
