@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
 
 // batches joins the deployment groups that become due while others are worked on, so that one command, with one announcement and one
@@ -56,7 +58,7 @@ func (b *batches) do(ctx context.Context, g lease.Group) error {
 	}
 }
 
-// next works on the groups that wait. It reports whether there were any.
+// next works on the groups that wait. It reports whether there were any. A panic is the error of each of them.
 func (b *batches) next(ctx context.Context) bool {
 	b.mu.Lock()
 	n := min(len(b.waiting), b.most)
@@ -70,7 +72,10 @@ func (b *batches) next(ctx context.Context) bool {
 	for i, one := range taken {
 		groups[i] = one.group
 	}
-	failed := b.work(ctx, groups)
+	var failed map[lease.Group]error
+	if err := parallel.Guard(func() error { failed = b.work(ctx, groups); return nil }); err != nil {
+		failed = reconcile.FailAll(groups, err)
+	}
 	for _, one := range taken {
 		one.done <- failed[one.group]
 	}

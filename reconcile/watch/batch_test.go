@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // What becomes due while a batch is worked on is the next one: nobody waits for more than that, and each gets its own answer.
@@ -43,6 +44,37 @@ func TestBatches(t *testing.T) {
 		all.Wait()
 		if !slices.Equal(sizes, []int{1, 40, 40, 20}) {
 			t.Errorf("batches of %v", sizes)
+		}
+	})
+}
+
+// A panic is the error of each group of its batch, and the next batches are worked on as before.
+func TestBatchesAfterPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
+		goOn := make(chan struct{})
+		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) map[lease.Group]error {
+			if len(groups) == 1 {
+				<-goOn
+			} else {
+				panic("a fault")
+			}
+			return nil
+		})
+		var all sync.WaitGroup
+		for n := range 10 {
+			all.Go(func() {
+				_, fault := errors.AsType[*parallel.FaultError](b.do(t.Context(), group(n)))
+				if first := n == 0; fault == first {
+					t.Errorf("%d: %v", n, fault)
+				}
+			})
+			synctest.Wait()
+		}
+		close(goOn)
+		all.Wait()
+		if err := b.do(t.Context(), group(1)); err != nil {
+			t.Error(err)
 		}
 	})
 }
