@@ -94,6 +94,14 @@ func (f *failures) all() map[lease.Group]reconcile.Failing {
 	return maps.Clone(f.by)
 }
 
+// has reports whether a deployment group fails.
+func (f *failures) has(g lease.Group) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, fails := f.by[g]
+	return fails
+}
+
 // backoff is the rate limiter of the queue. It records when a deployment group that fails is tried again.
 type backoff struct {
 	limiter workqueue.TypedRateLimiter[lease.Group]
@@ -113,8 +121,12 @@ func (b backoff) When(g lease.Group) time.Duration {
 	return after
 }
 
-// Forget begins anew with a deployment group that does not fail any more.
-func (b backoff) Forget(g lease.Group) { b.limiter.Forget(g) }
+// Forget begins anew with a deployment group, unless it fails: one that only waits for another command has not succeeded.
+func (b backoff) Forget(g lease.Group) {
+	if !b.failing.has(g) {
+		b.limiter.Forget(g)
+	}
+}
 
 // NumRequeues returns how often a deployment group has failed.
 func (b backoff) NumRequeues(g lease.Group) int { return b.limiter.NumRequeues(g) }

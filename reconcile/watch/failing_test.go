@@ -59,10 +59,13 @@ func TestNote(t *testing.T) {
 	if one.Count != 2 || one.Since != first || one.Last != first.Add(time.Second) || after != 2*time.Second || time.Until(one.Next) > after || !one.Next.After(first) {
 		t.Errorf("%+v", one)
 	}
-	limiter.Forget(g)
+	if limiter.Forget(g); limiter.NumRequeues(g) != 2 { // it waits for another command
+		t.Error("a lease that still fails is tried as often as one that has failed once")
+	}
 	if !f.note(g, nil, first) {
 		t.Error("nobody looks again at a lease of which something has happened while it failed")
 	}
+	limiter.Forget(g)
 	if f.note(g, nil, first) || len(f.all()) > 0 || limiter.NumRequeues(g) > 0 {
 		t.Error("a lease that does not fail any more is known as one that does")
 	}
