@@ -6,13 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // sections are the sections of the board, in their order. They are the names of the anchors and of the parameters that page them.
-var sections = []string{"problems", "failing", "commands", "pools", "resources", "hosts", "addresses", "leases", "orders"}
+var sections = []string{"problems", "commands", "pools", "resources", "hosts", "addresses", "leases", "orders"}
 
 // Board is all that the page shows, in texts.
 type Board struct {
@@ -25,7 +24,6 @@ type Board struct {
 	Tiles []Tile
 
 	Problems  Section[ProblemRow]
-	Failing   Section[FailingRow]
 	Commands  Section[CommandRow]
 	Pools     Section[PoolRow]
 	Resources Resources
@@ -64,9 +62,6 @@ func NewBoard(s *Seen, q Query) *Board {
 	b := &Board{Query: q, Version: s.Version(), At: s.At, Notes: s.Notes}
 	b.Problems = section(&q, "problems", s.Book.Problems, problemRow, func(p *state.Problem) []string {
 		return []string{p.Problem, p.Thing, p.Lease, p.Namespace, p.Message, p.Plan}
-	}, nil)
-	b.Failing = section(&q, "failing", s.Failing, failingRow, func(f *reconcile.Failing) []string {
-		return []string{f.Group.String(), f.Err.Error()}
 	}, nil)
 	b.Commands = section(&q, "commands", s.Runs, func(a **state.Announcement) CommandRow { return commandRow(*a, s.At) },
 		func(a **state.Announcement) []string {
@@ -161,9 +156,6 @@ func tiles(s *Seen, b *Board) []Tile {
 	}
 	detail, tone := trouble(b.Problems.Total, "to be mended")
 	add(b.Problems.Known, Tile{"problems", "Problems", number(b.Problems.Total), detail, tone})
-	if b.Failing.Total > 0 {
-		add(true, Tile{"failing", "Failing", number(b.Failing.Total), "tried again", "bad"})
-	}
 	detail, tone = statesText(b.Hosts.States)
 	add(b.Hosts.Known, Tile{"hosts", "Hosts", number(b.Hosts.Total), detail, tone})
 	detail, tone = statesText(b.Addresses.States)

@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"flag"
-	"io"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -230,8 +229,6 @@ func TestVersion(t *testing.T) {
 		"a command": func(s *page.Seen) { s.Runs[0].Phase = state.Undoing },
 		"a crash":   func(s *page.Seen) { s.At = s.At.Add(time.Hour) },
 		"a note":    func(s *page.Seen) { s.Notes = []string{"x"} },
-		"a failure": func(s *page.Seen) { s.Failing[0].Count++ },
-		"an error":  func(s *page.Seen) { s.Failing[0].Err = io.EOF },
 		"a node":    func(s *page.Seen) { s.Book.Pools[0].Nodes = nil },
 	} {
 		c := pagetest.Seen(t)

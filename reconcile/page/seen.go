@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -19,8 +18,6 @@ type Seen struct {
 	Book view.Book
 	// Runs are the announcements of the commands that are under way or have crashed.
 	Runs []*state.Announcement
-	// Failing are the leases that the reconciler has failed to bring to what they are to be.
-	Failing []reconcile.Failing
 	// Notes say what could not be read, and why.
 	Notes []string
 
@@ -37,9 +34,6 @@ func (s *Seen) Version() string {
 	h := sha256.New()
 	encode := json.NewEncoder(h)
 	sources := []any{s.Book, s.Notes}
-	for _, f := range s.Failing {
-		sources = append(sources, f.Group, f.Err.Error(), f.Count, f.Since, f.Next)
-	}
 	for _, r := range s.Book.Pools {
 		sources = append(sources, r.Nodes)
 	}

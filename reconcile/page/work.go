@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -34,21 +33,6 @@ var plain = regexp.MustCompile(`^(?:[a-zA-Z0-9 ._/:=@%+,-]|'[a-zA-Z0-9 ._/:=@%+,
 
 // isPlain reports whether a shell takes each word of a command as it stands.
 func isPlain(command string) bool { return len(command) <= 1000 && plain.MatchString(command) }
-
-// FailingRow is a lease that the reconciler tries again.
-type FailingRow struct {
-	ID          string
-	Lease       Tenant
-	Error       string
-	Count       int
-	Since, Next time.Time
-}
-
-func failingRow(f *reconcile.Failing) FailingRow {
-	return FailingRow{
-		ID: "failing/" + f.Group.String(), Lease: groupOf(f.Group), Error: clip(f.Err.Error()), Count: f.Count, Since: f.Since, Next: f.Next,
-	}
-}
 
 // CommandRow is a command that has not ended.
 type CommandRow struct {

@@ -112,18 +112,13 @@ func (s *Shown) readBook(ctx context.Context, w *World) (book *view.Book, err er
 	return book, nil
 }
 
-// Seen reads what the page shows, with the leases that fail.
+// Seen reads what the page shows.
 func (s *Shown) Seen(ctx context.Context) (*page.Seen, error) {
 	w, err := s.World()
 	if err != nil {
 		return nil, err
 	}
-	seen, err := w.Seen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	seen.Failing, err = w.Failing(ctx)
-	return seen, err
+	return w.Seen(ctx)
 }
 
 // Failing returns the leases that fail.

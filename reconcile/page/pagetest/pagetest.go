@@ -2,7 +2,6 @@
 package pagetest
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/netip"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
@@ -72,10 +70,12 @@ func Seen(t testing.TB) *page.Seen {
 		Nonce: "1xg5b0ac2k9qr", Groups: []lease.Group{tenant(3).Group(), tenant(4).Group()}, By: "deploy@ci-7", Version: "v1.4.0",
 		Begun: Now.Add(-9 * time.Second), Renewed: Now.Add(-2 * time.Second), Lasts: 15 * time.Second, Phase: state.Active,
 	}}
-	s.Failing = []reconcile.Failing{{
-		Group: tenant(6).Group(), Count: 4, Since: Now.Add(-7 * time.Minute), Next: Now.Add(3 * time.Minute),
-		Err: errors.New("host shop.example.com is held by lease " + tenant(0).String() + "\nkubectl akash-net explain shop.example.com"),
-	}}
+	s.Book.Problems = append(s.Book.Problems, state.Problem{
+		Problem: state.LeaseFails, Thing: tenant(6).String(), Lease: tenant(6).String(), Since: metav1.NewTime(Now.Add(-7 * time.Minute)),
+		Message: "the reconciler has failed 4 times in a row: host shop.example.com is held by lease " + tenant(0).Group().String(),
+		Plan:    "fix the cause that the message names; the reconciler tries again by itself, at " + Now.Add(3*time.Minute).Format(time.RFC3339) + " at the latest",
+		Manual:  true, Command: "kubectl akash-net history " + tenant(6).String(),
+	})
 	return s
 }
 
@@ -205,7 +205,6 @@ func Harmful() *page.Seen {
 	s.Book.Orders = []view.OrderRow{{Order: Hostile, Tenant: who, State: Hostile, By: Hostile, Claim: Hostile, Message: Hostile}}
 	s.Book.Resources = []view.ResourceRow{{Of: view.OfNode, Name: Hostile, Resource: Hostile, Message: Hostile}, {Of: view.OfClass, Name: Hostile, Unlimited: true}}
 	s.Book.Problems = []state.Problem{{Problem: Hostile, Thing: Hostile, Message: Hostile, Plan: Hostile, Command: "kubectl akash-net release " + Hostile + "; reboot"}}
-	s.Failing = []reconcile.Failing{{Group: id.Group(), Err: errors.New(Hostile), Count: 1}}
 	s.Runs = []*state.Announcement{{Nonce: Hostile, By: Hostile, Version: Hostile, Unreadable: Hostile, Groups: []lease.Group{{Owner: Hostile, DSeq: 1}}}}
 	return s
 }
