@@ -1,8 +1,6 @@
 package reconcile_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -246,21 +244,9 @@ func TestEventsAreSentAgain(t *testing.T) {
 	for _, after := range []int{1, 20} {
 		cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--events", "-")
 		cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		in := bufio.NewScanner(out)
-		for range after {
-			in.Scan()
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // it was killed
+		p := harness.Launch(t, cmd)
+		acknowledges(t, p, after)
+		p.Kill()
 	}
 	acks, r := tells(t, strings.Join(lines, "\n"))
 	r.Exits(t, 0)
@@ -298,34 +284,19 @@ func write(t *testing.T, pipe, text string) {
 	}
 }
 
-// busWatcher is a reconciler whose acknowledgements are apart from its messages.
-type busWatcher struct {
-	*watcher
-	acks output
-}
-
-func watchEvents(t *testing.T, stdin io.Reader, args ...string) *busWatcher {
+// watchEvents starts a reconciler as an administrator, with a standard input.
+func watchEvents(t *testing.T, stdin io.Reader, args ...string) *harness.Process {
 	t.Helper()
-	w := &busWatcher{watcher: &watcher{cmd: harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, append([]string{"reconcile", "--watch"}, args...)...)}}
-	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = stdin, &w.acks, &w.output
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = w.cmd.Process.Kill()
-		_ = w.cmd.Wait()
-		if t.Failed() {
-			t.Logf("%s%s", w.acks.String(), w)
-		}
-	})
-	return w
+	cmd := watches(t, harness.Plane.Kubeconfig, args...)
+	cmd.Stdin = stdin
+	return harness.Launch(t, cmd)
 }
 
-// acknowledges waits until so many events were acknowledged, and returns them.
-func (w *busWatcher) acknowledges(t *testing.T, n int) (acks []ack) {
+// acknowledges waits until a process has acknowledged so many events, and returns them.
+func acknowledges(t *testing.T, p *harness.Process, n int) (acks []ack) {
 	t.Helper()
 	harness.Eventually(t, fmt.Sprintf("%d events are to be acknowledged", n), func(context.Context) (bool, error) {
-		acks = acksIn(t, w.acks.String())
+		acks = acksIn(t, p.Out.String())
 		return len(acks) >= n, nil
 	})
 	return acks
@@ -340,28 +311,28 @@ func TestWatchEvents(t *testing.T) {
 	dir.define(t, filed, one)
 	w := watchEvents(t, nil, "-f", dir.path, "--source", "beside", "--events", pipe, "--leader-elect=false")
 	write(t, pipe, received(filed, two)+"\n"+closed(filed)+"\n")
-	for _, a := range w.acknowledges(t, 2) {
+	for _, a := range acknowledges(t, w, 2) {
 		if want := "is defined at " + dir.path + "/1.yaml:"; !strings.Contains(a.Error, want) {
 			t.Errorf("acknowledged is %s, want %s", a, want)
 		}
 	}
 	routed(t, filed, one, true)
 	write(t, pipe, received(first, two)+"\n")
-	wantAcks(t, w.acknowledges(t, 3)[2:], "done applied")
+	wantAcks(t, acknowledges(t, w, 3)[2:], "done applied")
 	routed(t, first, two, true)
 	write(t, pipe, `{"type":"LeaseClo`)
-	wantAcks(t, w.acknowledges(t, 4)[3:], "not valid JSON")
+	wantAcks(t, acknowledges(t, w, 4)[3:], "not valid JSON")
 	var writers sync.WaitGroup
 	writers.Go(func() { write(t, pipe, received(second, three)+"\n") })
 	writers.Go(func() { write(t, pipe, closed(first)+"\n") })
 	writers.Wait()
-	w.acknowledges(t, 6)
+	acknowledges(t, w, 6)
 	routed(t, second, three, true)
 	routed(t, first, two, false)
 
-	w.stops(t)
-	if text := w.acks.String(); strings.Contains(text, "ingress") || !strings.Contains(w.String(), "is applied: 1 host") {
-		t.Errorf("standard output has %s, and standard error %s", text, w)
+	w.Stops(t)
+	if text := w.Out.String(); strings.Contains(text, "ingress") || !strings.Contains(w.Err.String(), "is applied: 1 host") {
+		t.Errorf("standard output has %s, and standard error %s", text, &w.Err)
 	}
 }
 
@@ -370,19 +341,19 @@ func TestTwoWatchEvents(t *testing.T) {
 	pipe, id, host := newPipe(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("elected")
 	a := watchEvents(t, nil, "--events", pipe)
 	write(t, pipe, received(id, host)+"\n")
-	a.acknowledges(t, 1)
+	acknowledges(t, a, 1)
 	b := watchEvents(t, nil, "--events", pipe)
 	for n := range 5 {
 		write(t, pipe, closed(id)+"\n")
-		a.acknowledges(t, n+2)
+		acknowledges(t, a, n+2)
 	}
-	if text := b.acks.String(); text != "" {
+	if text := b.Out.String(); text != "" {
 		t.Errorf("the other one has acknowledged %s", text)
 	}
-	a.stops(t)
+	a.Stops(t)
 	write(t, pipe, received(id, host)+"\n")
-	wantAcks(t, b.acknowledges(t, 1), "done applied")
-	b.stops(t)
+	wantAcks(t, acknowledges(t, b, 1), "done applied")
+	b.Stops(t)
 }
 
 // The end of standard input, and of those who read the acknowledgements, ends the events and nothing else.
@@ -391,60 +362,47 @@ func TestEventsEnd(t *testing.T) {
 	filed, id := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	w := watchEvents(t, strings.NewReader(received(id, two)), "-f", dir.path, "--events", "-", "--leader-elect=false")
-	w.acknowledges(t, 1)
-	w.says(t, "the input has ended; no more events are carried out")
+	acknowledges(t, w, 1)
+	w.Says(t, "the input has ended; no more events are carried out")
 	dir.define(t, filed, one)
 	routed(t, filed, one, true)
-	w.stops(t)
+	w.Stops(t)
 
 	dir.remove(t, filed)
-	pipe, events := newPipe(t), &watcher{}
-	events.cmd = harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "reconcile", "--watch", "-f", dir.path, "--events", pipe, "--leader-elect=false")
-	out, err := events.cmd.StdoutPipe()
+	pipe := newPipe(t)
+	cmd := watches(t, harness.Plane.Kubeconfig, "-f", dir.path, "--events", pipe, "--leader-elect=false")
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	events.cmd.Stderr = &events.output
-	if err := events.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = events.cmd.Process.Kill() })
+	events := harness.Launch(t, cmd)
 	_ = out.Close() // nobody reads
 	write(t, pipe, closed(id)+"\n")
-	events.says(t, "no more events are read, as their acknowledgements cannot be written")
+	events.Says(t, "no more events are read, as their acknowledgements cannot be written")
 	routed(t, id, two, false)
 	dir.define(t, filed, one, "http: {readTimeout: 30s}")
 	harness.Eventually(t, "the timeout is to be that of the file", func(context.Context) (bool, error) {
 		return route(t, filed, one).GetAnnotations()[readTimeout] == "30", nil
 	})
-	events.stops(t)
+	events.Stops(t)
 }
 
 // An interrupt ends the reading; what is under way is finished and acknowledged, and the exit code is 0.
 func TestEventsInterrupted(t *testing.T) {
 	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("last")
 	cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--events", "-")
-	var out bytes.Buffer
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := harness.Launch(t, cmd)
 	if _, err := io.WriteString(stdin, received(id, host)+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "the host is to be claimed", func(context.Context) (bool, error) {
 		return harness.Find(t, cluster.Leases, "akash-net", host) != nil, nil
 	})
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v", err)
-	}
-	wantAcks(t, acksIn(t, out.String()), "1 ManifestReceived done applied")
+	p.Stops(t)
+	wantAcks(t, acksIn(t, p.Out.String()), "1 ManifestReceived done applied")
 	routed(t, id, host, true)
 }

@@ -113,7 +113,7 @@ func TestTornWatches(t *testing.T) {
 		routed(t, second, two, false)
 		released(t, second)
 	}
-	w.stops(t)
+	w.Stops(t)
 }
 
 // While the API server cannot store anything, nothing is said to be done. When it can, it is done.
@@ -128,14 +128,14 @@ func TestFullDisk(t *testing.T) {
 		return says(q, http.StatusInternalServerError, `"reason": "InternalError", "code": 500, "message": "etcdserver: mvcc: database space exceeded"`)
 	})
 	w := watchAs(t, kubeconfig, "-f", dir.path, "--leader-elect=false")
-	w.says(t, "database space exceeded")
+	w.Says(t, "database space exceeded")
 	if strings.Contains(w.String(), "is applied") || route(t, id, host) != nil {
 		t.Errorf("something was done: %s", w)
 	}
 	r.meet(nil)
 	routed(t, id, host, true)
-	w.says(t, "is applied: 1 host")
-	w.stops(t)
+	w.Says(t, "is applied: 1 host")
+	w.Stops(t)
 }
 
 // A leader that cannot renew its election in the middle of a write is followed by another one. The write that arrives late changes nothing.
@@ -145,7 +145,7 @@ func TestLeaderIsLost(t *testing.T) {
 	dir.define(t, id, host)
 	first := watchAs(t, kubeconfig, "-f", dir.path)
 	routed(t, id, host, true)
-	first.says(t, "is applied: 1 host")
+	first.Says(t, "is applied: 1 host")
 	watch(t, "-f", dir.path)
 
 	held, goes, arrived := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -167,7 +167,7 @@ func TestLeaderIsLost(t *testing.T) {
 	})
 	dir.define(t, id, host, "http: {readTimeout: 30s}")
 	<-held
-	first.says(t, "It begins anew")
+	first.Says(t, "It begins anew")
 	dir.define(t, id, host, "http: {readTimeout: 20s}")
 	has := func(timeout string) {
 		t.Helper()
@@ -184,5 +184,5 @@ func TestLeaderIsLost(t *testing.T) {
 	r.meet(nil)
 	dir.define(t, id, host, "http: {readTimeout: 10s}")
 	has("10")
-	first.stops(t)
+	first.Stops(t)
 }

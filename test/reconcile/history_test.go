@@ -17,17 +17,17 @@ func TestWatchTellsHistory(t *testing.T) {
 	dir.define(t, held, theirs)
 	harness.Run(t.Context(), "reconcile", "-f", dir.path).Exits(t, 0)
 	dir.define(t, held, host)
-	story := start(t, harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "history", host, held.String(), "--watch"))
-	story.says(t, "Claimed")
+	story := harness.Launch(t, harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "history", host, held.String(), "--watch"))
+	story.Says(t, "Claimed")
 	w := watch(t, "-f", dir.path, "--resync", "1s")
-	story.says(t, "host "+host+" is held by lease "+id.String())
+	story.Says(t, "host "+host+" is held by lease "+id.String())
 	told := strings.Count(story.String(), "ingress/"+host)
 	harness.Remove(t, ingresses, id.Namespace(), host)
 	routed(t, id, host, true)
 	harness.Eventually(t, "the new route is to be told of", func(context.Context) (bool, error) {
 		return strings.Count(story.String(), "ingress/"+host) > told, nil
 	})
-	w.stops(t)
+	w.Stops(t)
 	if refused := strings.Count(story.String(), "is held by lease"); refused != 1 {
 		t.Errorf("%d refusals are told:\n%s", refused, story)
 	}

@@ -94,7 +94,7 @@ func TestHO4(t *testing.T) {
 	dir.remove(t, id)
 	manages(t, s, host, lease.ID{})
 	failsNot(t, s)
-	s.stops(t)
+	s.Stops(t)
 }
 
 // A lease that fails is listed with its reason and when it is tried again, and its host is not managed for it (HO-6).
@@ -110,7 +110,7 @@ func TestHO6(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	manages(t, s, host, lease.ID{})
-	s.stops(t)
+	s.Stops(t)
 }
 
 // That requests end without an answer is no failure of a lease: it is never listed (HO-7).
@@ -121,14 +121,14 @@ func TestHO7(t *testing.T) {
 	s := serveAs(t, harness.Kubeconfig(t, url), "http", "", "-f", dir.path, "--leader-elect=false", "--request-timeout=1s").ready(t)
 	cut.Store(true)
 	dir.define(t, id, host)
-	s.says(t, "got no answer")
+	s.Says(t, "got no answer")
 	if list := gets[map[string]ignoring](t, s, "/ignore-list"); len(list) > 0 {
 		t.Errorf("%+v", list)
 	}
 	cut.Store(false)
 	manages(t, s, host, id)
 	failsNot(t, s)
-	s.stops(t)
+	s.Stops(t)
 }
 
 // cutting is a proxy that ends chosen requests without an answer while it is told to. It returns its URL.
@@ -169,7 +169,7 @@ func TestHO8(t *testing.T) {
 	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
 	manages(t, s, theirs, bad)
 	failsNot(t, s)
-	s.stops(t)
+	s.Stops(t)
 }
 
 // A host that is connected is managed, and nothing fails (HO-9).
@@ -185,7 +185,7 @@ func TestHO9(t *testing.T) {
 	if book := gets[map[string]any](t, s, "/state"); book["kind"] != "Book" || book["hosts"] == nil || book["pools"] == nil {
 		t.Errorf("%v", book)
 	}
-	s.stops(t)
+	s.Stops(t)
 }
 
 // Before all that is watched has been read, the operator's client is told that it is not alive, and why (IP-9, IP-10).
@@ -218,7 +218,7 @@ func TestIP9(t *testing.T) {
 	close(hold)
 	s.answers(t, http.StatusOK, "/health")
 	s.ready(t)
-	s.stops(t)
+	s.Stops(t)
 }
 
 // The addresses of a lease are told as far as they are granted: one that waits hides no other (IP-11). Of all that can be leased so many
@@ -259,7 +259,7 @@ func TestIP11AndIP12(t *testing.T) {
 	if usage.Available != 16 || usage.InUse != 2 || usage.Free != 14 {
 		t.Errorf("%+v", usage)
 	}
-	s.stops(t)
+	s.Stops(t)
 }
 
 // grant grants a Service the address that it asks for, as MetalLB does.

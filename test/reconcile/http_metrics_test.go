@@ -54,5 +54,5 @@ func TestHTTPMetrics(t *testing.T) {
 			t.Errorf("nothing is %s", want)
 		}
 	}
-	s.stops(t)
+	s.Stops(t)
 }

@@ -91,7 +91,7 @@ func TestMG1AndMG2(t *testing.T) {
 		t.Errorf("MG-2: %d %s", status, text)
 	}
 	two.has(t, two.first, two.hosts[0])
-	two.stops(t)
+	two.Stops(t)
 }
 
 // The host that is named moves to the service that uses it, and no other; the lease keeps it when the first one is closed (MG-3, MG-7).
@@ -113,7 +113,7 @@ func TestMG3AndMG7(t *testing.T) {
 	released(t, two.first)
 	two.has(t, two.second, two.hosts[0])
 	two.has(t, two.second, two.hosts[1]) // it was withheld
-	two.stops(t)
+	two.Stops(t)
 }
 
 // A host of another owner is refused, with all that was asked for beside it.
@@ -130,7 +130,7 @@ func TestMigrateOfAnotherOwner(t *testing.T) {
 		t.Errorf("a lease of another owner: %d %s", status, text)
 	}
 	two.has(t, two.first, two.hosts[0])
-	two.stops(t)
+	two.Stops(t)
 }
 
 // If reading fails nothing is moved (MG-4), and if writing does (MG-5). The same request does it when the API server answers again.
@@ -159,7 +159,7 @@ func TestMG4AndMG5(t *testing.T) {
 			return status == http.StatusOK, nil
 		})
 		two.has(t, two.second, two.hosts[0])
-		two.stops(t)
+		two.Stops(t)
 	}
 }
 
@@ -189,5 +189,5 @@ func TestMG6(t *testing.T) {
 	harness.Eventually(t, "the second lease is to have the one endpoint", func(context.Context) (bool, error) {
 		return service(two.second, 82) && !service(two.first, 82) && service(two.first, 81) && !service(two.second, 81), nil
 	})
-	two.stops(t)
+	two.Stops(t)
 }

@@ -21,7 +21,7 @@ import (
 
 // server is a reconciler that answers over HTTP.
 type server struct {
-	*watcher
+	*harness.Process
 	url   string
 	token string
 }
@@ -42,7 +42,7 @@ func serve(t *testing.T, args ...string) *server {
 func serveAs(t *testing.T, kubeconfig, scheme, address string, args ...string) *server {
 	t.Helper()
 	port := harness.FreePort(t)
-	return &server{watcher: watchAs(t, kubeconfig, append(args, "--listen", address+":"+port)...), url: scheme + "://127.0.0.1:" + port}
+	return &server{Process: watchAs(t, kubeconfig, append(args, "--listen", address+":"+port)...), url: scheme + "://127.0.0.1:" + port}
 }
 
 // ready waits until the reconciler says that it is ready.

@@ -2,15 +2,12 @@
 package reconcile_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -93,74 +90,19 @@ func released(t *testing.T, id lease.ID) {
 	})
 }
 
-// output is what a process has printed so far.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// watcher is a reconciler that watches.
-type watcher struct {
-	cmd *exec.Cmd
-	output
-}
-
 // watch starts a reconciler as kubectl's plugin. The test kills it at the end.
-func watch(t *testing.T, args ...string) *watcher {
+func watch(t *testing.T, args ...string) *harness.Process {
 	t.Helper()
 	return watchAs(t, reconciler, args...)
 }
 
-func watchAs(t *testing.T, kubeconfig string, args ...string) *watcher {
+func watchAs(t *testing.T, kubeconfig string, args ...string) *harness.Process {
 	t.Helper()
-	return start(t, harness.Command(context.WithoutCancel(t.Context()), kubeconfig, append([]string{"reconcile", "--watch"}, args...)...))
+	return harness.Launch(t, watches(t, kubeconfig, args...))
 }
 
-// start starts a process that does not end. The test kills it at the end.
-func start(t *testing.T, cmd *exec.Cmd) *watcher {
+// watches returns the command of a reconciler that watches.
+func watches(t *testing.T, kubeconfig string, args ...string) *exec.Cmd {
 	t.Helper()
-	w := &watcher{cmd: cmd}
-	w.cmd.Stdout, w.cmd.Stderr = &w.output, &w.output
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = w.cmd.Process.Kill()
-		_ = w.cmd.Wait()
-		if t.Failed() {
-			t.Logf("%s", w)
-		}
-	})
-	return w
-}
-
-// says waits until the process has printed a text.
-func (w *watcher) says(t *testing.T, text string) {
-	t.Helper()
-	harness.Eventually(t, fmt.Sprintf("%q is to be printed", text), func(context.Context) (bool, error) {
-		return strings.Contains(w.String(), text), nil
-	})
-}
-
-// stops stops the process by SIGTERM, and fails unless it ends with 0.
-func (w *watcher) stops(t *testing.T) {
-	t.Helper()
-	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, w)
-	}
+	return harness.Command(context.WithoutCancel(t.Context()), kubeconfig, append([]string{"reconcile", "--watch"}, args...)...)
 }

@@ -48,7 +48,7 @@ func TestManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	w.says(t, "is not lower case")
+	w.Says(t, "is not lower case")
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", second.Namespace())
 	routed(t, second, two, false)
 	if route(t, first, one) == nil {
@@ -56,7 +56,7 @@ func TestManifests(t *testing.T) {
 	}
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", first.Namespace())
 	released(t, first)
-	w.stops(t)
+	w.Stops(t)
 
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", third.Namespace())
 	harness.RunAs(t.Context(), reconciler, "reconcile", "--from-cluster").Exits(t, 0)

@@ -122,7 +122,7 @@ func TestUpstreamHosts(t *testing.T) {
 		routed(t, id, host, true)
 		allow := refuseDeletes(t, id, host)
 		harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
-		w.says(t, "this route stays for now")
+		w.Says(t, "this route stays for now")
 		if route(t, id, host) == nil || harness.Find(t, cluster.Leases, "akash-net", host) == nil {
 			t.Error("the host is given up, though its route is there")
 		}
@@ -146,7 +146,7 @@ func TestUpstreamHosts(t *testing.T) {
 		deploy(t, first, "web", serves(host, ""))
 		routed(t, first, host, true)
 		deploy(t, second, "other", strings.Replace(serves(host, ""), "8080", "9090", 1))
-		w.says(t, host+" withheld")
+		w.Says(t, host+" withheld")
 		deploy(t, first, "web", serves(harness.NewHost("another"), ""))
 		routed(t, second, host, true)
 		routed(t, first, host, false)
@@ -154,7 +154,7 @@ func TestUpstreamHosts(t *testing.T) {
 			t.Errorf("it leads to %s", to)
 		}
 	})
-	w.stops(t)
+	w.Stops(t)
 }
 
 // refuseDeletes makes the API server refuse to delete the Ingress of a host, until allow is called.
@@ -220,7 +220,7 @@ func TestUpstreamAddresses(t *testing.T) {
 		id := harness.LeaseOf(harness.NewOwner(), 1)
 		deploy(t, id, "aservice", leased(10000, 10001, "TCP"))
 		has(t, id, "aservice-ip-10001-tcp", true)
-		w.says(t, id.Group().String()+" is applied")
+		w.Says(t, id.Group().String()+" is applied")
 		o := harness.Need(t, services, id.Namespace(), "aservice-ip-10001-tcp")
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 		port := spec["ports"].([]any)[0].(map[string]any)
@@ -260,7 +260,7 @@ func TestUpstreamAddresses(t *testing.T) {
 		harness.Create(t, "test", kinds.Namespace.Resource(), fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, id.Namespace()))
 		harness.Remove(t, kinds.Namespace.Resource(), "", id.Namespace()) // nothing finalizes it here: it stays as it is
 		deploy(t, id, "game", leased(1, 7001, "UDP"))
-		w.says(t, "lease "+id.Group().String()+": ")
+		w.Says(t, "lease "+id.Group().String()+": ")
 		deploy(t, other, "game", leased(1, 7001, "UDP"))
 		has(t, other, "game-ip-7001-udp", true)
 		finalize(t, id.Namespace())
@@ -270,11 +270,11 @@ func TestUpstreamAddresses(t *testing.T) {
 		id := harness.LeaseOf(harness.NewOwner(), 1)
 		deploy(t, id, "game", leased(101, 100, "UDP"))
 		has(t, id, "game-ip-100-udp", true)
-		w.says(t, id.Group().String()+" is applied")
-		w.stops(t)
+		w.Says(t, id.Group().String()+" is applied")
+		w.Stops(t)
 		harness.Remove(t, services, id.Namespace(), "game-ip-100-udp")
 		again := watch(t, args...)
 		has(t, id, "game-ip-100-udp", true)
-		again.stops(t)
+		again.Stops(t)
 	})
 }

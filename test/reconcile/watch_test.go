@@ -67,8 +67,8 @@ func TestWatch(t *testing.T) {
 	routed(t, second, two, false)
 	released(t, second)
 	dir.remove(t, first)
-	w.says(t, "has no .json, .yaml, .yml files")
-	w.stops(t)
+	w.Says(t, "has no .json, .yaml, .yml files")
+	w.Stops(t)
 	routed(t, first, one, true)
 }
 
@@ -80,7 +80,7 @@ func TestWatchTriesAgain(t *testing.T) {
 	harness.Run(t.Context(), "reserve", theirs, "--lease", other.String()).Exits(t, 0)
 	dir.define(t, held, theirs)
 	w := watch(t, "-f", dir.path, "--leader-elect=false")
-	w.says(t, theirs+" is held by lease "+other.String())
+	w.Says(t, theirs+" is held by lease "+other.String())
 	dir.define(t, good, ours)
 	routed(t, good, ours, true)
 	name, next := state.LeaseFails+"/"+held.String(), "; the reconciler tries again by itself, at 20"
@@ -89,7 +89,7 @@ func TestWatchTriesAgain(t *testing.T) {
 	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
 	routed(t, held, theirs, true)
 	showsProblem(t, name, false)
-	w.stops(t)
+	w.Stops(t)
 }
 
 // showsProblem waits until state --problems shows a problem with texts, or does not show it.
@@ -132,7 +132,7 @@ func TestWatchHeals(t *testing.T) {
 	if route(t, second, two) != nil || harness.Find(t, cluster.Leases, "akash-net", two) != nil {
 		t.Error("the lease that was released is back")
 	}
-	w.stops(t)
+	w.Stops(t)
 }
 
 // A change costs no LIST but those of the ledger: everything else is watched. What is as it is to be costs nothing.
@@ -154,7 +154,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 	})
 	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s")
 	routed(t, id, host, true)
-	w.says(t, "is applied: 1 host")
+	w.Says(t, "is applied: 1 host")
 	mu.Lock()
 	sent = nil
 	mu.Unlock()
@@ -162,7 +162,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 	harness.Eventually(t, "the timeout is to be that of the file", func(context.Context) (bool, error) {
 		return route(t, id, host).GetAnnotations()[readTimeout] == "30", nil
 	})
-	w.stops(t)
+	w.Stops(t)
 	mu.Lock()
 	defer mu.Unlock()
 	for _, request := range sent {
@@ -187,7 +187,7 @@ func TestStoppedAtTheBeginning(t *testing.T) {
 	t.Cleanup(func() { close(hangs) })
 	w := watchAs(t, harness.Kubeconfig(t, server.URL), "--heal")
 	<-asked
-	w.stops(t)
+	w.Stops(t)
 }
 
 // One of several works, and the others say for which one they stand by. When it is killed in the middle of its work, another one goes on,
@@ -200,14 +200,12 @@ func TestTwoWatch(t *testing.T) {
 	a := watch(t, "-f", dir.path, "--source", "two")
 	routed(t, first, one, true)
 	was := elected(t)
-	a.says(t, "reconciler "+was+" is elected; it is this one\n")
-	waiting := []*watcher{watch(t, "-f", dir.path, "--source", "two"), watch(t, "-f", dir.path, "--source", "two")}
+	a.Says(t, "reconciler "+was+" is elected; it is this one\n")
+	waiting := []*harness.Process{watch(t, "-f", dir.path, "--source", "two"), watch(t, "-f", dir.path, "--source", "two")}
 	for _, w := range waiting {
-		w.says(t, "reconciler "+was+" is elected; this one stands by\n")
+		w.Says(t, "reconciler "+was+" is elected; this one stands by\n")
 	}
-	if err := a.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	a.Kill()
 	dir.define(t, second, two)
 	routed(t, second, two, true)
 	dir.remove(t, first)
@@ -215,7 +213,7 @@ func TestTwoWatch(t *testing.T) {
 
 	is, ends := elected(t), map[string]int{}
 	for _, w := range waiting {
-		w.says(t, "reconciler "+is+" is elected; ")
+		w.Says(t, "reconciler "+is+" is elected; ")
 		text := w.String()
 		for _, end := range []string{"; this one stands by", "; it is this one"} {
 			ends[end] += strings.Count(text, end)
