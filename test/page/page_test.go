@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page/pagetest"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // What is seen is shown, also to whoever has the page on a desk and in the dark.
@@ -99,6 +103,35 @@ func TestChangesAreShown(t *testing.T) {
 	b.is(`document.getElementById("host/new.example.com") !== null`)
 	c.set(next, nil)
 	b.until(`document.getElementById("stale") === null`)
+}
+
+// While a tab is hidden nothing is read for it, whatever changes. Whoever comes back to it sees what has changed.
+func TestHiddenTab(t *testing.T) {
+	c := &made{seen: pagetest.Seen(t)}
+	var looks atomic.Int64
+	p, url := serve(t, func(ctx context.Context) (*page.Seen, error) {
+		looks.Add(1)
+		return c.look(ctx)
+	})
+	b := open(t, desk, "light")
+	b.visit(url)
+	hide := func(hidden bool) {
+		b.is(fmt.Sprintf(`(Object.defineProperty(document, "hidden", {configurable: true, value: %t}), document.dispatchEvent(new Event("visibilitychange")))`, hidden))
+	}
+	hide(true)
+	harness.Eventually(t, "nothing is to be read for a hidden tab", func(context.Context) (bool, error) {
+		before := looks.Load()
+		p.Changed()
+		time.Sleep(2 * time.Second) // a look is due after one
+		return looks.Load() == before, nil
+	})
+	next := pagetest.Seen(t)
+	next.Book.Hosts = append(next.Book.Hosts, pagetest.Host("new.example.com", statetest.Blog, view.StateActive, 0))
+	c.set(next, nil)
+	p.Changed()
+	hide(false)
+	b.until(`document.getElementById("host/new.example.com") !== null`)
+	b.is(`document.getElementById("live").textContent === "Live"`)
 }
 
 // When the server is away the page says so, and follows it again when it is back.

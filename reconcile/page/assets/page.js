@@ -163,29 +163,32 @@
       try { localStorage.setItem("theme", root.dataset.theme); } catch { /* it is forgotten with the page */ }
     });
 
-    // Changes: the server says which version it has, and the page is read again if it shows another one.
+    // Changes: the server says which version it has, and the page is read again if it shows another one. A page that nobody sees follows none.
     const lost = () => say("Not connected");
     let behind = false, busy = false;
     const update = async () => {
       behind = true;
-      if (busy || document.hidden) return;
+      if (busy) return;
       busy = true;
       try {
         while (behind) { behind = false; await read(here(), true); }
         say("Live", true);
       } catch { lost(); } finally { busy = false; }
     };
+    let events;
     const follow = () => {
-      const events = new EventSource("events");
+      events?.close();
+      if (document.hidden) return;
+      events = new EventSource("events");
       events.addEventListener("board", (e) => {
         if (e.data !== document.body.dataset.version) update(); else say("Live", true);
       });
       events.onerror = () => {
         lost();
-        if (events.readyState === EventSource.CLOSED) { events.close(); setTimeout(follow, 10000); }
+        if (events.readyState === EventSource.CLOSED) setTimeout(follow, 10000);
       };
     };
-    document.addEventListener("visibilitychange", () => { if (behind && !document.hidden) update(); });
+    document.addEventListener("visibilitychange", follow);
 
     ages(document, Date.now() - ahead);
     setInterval(() => ages(document, Date.now() - ahead), 10000);
