@@ -23,6 +23,8 @@ func Next(w *World, t *Transaction, place int) Step {
 		return do(Request{Verb: ReadAll, Why: "who holds what, and what serves"})
 	case v.want.Release == nil && w.Objects.Closed() || w.Turn.Closing && len(v.f.taken) > 0:
 		return v.giveBack(&report.ClosingError{Namespace: t.Settings.Config.LedgerNamespace})
+	case t.Settings.InTurn && w.Turn.Alone == 0:
+		return do(Request{Verb: Announce, Why: "another command for the lease may have crashed"})
 	}
 	if s := v.awaitOthers(); !s.idle() {
 		return s

@@ -58,6 +58,9 @@ type Settings struct {
 	Reclaims bool
 	// Plans is true if requests say what they change.
 	Plans bool
+	// InTurn is true if another command for the leases may have crashed: then the command has its turn, in which it goes on in the place
+	// of that one, also if it has nothing to write.
+	InTurn bool
 }
 
 // Transaction are the wants of one announcement, with the order in which leases are served that touch the same things.

@@ -109,6 +109,18 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 
 // Work does what is due for deployment groups, and returns what has failed, by group. One that fails stops no other.
 func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.Group]error {
+	return r.work(ctx, groups, r.options)
+}
+
+// WorkAfter is Work for a deployment group after another command that is announced for it: if that has crashed, what it has left is
+// finished, and its announcement removed, also if nothing else is due.
+func (r *Reconciler) WorkAfter(ctx context.Context, g lease.Group) error {
+	opts := r.options
+	opts.InTurn = true
+	return r.work(ctx, []lease.Group{g}, opts)[g]
+}
+
+func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) map[lease.Group]error {
 	view, err := r.Look(ctx)
 	if err != nil {
 		return FailAll(groups, err)
@@ -116,7 +128,7 @@ func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.G
 	failed := map[lease.Group]error{}
 	for _, part := range r.parts(view, groups, failed) {
 		began := time.Now()
-		err := parallel.Guard(func() error { return r.run(ctx, part) })
+		err := parallel.Guard(func() error { return r.run(ctx, part, opts) })
 		if r.Ran != nil {
 			r.Ran(part.what.Action, time.Since(began), err)
 		}
@@ -173,9 +185,8 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 	})
 }
 
-// run does what is due for the deployment groups of a part.
-func (r *Reconciler) run(ctx context.Context, p *part) error {
-	opts := r.options
+// run does what is due for the deployment groups of a part, by a command with these options.
+func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) error {
 	if opts.Source = p.what.Source; p.what.Owned {
 		opts.Owned = p.what.Source
 	}

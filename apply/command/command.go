@@ -50,6 +50,8 @@ type Options struct {
 	// AssumeCrashed treats other commands that work on the same leases as crashed, without waiting until their
 	// announcements expire.
 	AssumeCrashed bool
+	// InTurn lets the command wait for its turn though it has nothing to write: another one for its leases may have crashed.
+	InTurn bool
 	// Version is the program's version, for the announcement.
 	Version string
 	// Adopt lets a lease take over what objects of its own owner use without a claim, and what Akash's provider has

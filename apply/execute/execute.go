@@ -240,7 +240,7 @@ func (l *loop) settings() engine.Settings {
 	return engine.Settings{
 		Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
 		Wait: c.Options.Wait, Waits: c.Cluster.Waits(), AssumeServing: c.Options.AssumeServing, GoesOn: l.work.GoesOn, Plans: c.Options.Plan != nil,
-		Reclaims: c.Options.Reclaim,
+		Reclaims: c.Options.Reclaim, InTurn: c.Options.InTurn,
 	}
 }
 

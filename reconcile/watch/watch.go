@@ -182,14 +182,14 @@ type reconciler struct {
 }
 
 // Reconcile does what is due for a deployment group. While another command is announced for it, it waits for the end of that, and then is
-// worked on alone: that command may not have ended.
+// worked on alone, after that command: it may have crashed.
 func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.Result, error) {
 	err := r.batches.do(ctx, g)
 	if busy, is := errors.AsType[*busyError](err); is {
 		if wait := others - r.opts.Cluster.Now().Sub(busy.by.Begun); wait > 0 {
 			return controllers.Result{RequeueAfter: wait}, nil
 		}
-		err = r.leases.Work(ctx, []lease.Group{g})[g]
+		err = r.leases.WorkAfter(ctx, g)
 	}
 	if recovered := r.failing.note(g, err, time.Now()); recovered { // what has happened meanwhile made it not due
 		return controllers.Result{RequeueAfter: time.Millisecond}, nil
