@@ -47,18 +47,22 @@ func (r *reconciler) inLedger(meta *metav1.ObjectMeta) []lease.Group {
 	return c.Writers()
 }
 
-// frees reports whether a change may have made way for leases that fail: an object is gone, or a claim or something that somebody else
-// has written is another one.
-func (r *reconciler) frees(resource schema.GroupVersionResource, was, is client.Object) bool {
+// frees returns the name of what may have made way for leases that fail, empty if nothing has: an object is gone, or a claim or something
+// that somebody else has written is another one.
+func (r *reconciler) frees(resource schema.GroupVersionResource, was, is client.Object) string {
 	switch {
 	case resource == nodes || was == nil:
-		return false
+		return ""
 	case resource == cluster.Leases:
 		meta, _ := was.(*metav1.PartialObjectMetadata)
-		_, claim := state.ReadClaim(&meta.ObjectMeta)
-		return claim
+		if c, claim := state.ReadClaim(&meta.ObjectMeta); claim {
+			return c.Thing
+		}
+		return ""
+	case is == nil, was.GetGeneration() != is.GetGeneration(), is.GetGeneration() == 0:
+		return was.GetName()
 	}
-	return is == nil || was.GetGeneration() != is.GetGeneration() || is.GetGeneration() == 0
+	return ""
 }
 
 // groupsIn returns the deployment groups that an announcement names.

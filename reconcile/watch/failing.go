@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
+
+// between is how long a deployment group that fails is left alone after it was tried, whatever is gone that its error does not name.
+const between = 10 * time.Second
 
 // The limits of failures, as Akash's operators have them: how many are remembered, and for how long beyond that.
 const (
@@ -131,20 +135,36 @@ func (b backoff) Forget(g lease.Group) {
 // NumRequeues returns how often a deployment group has failed.
 func (b backoff) NumRequeues(g lease.Group) int { return b.limiter.NumRequeues(g) }
 
-// due returns which of the deployment groups that an object concerns are due now: those that do not fail, and if the object may have made
-// way, those that fail. An object of a group that fails makes way for nobody: each would try again because the other has.
-func (f *failures) due(concerned []lease.Group, frees bool) (due []lease.Group) {
+// dueAfter is a deployment group that is due after a while.
+type dueAfter struct {
+	group lease.Group
+	after time.Duration
+}
+
+// due returns which of the deployment groups that an object concerns are due now: those that do not fail. If the object may have made way
+// (frees is its name, or that of the thing that was claimed), those that fail are due too: at once if their error names it, and else
+// not sooner than a while after they were last tried. An object of a group that fails makes way for nobody: each would try again
+// because the other has.
+func (f *failures) due(concerned []lease.Group, frees string, now time.Time) (due []dueAfter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, g := range concerned {
 		if _, fails := f.by[g]; fails {
-			frees = false
+			frees = ""
 		} else {
-			due = append(due, g)
+			due = append(due, dueAfter{group: g})
 		}
 	}
-	if frees {
-		due = append(due, slices.SortedFunc(maps.Keys(f.by), lease.Group.Compare)...)
+	if frees == "" {
+		return due
+	}
+	for _, g := range slices.SortedFunc(maps.Keys(f.by), lease.Group.Compare) {
+		one := f.by[g]
+		after := max(0, one.Last.Add(between).Sub(now))
+		if strings.Contains(one.Err.Error(), frees) {
+			after = 0
+		}
+		due = append(due, dueAfter{g, after})
 	}
 	return due
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,31 +76,43 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// What concerns a lease makes it due, unless it fails: then its time has to come, or somebody else has to make way.
+// What concerns a lease makes it due, unless it fails: then its time has to come, or what its error names has to make way. Anything else
+// that makes way lets it be tried again too, but not in a row.
 func TestDue(t *testing.T) {
 	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 	var f failures
-	f.note(group(1), errors.New("held"), time.Now())
-	f.note(group(2), errors.New("held"), time.Now())
+	now := time.Now()
+	f.note(group(1), errors.New("host a.example.com is held by lease akash1b/7/1"), now.Add(-time.Second))
+	f.note(group(2), errors.New("no address is left"), now.Add(-between/2))
+	f.note(group(4), errors.New("no address is left"), now.Add(-time.Minute))
 	for name, tt := range map[string]struct {
 		concerned []lease.Group
-		frees     bool
-		want      []lease.Group
+		frees     string
+		want      string
 	}{
-		"an object of a lease":                     {[]lease.Group{group(3)}, false, []lease.Group{group(3)}},
-		"an object of one that fails":              {[]lease.Group{group(1)}, false, nil},
-		"an object of a lease is gone":             {[]lease.Group{group(3)}, true, []lease.Group{group(3), group(1), group(2)}},
-		"one of a lease that fails is gone":        {[]lease.Group{group(1)}, true, nil},
-		"one of both, as two leases share a claim": {[]lease.Group{group(1), group(3)}, true, []lease.Group{group(3)}},
-		"somebody else's object":                   {nil, false, nil},
-		"somebody else's object is gone":           {nil, true, []lease.Group{group(1), group(2)}},
+		"an object of a lease":                     {[]lease.Group{group(3)}, "", "3 now"},
+		"an object of one that fails":              {[]lease.Group{group(1)}, "", ""},
+		"an object of a lease is gone":             {[]lease.Group{group(3)}, "b.example.net", "3 now, 1 after 9s, 2 after 5s, 4 now"},
+		"one of a lease that fails is gone":        {[]lease.Group{group(1)}, "a.example.com", ""},
+		"one of both, as two leases share a claim": {[]lease.Group{group(1), group(3)}, "a.example.com", "3 now"},
+		"somebody else's object":                   {nil, "", ""},
+		"somebody else's object is gone":           {nil, "b.example.net", "1 after 9s, 2 after 5s, 4 now"},
+		"a claim is gone that an error names":      {nil, "a.example.com", "1 now, 2 after 5s, 4 now"},
 	} {
-		if got := f.due(tt.concerned, tt.frees); fmt.Sprint(got) != fmt.Sprint(tt.want) {
-			t.Errorf("%s: %v", name, got)
+		var got []string
+		for _, one := range f.due(tt.concerned, tt.frees, now) {
+			when := "now"
+			if one.after > 0 {
+				when = "after " + one.after.String()
+			}
+			got = append(got, fmt.Sprintf("%d %s", one.group.DSeq, when))
+		}
+		if got := strings.Join(got, ", "); got != tt.want {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
-	f.note(group(1), nil, time.Now())
-	if got := f.due([]lease.Group{group(1)}, true); fmt.Sprint(got) != fmt.Sprint([]lease.Group{group(1), group(2)}) {
+	f.note(group(1), nil, now)
+	if got := f.due([]lease.Group{group(1)}, "", now); fmt.Sprint(got) != fmt.Sprint([]dueAfter{{group: group(1)}}) {
 		t.Errorf("one that does not fail any more: %v", got)
 	}
 }

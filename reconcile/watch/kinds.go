@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"slices"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -153,8 +154,8 @@ func (r *reconciler) handler(resource schema.GroupVersionResource) handler.Typed
 				groups = append(groups, r.concerned(resource, o)...)
 			}
 		}
-		for _, g := range r.failing.due(groups, r.frees(resource, was, is)) {
-			q.Add(g)
+		for _, one := range r.failing.due(groups, r.frees(resource, was, is), time.Now()) {
+			q.AddAfter(one.group, one.after)
 		}
 		if resource == kinds.Manifest.Resource() {
 			select {
