@@ -3,6 +3,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -107,8 +108,9 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	return NewView(slices.Clone(r.said), by, r.limits), nil
 }
 
-// Work does what is due for deployment groups, and returns what has failed, by group. One that fails stops no other.
-func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.Group]error {
+// Work does what is due for deployment groups, and returns what has failed, by group. One that fails stops no other. The error says why
+// nothing was done for any of them.
+func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) (failed map[lease.Group]error, err error) {
 	return r.work(ctx, groups, r.options)
 }
 
@@ -117,13 +119,14 @@ func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) map[lease.G
 func (r *Reconciler) WorkAfter(ctx context.Context, g lease.Group) error {
 	opts := r.options
 	opts.InTurn = true
-	return r.work(ctx, []lease.Group{g}, opts)[g]
+	failed, err := r.work(ctx, []lease.Group{g}, opts)
+	return cmp.Or(err, failed[g])
 }
 
-func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) map[lease.Group]error {
+func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {
 	view, err := r.Look(ctx)
 	if err != nil {
-		return FailAll(groups, err)
+		return nil, err
 	}
 	failed := map[lease.Group]error{}
 	for _, part := range r.parts(view, groups, failed) {
@@ -134,7 +137,7 @@ func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts comman
 		}
 		r.share(failed, part, err)
 	}
-	return failed
+	return failed, nil
 }
 
 // part are the deployment groups for which one command does the same.
@@ -258,7 +261,10 @@ func (r *Reconciler) Once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failed := r.Work(ctx, view.Groups())
+	failed, err := r.Work(ctx, view.Groups())
+	if err != nil {
+		return err
+	}
 	var over []lease.Group
 	if view, err = r.Look(ctx); err == nil {
 		for _, g := range view.Groups() {
@@ -266,7 +272,9 @@ func (r *Reconciler) Once(ctx context.Context) error {
 				over = append(over, g)
 			}
 		}
-		maps.Copy(failed, r.Work(ctx, over))
+		var late map[lease.Group]error
+		late, err = r.Work(ctx, over)
+		maps.Copy(failed, late)
 	}
 	errs, said := []error{err}, map[string]bool{}
 	for _, g := range slices.SortedFunc(maps.Keys(failed), lease.Group.Compare) {

@@ -12,8 +12,10 @@ import (
 // batches joins the deployment groups that become due while others are worked on, so that one command, with one announcement and one
 // reading, does for many what it does for one.
 type batches struct {
-	// work does what is due for some groups, and returns what has failed.
-	work func(context.Context, []lease.Group) map[lease.Group]error
+	// work does what is due for some groups, and returns what has failed, or why nothing was done. ended is told of the latter, and with
+	// nil that something was.
+	work  func(context.Context, []lease.Group) (map[lease.Group]error, error)
+	ended func(error)
 	// most is how many groups are in a batch at most.
 	most int
 
@@ -30,8 +32,8 @@ type due struct {
 }
 
 // newBatches returns batches of which so many are worked on at a time.
-func newBatches(workers, most int, work func(context.Context, []lease.Group) map[lease.Group]error) *batches {
-	b := &batches{work: work, most: most, free: make(chan struct{}, workers)}
+func newBatches(workers, most int, work func(context.Context, []lease.Group) (map[lease.Group]error, error), ended func(error)) *batches {
+	b := &batches{work: work, ended: ended, most: most, free: make(chan struct{}, workers)}
 	for range workers {
 		b.free <- struct{}{}
 	}
@@ -73,7 +75,11 @@ func (b *batches) next(ctx context.Context) bool {
 		groups[i] = one.group
 	}
 	var failed map[lease.Group]error
-	if err := parallel.Guard(func() error { failed = b.work(ctx, groups); return nil }); err != nil {
+	err := parallel.Guard(func() (err error) {
+		failed, err = b.work(ctx, groups)
+		return err
+	})
+	if b.ended(err); err != nil {
 		failed = reconcile.FailAll(groups, err)
 	}
 	for _, one := range taken {

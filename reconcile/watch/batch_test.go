@@ -19,7 +19,7 @@ func TestBatches(t *testing.T) {
 		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 		var sizes []int
 		goOn, failed := make(chan struct{}), errors.New("failed")
-		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) map[lease.Group]error {
+		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
 			sizes = append(sizes, len(groups))
 			<-goOn
 			errs := map[lease.Group]error{}
@@ -28,8 +28,8 @@ func TestBatches(t *testing.T) {
 					errs[g] = fmt.Errorf("%w: %d", failed, g.DSeq)
 				}
 			}
-			return errs
-		})
+			return errs, nil
+		}, func(error) {})
 		var all sync.WaitGroup
 		for n := range 101 {
 			all.Go(func() {
@@ -52,15 +52,15 @@ func TestBatches(t *testing.T) {
 func TestBatchesAfterPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
-		goOn := make(chan struct{})
-		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) map[lease.Group]error {
+		goOn, said := make(chan struct{}), []error(nil)
+		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
 			if len(groups) == 1 {
 				<-goOn
 			} else {
 				panic("a fault")
 			}
-			return nil
-		})
+			return nil, nil
+		}, new(complaints{complain: func(err error) { said = append(said, err) }}).note)
 		var all sync.WaitGroup
 		for n := range 10 {
 			all.Go(func() {
@@ -76,5 +76,23 @@ func TestBatchesAfterPanics(t *testing.T) {
 		if err := b.do(t.Context(), group(1)); err != nil {
 			t.Error(err)
 		}
+		if len(said) != 1 {
+			t.Errorf("it is said %d times: %v", len(said), said)
+		}
 	})
+}
+
+// What concerns no lease alone is complained of once, and again if it was over meanwhile. That the reconciler is stopped is no complaint.
+func TestComplaints(t *testing.T) {
+	said := 0
+	c := complaints{complain: func(error) { said++ }}
+	away := errors.New("away")
+	for i, tt := range []struct {
+		err  error
+		want int
+	}{{nil, 0}, {away, 1}, {away, 1}, {context.Canceled, 1}, {away, 1}, {errors.New("forbidden"), 2}, {nil, 2}, {away, 3}} {
+		if c.note(tt.err); said != tt.want {
+			t.Errorf("%d: after %v it has complained %d times, want %d", i, tt.err, said, tt.want)
+		}
+	}
 }

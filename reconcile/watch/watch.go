@@ -126,7 +126,8 @@ func prepare(
 			Read: func(ctx context.Context) sources.Set { return opts.Manifests(cluster.Early(ctx), watching) }, Changed: r.manifests,
 		}), append(r.names, reconcile.OfManifests)
 	}
-	r.batches = newBatches(batchesAtOnce, state.MaxAnnounced, r.work)
+	r.whole.complain = opts.Complain
+	r.batches = newBatches(batchesAtOnce, state.MaxAnnounced, r.work, r.whole.note)
 	silent := func(*lease.Group) logr.Logger { return logr.Discard() } // the events of the commands say what has failed
 	c, err := controller.NewTyped("leases", mgr, controller.TypedOptions[lease.Group]{
 		Reconciler: r, SkipNameValidation: &again, MaxConcurrentReconciles: 2 * state.MaxAnnounced, LogConstructor: silent,
@@ -172,6 +173,7 @@ type reconciler struct {
 	leases  *reconcile.Reconciler
 	batches *batches
 	failing failures
+	whole   complaints
 	memory  *cluster.Memory
 	// sources say which leases there are to be, by their names. manifests has an item if a Manifest has changed.
 	sources   []sources.Source
@@ -197,23 +199,23 @@ func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.
 	return controllers.Result{}, err
 }
 
-// work does what is due for those deployment groups for which no other command is announced.
-func (r *reconciler) work(ctx context.Context, groups []lease.Group) map[lease.Group]error {
+// work does what is due for those deployment groups for which no other command is announced. The error says why nothing was done.
+func (r *reconciler) work(ctx context.Context, groups []lease.Group) (map[lease.Group]error, error) {
 	busy, err := r.busy(ctx, groups)
 	if err != nil {
-		return reconcile.FailAll(groups, err)
+		return nil, err
 	}
 	free := slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return busy[g] != nil })
 	failed := map[lease.Group]error{}
 	if len(free) > 0 {
-		failed = r.leases.Work(ctx, free)
-	}
-	for _, g := range groups {
-		if busy[g] != nil {
-			failed[g] = busy[g]
+		if failed, err = r.leases.Work(ctx, free); err != nil {
+			return nil, err
 		}
 	}
-	return failed
+	for g, by := range busy {
+		failed[g] = by
+	}
+	return failed, nil
 }
 
 // follow follows the sources, and decides everything anew from time to time.
@@ -265,8 +267,7 @@ func (r *reconciler) follow(ctx context.Context, c controller.TypedController[le
 // add makes deployment groups due.
 func (r *reconciler) add(ctx context.Context, q workqueue.TypedRateLimitingInterface[lease.Group], which func(*reconcile.View) []lease.Group) {
 	view, err := r.leases.Look(ctx)
-	if err != nil {
-		r.opts.Complain(err)
+	if r.whole.note(err); err != nil {
 		return
 	}
 	for _, g := range which(view) {

@@ -136,14 +136,14 @@ func (c *invocation) reconcile(ctx context.Context, p *process, opts command.Opt
 	}
 	r := reconcile.New(p.watching, opts, reconcile.Limits{MaxDeletes: len(groups)})
 	r.Says(0, said)
-	failed := r.Work(ctx, groups)
-	if c.verb == "release" && len(failed) == 0 { // it was emptied
-		failed = r.Work(ctx, groups)
+	failed, err := r.Work(ctx, groups)
+	if c.verb == "release" && err == nil && len(failed) == 0 { // it was emptied
+		failed, err = r.Work(ctx, groups)
 	}
 	p.watches.mu.Lock()
 	for _, d := range c.all() {
 		d.began = min(d.began, p.watches.oldest)
 	}
 	p.watches.mu.Unlock()
-	return report.Gather(slices.Collect(maps.Values(failed)))
+	return report.Gather(append(slices.Collect(maps.Values(failed)), err))
 }
