@@ -21,6 +21,8 @@ type Holding struct {
 	Claims int
 	// Namespaces are the namespaces of its leases.
 	Namespaces map[string]bool
+	// Leases are the leases that its claims name.
+	Leases map[lease.ID]bool
 }
 
 // Groups returns the deployment groups that hold claims.
@@ -92,6 +94,7 @@ func addHolders(groups map[lease.Group]*Holding, claims []*state.Claim) {
 			holding.Claims++
 			for _, p := range claim.PartsOf(g) {
 				holding.Namespaces[p.Lease.Namespace()] = true
+				holding.Leases[p.Lease] = true
 			}
 		}
 	}
@@ -99,7 +102,7 @@ func addHolders(groups map[lease.Group]*Holding, claims []*state.Claim) {
 
 func holdingOf(groups map[lease.Group]*Holding, g lease.Group) *Holding {
 	if groups[g] == nil {
-		groups[g] = &Holding{Namespaces: map[string]bool{}}
+		groups[g] = &Holding{Namespaces: map[string]bool{}, Leases: map[lease.ID]bool{}}
 	}
 	return groups[g]
 }

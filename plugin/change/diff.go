@@ -102,7 +102,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
 		"Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
 	addConcurrency(cmd, &f.concurrency)
-	return c.SetScope(cmd, session.Scope{Offline: f.offline})
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Offline: f.offline})
 }
 
 // check validates the flags, and parses the leases in args.

@@ -84,7 +84,7 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	f.selection.add(cmd, "Migrate")
-	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: session.OnlySelected})
 }
 
 func (f *migrateFlags) check(args []string) error {

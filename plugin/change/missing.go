@@ -6,7 +6,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -84,5 +84,5 @@ func (m *missingWatcher) missing(groups []lease.Group) error {
 	if len(what) == 0 {
 		return nil
 	}
-	return &flags.MissingError{What: what}
+	return &session.MissingError{What: what}
 }

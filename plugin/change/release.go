@@ -84,7 +84,7 @@ func NewRelease(c *session.Session) *cobra.Command {
 	f.selection.add(cmd, "Release")
 	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false,
 		"Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
-	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: session.OnlySelected})
 }
 
 // parseRelease parses the arguments of release: leases, or one lease and things that it holds.

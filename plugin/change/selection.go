@@ -10,7 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
@@ -70,7 +70,7 @@ func (s *selection) nothing(c *console.Console, all int, has string, ignore bool
 		fmt.Fprintln(c.ErrOut, missing+".")
 		return nil
 	}
-	return &flags.MissingError{What: []string{missing}}
+	return &session.MissingError{What: []string{missing}}
 }
 
 // confirm asks the user a question if --all selects the leases, and reports whether the answer is yes.

@@ -99,7 +99,7 @@ func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error
 		}
 	}
 	if len(missing) > 0 && !f.ignoreMissing {
-		return &flags.MissingError{What: missing}
+		return &session.MissingError{What: missing}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -60,7 +61,7 @@ func NamedLease(
 		}
 	}
 	id, err := FindLease(ctx, from, typed)
-	if _, none := errors.AsType[*MissingError](err); none {
+	if _, none := errors.AsType[*session.MissingError](err); none {
 		return nil, usage.Errorf("%s: the cluster does not know lease %s; "+
 			"name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
 	}
@@ -87,7 +88,7 @@ func FindLease(ctx context.Context, from *cluster.Cluster, typed string) (lease.
 	}
 	switch len(found) {
 	case 0:
-		return lease.ID{}, &MissingError{What: []string{fmt.Sprintf("nothing runs for lease %s: no namespace has its labels", typed)}}
+		return lease.ID{}, &session.MissingError{What: []string{fmt.Sprintf("nothing runs for lease %s: no namespace has its labels", typed)}}
 	case 1:
 		return found[0], nil
 	}

@@ -18,11 +18,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// MissingError is the error for named things that do not exist, with a message for each.
-type MissingError struct{ What []string }
-
-func (e *MissingError) Error() string { return strings.Join(e.What, "; ") }
-
 // AddIgnoreMissing adds --ignore-not-found.
 func AddIgnoreMissing(cmd *cobra.Command, value *bool) {
 	cmd.Flags().BoolVar(value, "ignore-not-found", false, "Exit with 0 instead of 1 if something that is named does not exist")
@@ -58,7 +53,7 @@ func DescribeKinds(kinds []thing.Kind) string {
 	return strings.Join(texts, ", ")
 }
 
-// MissingThings returns a *MissingError with a message for each missing thing, or nil if there are none. The first verb of
+// MissingThings returns a *session.MissingError with a message for each missing thing, or nil if there are none. The first verb of
 // format is for the thing.
 func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, format string, args ...any) error {
 	var what []string
@@ -70,7 +65,7 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 	if len(what) == 0 {
 		return nil
 	}
-	return &MissingError{What: what}
+	return &session.MissingError{What: what}
 }
 
 // CompleteThings completes things of the kinds that leases hold, and the leases.

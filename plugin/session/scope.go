@@ -15,6 +15,8 @@ type Scope struct {
 	Namespace func(args []string) string
 	// Offline reports whether the command sends no requests to a cluster; nil is for commands that always do.
 	Offline func() bool
+	// Leases says whether the arguments may be short names of leases.
+	Leases Leases
 	// Unconfigured is true for commands that do not read the provider's configuration.
 	Unconfigured bool
 }
@@ -28,6 +30,9 @@ func (c *Session) SetScope(cmd *cobra.Command, s Scope) *cobra.Command {
 		c.scopes = map[*cobra.Command]Scope{}
 	}
 	c.scopes[cmd] = s
+	if s.Leases != NoLeases {
+		cmd.RunE = c.lengthening(s.Leases, cmd.RunE)
+	}
 	return cmd
 }
 

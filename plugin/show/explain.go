@@ -65,7 +65,7 @@ func NewExplain(c *session.Session) *cobra.Command {
 	}
 	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
 	flags.AddIgnoreMissing(cmd, &ignoreMissing)
-	return cmd
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }
 
 // completeExplain completes things that leases hold, and orders after the prefix "order/".
@@ -109,7 +109,7 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 		return err
 	}
 	if len(what) > 0 {
-		return &flags.MissingError{What: what}
+		return &session.MissingError{What: what}
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func NewHistory(c *session.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print the table without its header")
 	flags.AddOutput(cmd, &f.output, "", "One of 'json', 'yaml', 'name' or 'wide'", "json", "yaml", "name", "wide")
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
-	return cmd
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }
 
 func (f *historyFlags) run(ctx context.Context, c *session.Session, things []thing.Thing) error {

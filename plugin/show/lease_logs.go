@@ -77,7 +77,7 @@ func NewLogs(c *session.Session) *cobra.Command {
 	flags.BoolVar(&f.prefix, "prefix", false,
 		"Begin each line with its pod and container (default: if there are several containers)")
 	flags.IntVar(&f.Streams, "max-log-requests", 5, "The maximum number of containers to follow at a time")
-	return c.SetScope(cmd, session.Scope{Unconfigured: true})
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Unconfigured: true})
 }
 
 // oneLease is the Args function of commands with a lease as their only argument.

@@ -56,7 +56,7 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 		ValidArgsFunction: completeLeaseService(c),
 	}
 	flags.AddOutput(cmd, &output, "json", "One of 'json', 'yaml' or 'wide'", "json", "yaml", "wide")
-	return cmd
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }
 
 func leaseStatus(ctx context.Context, c *session.Session, args []string, output string) error {

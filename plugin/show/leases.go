@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -14,7 +15,7 @@ import (
 // NewLeases returns "state leases" as a separate command.
 func NewLeases(c *session.Session) *cobra.Command {
 	cmd := NewState(c)
-	check, complete := cmd.Args, cmd.ValidArgsFunction
+	show, complete := cmd.RunE, cmd.ValidArgsFunction
 	withSubject := func(args []string) []string { return append([]string{"leases"}, args...) }
 	cmd.Use = "leases [LEASE]..."
 	cmd.Short = "Show the leases, and the state of their workloads"
@@ -31,13 +32,13 @@ func NewLeases(c *session.Session) *cobra.Command {
 
 		# Those in error, for scripts
 		kubectl akash-net leases --workloads -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'`
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
-			if !strings.Contains(arg, "/") {
+			if _, short := thing.ParseShort(arg); !short && !strings.Contains(arg, "/") {
 				return usage.Errorf("%q is not a lease (OWNER/DSEQ/GSEQ)", arg)
 			}
 		}
-		return check(cmd, withSubject(args))
+		return show(cmd, withSubject(args))
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		words, directive := complete(cmd, withSubject(args), toComplete)

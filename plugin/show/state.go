@@ -4,6 +4,7 @@ package show
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
@@ -32,7 +34,10 @@ type stateFlags struct {
 	things        []thing.Thing
 	ignoreMissing bool
 	selector      string
-	// matches is the parsed selector.
+	// owner and dseq select rows too: by the owner's wallet, of which the middle may be left out, and by the DSEQ.
+	owner string
+	dseq  uint64
+	// matches is the parsed selector, with owner and dseq.
 	matches labels.Selector
 	// namespace limits the rows to one lease; "" shows all.
 	namespace     string
@@ -118,10 +123,13 @@ func NewState(c *session.Session) *cobra.Command {
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
 			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			return f.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args); err != nil {
+				return err
+			}
+			if err := f.selectLeases(cmd.Context(), c); err != nil {
+				return err
+			}
 			return f.run(cmd.Context(), c)
 		},
 		ValidArgsFunction: completeState(c),
@@ -132,6 +140,8 @@ func NewState(c *session.Session) *cobra.Command {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "",
 		"Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose "+
 			"own labels match")
+	cmd.Flags().StringVar(&f.owner, "owner", "", "Only rows of this owner's leases: a wallet, or as tables print it (akash1h24…9w3c9h)")
+	cmd.Flags().Uint64Var(&f.dseq, "dseq", 0, "Only rows of the deployment of this number")
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true,
 		"Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
@@ -140,10 +150,13 @@ func NewState(c *session.Session) *cobra.Command {
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After listing one subject, show changed rows")
 	return c.SetScope(cmd, session.Scope{
-		Namespace: func([]string) string { return "" },
-		Offline:   func() bool { return len(f.files.Files) > 0 },
+		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
+		Offline: func() bool { return len(f.files.Files) > 0 },
 	})
 }
+
+// selects reports whether flags select rows by the labels of their leases.
+func (f *stateFlags) selects() bool { return f.selector != "" || f.owner != "" || f.dseq != 0 }
 
 // check parses the arguments and validates the flags.
 func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
@@ -158,14 +171,14 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		f.namespace = ""
 	}
 	switch {
-	case f.selector != "" && len(f.things) > 0:
-		return usage.Errorf("--selector chooses rows by their labels, names by themselves: give one of them")
+	case f.selects() && len(f.things) > 0:
+		return usage.Errorf("--selector, --owner and --dseq choose rows by their leases, names by themselves: give one of them")
 	case f.ignoreMissing && len(f.things) == 0:
 		return usage.Errorf("--ignore-not-found is about names, and none is given")
-	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectPools):
-		return usage.Errorf("pools belong to no lease: --namespace and --selector do not choose among them")
-	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectResources):
-		return usage.Errorf("resources belong to no lease: --namespace and --selector do not choose among them")
+	case (f.namespace != "" || f.selects()) && slices.Contains(f.subjects, view.SubjectPools):
+		return usage.Errorf("pools belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them")
+	case (f.namespace != "" || f.selects()) && slices.Contains(f.subjects, view.SubjectResources):
+		return usage.Errorf("resources belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them")
 	case f.workloads.value && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
 		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
 	case f.workloads.value && f.problems:
@@ -174,8 +187,8 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--watch does not follow resources")
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
 		return usage.Errorf("--all-namespaces=false: name the namespace with --namespace")
-	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
-		return usage.Errorf("--problems cannot be combined with a subject, --watch or --selector")
+	case f.problems && (len(f.subjects) > 0 || f.watch || f.selects()):
+		return usage.Errorf("--problems cannot be combined with a subject, --watch, --selector, --owner or --dseq")
 	case len(f.files.Files) > 0 && (f.problems || f.watch):
 		return usage.Errorf("--problems and --watch look at a cluster, not at files")
 	case f.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
@@ -189,12 +202,33 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	}
 	if len(f.subjects) == 0 {
 		f.subjects = view.Holdings
-		if f.selector != "" || f.namespace != "" {
+		if f.selects() || f.namespace != "" {
 			f.subjects = f.subjects[:len(f.subjects)-1] // without pools, which belong to no lease
 		}
 	}
 	_, err = f.print.Printer(f.subjects, nil, time.Now)
 	return err
+}
+
+// selectLeases adds --owner and --dseq to the selector.
+func (f *stateFlags) selectLeases(ctx context.Context, c *session.Session) error {
+	if f.owner != "" {
+		owner, err := c.Owner(ctx, f.owner)
+		if err != nil {
+			return usage.Errorf("--owner: %w", err)
+		}
+		f.matches = and(f.matches, lease.LabelOwner, owner)
+	}
+	if f.dseq != 0 {
+		f.matches = and(f.matches, lease.LabelDSeq, strconv.FormatUint(f.dseq, 10))
+	}
+	return nil
+}
+
+// and returns a selector that also requires the value of a label.
+func and(s labels.Selector, label, value string) labels.Selector {
+	more, _ := labels.SelectorFromSet(labels.Set{label: value}).Requirements()
+	return s.Add(more...)
 }
 
 func (f *stateFlags) run(ctx context.Context, c *session.Session) error {

@@ -1,0 +1,119 @@
+package thing
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Short is a short name of leases: a part of their name, as tables print it. It may be the name of several.
+type Short struct {
+	// owner and provider are wallets of which the middle may be left out: the text before and after an ellipsis.
+	owner, provider cut
+	// dseq, gseq and oseq are the numbers; 0 if they are not given.
+	dseq       uint64
+	gseq, oseq uint64
+	// namespace is the lease's; empty if the name is not that of a namespace.
+	namespace string
+}
+
+// cut is a text of which a part may be left out.
+type cut struct{ head, tail string }
+
+// matches reports whether a text has the head and the tail.
+func (c cut) matches(text string) bool {
+	return len(text) >= len(c.head)+len(c.tail) && strings.HasPrefix(text, c.head) && strings.HasSuffix(text, c.tail)
+}
+
+// isNamespace reports whether a text has the form of a lease's namespace: a hash of 224 bits in lower-case base32hex (provider: LidNS).
+func isNamespace(text string) bool {
+	return len(text) == 45 && strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'v') }) < 0
+}
+
+// ParseShort reads a short name of leases, with or without "lease/":
+//
+//	akash1h24…9w3c9h/8438017/1  a wallet without its middle; "..." stands for "…"
+//	8438017                     a DSEQ
+//	OWNER  OWNER/DSEQ           the leases of an owner, or of a deployment
+//	NAMESPACE                   the namespace of a lease
+//
+// ok is false for any other text, also for the whole name of a lease.
+func ParseShort(text string) (s Short, ok bool) {
+	text = TrimKind(text, Lease)
+	if isNamespace(text) {
+		return Short{namespace: text}, true
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil && n > 0 && isNumber(text) {
+		return Short{dseq: n}, true
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) > 5 {
+		return Short{}, false
+	}
+	whole := len(parts) >= 3
+	for i, part := range parts {
+		var valid bool
+		switch i {
+		case 0:
+			s.owner, valid = parseCut(part)
+			whole = whole && s.owner.tail == ""
+		case 4:
+			s.provider, valid = parseCut(part)
+			whole = whole && s.provider.tail == ""
+		default:
+			var n uint64
+			n, err := strconv.ParseUint(part, 10, 64)
+			valid = err == nil && n > 0 && isNumber(part)
+			switch i {
+			case 1:
+				s.dseq = n
+			case 2:
+				s.gseq = n
+			case 3:
+				s.oseq = n
+			}
+		}
+		if !valid {
+			return Short{}, false
+		}
+	}
+	return s, !whole
+}
+
+// parseCut reads a wallet of which the middle may be left out. ok is false for any other text.
+func parseCut(text string) (c cut, ok bool) {
+	head, tail, found := strings.Cut(strings.Replace(text, "...", "…", 1), "…")
+	if !found {
+		return cut{head: text}, strings.HasPrefix(text, "akash1") && lease.CheckAddress(text) == nil
+	}
+	return cut{head, tail}, strings.HasPrefix(head, "akash1") && tail != "" && lease.CheckAddress(head+"0"+tail) == nil
+}
+
+// Matches reports whether it is a name of a lease.
+func (s Short) Matches(id lease.ID) bool {
+	if s.namespace != "" {
+		return s.namespace == id.Namespace()
+	}
+	is := func(want, is uint64) bool { return want == 0 || want == is }
+	return s.owner.matches(id.Owner) && is(s.dseq, id.DSeq) && is(s.gseq, uint64(id.GSeq)) && is(s.oseq, uint64(id.OSeq)) && s.provider.matches(id.Provider)
+}
+
+// Lengthen returns the whole names of those leases that it names: of their deployment groups, or of the leases themselves if the name
+// says more than that.
+func (s Short) Lengthen(leases iter.Seq[lease.ID]) []string {
+	names := map[string]bool{}
+	for id := range leases {
+		switch {
+		case !s.Matches(id):
+		case s.namespace != "" || s.oseq != 0:
+			names[id.String()] = true
+		default:
+			names[id.Group().String()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
