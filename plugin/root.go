@@ -28,9 +28,13 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 
 			The cluster itself records who holds what: each host name and each address that is taken is one
 			object of kind Lease, named after it.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
+		Args:          knownCommands,
+
+		SuggestionsMinimumDistance: 2,
+
 		PersistentPreRunE: c.Begin,
 		Run:               func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
 	}

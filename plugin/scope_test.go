@@ -94,7 +94,7 @@ func TestInheritedFlags(t *testing.T) {
 			}
 			code, _, errOut := main1(t, "", append(slices.Clone(args), "--"+f.Name+"="+value)...)
 			refused := code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+":") || code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" is about a connection") ||
-				code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" does not limit") || code == codeUsage && strings.Contains(errOut, "--namespace and --selector do not choose")
+				code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" does not limit") || code == codeUsage && strings.Contains(errOut, "do not choose among them")
 			if f.Name == "config" {
 				refused = refused && !strings.Contains(errOut, "no such file")
 			}

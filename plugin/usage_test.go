@@ -14,10 +14,8 @@ import (
 func TestStateNamesThatAreNotUnderstood(t *testing.T) {
 	for line, want := range map[string]string{
 		"pods":                            `there is no subject "pods"; hosts, ips,`,
-		"hosts 8438017":                   "OWNER/DSEQ/GSEQ",
 		"hosts shop_example.com":          "is not a host name",
 		"ips 203.0.113.0/28":              "is a range of addresses",
-		"leases OWNER":                    "is an owner",
 		"hosts 203.0.113.5":               "address/203.0.113.5 does not name any of the hosts; they are named by a host",
 		"ips shop.example.com":            "host/shop.example.com does not name any of the ips",
 		"leases shop.example.com":         "they are named by a lease (OWNER/DSEQ/GSEQ)",
@@ -26,7 +24,7 @@ func TestStateNamesThatAreNotUnderstood(t *testing.T) {
 		"hosts ips shop.example.com":      "no name is given for the ips; they are named by an address",
 		"shop.example.com public":         `"public": which subject?`,
 		"shop.example.com hosts":          "Subjects come before names",
-		"hosts a.b -l x=y":                "--selector chooses rows by their labels",
+		"hosts a.b -l x=y":                "choose rows by their leases",
 		"hosts --ignore-not-found":        "--ignore-not-found is about names",
 		"--problems problem/StrayRoute/a": "is not a host, address, endpoint or lease",
 		"--problems host/a.b":             "--problems cannot be combined with a subject",

@@ -88,7 +88,7 @@ func ParseShort(text string) (s Short, ok bool) {
 func parseCut(text string) (c cut, ok bool) {
 	head, tail, found := strings.Cut(strings.Replace(text, "...", "…", 1), "…")
 	if !found {
-		return cut{head: text}, strings.HasPrefix(text, "akash1") && lease.CheckAddress(text) == nil
+		return cut{head: text}, strings.HasPrefix(text, "akash1") && lease.CheckWallet(text) == nil
 	}
 	return cut{head, tail}, strings.HasPrefix(head, "akash1") && tail != "" && lease.CheckAddress(head+"0"+tail) == nil
 }

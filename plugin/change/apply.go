@@ -73,7 +73,7 @@ func NewApply(c *session.Session) *cobra.Command {
 
 			# Let the API server validate the changes
 			kubectl akash-net apply -f shop.yaml --dry-run=server`,
-		Args: cobra.NoArgs,
+		Args: flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.plan != "" {
 				if err := cmp.Or(checkPlanFlags(cmd), f.check()); err != nil {

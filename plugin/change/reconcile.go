@@ -81,7 +81,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 
 			# Put back what is deleted or changed of any lease
 			kubectl akash-net reconcile --heal --watch`,
-		Args: cobra.NoArgs,
+		Args: flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.checkAll(); err != nil {
 				return err

@@ -187,6 +187,9 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 		return usage.Errorf("--expires must not be negative")
 	}
 	if f.input.Lease != "" {
+		if f.input.Lease, err = c.Lengthen(ctx, f.input.Lease); err != nil {
+			return err
+		}
 		if _, err := flags.ParseLease("--lease", f.input.Lease); err != nil {
 			return err
 		}

@@ -80,6 +80,9 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	if err != nil {
 		return err
 	}
+	if f.to, err = c.Lengthen(ctx, f.to); err != nil {
+		return err
+	}
 	if _, err := flags.ParseLease("--to", f.to); err != nil {
 		return err
 	}

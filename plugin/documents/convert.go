@@ -33,7 +33,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 
 			# All leases that Akash's provider has in the cluster
 			kubectl akash-net convert --from-cluster`,
-		Args: cobra.NoArgs,
+		Args: flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := in.Check(); err != nil {
 				return err

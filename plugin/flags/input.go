@@ -36,6 +36,14 @@ func (f *Input) Add(cmd *cobra.Command) {
 		"Read the Manifest objects of Akash's provider from the cluster; with --lease only that lease's")
 }
 
+// NoFiles is the cobra.PositionalArgs of commands that take files, and no arguments.
+func NoFiles(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage.Errorf("%q: files are named with -f: %s -f %s", args[0], cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
 // Given reports whether the flags name a source.
 func (f *Input) Given() bool { return len(f.Files) > 0 || f.FromCluster }
 

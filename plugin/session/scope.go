@@ -31,7 +31,7 @@ func (c *Session) SetScope(cmd *cobra.Command, s Scope) *cobra.Command {
 	}
 	c.scopes[cmd] = s
 	if s.Leases != NoLeases {
-		cmd.RunE = c.lengthening(s.Leases, cmd.RunE)
+		cmd.RunE = c.lengthening(s, cmd.RunE)
 	}
 	return cmd
 }

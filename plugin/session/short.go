@@ -36,9 +36,12 @@ const (
 )
 
 // lengthening returns a command's function that is called with the whole names of leases for short ones.
-func (c *Session) lengthening(many Leases, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func (c *Session) lengthening(s Scope, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		whole, err := c.lengthen(cmd.Context(), many, args)
+		if s.Offline != nil && s.Offline() {
+			return run(cmd, args)
+		}
+		whole, err := c.lengthen(cmd.Context(), s.Leases, args)
 		ignore := cmd.Flags().Lookup("ignore-not-found")
 		_, missing := errors.AsType[*MissingError](err)
 		switch {

@@ -24,8 +24,9 @@ func NewExplain(c *session.Session) *cobra.Command {
 	var output string
 	var ignoreMissing bool
 	cmd := &cobra.Command{
-		Use:   "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
-		Short: "Show who holds a thing, whether it is live, and if not why",
+		Aliases: []string{"describe"},
+		Use:     "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
+		Short:   "Show who holds a thing, whether it is live, and if not why",
 		Long: `
 			Show for host names, their paths, addresses, IP endpoints and leases who holds them and since when
 			(the API server's time), what routes to them, whether they are live and something answers, and if not

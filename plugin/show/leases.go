@@ -17,6 +17,7 @@ func NewLeases(c *session.Session) *cobra.Command {
 	cmd := NewState(c)
 	show, complete := cmd.RunE, cmd.ValidArgsFunction
 	withSubject := func(args []string) []string { return append([]string{"leases"}, args...) }
+	cmd.Aliases = nil
 	cmd.Use = "leases [LEASE]..."
 	cmd.Short = "Show the leases, and the state of their workloads"
 	cmd.Long = `

@@ -57,8 +57,9 @@ type stateFlags struct {
 func NewState(c *session.Session) *cobra.Command {
 	f := &stateFlags{print: printing.NewFlags()}
 	cmd := &cobra.Command{
-		Use:   "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
-		Short: "Show who holds which hosts and addresses",
+		Aliases: []string{"get"},
+		Use:     "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
+		Short:   "Show who holds which hosts and addresses",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider has
 			written without a claim. Without a subject, all except routes, dns, resources and orders are shown.
