@@ -128,9 +128,9 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 	if err != nil {
 		return err
 	}
-	if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+	if _, err := informer.AddEventHandler(clientcache.FilteringResourceEventHandler{FilterFunc: isShown, Handler: clientcache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { r.changed() }, UpdateFunc: func(any, any) { r.changed() }, DeleteFunc: func(any) { r.changed() },
-	}); err != nil {
+	}}); err != nil {
 		return err
 	}
 	if err := c.Watch(source.TypedKind[client.Object, lease.Group](r.watched.cache, o, r.handler(resource))); err != nil {
@@ -141,6 +141,12 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 	r.watched.kinds[resource] = w
 	delete(r.watched.missing, resource)
 	return nil
+}
+
+// isShown reports whether something of an object is shown. The elected reconciler renews its Lease every few seconds.
+func isShown(object any) bool {
+	o, ok := object.(*metav1.PartialObjectMetadata)
+	return !ok || o.Name != Elects
 }
 
 // handler makes the deployment groups due that an object concerns, as it was and as it is: those that do not fail, because what a command

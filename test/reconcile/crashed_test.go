@@ -35,10 +35,10 @@ func TestKilledCommandIsSucceeded(t *testing.T) {
 	if _, err := harness.Objects.Resource(cluster.Leases).Namespace("akash-net").Patch(t.Context(), killed.Name(), types.ApplyPatchType, body, options); err != nil {
 		t.Fatal(err)
 	}
-	w.says(t, "another command is at work on it: run "+killed.Nonce+" of ann@laptop")
+	w.Says(t, "another command is at work on it: run "+killed.Nonce+" of ann@laptop")
 	harness.Eventually(t, "the announcement is to be gone", func(context.Context) (bool, error) {
 		return harness.Find(t, cluster.Leases, "akash-net", killed.Name()) == nil, nil
 	})
 	routed(t, id, host, true)
-	w.stops(t)
+	w.Stops(t)
 }
