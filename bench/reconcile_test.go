@@ -257,9 +257,14 @@ func (c *cluster) changed(b *testing.B, objects dynamic.Interface) (after []time
 	select {
 	case <-all:
 	case <-time.After(5 * time.Minute):
-		b.Errorf("%d of %d routes did not come back", total-len(after), total)
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	if len(after) == 0 {
+		b.Fatalf("none of %d routes came back", total)
+	}
+	if len(after) < total {
+		b.Errorf("%d of %d routes did not come back", total-len(after), total)
+	}
 	return slices.Clone(after)
 }

@@ -128,6 +128,14 @@ func (v *View) named(g lease.Group) (by []Said) {
 	return by
 }
 
+// Definition returns the definition of a deployment group: what a source says, else what the ledger keeps; nil if neither is known.
+func (v *View) Definition(g lease.Group) *lease.Definition {
+	if by := v.named(g); len(by) > 0 {
+		return by[0].Definitions[g]
+	}
+	return v.kept[g].Definition
+}
+
 // Groups returns all deployment groups of which something may be due.
 func (v *View) Groups() []lease.Group {
 	all := map[lease.Group]bool{}

@@ -81,6 +81,18 @@ func (r *Reconciler) Says(place int, said Said) (changed []lease.Group) {
 	return changed
 }
 
+// Defined returns the definition with which a source names a deployment group, nil if none does.
+func (r *Reconciler) Defined(g lease.Group) *lease.Definition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, said := range r.said {
+		if def := said.Definitions[g]; def != nil {
+			return def
+		}
+	}
+	return nil
+}
+
 // Look reads what the ledger keeps, and returns what is to be decided by.
 func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	all, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Definitions(cluster.Early(ctx), "", func(string) bool { return true })

@@ -47,15 +47,3 @@ type Watching struct {
 	Warn     func(lease.Problems)
 	Log      io.Writer
 }
-
-// Defined returns the definition with which a source names a deployment group, nil if none does.
-func (r *Reconciler) Defined(g lease.Group) *lease.Definition {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, said := range r.said {
-		if def := said.Definitions[g]; def != nil {
-			return def
-		}
-	}
-	return nil
-}
