@@ -84,7 +84,7 @@ func (r ending) end(ctx context.Context, name string) error {
 			return r.of.Command.Cluster.Explain(err, "delete", cluster.Namespaces)
 		}
 	}
-	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.of.Group)
+	return &report.MovingError{Done: "deleted", Kind: kinds.Namespace.Singular, Name: name, Why: cluster.ErrMoving.Error()}
 }
 
 // tell reports the command that deletes a namespace which this program has created.

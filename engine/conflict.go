@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	case live == nil, now.misses >= v.t.Settings.Tries && errors.Is(now.why, now.conflict.err):
 		return refused()
 	case now.misses >= v.t.Settings.Tries:
-		return Step{}, fmt.Errorf("%s could not be written: %w", k, now.why)
+		return Step{}, inVain(k, "written", live, now.why)
 	}
 	if v.want.Apply != nil && v.want.Apply.Limited {
 		if err := v.unplanned(*v.changeOver(d, live)); err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,6 +49,9 @@ type Answer struct {
 	Announced bool
 }
 
+// errUnanswered is part of the error of a request that may have taken effect all the same.
+var errUnanswered = errors.New("the API server did not answer whether it was done")
+
 // Fold adds the answer to a request of a lease, which was sent at a stamp.
 func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp) {
 	answered, f := w.Send(), w.leases[place]
@@ -55,7 +59,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.Turn.Err = a.Err
 	}
 	if a.Unclear {
-		a.Err = fmt.Errorf("the API server did not answer whether it was done: %w", a.Err)
+		a.Err = fmt.Errorf("%w: %w", errUnanswered, a.Err)
 	}
 	switch {
 	case a.Err != nil && r.Verb == PutObject && !a.Over, r.Verb == CheckObject && !a.Over:

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -31,6 +34,19 @@ func (k Key) String() string {
 		return k.Kind.Singular + " " + k.Name
 	}
 	return k.Kind.Singular + " " + k.Namespace + "/" + k.Name
+}
+
+// inVain returns the error of an object that was not written or deleted in Settings.Tries tries: live is how it was read last, why what the
+// last try has met.
+func inVain(k Key, done string, live *unstructured.Unstructured, why error) error {
+	if errors.Is(why, errUnanswered) {
+		return fmt.Errorf("%s could not be %s: %w; run the same command again", k, done, why)
+	}
+	e := &report.MovingError{Done: done, Kind: k.Kind.Singular, Namespace: k.Namespace, Name: k.Name, Why: why.Error()}
+	if live != nil {
+		e.By = managed.LastWriter(live)
+	}
+	return e
 }
 
 // seenLive is an object as it was read, or written: live is nil if there is none.

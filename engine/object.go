@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -151,7 +150,7 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 	case known && (s.deleted > 0 || !s.there && !s.stale):
 		return Step{}
 	case s.stale && s.misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("%s changes faster than it can be deleted; try again: %w", o, s.why))
+		return v.giveBack(inVain(o.key(), "deleted", s.object.Live, s.why))
 	case s.stale && !pause.idle():
 		return pause
 	case s.stale && !s.unclear:

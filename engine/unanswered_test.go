@@ -6,7 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 var errNoAnswer = errors.New("the connection was closed")
@@ -116,4 +120,31 @@ func unanswered(t *testing.T, text string, verb engine.Verb, from int, takesEffe
 		}
 	}
 	return silent
+}
+
+// A command that finds an object changed before each of its tries names who has changed it last, and says what shows that.
+func TestChangedBeforeEachTry(t *testing.T) {
+	for text, want := range map[string]string{
+		"given before A/1 apply a.example.com\ncommand c A/1 release":                     "could not be deleted",
+		"given before A/1 apply a.example.com\ncommand c A/1 apply a.example.com timeout": "could not be written",
+	} {
+		_, c := begun(text)
+		h := newHistory(nil)
+		h.ledger = c.ledger
+		for !c.ended {
+			h.turn(c, func(r engine.Request) engine.Answer {
+				if k := keyOf(r); (r.Verb == engine.DeleteObject || r.Verb == engine.PutObject) && k.Kind == kinds.Ingress {
+					h.ledger.edit(k, func(live *unstructured.Unstructured) {
+						live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "argocd", Time: &metav1.Time{Time: h.ledger.now}, FieldsType: "FieldsV1"}})
+					})
+				}
+				return c.answer(r)
+			})
+		}
+		for _, want := range []string{want, `field manager "argocd" changes it all the time`, "get ingress a.example.com -o yaml --show-managed-fields"} {
+			if err := c.outcomes[0].Err; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v does not say %q", text, err, want)
+			}
+		}
+	}
 }

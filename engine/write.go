@@ -149,7 +149,7 @@ func (v view) confirm(o render.Object, now seenLive) Step {
 // readLive reads an object again that a write has found changed, a moment after the last write of several.
 func (v view) readLive(k Key, now seenLive) (Step, error) {
 	if now.misses >= v.t.Settings.Tries {
-		return Step{}, fmt.Errorf("%s/%s changes faster than it can be written: %w", k.Kind.Singular, k.Name, now.why)
+		return Step{}, inVain(k, "written", now.live, now.why)
 	}
 	if pause := v.pause(k.String(), now.misses, now.at); !pause.idle() {
 		return pause, nil

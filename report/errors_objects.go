@@ -144,6 +144,28 @@ func (e *OvertakenError) Error() string {
 		"Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
 }
 
+// MovingError reports that an object was not written or deleted because none of several tries found it as it was read.
+type MovingError struct {
+	// Done is what was not done, as "written".
+	Done                  string
+	Kind, Namespace, Name string
+	// By is the field manager that has changed it last, empty if unknown. Why is what the last try has met.
+	By, Why string
+}
+
+func (e *MovingError) Error() string {
+	what, in := e.Kind+" "+e.Name, ""
+	if e.Namespace != "" {
+		what, in = e.Kind+" "+e.Namespace+"/"+e.Name, " -n "+e.Namespace
+	}
+	who := ""
+	if e.By != "" {
+		who = fmt.Sprintf("field manager %q changes it all the time: ", e.By)
+	}
+	return fmt.Sprintf("%s could not be %s: %s%s\nkubectl%s get %s %s -o yaml --show-managed-fields shows who writes it: stop that, and run the same command again",
+		what, e.Done, who, e.Why, in, e.Kind, e.Name)
+}
+
 // ConflictError reports that other managers own fields of an object that a run wants to write.
 type ConflictError struct {
 	Object   string

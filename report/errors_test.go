@@ -57,6 +57,13 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		says []string
 		not  string
 	}{
+		{"somebody changes an object all the time", &report.MovingError{Done: "deleted", Kind: "ingress", Namespace: "ns", Name: "web", By: "argocd", Why: "it was modified"}, []string{
+			"ingress ns/web could not be deleted: field manager \"argocd\" changes it all the time: it was modified",
+			"kubectl -n ns get ingress web -o yaml --show-managed-fields", "run the same command again",
+		}, ""},
+		{"it is not known who does", &report.MovingError{Done: "written", Kind: "namespace", Name: "ns", Why: "no try was first"}, []string{
+			"namespace ns could not be written: no try was first", "kubectl get namespace ns -o yaml --show-managed-fields",
+		}, "field manager"},
 		{"two hosts are held", held("a.example.com", "b.example.com"), []string{"host a.example.com is held by owner " + statetest.Bob + "; host b.example.com is held by owner " + statetest.Bob}, ""},
 		{"what failed could not be taken back", &report.HalfError{Lease: statetest.Shop, Why: errors.New("no answer"), Left: errors.New("host a.example.com is still claimed")},
 			[]string{"no answer; host a.example.com is still claimed"}, ""},

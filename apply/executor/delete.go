@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -26,7 +25,7 @@ func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.A
 		x.Event(action, o.Kind.Singular, deleted.GetNamespace(), deleted.GetName(), "")
 	}
 	if errors.Is(err, cluster.ErrMoving) {
-		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName())
+		return &report.MovingError{Done: "deleted", Kind: o.Kind.Singular, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName(), Why: err.Error()}
 	}
 	return err
 }

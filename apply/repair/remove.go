@@ -176,7 +176,7 @@ func isVersion(was, now *unstructured.Unstructured) bool {
 func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo observed.MayGo) (deleted *unstructured.Unstructured, err error) {
 	deleted, err = r.command.Cluster.Remove(ctx, kind, live, mayGo)
 	if errors.Is(err, cluster.ErrMoving) {
-		err = fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", kind.Singular, live.GetNamespace(), live.GetName())
+		err = &report.MovingError{Done: "deleted", Kind: kind.Singular, Namespace: live.GetNamespace(), Name: live.GetName(), Why: err.Error()}
 	}
 	return deleted, err
 }

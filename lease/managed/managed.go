@@ -84,6 +84,18 @@ func LastWritten(o metav1.Object, subresource ...string) (last time.Time) {
 	return last
 }
 
+// LastWriter returns the manager of the latest of the object's entries; of several of one second, one that is not this program. It is
+// empty if there is none.
+func LastWriter(o metav1.Object) (manager string) {
+	last := LastWritten(o)
+	for _, m := range o.GetManagedFields() {
+		if m.Time != nil && m.Time.Time.Equal(last) && (manager == "" || !strings.HasPrefix(m.Manager, lease.FieldManager)) {
+			manager = m.Manager
+		}
+	}
+	return manager
+}
+
 // OfVersion returns the entries of one API version, and the number of entries of other versions.
 func OfVersion(o metav1.Object, version schema.GroupVersion) (entries []metav1.ManagedFieldsEntry, others int) {
 	all := o.GetManagedFields()

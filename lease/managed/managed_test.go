@@ -75,3 +75,16 @@ func testOwns(t *testing.T, e Entry) {
 		t.Errorf("the labels are %v", got)
 	}
 }
+
+// Who has written an object last is another one than this program, if both have written it in one second.
+func TestLastWriter(t *testing.T) {
+	early, late := written("a", metav1.ManagedFieldsOperationUpdate, "", "v1", 1), written("b", metav1.ManagedFieldsOperationUpdate, Status, "v1", 2)
+	ours := written("akash-net/akash1a/1/1", metav1.ManagedFieldsOperationApply, "", "v1", 2)
+	for want, entries := range map[string][]metav1.ManagedFieldsEntry{"": nil, "a": {early}, "b": {late, ours, early}, "akash-net/akash1a/1/1": {early, ours}} {
+		for form, o := range both(t, entries...) {
+			if got := LastWriter(o); got != want {
+				t.Errorf("read from %s: %q, want %q", form, got, want)
+			}
+		}
+	}
+}
