@@ -26,7 +26,7 @@ type road struct {
 func newRoad(t *testing.T) (_ *road, kubeconfig string) {
 	t.Helper()
 	r := &road{}
-	server := harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+	server := harness.Proxy(t, rights(t), func(p *httputil.ReverseProxy) {
 		r.next, p.Transport = p.Transport, r
 	})
 	return r, harness.Kubeconfig(t, server)

@@ -15,7 +15,7 @@ func TestWatchTellsHistory(t *testing.T) {
 	host, theirs := harness.NewHost("told"), harness.NewHost("theirs")
 	dir.define(t, id, host)
 	dir.define(t, held, theirs)
-	harness.Run(t.Context(), "reconcile", "-f", dir.path).Exits(t, 0)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path).Exits(t, 0)
 	dir.define(t, held, host)
 	story := harness.Launch(t, harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "history", host, held.String(), "--watch"))
 	story.Says(t, "Claimed")

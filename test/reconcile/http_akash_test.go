@@ -134,7 +134,7 @@ func TestHO7(t *testing.T) {
 // cutting is a proxy that ends chosen requests without an answer while it is told to. It returns its URL.
 func cutting(t *testing.T, cut *atomic.Bool, chosen func(*http.Request) bool) string {
 	t.Helper()
-	return harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+	return harness.Proxy(t, rights(t), func(p *httputil.ReverseProxy) {
 		next := p.Transport
 		p.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			if cut.Load() && chosen(r) {
@@ -191,7 +191,7 @@ func TestHO9(t *testing.T) {
 // Before all that is watched has been read, the operator's client is told that it is not alive, and why (IP-9, IP-10).
 func TestIP9(t *testing.T) {
 	hold := make(chan struct{})
-	url := harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+	url := harness.Proxy(t, rights(t), func(p *httputil.ReverseProxy) {
 		next := p.Transport
 		p.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(r.URL.Path, "/services") {

@@ -142,7 +142,7 @@ func certificate(t *testing.T, dir, name string) (cert, key string) {
 func TestHTTPCertificate(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certificate(t, dir, "one.example.com")
-	s := serveAs(t, harness.Plane.Kubeconfig, "https", "", "--heal", "--leader-elect=false", "--tls-cert-file", cert, "--tls-private-key-file", key).ready(t)
+	s := serveAs(t, reconciler, "https", "", "--heal", "--leader-elect=false", "--tls-cert-file", cert, "--tls-private-key-file", key).ready(t)
 	shows := func(name string) {
 		t.Helper()
 		harness.Eventually(t, "the certificate is to be that of "+name, func(context.Context) (bool, error) {
@@ -158,7 +158,7 @@ func TestHTTPCertificate(t *testing.T) {
 	certificate(t, dir, "two.example.com")
 	shows("two.example.com")
 	s.Stops(t)
-	harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--watch", "--heal", "--listen", harness.FreePort(t),
+	harness.Execute(t.Context(), reconciler, "reconcile", "--watch", "--heal", "--listen", harness.FreePort(t),
 		"--tls-cert-file", filepath.Join(dir, "none"), "--tls-private-key-file", key).Exits(t, 1).Says(t, "--tls-cert-file", "none: no such file")
 }
 
@@ -169,16 +169,16 @@ func TestHTTPAddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() //nolint:errcheck // the test is over
-	harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reconcile", "--watch", "--heal", "--listen", l.Addr().String()).Exits(t, 1).Says(t, "--listen: cannot listen at "+l.Addr().String()+": ", "address already in use")
+	harness.Execute(t.Context(), reconciler, "reconcile", "--watch", "--heal", "--listen", l.Addr().String()).Exits(t, 1).Says(t, "--listen: cannot listen at "+l.Addr().String()+": ", "address already in use")
 }
 
 // Who waits to be elected is ready, and answers from what it watches.
 func TestHTTPStandby(t *testing.T) {
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("standby")
 	dir.define(t, id, host)
-	leader := serveAs(t, harness.Plane.Kubeconfig, "http", "", "-f", dir.path).ready(t)
+	leader := serveAs(t, reconciler, "http", "", "-f", dir.path).ready(t)
 	routed(t, id, host, true)
-	standby := serveAs(t, harness.Plane.Kubeconfig, "http", "", "-f", dir.path).ready(t)
+	standby := serveAs(t, reconciler, "http", "", "-f", dir.path).ready(t)
 	manages(t, standby, host, id)
 	leader.Stops(t)
 	harness.Remove(t, ingresses, id.Namespace(), host)
@@ -224,7 +224,7 @@ func TestHTTPStandbyFollows(t *testing.T) {
 func TestHTTPSendsNothing(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
-	url := harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+	url := harness.Proxy(t, rights(t), func(p *httputil.ReverseProxy) {
 		rewrite := p.Rewrite
 		p.Rewrite = func(r *httputil.ProxyRequest) {
 			mu.Lock()
@@ -296,6 +296,6 @@ func TestHTTPUsage(t *testing.T) {
 		{"--listen", "8443"}, {"--watch", "--listen", "example.com:80"}, {"--watch", "--listen", "1.2.3.4"}, {"--watch", "--tls-cert-file", "a", "--tls-private-key-file", "b"},
 		{"--watch", "--listen", "8443", "--tls-cert-file", "a"},
 	} {
-		harness.Run(t.Context(), append([]string{"reconcile", "--heal"}, args...)...).Exits(t, 2)
+		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile", "--heal"}, args...)...).Exits(t, 2)
 	}
 }

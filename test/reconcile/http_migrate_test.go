@@ -80,7 +80,7 @@ func (s twoLeases) has(t *testing.T, id lease.ID, host string) {
 
 // A lease that does not exist gets nothing (MG-1), nor does one that does not use the host (MG-2).
 func TestMG1AndMG2(t *testing.T) {
-	two := migratable(t, harness.Plane.Kubeconfig, "")
+	two := migratable(t, reconciler, "")
 	none := two.second
 	none.DSeq = 7
 	if status, text := two.migrates(t, "hostname", none, two.hosts[0]); status != http.StatusBadRequest || !strings.Contains(text, "destination deployment does not exist") {
@@ -96,7 +96,7 @@ func TestMG1AndMG2(t *testing.T) {
 
 // The host that is named moves to the service that uses it, and no other; the lease keeps it when the first one is closed (MG-3, MG-7).
 func TestMG3AndMG7(t *testing.T) {
-	two := migratable(t, harness.Plane.Kubeconfig, "")
+	two := migratable(t, reconciler, "")
 	status, text := two.migrates(t, "hostname", two.second, two.hosts[0])
 	if want := fmt.Sprintf("{\n  \"transferred\": [\n    %q\n  ]\n}\n", two.hosts[0]); status != http.StatusOK || text != want {
 		t.Fatalf("%d %s", status, text)
@@ -118,7 +118,7 @@ func TestMG3AndMG7(t *testing.T) {
 
 // A host of another owner is refused, with all that was asked for beside it.
 func TestMigrateOfAnotherOwner(t *testing.T) {
-	two := migratable(t, harness.Plane.Kubeconfig, "")
+	two := migratable(t, reconciler, "")
 	theirs, other := harness.NewHost("theirs"), harness.LeaseOf(harness.NewOwner(), 1)
 	harness.Run(t.Context(), "apply", "-f", harness.Define(t, other, []string{"{name: web, expose: [{port: 80, global: true, hosts: [" + theirs + "]}]}"}, nil), "--wait=false").Exits(t, 0)
 	if status, _ := two.migrates(t, "hostname", other, two.hosts[0]); status != http.StatusBadRequest {

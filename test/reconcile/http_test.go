@@ -35,7 +35,7 @@ var client = &http.Client{
 // serve starts a reconciler that answers on the loopback address, and waits until it is ready. It does not wait to be elected.
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
-	return serveAs(t, harness.Plane.Kubeconfig, "http", "", append(args, "--leader-elect=false")...).ready(t)
+	return serveAs(t, reconciler, "http", "", append(args, "--leader-elect=false")...).ready(t)
 }
 
 // serveAs starts a reconciler that answers at a port of an address; empty for the loopback address.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -27,8 +29,24 @@ func TestMain(m *testing.M) {
 var reconciler string
 
 func shippedRights(ctx context.Context) (err error) {
-	reconciler, err = harness.Reconciler(ctx)
-	return err
+	if err := harness.Kubectl(ctx, "", nil, "create", "namespace", "akash-services"); err != nil { // where it may see that no operators run
+		return err
+	}
+	if reconciler, err = harness.Reconciler(ctx); err != nil {
+		return err
+	}
+	// What LeaseWon takes beside them.
+	return harness.Kubectl(ctx, "", nil, "create", "clusterrolebinding", "reconciler-capacity", "--clusterrole=akash-net-capacity", "--serviceaccount=akash-net:akash-net-reconciler")
+}
+
+// rights is the configuration of a client that has the rights of the reconciler.
+func rights(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", reconciler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
 }
 
 // folder is a folder of definitions.

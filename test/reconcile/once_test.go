@@ -19,7 +19,7 @@ func TestOnce(t *testing.T) {
 	dir.define(t, first, one)
 	dir.define(t, second, two)
 	reconciles := func(args ...string) harness.Result {
-		return harness.Run(t.Context(), append([]string{"reconcile", "-f", dir.path, "--source", "once"}, args...)...)
+		return harness.RunAs(t.Context(), reconciler, append([]string{"reconcile", "-f", dir.path, "--source", "once"}, args...)...)
 	}
 	reconciles().Exits(t, 0)
 	routed(t, first, one, true)
@@ -89,7 +89,7 @@ func TestStandardInput(t *testing.T) {
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("stdin")
 	dir.define(t, id, host)
 	reconciles := func(text string) harness.Result {
-		cmd := harness.Command(t.Context(), harness.Plane.Kubeconfig, "reconcile", "-f", "-", "--source", "stdin", "--allow-empty")
+		cmd := harness.Command(t.Context(), reconciler, "reconcile", "-f", "-", "--source", "stdin", "--allow-empty")
 		cmd.Stdin = strings.NewReader(text)
 		return harness.Finish(cmd)
 	}
@@ -109,6 +109,6 @@ func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"--source", "a"}, {"-f", ".", "--source", "A b"}, {"-f", ".", "--watch", "--dry-run"}, {"-f", "-", "--watch"}, {"--heal", "--watch", "--resync", "1ms"},
 	} {
-		harness.Run(t.Context(), append([]string{"reconcile"}, args...)...).Exits(t, 2)
+		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile"}, args...)...).Exits(t, 2)
 	}
 }

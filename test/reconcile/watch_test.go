@@ -141,7 +141,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 	dir.define(t, id, host)
 	var mu sync.Mutex
 	var sent []string
-	server := harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+	server := harness.Proxy(t, rights(t), func(p *httputil.ReverseProxy) {
 		direct := p.Rewrite
 		p.Rewrite = func(r *httputil.ProxyRequest) {
 			mu.Lock()

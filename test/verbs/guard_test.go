@@ -82,7 +82,10 @@ func TestInstallGuard(t *testing.T) {
 		t.Errorf("uninstall leaves %d policies", all)
 	}
 	eventually(t, "the ledger to come back", func(ctx context.Context) (bool, error) {
-		return run(ctx, "install").Code == 0 && run(ctx, "reserve", "--lease", id.String(), host).Code == 0, nil
+		return run(ctx, "install").Code == 0 && harness.BindInLedger(ctx) == nil, nil
+	})
+	eventually(t, "the ledger to take claims", func(ctx context.Context) (bool, error) {
+		return run(ctx, "reserve", "--lease", id.String(), host).Code == 0, nil
 	})
 	mustRun(t, 0, "release", id.String())
 }

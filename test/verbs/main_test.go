@@ -4,6 +4,7 @@
 package verbs
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,18 +12,41 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Records: true, Install: true, Then: harness.AkashServices}))
+	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Records: true, Install: true, Then: func(ctx context.Context) (err error) {
+		if err := harness.AkashServices(ctx); err != nil {
+			return err
+		}
+		operator.config, operator.kubeconfig, err = harness.Operator(ctx, "akash-net-grants", "akash-net-capacity")
+		return err
+	}}))
+}
+
+// operator has exactly the rights of the shipped roles for operators, and of those for wrong grants and for orders. Whoever
+// runs a verb in these tests is this user.
+var operator struct {
+	config     *rest.Config
+	kubeconfig string
+}
+
+// run runs the plugin as the operator. Installing, and deleting namespaces, takes an administrator.
+func run(ctx context.Context, args ...string) result {
+	if slices.Contains([]string{"install", "uninstall"}, args[0]) || slices.Contains(args, "--delete-namespace") {
+		return harness.Run(ctx, args...)
+	}
+	return runAs(ctx, operator.kubeconfig, args...)
 }
 
 // What the tests of this package ask of the cluster, and of its tenants.
 var (
 	find, need, remove, eventually = harness.Find, harness.Need, harness.Remove, harness.Eventually
-	run, runAs                     = harness.Run, harness.RunAs
+	runAs                          = harness.RunAs
 	file, configure                = harness.File, harness.Configure
 	newOwner, leaseOf, newDomain   = harness.NewOwner, harness.LeaseOf, harness.NewDomain
 )

@@ -38,12 +38,13 @@ type proxy struct {
 	ahead time.Duration
 }
 
+// startProxy stands between the operator and the API server.
 func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
 	t.Helper()
-	return startProxyOf(t, harness.Plane.Config, after)
+	return startProxyOf(t, operator.config, after)
 }
 
-// startProxyOf stands before the API server of a control plane.
+// startProxyOf stands before the API server of a configuration, and sends what it is sent as the user of that.
 func startProxyOf(t *testing.T, config *rest.Config, after func(write string) (cut bool)) *proxy {
 	t.Helper()
 	const below = "/k8s/clusters/c-1" // as Rancher's proxy has it

@@ -31,11 +31,11 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 	mustRun(t, 0, "apply", "-f", definition)
 	makePool(t, "admin", subnet+"0/31", "")
 
-	cut := startProxy(t, func(write string) bool { return write == "PATCH configmaps/config" })
+	cut := startProxyOf(t, harness.Plane.Config, func(write string) bool { return write == "PATCH configmaps/config" })
 	if r := runAs(t.Context(), cut.kubeconfig, "repair", "--request-timeout=1s"); r.Code != 1 {
 		t.Errorf("the line was cut: %s", r)
 	}
-	mustRun(t, 0, "repair").Prints(t, "PoolOverlap/"+ours+" repaired (take "+subnet+"0/31 out of pool "+ours+": pool admin serves it")
+	harness.Run(t.Context(), "repair").Exits(t, 0).Prints(t, "PoolOverlap/"+ours+" repaired (take "+subnet+"0/31 out of pool "+ours+": pool admin serves it")
 	document, _, _ := unstructured.NestedString(need(t, configMaps, ledger, "config").Object, "data", "config.yaml")
 	if strings.Count(document, `"!`+subnet+`0/31"`) != 1 || !strings.Contains(document, "# ours") {
 		t.Errorf("the configuration is\n%s", document)
