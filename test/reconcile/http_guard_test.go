@@ -190,9 +190,9 @@ func TestHTTPStandby(t *testing.T) {
 // client is too short for so many pieces of news that come no faster.
 func TestHTTPStandbyFollows(t *testing.T) {
 	dir, owner := newFolder(t), harness.NewOwner()
-	leader := serveAs(t, harness.Plane.Kubeconfig, "http", "", "-f", dir.path).ready(t)
+	leader := serveAs(t, reconciler, "http", "", "-f", dir.path).ready(t)
 	leader.Says(t, "has no .json, .yaml, .yml files")
-	standby := serveAs(t, harness.Plane.Kubeconfig, "http", "", "-f", dir.path).ready(t)
+	standby := serveAs(t, reconciler, "http", "", "-f", dir.path).ready(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, standby.url+"/events", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
