@@ -27,7 +27,9 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 			cluster.
 
 			The cluster itself records who holds what: each host name and each address that is taken is one
-			object of kind Lease, named after it.`,
+			object of kind Lease, named after it.
+
+			"help exit-codes", "help names", "help states", "help config" and "help formats" explain these.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
@@ -62,6 +64,7 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 		help(cmd, args)
 	})
 	root.AddCommand(newOptions(c))
+	root.AddCommand(newTopics(c)...)
 	root.InitDefaultHelpCmd()
 	refuseUnknownTopics(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
