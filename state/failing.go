@@ -17,10 +17,8 @@ const AnnotationFailing = lease.Domain + "/failing"
 
 // Failing is a lease that the reconciler has failed to bring to what it is to be.
 type Failing struct {
-	// Lease is its name: OWNER/DSEQ/GSEQ/OSEQ/PROVIDER, or the deployment group's if the lease is unknown. Namespace is the lease's,
-	// empty if that is unknown.
-	Lease     string `json:"lease"`
-	Namespace string `json:"namespace,omitempty"`
+	// Lease is its name: OWNER/DSEQ/GSEQ/OSEQ/PROVIDER, or the deployment group's if the lease is unknown.
+	Lease string `json:"lease"`
 	// Error is why it fails.
 	Error string `json:"error"`
 	// Count is how often it has failed in a row, Since the first time. It is tried again at Next at the latest. The times are the
@@ -59,13 +57,22 @@ func RecordFailing(all []Failing) (string, error) {
 	return out.String(), nil
 }
 
-// ReadFailing returns the failing leases of a record that are to be believed now. It skips what cannot be read.
+// ReadFailing returns the failing leases of a record that are to be believed now. It skips what cannot be read, and names that are not of
+// leases: whoever may write Leases may write the record, and people type back the names that they see.
 func ReadFailing(record string, now time.Time) (all []Failing) {
 	for line := range strings.Lines(record) {
 		var f Failing
-		if json.Unmarshal([]byte(line), &f) == nil && f.Lease != "" && now.Before(f.Next.Add(Late)) {
+		if json.Unmarshal([]byte(line), &f) == nil && isLeaseName(f.Lease) && now.Before(f.Next.Add(Late)) {
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+func isLeaseName(name string) bool {
+	if id, err := lease.ParseID(name); err == nil {
+		return id.String() == name
+	}
+	g, err := lease.ParseGroup(name)
+	return err == nil && g.String() == name
 }

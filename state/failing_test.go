@@ -11,15 +11,19 @@ import (
 // A record of failing leases is read as it was written, without what is out of date and what cannot be read.
 func TestFailingRecord(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	of := func(name string, next time.Duration) Failing {
-		return Failing{Lease: name, Namespace: "n-" + name, Error: "the host is taken\nby another\x1b[0m", Count: 3, Since: now.Add(-time.Hour), Next: now.Add(next)}
+	of := func(owner string, next time.Duration) Failing {
+		return Failing{Lease: "akash1" + owner + "/7/1", Error: "the host is taken\nby another\x1b[0m", Count: 3, Since: now.Add(-time.Hour), Next: now.Add(next)}
 	}
 	record, err := RecordFailing([]Failing{of("a", time.Minute), of("over", -Late), of("b", -Late+time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	hostile, err := RecordFailing([]Failing{of("a; reboot #", time.Minute), of("a\x1b[31m", time.Minute), of("", time.Minute), {Lease: "akash1a/07/1", Next: now}, {Lease: "host/a", Next: now}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []Failing{of("a", time.Minute), of("b", -Late+time.Second)}
-	if diff := cmp.Diff(want, ReadFailing("{\n[]\n{}\n"+record+`{"lease":`, now)); diff != "" {
+	if diff := cmp.Diff(want, ReadFailing("{\n[]\n{}\n"+record+hostile+`{"lease":`, now)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -32,7 +36,7 @@ func TestFailingRecordIsLimited(t *testing.T) {
 	} {
 		all := make([]Failing, 5000)
 		for i := range all {
-			all[i] = Failing{Lease: "akash1", Error: text, Next: now}
+			all[i] = Failing{Lease: "akash1a/7/1", Error: text, Next: now}
 		}
 		record, err := RecordFailing(all)
 		if err != nil {

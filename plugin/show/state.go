@@ -4,7 +4,6 @@ package show
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
@@ -156,9 +154,6 @@ func NewState(c *session.Session) *cobra.Command {
 	})
 }
 
-// selects reports whether flags select rows by the labels of their leases.
-func (f *stateFlags) selects() bool { return f.selector != "" || f.owner != "" || f.dseq != 0 }
-
 // check parses the arguments and validates the flags.
 func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if f.subjects, f.things, err = parseStateArgs(args); err != nil {
@@ -209,27 +204,6 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	}
 	_, err = f.print.Printer(f.subjects, nil, time.Now)
 	return err
-}
-
-// selectLeases adds --owner and --dseq to the selector.
-func (f *stateFlags) selectLeases(ctx context.Context, c *session.Session) error {
-	if f.owner != "" {
-		owner, err := c.Owner(ctx, f.owner)
-		if err != nil {
-			return usage.Errorf("--owner: %w", err)
-		}
-		f.matches = and(f.matches, lease.LabelOwner, owner)
-	}
-	if f.dseq != 0 {
-		f.matches = and(f.matches, lease.LabelDSeq, strconv.FormatUint(f.dseq, 10))
-	}
-	return nil
-}
-
-// and returns a selector that also requires the value of a label.
-func and(s labels.Selector, label, value string) labels.Selector {
-	more, _ := labels.SelectorFromSet(labels.Set{label: value}).Requirements()
-	return s.Add(more...)
 }
 
 func (f *stateFlags) run(ctx context.Context, c *session.Session) error {

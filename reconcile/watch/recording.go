@@ -22,14 +22,10 @@ const betweenRecords = 2 * time.Second
 
 // recording records which leases fail, for state --problems, while this reconciler is elected: at its beginning and when that changes.
 func (r *reconciler) recording(c *cluster.Cluster) manager.RunnableFunc {
-	l, said := ledger.New(c, r.opts.Command.Config.LedgerNamespace), ""
+	l, failed := ledger.New(c, r.opts.Command.Config.LedgerNamespace), complaints{complain: r.opts.Complain}
 	return func(ctx context.Context) error {
 		for {
-			err := r.record(ctx, l)
-			if err != nil && ctx.Err() == nil && said != err.Error() {
-				r.opts.Complain(err)
-				said = err.Error()
-			}
+			failed.note(r.record(ctx, l))
 			select {
 			case <-ctx.Done():
 				return nil
@@ -57,7 +53,7 @@ func (r *reconciler) record(ctx context.Context, l ledger.Ledger) error {
 		f := by[g]
 		one := state.Failing{Lease: g.String(), Error: reason(f.Err), Count: f.Count, Since: f.Since, Next: f.Next}
 		if def := view.Definition(g); def != nil {
-			one.Lease, one.Namespace = def.Lease.String(), def.Lease.Namespace()
+			one.Lease = def.Lease.String()
 		}
 		all = append(all, one)
 	}

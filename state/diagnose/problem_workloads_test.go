@@ -33,7 +33,7 @@ func (f *facts) reservesFor(oseq uint32, change ...func(*reserved.Claim)) {
 var workloadProblems = []aProblem{
 	{state.LeaseFails, "the reconciler fails", func(f *facts) {
 		f.Failing = []state.Failing{
-			{Lease: statetest.Shop.String(), Namespace: statetest.Shop.Namespace(), Error: "host shop.example.com is held", Count: 1, Since: statetest.Minute(9), Next: statetest.Minute(11)},
+			{Lease: statetest.Shop.String(), Error: "host shop.example.com is held", Count: 1, Since: statetest.Minute(9), Next: statetest.Minute(11)},
 			{Lease: sibling.Group().String(), Error: "2 problems:\nno", Count: 7, Since: statetest.Minute(3), Next: statetest.Minute(12)},
 		}
 	}, besides{"it succeeds": func(f *facts) { f.Failing = nil }}},
