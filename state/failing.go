@@ -29,7 +29,7 @@ type Failing struct {
 }
 
 // Late is how long after the time at which a failing lease is tried again its record says nothing any more: the reconciler has ended, or
-// it would have written another one.
+// it would have written another one. Three times that is the latest next try that is believed: the longest pause, and clocks that differ.
 const Late = 5 * time.Minute
 
 // The limits of the record, in bytes: of the whole, far below the 256 KiB that all annotations of an object may have, and of an error.
@@ -62,7 +62,7 @@ func RecordFailing(all []Failing) (string, error) {
 func ReadFailing(record string, now time.Time) (all []Failing) {
 	for line := range strings.Lines(record) {
 		var f Failing
-		if json.Unmarshal([]byte(line), &f) == nil && isLeaseName(f.Lease) && now.Before(f.Next.Add(Late)) {
+		if json.Unmarshal([]byte(line), &f) == nil && isLeaseName(f.Lease) && now.Sub(f.Next) < Late && f.Next.Sub(now) < 3*Late {
 			all = append(all, f)
 		}
 	}

@@ -18,7 +18,7 @@ func TestFailingRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hostile, err := RecordFailing([]Failing{of("a; reboot #", time.Minute), of("a\x1b[31m", time.Minute), of("", time.Minute), {Lease: "akash1a/07/1", Next: now}, {Lease: "host/a", Next: now}})
+	hostile, err := RecordFailing([]Failing{of("a; reboot #", time.Minute), of("a\x1b[31m", time.Minute), of("", time.Minute), {Lease: "akash1a/07/1", Next: now}, {Lease: "host/a", Next: now}, of("later", time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}

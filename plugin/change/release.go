@@ -44,6 +44,9 @@ func NewRelease(c *session.Session) *cobra.Command {
 			is named OWNER/DSEQ/GSEQ. If an order and a provider follow, nothing is released while another order
 			of the deployment is live, or the order at another provider.
 
+			A short name of a lease, such as its DSEQ, is released after confirmation: another lease may have
+			that name by now.
+
 			--all and -l also find leases that have objects but no claims any more.
 
 			If a named lease holds nothing, or does not hold a named thing, or if no lease has the labels (-l) or
@@ -70,6 +73,7 @@ func NewRelease(c *session.Session) *cobra.Command {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
+			f.short = !slices.Equal(args, cmd.Flags().Args())
 			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: completeRelease(c),
@@ -126,6 +130,24 @@ func namedLeases(args []string) []lease.ID {
 	return named
 }
 
+// question returns what to ask before a release.
+func (f *releaseFlags) question(groups []lease.Group, things []thing.Thing) string {
+	if !f.short {
+		return fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))
+	}
+	what := "everything"
+	for i, t := range things {
+		if what += ", " + t.String(); i == 0 {
+			what = t.String()
+		}
+	}
+	of := make([]string, len(groups))
+	for i, g := range groups {
+		of[i] = g.String()
+	}
+	return fmt.Sprintf("Release %s held by %s?", what, strings.Join(of, ", "))
+}
+
 func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []string) error {
 	groups, things, err := parseRelease(args)
 	if err != nil {
@@ -151,7 +173,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 			return f.nothing(&c.Console, held, "holds anything", f.ignoreMissing)
 		}
 	}
-	if !f.confirm(&c.Console, f.dryRun, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
+	if !f.confirm(&c.Console, f.dryRun, f.question(groups, things)) {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)

@@ -23,6 +23,8 @@ type selection struct {
 	all, yes bool
 	// namespace limits -l and --all to leases of a namespace; "" for all.
 	namespace string
+	// short is true if arguments are short names of leases: another lease may have such a name than when it was typed before.
+	short bool
 }
 
 // add adds the flags. verb begins their usage texts.
@@ -73,9 +75,9 @@ func (s *selection) nothing(c *console.Console, all int, has string, ignore bool
 	return &session.MissingError{What: []string{missing}}
 }
 
-// confirm asks the user a question if --all selects the leases, and reports whether the answer is yes.
+// confirm asks the user a question if --all or a short name selects the leases, and reports whether the answer is yes.
 func (s *selection) confirm(c *console.Console, dryRun, question string) bool {
-	if !s.all || s.yes || dryRun != "" {
+	if !s.all && !s.short || s.yes || dryRun != "" {
 		return true
 	}
 	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)

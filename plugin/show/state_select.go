@@ -2,6 +2,7 @@ package show
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,6 +21,9 @@ func (f *stateFlags) selectLeases(ctx context.Context, c *session.Session) error
 		owner, err := f.owner, lease.CheckWallet(f.owner)
 		if err != nil && len(f.files.Files) == 0 {
 			owner, err = c.Owner(ctx, f.owner)
+		}
+		if _, missing := errors.AsType[*session.MissingError](err); missing {
+			return err
 		}
 		if err != nil {
 			return usage.Errorf("--owner: %w", err)
