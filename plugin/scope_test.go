@@ -85,7 +85,7 @@ func TestInheritedFlags(t *testing.T) {
 			switch {
 			case slices.Contains(connectionFlags, f.Name):
 				kind = "connection"
-			case f.Name == "kubeconfig": // every command accepts it
+			case f.Name == "kubeconfig", f.Name == "v": // every command accepts these
 				return
 			}
 			value := map[string]string{"bool": "true", "stringArray": "a=b", "string": "x"}[f.Value.Type()]
@@ -113,8 +113,8 @@ func TestInheritedFlags(t *testing.T) {
 // Flags that choose go with others that choose only where both can be meant.
 func TestChoosingFlags(t *testing.T) {
 	for line, want := range map[string]string{
-		"release --all -l a=b":            "use one of -l and --all",
-		"release GROUP --all":             "use one of -l and --all",
+		"release --all -l a=b":            "use one of -f, -l and --all",
+		"release GROUP --all":             "use one of -f, -l and --all",
 		"migrate --to route GROUP -l a=b": "use one of -l and --all",
 		"state pools -l a=b":              "pools belong to no lease",
 		"state --problems hosts":          "--problems cannot be combined with a subject",

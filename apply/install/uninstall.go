@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -16,10 +17,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // ClaimsExistError reports that nothing was uninstalled because claims or reservations exist.
-type ClaimsExistError struct{ Claims, Reservations int }
+type ClaimsExistError struct {
+	Claims, Reservations int
+	// New is true if they were not there when what is to be destroyed was listed.
+	New bool
+}
 
 func (e *ClaimsExistError) Error() string {
 	what, shows := fmt.Sprintf("%d claims exist", e.Claims), "Release them first (kubectl akash-net state shows them)"
@@ -33,6 +39,9 @@ func (e *ClaimsExistError) Error() string {
 	}
 	if e.Claims == 0 {
 		shows = "Give them up first (kubectl akash-net state orders shows them)"
+	}
+	if e.New {
+		return what + " that did not exist when the question was asked: nothing was removed. Run the same command again"
 	}
 	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. %s, or use --force", what, shows)
 }
@@ -52,16 +61,43 @@ func (e *AtWorkError) Error() string {
 	return e.Run + ": nothing was removed. " + next
 }
 
+// Destroyed are the claims, and the reservations of orders, that go with a ledger: what each is of, by its UID.
+type Destroyed map[types.UID]string
+
+// Destroys lists what would go with the ledger.
+func (i *Installer) Destroys(ctx context.Context) (Destroyed, error) {
+	claims, reservations, err := i.recorded(ctx)
+	all := Destroyed{}
+	for _, c := range claims {
+		all[c.UID] = fmt.Sprintf("%s/%s", c.Kind, c.Thing)
+	}
+	for _, r := range reservations {
+		all[r.UID] = "order/" + r.Order.String()
+	}
+	return all, err
+}
+
+// recorded lists the claims and the reservations of orders.
+func (i *Installer) recorded(ctx context.Context) ([]*state.Claim, []*reserved.Claim, error) {
+	claims, err := i.ledger().List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	reservations, err := i.ledger().Reservations(ctx, "")
+	return claims, reservations, err
+}
+
 // Uninstall deletes what Install created. It keeps resource definitions of which objects exist, and Akash's manifest
-// namespace. It refuses if there are claims, unless force is true, and always if a command is working. The reconciler goes
-// first, so that it puts nothing back.
+// namespace. It refuses if there are claims or reservations other than those that are to be destroyed, which Destroys has listed, and
+// always if a command is working; where destroyed is not nil, one that has crashed does not count. The reconciler goes first, so that it
+// puts nothing back.
 //
 // It closes the ledger before it lists claims: a command that takes its first claim later gives it back, and one that
 // has taken it before is seen. If the namespace stays, for whatever reason, Uninstall reopens the ledger.
-func (i *Installer) Uninstall(ctx context.Context, force bool) error {
+func (i *Installer) Uninstall(ctx context.Context, destroyed Destroyed) error {
 	err := i.close(ctx)
 	if err == nil {
-		err = i.uninstall(ctx, force)
+		err = i.uninstall(ctx, destroyed)
 	}
 	if closed := i.reopen(ctx); closed != nil {
 		return errors.Join(err, closed)
@@ -70,8 +106,8 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 }
 
 // uninstall deletes the objects while the ledger is closed.
-func (i *Installer) uninstall(ctx context.Context, force bool) error {
-	if err := i.inUse(ctx, force); err != nil {
+func (i *Installer) uninstall(ctx context.Context, destroyed Destroyed) error {
+	if err := i.inUse(ctx, destroyed); err != nil {
 		return err
 	}
 	if err := i.uninstallReconciler(ctx); err != nil {
@@ -106,10 +142,9 @@ func (i *Installer) uninstall(ctx context.Context, force bool) error {
 	return nil
 }
 
-// inUse returns an error if commands or claims use the ledger.
-func (i *Installer) inUse(ctx context.Context, force bool) error {
-	l := i.ledger()
-	runs, err := l.Announcements(ctx)
+// inUse returns an error if commands use the ledger, or claims or reservations that are not to be destroyed.
+func (i *Installer) inUse(ctx context.Context, destroyed Destroyed) error {
+	runs, err := i.ledger().Announcements(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,17 +153,15 @@ func (i *Installer) inUse(ctx context.Context, force bool) error {
 		if run.Phase == state.Fenced || run.Phase == state.Closing {
 			continue
 		}
-		if crashed := run.Unreadable != "" || run.Over(now); !crashed || !force {
+		if crashed := run.Unreadable != "" || run.Over(now); !crashed || destroyed == nil {
 			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}
 		}
 	}
-	claims, err := l.List(ctx)
-	if err != nil {
-		return err
-	}
-	reservations, err := l.Reservations(ctx, "")
-	if err == nil && len(claims)+len(reservations) > 0 && !force {
-		err = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations)}
+	claims, reservations, err := i.recorded(ctx)
+	claims = slices.DeleteFunc(claims, func(c *state.Claim) bool { return destroyed[c.UID] != "" })
+	reservations = slices.DeleteFunc(reservations, func(c *reserved.Claim) bool { return destroyed[c.UID] != "" })
+	if err == nil && len(claims)+len(reservations) > 0 {
+		err = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations), New: destroyed != nil}
 	}
 	return err
 }

@@ -117,3 +117,57 @@ func (s Short) Lengthen(leases iter.Seq[lease.ID]) []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// ShortWallet returns the first 9 and the last 6 characters of a wallet, as tables print it: akash1h24…9w3c9h. A text that would not
+// become shorter is returned as it is.
+func ShortWallet(wallet string) string {
+	const head, tail = 9, 6
+	text := []rune(wallet)
+	if len(text) <= head+tail+1 {
+		return wallet
+	}
+	return string(text[:head]) + "…" + string(text[len(text)-tail:])
+}
+
+// Complete returns the name of a deployment group that begins with a text: its whole name, else a short one. ok is false if none does.
+func Complete(g lease.Group, typed string) (name string, ok bool) {
+	kind := strings.TrimSuffix(typed, TrimKind(typed, Lease)) // "lease/" or nothing
+	short := ShortWallet(g.Owner)
+	for _, name := range []string{g.String(), strconv.FormatUint(g.DSeq, 10), short + strings.TrimPrefix(g.String(), g.Owner)} {
+		if strings.HasPrefix(kind+name, typed) {
+			return kind + name, true
+		}
+	}
+	return "", false
+}
+
+// Nearest returns the deployment group whose name is the most like that of another one: most of its characters are the same at the
+// beginning and at the end. ok is false if none is of the same owner or differs in a few characters only.
+func Nearest(g lease.Group, among iter.Seq[lease.Group]) (nearest lease.Group, ok bool) {
+	const typos = 3
+	name, most := g.String(), -1
+	for other := range among {
+		text := other.String()
+		same := commonEnds(name, text)
+		if other.Owner != g.Owner && same < max(len(name), len(text))-typos || other == g {
+			continue
+		}
+		if same > most || same == most && other.Compare(nearest) < 0 {
+			nearest, most, ok = other, same, true
+		}
+	}
+	return nearest, ok
+}
+
+// commonEnds returns how many bytes two texts have in common at their beginnings and, behind these, at their ends.
+func commonEnds(a, b string) int {
+	n, shorter := 0, min(len(a), len(b))
+	for n < shorter && a[n] == b[n] {
+		n++
+	}
+	m := 0
+	for m < shorter-n && a[len(a)-1-m] == b[len(b)-1-m] {
+		m++
+	}
+	return n + m
+}

@@ -65,3 +65,42 @@ func TestShortNames(t *testing.T) {
 		}
 	}
 }
+
+// Who has mistyped a lease is told which one may be meant: another of the owner, the nearest first, or one that differs in a few characters.
+func TestNearest(t *testing.T) {
+	const (
+		ann = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+		bob = "akash1xqnd68gmsw2vlz3m68qvyvcf3kh6q269ajvqw6"
+	)
+	held := []lease.Group{{Owner: ann, DSeq: 5005, GSeq: 1}, {Owner: ann, DSeq: 8438017, GSeq: 1}, {Owner: bob, DSeq: 77, GSeq: 1}}
+	for _, tt := range []struct{ typed, want lease.Group }{
+		{lease.Group{Owner: ann, DSeq: 5006, GSeq: 1}, held[0]},
+		{lease.Group{Owner: ann, DSeq: 8438018, GSeq: 1}, held[1]},
+		{lease.Group{Owner: ann, DSeq: 5005, GSeq: 2}, held[0]},
+		{lease.Group{Owner: strings.Replace(bob, "w2vl", "w3vl", 1), DSeq: 77, GSeq: 1}, held[2]},
+		{lease.Group{Owner: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0", DSeq: 77, GSeq: 1}, lease.Group{}},
+	} {
+		if got, ok := Nearest(tt.typed, slices.Values(held)); got != tt.want || ok != (tt.want != lease.Group{}) {
+			t.Errorf("the nearest to %s is %s, want %s", tt.typed, got, tt.want)
+		}
+	}
+	if got, ok := Nearest(held[2], slices.Values(held[2:])); ok {
+		t.Errorf("a lease is near itself: %s", got)
+	}
+}
+
+// A name is completed as it was begun: by the whole wallet, by the DSEQ, or without the middle of the wallet.
+func TestComplete(t *testing.T) {
+	g := lease.Group{Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 8438017, GSeq: 1}
+	for typed, want := range map[string]string{
+		"": g.String(), "akash1h24": g.String(), "akash1h24f": g.String(), "84": "8438017", "lease/84": "lease/8438017", "lease/": "lease/" + g.String(),
+		"akash1h24…": "akash1h24…9w3c9h/8438017/1", "akash1h24…9w3c9h/8": "akash1h24…9w3c9h/8438017/1", "85": "", "shop": "",
+	} {
+		if got, ok := Complete(g, typed); got != want || ok != (want != "") {
+			t.Errorf("%q is completed to %q, want %q", typed, got, want)
+		}
+		if short, is := ParseShort(want); is && !short.Matches(lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: 1, OSeq: 1, Provider: g.Owner}) {
+			t.Errorf("%q is the name of another lease", want)
+		}
+	}
+}

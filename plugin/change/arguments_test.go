@@ -281,7 +281,7 @@ func TestSelection(t *testing.T) {
 		{"two ways", selection{all: true, selector: "a=b"}, nil, "name the leases to release"},
 		{"an invalid selector", selection{selector: "a=b=c"}, nil, "--selector: "},
 	} {
-		t.Run(c.name, func(t *testing.T) { check(t, c.s.check(c.args, "release"), c.want) })
+		t.Run(c.name, func(t *testing.T) { check(t, c.s.check(c.args, "release", "-f, -l and --all"), c.want) })
 	}
 	for _, c := range []struct {
 		name   string
@@ -299,11 +299,14 @@ func TestSelection(t *testing.T) {
 		{"-y", selection{all: true, yes: true}, "", "", true, false},
 		{"a dry run", selection{all: true}, "client", "", true, false},
 		{"named leases", selection{}, "", "", true, false},
+		{"a short name", selection{short: true}, "", "n\n", false, true},
+		{"-l, in a script", selection{selector: "a=b"}, "", "", true, false},
+		{"-f, in a script", selection{files: true}, "", "", true, false},
 	} {
 		t.Run("confirmed by "+c.name, func(t *testing.T) {
 			var asked bytes.Buffer
 			con := &console.Console{IOStreams: genericiooptions.IOStreams{In: strings.NewReader(c.answer), ErrOut: &asked}}
-			if got := c.s.confirm(con, c.dryRun, "Sure?"); got != c.want || strings.HasPrefix(asked.String(), "Sure? [y/N] ") != c.asks {
+			if got := c.s.confirm(con, c.dryRun, 2, "Sure?"); got != c.want || strings.HasPrefix(asked.String(), "Sure? [y/N] ") != c.asks {
 				t.Errorf("confirmed %t, asked %q", got, asked.String())
 			}
 		})

@@ -87,7 +87,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 			}
 			return diffError(f.run(cmd.Context(), c))
 		},
-		ValidArgsFunction: completeLeases(c),
+		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}
 	f.input.Add(cmd)
 	f.workloads.Add(cmd, "Compare")

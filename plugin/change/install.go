@@ -2,7 +2,10 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -148,13 +151,14 @@ func newInstaller(c *session.Session, in *cluster.Cluster, cfg *config.ProviderC
 // NewUninstall returns the command that removes what install has installed.
 func NewUninstall(c *session.Session) *cobra.Command {
 	var dryRun string
-	var force bool
+	var force, yes bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what install has installed",
 		Long: `
 			Remove what install has installed, the reconciler first. The claims are deleted with the ledger's namespace, so uninstall
-			refuses while claims exist, unless it is forced. It always refuses while another command is running.
+			refuses while claims exist. With --force it lists them and asks: their routes and Services stay, and
+			nothing records whose they are. It always refuses while another command is running.
 			Resource definitions of which objects exist are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -166,10 +170,40 @@ func NewUninstall(c *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return install.Refused(newInstaller(c, cluster, cfg, dryRun).Uninstall(ctx, force))
+			installer := newInstaller(c, cluster, cfg, dryRun)
+			var destroyed install.Destroyed
+			if force {
+				if destroyed, err = installer.Destroys(ctx); err != nil {
+					return install.Refused(err)
+				}
+			}
+			if len(destroyed) > 0 {
+				showDestroyed(&c.Console, destroyed)
+				if !yes && dryRun == "" && !confirmed(&c.Console, "Uninstall?") {
+					return errors.New("nothing was uninstalled; -y answers the question")
+				}
+			}
+			return install.Refused(installer.Uninstall(ctx, destroyed))
 		},
 	}
 	addDryRun(cmd, &dryRun)
-	cmd.Flags().BoolVar(&force, "force", false, "Remove the ledger with all its claims")
+	cmd.Flags().BoolVar(&force, "force", false, "Remove the ledger with all its claims, after confirmation")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask")
 	return cmd
+}
+
+// mostDestroyed is how many claims are listed by their names.
+const mostDestroyed = 10
+
+// showDestroyed prints what goes with the ledger.
+func showDestroyed(c *console.Console, destroyed install.Destroyed) {
+	names := slices.Sorted(maps.Values(destroyed))
+	fmt.Fprintf(c.ErrOut, "This destroys the records of who holds %s:\n", terminal.Count(len(names), "thing"))
+	for _, name := range names[:min(len(names), mostDestroyed)] {
+		fmt.Fprintln(c.ErrOut, "  "+terminal.OneLine(name, terminal.MaxCell))
+	}
+	if more := len(names) - mostDestroyed; more > 0 {
+		fmt.Fprintf(c.ErrOut, "  and %d more; kubectl akash-net state lists them\n", more)
+	}
+	fmt.Fprintln(c.ErrOut, "What routes and Services serve stays as it is, and nothing protects it.")
 }

@@ -66,7 +66,7 @@ func NewMigrate(c *session.Session) *cobra.Command {
 			f.namespace = session.GivenNamespace(cmd)
 			return f.run(cmd.Context(), c, args)
 		},
-		ValidArgsFunction: completeLeases(c),
+		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
 	flags.Complete(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
@@ -90,7 +90,7 @@ func NewMigrate(c *session.Session) *cobra.Command {
 func (f *migrateFlags) check(args []string) error {
 	err := cmp.Or(f.changeFlags.check(),
 		flags.CheckOneOf("to", f.to, config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute),
-		f.selection.check(args, "migrate"))
+		f.selection.check(args, "migrate", "-l and --all"))
 	if err == nil && f.overlap < 0 {
 		err = usage.Errorf("--overlap must not be negative")
 	}
@@ -162,7 +162,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 		return f.nothing(&c.Console, len(seen), "has a route", f.ignoreMissing)
 	}
 	question := fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(c.Leases, "lease"))
-	if migration.Routes() > 0 && !f.confirm(&c.Console, f.dryRun, question) {
+	if migration.Routes() > 0 && !f.confirm(&c.Console, f.dryRun, c.Leases, question) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
 	err = migration.Run(ctx)

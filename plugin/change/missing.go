@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -30,6 +31,9 @@ func claimNames(things []thing.Thing, verb string) ([]string, error) {
 	return names, nil
 }
 
+// holdsNothing says that a lease, or a thing of a transfer, was not found.
+const holdsNothing = "holds nothing; is its name right? \"kubectl akash-net leases\" lists the leases"
+
 // missingWatcher finds named things that do not exist, from the events of a command. It passes the events on to report.
 type missingWatcher struct {
 	report func(report.Event)
@@ -50,7 +54,7 @@ func (m *missingWatcher) add(e report.Event) {
 		case e.Kind == string(thing.Lease) && e.Next != "":
 			m.unknown[e.Name] = e.Message + ": " + e.Next
 		case e.Kind == apply.KindThing || e.Kind == string(thing.Lease) && e.Message == apply.HoldsNothing:
-			m.unknown[e.Name] = "holds nothing; is its name right? \"kubectl akash-net leases\" lists the leases"
+			m.unknown[e.Name] = holdsNothing
 		}
 	case report.Failed, report.Done:
 	default:
@@ -73,11 +77,14 @@ func (m *missingWatcher) notFound(t thing.Thing) bool {
 	return m.unknown[t.Name()] != "" || m.unknown[t.String()] != ""
 }
 
-// missing returns an error for the leases of which a release did not find anything.
-func (m *missingWatcher) missing(groups []lease.Group) error {
+// missing returns an error for the leases of which a release did not find anything. held returns the deployment groups that hold something.
+func (m *missingWatcher) missing(groups []lease.Group, held func() iter.Seq[lease.Group]) error {
 	var what []string
 	for _, g := range groups {
 		if why := m.unknown[g.String()]; why != "" {
+			if near, ok := thing.Nearest(g, held()); ok && why == holdsNothing {
+				why += fmt.Sprintf("; the nearest that holds something is %s", near)
+			}
 			what = append(what, fmt.Sprintf("lease/%s %s", g, why))
 		}
 	}

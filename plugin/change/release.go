@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,7 @@ import (
 type releaseFlags struct {
 	changeFlags
 	selection
+	input                          flags.Input
 	ignoreMissing, deleteNamespace bool
 }
 
@@ -36,7 +39,7 @@ type releaseFlags struct {
 func NewRelease(c *session.Session) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{
-		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -l SELECTOR | --all)",
+		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -f FILE | -l SELECTOR | --all)",
 		Short: "Give up what leases hold",
 		Long: `
 			Give up everything that leases hold, or only the hosts and addresses that are named. What serves
@@ -44,8 +47,10 @@ func NewRelease(c *session.Session) *cobra.Command {
 			is named OWNER/DSEQ/GSEQ. If an order and a provider follow, nothing is released while another order
 			of the deployment is live, or the order at another provider.
 
+			-f releases the leases that the definitions in files are of, whatever these define.
+
 			A short name of a lease, such as its DSEQ, is released after confirmation: another lease may have
-			that name by now.
+			that name by now. On a terminal several leases that -l or -f selects are confirmed too.
 
 			--all and -l also find leases that have objects but no claims any more.
 
@@ -66,14 +71,24 @@ func NewRelease(c *session.Session) *cobra.Command {
 			# One host of a lease
 			kubectl akash-net release akash1…/8438017/1 blue.example.com
 
+			# The leases of a file that was applied
+			kubectl akash-net release -f leases.yaml
+
 			# All leases of an owner
 			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release")); err != nil {
+			f.files = f.input.Given()
+			if err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release", "-f, -l and --all")); err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
 			f.short = !slices.Equal(args, cmd.Flags().Args())
+			if f.files {
+				var err error
+				if args, err = f.defined(cmd.Context(), c); err != nil {
+					return err
+				}
+			}
 			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: completeRelease(c),
@@ -85,10 +100,40 @@ func NewRelease(c *session.Session) *cobra.Command {
 			"namespaces are gone")
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
+	f.input.AddFiles(cmd)
 	f.selection.add(cmd, "Release")
 	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false,
 		"Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
-	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: session.OnlySelected})
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: func(args []string) string {
+		if f.input.Given() {
+			return "can be used only with --all or --selector; the definitions name their leases"
+		}
+		return session.OnlySelected(args)
+	}})
+}
+
+// defined returns the names of the leases of which files have definitions. An error in a file stops the command.
+func (f *releaseFlags) defined(ctx context.Context, c *session.Session) ([]string, error) {
+	if err := f.input.Check(); err != nil {
+		return nil, err
+	}
+	to, err := c.Connect(f.concurrency)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := c.Configuration(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = f.input.Read(ctx, &c.Console, to, cfg, 0, func(def *lease.Definition) error {
+		names = append(names, def.Lease.String())
+		return nil
+	})
+	if err == nil && len(names) == 0 {
+		err = checkNotEmpty(nil, false)
+	}
+	return names, err
 }
 
 // parseRelease parses the arguments of release: leases, or one lease and things that it holds.
@@ -173,7 +218,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 			return f.nothing(&c.Console, held, "holds anything", f.ignoreMissing)
 		}
 	}
-	if !f.confirm(&c.Console, f.dryRun, f.question(groups, things)) {
+	if !f.confirm(&c.Console, f.dryRun, len(groups), f.question(groups, things)) {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
@@ -188,7 +233,10 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	case len(things) > 0:
 		return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 	}
-	return watcher.missing(groups)
+	return watcher.missing(groups, func() iter.Seq[lease.Group] {
+		held, _ := observed.Groups(ctx, cluster, cfg.LedgerNamespace) // only to find one that is meant
+		return maps.Keys(held)
+	})
 }
 
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without
@@ -216,7 +264,7 @@ func (f *releaseFlags) selected(
 // completeRelease completes a lease, then leases and the things that the first one holds.
 func completeRelease(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		leases, directive := completeLeases(c)(cmd, args, toComplete)
+		leases, directive := flags.CompleteThings(c, thing.Lease)(cmd, args, toComplete)
 		if len(args) == 0 {
 			return leases, directive
 		}
@@ -227,20 +275,4 @@ func completeRelease(c *session.Session) cobra.CompletionFunc {
 		held, directive := flags.CompleteThingsOf(c, first.Group, thing.Host, thing.Address)(cmd, args, toComplete)
 		return append(held, leases...), directive
 	}
-}
-
-// completeLeases completes the deployment groups with claims.
-func completeLeases(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, typed string) ([]string, error) {
-		var out []string
-		prefix := strings.TrimSuffix(typed, flags.TrimLease(typed)) // "lease/" or nothing
-		groups, err := observed.Groups(ctx, in, cfg.LedgerNamespace)
-		for g, holding := range groups {
-			if name := prefix + g.String(); strings.HasPrefix(name, typed) {
-				out = append(out, fmt.Sprintf("%s\t%s", name, terminal.Count(holding.Claims, "claim")))
-			}
-		}
-		slices.Sort(out)
-		return out, err
-	})
 }

@@ -23,6 +23,8 @@ type selection struct {
 	all, yes bool
 	// namespace limits -l and --all to leases of a namespace; "" for all.
 	namespace string
+	// files is true if -f names the leases, by their definitions.
+	files bool
 	// short is true if arguments are short names of leases: another lease may have such a name than when it was typed before.
 	short bool
 }
@@ -35,16 +37,16 @@ func (s *selection) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "Do not ask")
 }
 
-// check requires exactly one of args, -l and --all, and parses the selector.
-func (s *selection) check(args []string, verb string) (err error) {
+// check requires exactly one of args and the flags that select leases, which are listed for messages, and parses the selector.
+func (s *selection) check(args []string, verb, flags string) (err error) {
 	ways := 0
-	for _, given := range []bool{len(args) > 0, s.selector != "", s.all} {
+	for _, given := range []bool{len(args) > 0, s.selector != "", s.all, s.files} {
 		if given {
 			ways++
 		}
 	}
 	if ways != 1 {
-		return usage.Errorf("name the leases to %s (OWNER/DSEQ/GSEQ), or use one of -l and --all", verb)
+		return usage.Errorf("name the leases to %s (OWNER/DSEQ/GSEQ), or use one of %s", verb, flags)
 	}
 	if s.matches, err = labels.Parse(s.selector); err != nil {
 		return usage.Errorf("--selector: %w", err)
@@ -75,11 +77,18 @@ func (s *selection) nothing(c *console.Console, all int, has string, ignore bool
 	return &session.MissingError{What: []string{missing}}
 }
 
-// confirm asks the user a question if --all or a short name selects the leases, and reports whether the answer is yes.
-func (s *selection) confirm(c *console.Console, dryRun, question string) bool {
-	if !s.all && !s.short || s.yes || dryRun != "" {
+// confirm asks the user a question, and reports whether the answer is yes. It asks if --all or a short name selects the leases, and on
+// a terminal also if -l or -f selects several.
+func (s *selection) confirm(c *console.Console, dryRun string, leases int, question string) bool {
+	several := leases > 1 && (s.selector != "" || s.files) && terminal.IsTerminal(c.Stdin)
+	if !s.all && !s.short && !several || s.yes || dryRun != "" {
 		return true
 	}
+	return confirmed(c, question)
+}
+
+// confirmed asks the user a question, and reports whether the answer is yes.
+func confirmed(c *console.Console, question string) bool {
 	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
 	line, _ := bufio.NewReader(c.In).ReadString('\n') // an error means no
 	if !strings.HasSuffix(line, "\n") {

@@ -23,7 +23,7 @@ func TestQuestionEndsItsLine(t *testing.T) {
 		var told bytes.Buffer
 		c := console.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(answer), Out: &bytes.Buffer{}, ErrOut: &told})
 		all := selection{all: true}
-		if yes := all.confirm(&c, "", "Go on?"); yes != want.yes || told.String() != want.told {
+		if yes := all.confirm(&c, "", 2, "Go on?"); yes != want.yes || told.String() != want.told {
 			t.Errorf("%q: %v, %q; want %v, %q", answer, yes, told.String(), want.yes, want.told)
 		}
 	}

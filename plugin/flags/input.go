@@ -29,11 +29,16 @@ type Input struct {
 
 // Add adds the flags.
 func (f *Input) Add(cmd *cobra.Command) {
+	f.AddFiles(cmd)
+	cmd.Flags().BoolVar(&f.FromCluster, "from-cluster", false,
+		"Read the Manifest objects of Akash's provider from the cluster; with --lease only that lease's")
+}
+
+// AddFiles adds only the flags that name files.
+func (f *Input) AddFiles(cmd *cobra.Command) {
 	f.Flags.Add(cmd, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.Lease, "lease", "",
 		"OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input without one (an SDL, a manifest)")
-	cmd.Flags().BoolVar(&f.FromCluster, "from-cluster", false,
-		"Read the Manifest objects of Akash's provider from the cluster; with --lease only that lease's")
 }
 
 // NoFiles is the cobra.PositionalArgs of commands that take files, and no arguments.

@@ -83,11 +83,16 @@ func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) co
 			if strings.HasPrefix(prefix, string(t.Kind)+"/") {
 				name = t.String()
 			}
-			if slices.Contains(kinds, t.Kind) && strings.HasPrefix(name, prefix) {
+			begins := strings.HasPrefix(name, prefix)
+			if t.Kind == thing.Lease {
+				name, begins = thing.Complete(t.Group, prefix)
+			}
+			if slices.Contains(kinds, t.Kind) && begins {
 				out = append(out, name)
 			}
 		}
-		return out, err
+		slices.Sort(out)
+		return slices.Compact(out), err
 	})
 }
 

@@ -32,6 +32,8 @@ type Printer func(*view.Book) error
 type Flags struct {
 	Output    string
 	noHeaders bool
+	// SortBy is the JSONPath expression of --sort-by; empty for the order of the book.
+	SortBy    string
 	documents *genericclioptions.JSONYamlPrintFlags
 	templates *genericclioptions.KubeTemplatePrintFlags
 }
@@ -54,6 +56,8 @@ var bookFormats = []string{
 func (f *Flags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "Output format, one of: "+strings.Join(bookFormats, ", "))
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print tables without their headers")
+	cmd.Flags().StringVar(&f.SortBy, "sort-by", "",
+		"Sort the rows by a field of theirs in -o json, a JSONPath expression such as .host or {.since}")
 	f.templates.AddFlags(cmd)
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(bookFormats, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -61,8 +65,23 @@ func (f *Flags) AddFlags(cmd *cobra.Command) {
 // IsTable reports whether the output is a table.
 func (f *Flags) IsTable() bool { return f.Output == "" || f.Output == "wide" }
 
-// Printer returns the printer for --output. now returns the time for ages.
+// Printer returns the printer for --output, which sorts the rows first if --sort-by is given. now returns the time for ages.
 func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.Time) (Printer, error) {
+	show, err := f.printer(subjects, out, now)
+	if err != nil || f.SortBy == "" {
+		return show, err
+	}
+	path, err := parsePath("--sort-by", f.SortBy)
+	return func(b *view.Book) error {
+		if err := sortBook(b, path, f.SortBy); err != nil {
+			return err
+		}
+		return show(b)
+	}, err
+}
+
+// printer returns the printer for --output.
+func (f *Flags) printer(subjects []view.Subject, out io.Writer, now func() time.Time) (Printer, error) {
 	data, out := out, io.Writer(&terminal.SafeWriter{Out: out})
 	format, template, hasTemplate := strings.Cut(f.Output, "=")
 	if !hasTemplate {

@@ -32,10 +32,9 @@ func parseColumns(text string) ([]column, error) {
 		if !ok || header == "" || path == "" {
 			return nil, usage.Errorf("--output: %q is not HEADER:PATH, as in custom-columns=HOST:.host", part)
 		}
-		path = strings.TrimSuffix(strings.TrimPrefix(path, "{"), "}")
-		p := jsonpath.New(header).AllowMissingKeys(true)
-		if err := p.Parse("{." + strings.TrimPrefix(path, ".") + "}"); err != nil {
-			return nil, usage.Errorf("--output: column %s: %w", header, err)
+		p, err := parsePath("--output: column "+header, path)
+		if err != nil {
+			return nil, err
 		}
 		columns = append(columns, column{header, p})
 	}

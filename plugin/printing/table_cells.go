@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -19,16 +20,7 @@ func (t *tables) owner(wallet string) string {
 	if t.wide {
 		return terminal.Dash(wallet)
 	}
-	return terminal.Dash(shortWallet(wallet))
-}
-
-// shortWallet returns the first 9 and the last 6 characters of an address: akash1h24…9w3c9h.
-func shortWallet(wallet string) string {
-	const head, tail = 9, 6
-	if len(wallet) <= head+tail+1 {
-		return wallet
-	}
-	return wallet[:head] + "…" + wallet[len(wallet)-tail:]
+	return terminal.Dash(thing.ShortWallet(wallet))
 }
 
 // number returns a positive number, or a dash for 0.

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -20,7 +21,7 @@ func TestCells(t *testing.T) {
 		{"an owner in a narrow table", narrow.owner(wallet), "akash1h24…9w3c9h"},
 		{"an owner in a wide table", wide.owner(wallet), wallet},
 		{"no owner", narrow.owner(""), "-"},
-		{"a wallet that would not become shorter", shortWallet("akash1h249w3c9hx"), "akash1h249w3c9hx"},
+		{"a wallet that would not become shorter", thing.ShortWallet("akash1h249w3c9hx"), "akash1h249w3c9hx"},
 		{"a number", number(uint32(7)), "7"},
 		{"no number", number(uint64(0)), "-"},
 		{"a backend", backend("web", 80), "web:80"},

@@ -53,12 +53,12 @@ func GivenNamespace(cmd *cobra.Command) string {
 }
 
 // checkScope refuses inherited flags that the command would ignore. It checks only flags that were given, because kubectl
-// passes the kubeconfig's namespace to every command. Every command accepts --kubeconfig.
+// passes the kubeconfig's namespace to every command. Every command accepts --kubeconfig and -v.
 func (c *Session) checkScope(cmd *cobra.Command, args []string) error {
 	s := c.scopes[cmd]
 	var wrong error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if wrong != nil || cmd.Root().PersistentFlags().Lookup(f.Name) != f || f.Name == "kubeconfig" {
+		if wrong != nil || cmd.Root().PersistentFlags().Lookup(f.Name) != f || f.Name == "kubeconfig" || f.Name == "v" {
 			return
 		}
 		switch {

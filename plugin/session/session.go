@@ -37,6 +37,7 @@ type Session struct {
 	// ConfigText is what Configuration has read from ConfigFile.
 	ConfigText string
 	scopes     map[*cobra.Command]Scope
+	verbosity  int
 }
 
 // New returns a session with these streams.
@@ -52,6 +53,7 @@ func (c *Session) AddFlags(root *cobra.Command) {
 	c.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "",
 		"File with the provider's configuration, instead of the cluster's ConfigMap")
+	c.addVerbosity(root.PersistentFlags())
 	c.completeConnection(root)
 }
 
@@ -59,6 +61,7 @@ func (c *Session) AddFlags(root *cobra.Command) {
 func (c *Session) Begin(cmd *cobra.Command, args []string) error {
 	dryRun := cmd.Flags().Lookup("dry-run") // every command that writes has it
 	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && !cmd.Flags().Changed("order")
+	logTo(c.ErrOut, c.verbosity)
 	c.Console.Begin(dryRun == nil || dryRun.Value.String() != "none", claims)
 	return c.checkScope(cmd, args)
 }

@@ -50,7 +50,7 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}
-	addService(c, cmd, &service)
+	addService(c, cmd, "service", "", "Only this service of the lease", &service)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the existing events, show new ones")
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print the table without its header")
 	flags.AddOutput(cmd, &output, "", "One of 'json', 'yaml', 'name' or 'wide'", "json", "yaml", "name", "wide")

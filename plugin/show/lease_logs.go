@@ -35,11 +35,11 @@ type logFlags struct {
 func NewLogs(c *session.Session) *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{
-		Use:   "logs LEASE",
+		Use:   "logs LEASE [SERVICE]",
 		Short: "Print the logs of the containers of a lease",
 		Long: `
-			Print the logs of the containers of all pods of a lease, as "kubectl logs" does for a selector: the
-			last ten lines of each, unless --tail is given. If there are several containers, each line begins
+			Print the logs of the containers of all pods of a lease, or of one of its services, as "kubectl logs"
+			does for a selector: the last ten lines of each, unless --tail is given. If there are several containers, each line begins
 			with the name of its container.
 
 			With --follow the logs of pods that start later, and of containers that restart, are printed too,
@@ -50,24 +50,32 @@ func NewLogs(c *session.Session) *cobra.Command {
 			kubectl akash-net logs akash1…/8438017/1
 
 			# One service, only new lines
-			kubectl akash-net logs akash1…/8438017/1 --service web -f --tail 0
+			kubectl akash-net logs akash1…/8438017/1 web -f --tail 0
 
 			# Everything from the last hour, with the time of each line
 			kubectl akash-net logs akash1…/8438017/1 --since 1h --tail -1 --timestamps
 
 			# The logs of containers before their restart
 			kubectl akash-net logs akash1…/8438017/1 --previous`,
-		Args: oneLease,
+		Args: leaseAndService,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				if cmd.Flags().Changed("service") || cmd.Flags().Changed("container") {
+					return usage.Errorf("the service is named twice: name it after the lease, or with --service or --container")
+				}
+				f.Service = args[1]
+			}
 			if err := f.complete(cmd); err != nil {
 				return err
 			}
 			return logs(cmd.Context(), c, args[0], f)
 		},
-		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
+		ValidArgsFunction: completeLeaseService(c),
 	}
 	flags := cmd.Flags()
-	addService(c, cmd, &f.Service)
+	addService(c, cmd, "service", "", "Only this service of the lease", &f.Service)
+	addService(c, cmd, "container", "c", "Only this container: a service's has its name", &f.Service)
+	cmd.MarkFlagsMutuallyExclusive("service", "container")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "Continue with new lines, and with pods that start later")
 	flags.Int64Var(&f.tail, "tail", 10, "The number of last lines of each container; -1 for all")
 	flags.DurationVar(&f.since, "since", 0, "Only lines newer than a duration, such as 5s, 2m or 3h")
@@ -88,16 +96,24 @@ func oneLease(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// addService adds --service.
-func addService(c *session.Session, cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "service", "", "Only this service of the lease")
+// leaseAndService is the Args function of commands with a lease, and maybe a service of it, as their arguments.
+func leaseAndService(_ *cobra.Command, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return usage.Errorf("name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
+	}
+	return nil
+}
+
+// addService adds a flag that names a service.
+func addService(c *session.Session, cmd *cobra.Command, name, short, what string, into *string) {
+	cmd.Flags().StringVarP(into, name, short, "", what)
 	complete := func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return completeServices(c, args[0])(cmd, args, toComplete)
 	}
-	_ = cmd.RegisterFlagCompletionFunc("service", complete)
+	_ = cmd.RegisterFlagCompletionFunc(name, complete)
 }
 
 // complete validates the flags and sets the options.
@@ -161,7 +177,7 @@ func openLease(ctx context.Context, c *session.Session, typed, service string) (
 		return nil, lease.ID{}, usage.Wrap(err)
 	}
 	if wrong := validation.IsValidLabelValue(service); len(wrong) > 0 {
-		return nil, lease.ID{}, usage.Errorf("--service: %q is not the name of a service", lease.Clip(service))
+		return nil, lease.ID{}, usage.Errorf("%q is not the name of a service", lease.Clip(service))
 	}
 	from, err := c.Connect(session.Requests)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	state "github.com/akash-net/kubectl-akash-net/state/status"
 )
 
@@ -41,12 +40,7 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 			# One service, and all of them as a table
 			kubectl akash-net status akash1…/8438017/1 web
 			kubectl akash-net status akash1…/8438017/1 -o wide`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 && len(args) != 2 {
-				return usage.Errorf("name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
-			}
-			return nil
-		},
+		Args: leaseAndService,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flags.CheckOneOf("output", output, "json", "yaml", "wide"); err != nil {
 				return err
@@ -135,7 +129,11 @@ func completeLeaseService(c *session.Session) cobra.CompletionFunc {
 // completeServices completes the services of a lease.
 func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
-		id, err := flags.FindLease(ctx, from, typed)
+		whole, err := c.Lengthen(ctx, typed)
+		if err != nil {
+			return nil, err
+		}
+		id, err := flags.FindLease(ctx, from, whole)
 		if err != nil {
 			return nil, err
 		}

@@ -119,6 +119,9 @@ func NewState(c *session.Session) *cobra.Command {
 			# The definition that a lease was last applied with
 			kubectl akash-net state lease akash1…/8438017/1 -o yaml
 
+			# The longest held first
+			kubectl akash-net state hosts --sort-by .since
+
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
 			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
@@ -191,6 +194,10 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
+	case f.watch && f.print.SortBy != "":
+		return usage.Errorf("--watch shows changes as they come: leave out --sort-by")
+	case f.print.SortBy != "" && f.isDefinitions():
+		return usage.Errorf("-o yaml of leases prints their definitions, which --sort-by does not sort; use -o json")
 	case f.watch && f.isDefinitions():
 		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
 	case f.watch && len(f.subjects) != 1:

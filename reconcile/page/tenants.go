@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -18,23 +19,15 @@ func tenantOf(t *view.Tenant) Tenant {
 	case t == nil:
 		return Tenant{}
 	case t.Lease != "":
-		return Tenant{fmt.Sprintf("%s/%d", shortWallet(t.Owner), t.DSeq), t.Lease, anchor("lease", t.Lease)}
+		return Tenant{fmt.Sprintf("%s/%d", thing.ShortWallet(t.Owner), t.DSeq), t.Lease, anchor("lease", t.Lease)}
 	case t.Owner != "":
-		return Tenant{Short: shortWallet(t.Owner), Name: lease.Clip(t.Owner)}
+		return Tenant{Short: thing.ShortWallet(t.Owner), Name: lease.Clip(t.Owner)}
 	}
 	return Tenant{Short: t.Namespace, Name: t.Namespace}
 }
 
 func groupOf(g lease.Group) Tenant {
-	return Tenant{fmt.Sprintf("%s/%d", shortWallet(g.Owner), g.DSeq), g.String(), "./?q=" + url.QueryEscape(g.String()) + "#leases"}
-}
-
-// shortWallet shortens a wallet so that its beginning and its end are seen.
-func shortWallet(owner string) string {
-	if r := []rune(owner); len(r) > 16 {
-		return string(r[:9]) + "…" + string(r[len(r)-4:])
-	}
-	return owner
+	return Tenant{fmt.Sprintf("%s/%d", thing.ShortWallet(g.Owner), g.DSeq), g.String(), "./?q=" + url.QueryEscape(g.String()) + "#leases"}
 }
 
 // anchor returns the link to the row of a thing.
@@ -97,7 +90,7 @@ func orderRow(r *view.OrderRow) OrderRow {
 		Expires: r.Expires, Since: r.Since.Time,
 	}
 	if owner, rest, ok := strings.Cut(r.Order, "/"); ok {
-		out.Order = shortWallet(owner) + "/" + rest
+		out.Order = thing.ShortWallet(owner) + "/" + rest
 	}
 	return out
 }

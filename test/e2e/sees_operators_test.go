@@ -100,5 +100,5 @@ func TestWhoSeesOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	operator.run(t, "apply", "-f", definition).Exits(t, 1).Says(t, "Akash's hostname operator")
-	admin.do(t, "uninstall", "--force").Prints(t, "role/"+role+" deleted")
+	admin.do(t, "uninstall", "--force", "-y").Prints(t, "role/"+role+" deleted")
 }

@@ -124,7 +124,7 @@ func TestUninstallWaitsForTheReconciler(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan harness.Result, 1)
-	go func() { ended <- harness.RunAs(t.Context(), bare.Kubeconfig, "uninstall", "--force") }()
+	go func() { ended <- harness.RunAs(t.Context(), bare.Kubeconfig, "uninstall", "--force", "-y") }()
 	harness.Eventually(t, "the Deployment is to go first", func(context.Context) (bool, error) {
 		n, runs := left(t, bare)
 		if n < 2 {

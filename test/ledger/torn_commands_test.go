@@ -68,7 +68,7 @@ var tornCommands = []tornCommand{
 	}},
 	{name: "uninstall", everybody: true, run: func(ctx context.Context, w *world, c *client, _ string, _ bool) error {
 		i := install.Installer{Cluster: c.cluster, Config: c.opts.Config, Report: func(report.Event) {}}
-		return i.Uninstall(ctx, false)
+		return i.Uninstall(ctx, nil)
 	}},
 }
 

@@ -77,7 +77,7 @@ func TestInstallGuard(t *testing.T) {
 	}
 	mustRun(t, 2, "install", "--guard=weak")
 
-	mustRun(t, 0, "uninstall", "--force")
+	mustRun(t, 0, "uninstall", "--force", "-y")
 	if all, _ := guardPolicies(t); all != 0 {
 		t.Errorf("uninstall leaves %d policies", all)
 	}

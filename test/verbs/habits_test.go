@@ -1,0 +1,52 @@
+package verbs
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// The leases that a file defines are released by it. Who mistypes a lease is told which one may be meant, and names are completed as they
+// were begun.
+func TestReleaseOfAFile(t *testing.T) {
+	t.Parallel()
+	owner := newOwner()
+	first, second := leaseOf(owner, uint64(1_000_000+harness.Number())), leaseOf(owner, uint64(1_000_000+harness.Number()))
+	hosts := []string{newDomain(), newDomain()}
+	one, two := harness.Define(t, first, []string{web("web", 80, hosts[0])}, nil), harness.Define(t, second, []string{web("web", 80, hosts[1])}, nil)
+	mustRun(t, 0, "apply", "-f", one, "-f", two)
+
+	mistyped := first.Group()
+	mistyped.GSeq = 7
+	mustRun(t, 1, "release", mistyped.String()).Says(t, "lease/"+mistyped.String()+" holds nothing", "the nearest that holds something is "+first.Group().String())
+	dseq := strconv.FormatUint(first.DSeq, 10)
+	if out := mustRun(t, 0, "__complete", "release", dseq[:len(dseq)-1]); !strings.Contains("\n"+out.Stdout, "\n"+dseq+"\n") {
+		t.Errorf("%s is not completed:\n%s", dseq, out.Stdout)
+	}
+	short := owner[:9] + "…"
+	mustRun(t, 0, "__complete", "explain", short).Prints(t, short+owner[len(owner)-6:]+"/"+dseq+"/1")
+
+	mustRun(t, 3, "release", "-f", one, "-f", file(t, "apiVersion: net.akash.network/v1alpha1\nkind: LeaseDefinition\nspec: {leese: {}}\n"))
+	held(t, hosts[0], dseq+" /")
+	mustRun(t, 2, "release", first.String(), "-f", one).Says(t, "name the leases to release", "-f, -l and --all")
+	mustRun(t, 2, "release", "-f", one, "-n", first.Namespace()).Says(t, "the definitions name their leases")
+	mustRun(t, 0, "release", "-f", one, "-f", two, "--dry-run").Prints(t, "host/"+hosts[0]+" released", "host/"+hosts[1]+" released")
+	mustRun(t, 0, "release", "-f", one).Prints(t, "host/"+hosts[0]+" released")
+	mustRun(t, 1, "release", "-f", one, "-f", two).Prints(t, "host/"+hosts[1]+" released").Says(t, "lease/"+first.Group().String()+" holds nothing")
+	mustRun(t, 0, "release", "-f", one, "-f", two, "--ignore-not-found")
+}
+
+// -v shows the requests, and no credentials: neither those of the connection, nor those in Secrets.
+func TestVerbosity(t *testing.T) {
+	t.Parallel()
+	if r := mustRun(t, 0, "state", "hosts"); strings.Contains(r.Stderr, "GET") {
+		t.Errorf("without -v it says\n%s", r.Stderr)
+	}
+	mustRun(t, 0, "state", "hosts", "-v", "6").Says(t, `verb="GET"`, "/apis/coordination.k8s.io/v1/namespaces/akash-net/leases")
+	r := run(t.Context(), "state", "hosts", "-v=9", "--token", "c2VjcmV0LXRva2Vu")
+	if !strings.Contains(r.Stderr, "Authorization") || strings.Contains(r.Stderr, "c2VjcmV0LXRva2Vu") {
+		t.Errorf("with -v=9 it says\n%.3000s", r.Stderr)
+	}
+}
