@@ -47,9 +47,10 @@ func (k kept) file(t tenant, deployment int) string {
 	return filepath.Join(k.path, fmt.Sprintf("%d-%d.yaml", t.number, deployment))
 }
 
-// keeps are the arguments of the reconcilers.
+// keeps are the arguments of the reconcilers. No controller says of an Ingress that it serves, so a route that a killed migration has
+// made beside it would stay.
 func (k kept) keeps(more ...string) []string {
-	return append([]string{"reconcile", "-f", k.path, "--source=soak", "--max-deletes=100000"}, more...)
+	return append([]string{"reconcile", "-f", k.path, "--source=soak", "--max-deletes=100000", "--assume-serving"}, more...)
 }
 
 // reconciler is one that is killed now and then, and begins anew, until it is told to stop.
@@ -209,7 +210,8 @@ func TestReconcilersAmongClients(t *testing.T) {
 		time.Sleep(2 * time.Second)
 	}
 	if k.ends(last, &said); left != "" {
-		t.Fatalf("the reconciler does not bring about what the files say: %.5000s\n%.20000s", left, said.String())
+		text := said.String()
+		t.Fatalf("the reconciler does not bring about what the files say: %.5000s\n%s", left, text[max(0, len(text)-20000):])
 	}
 	harness.Run(t.Context(), "repair", "--crashed-after=0s", "--assume-crashed").Exits(t, 0) // the announcements of those that were killed
 	for _, f := range auditAll(t).found {
