@@ -26,6 +26,16 @@ func Invalid(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
 	return problems
 }
 
+// Repeated returns a problem if a definition before this one defines the same deployment group. first has where each is defined.
+func Repeated(first map[lease.Group]lease.Place, def *lease.Definition) (problems lease.Problems) {
+	group := def.Lease.Group()
+	if at, twice := first[group]; twice {
+		problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, at)
+	}
+	first[group] = def.At
+	return problems
+}
+
 // requestOf returns what a definition routes, what it asks for, and what is wrong with that.
 func requestOf(def *lease.Definition, cfg *config.ProviderConfig) (*lease.Definition, state.Request, lease.Problems) {
 	routes := def.Routes()

@@ -52,12 +52,7 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]applied, error) {
 	seen := map[lease.Group]lease.Place{}
 	for _, def := range defs {
 		routes, request, found := requestOf(def, a.Command.Options.Config)
-		problems = append(problems, found...)
-		group := def.Lease.Group()
-		if first, twice := seen[group]; twice {
-			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
-		}
-		seen[group] = def.At
+		problems = append(append(problems, found...), Repeated(seen, def)...)
 		out = append(out, applied{def, routes, request})
 	}
 	if errs := problems.Errors(); len(errs) > 0 {

@@ -137,17 +137,20 @@ func reportUnnoted(one *execute.Lease) {
 // reportChecked reports which of the things that a lease wants it can have.
 func reportChecked(one *execute.Lease) {
 	for _, f := range one.Outcome.Facts {
+		e := report.Event{Kind: string(f.Kind), Name: f.Name, At: f.At, By: f.By}
 		switch f.Found {
 		case engine.Free:
-			one.X.Event(report.Free, string(f.Kind), "", f.Name, "")
+			e.Action = report.Free
 		case engine.Own:
-			one.X.Event(report.Held, string(f.Kind), "", f.Name, "by this lease")
+			e.Action, e.Message = report.Held, "by this lease"
 		case engine.Withheld:
-			one.X.Event(report.Withheld, string(f.Kind), "", f.Name, heldBy(f.By))
+			e.Action, e.Message = report.Withheld, heldBy(f.By)
 		case engine.Beside:
-			one.X.Event(report.Held, string(f.Kind), "", f.Name, fmt.Sprintf("by this deployment: lease %s of the same deployment serves it", f.Lease))
+			e.Action, e.Message = report.Held, fmt.Sprintf("by this deployment: lease %s of the same deployment serves it", f.Lease)
 		case engine.Unnoted: // a check writes none
+			continue
 		}
+		one.X.Send(e)
 	}
 }
 

@@ -260,19 +260,19 @@ func (v view) facts() (out []Fact) {
 	for _, h := range v.things {
 		taken := v.taking(h)
 		for _, w := range taken.Withheld {
-			out = append(out, Fact{Found: Withheld, Kind: h.Kind, Name: textOf(h, w.Part), By: w.By})
+			out = append(out, Fact{Found: Withheld, Kind: h.Kind, Name: textOf(h, w.Part), At: v.want.Request.PlaceOf(h, w.Part), By: w.By})
 		}
 		for _, b := range taken.Beside {
-			out = append(out, Fact{Found: Beside, Kind: h.Kind, Name: textOf(h, b.Part), Lease: b.By})
+			out = append(out, Fact{Found: Beside, Kind: h.Kind, Name: textOf(h, b.Part), At: v.want.Request.PlaceOf(h, b.Part), Lease: b.By})
 		}
 		if err := v.f.refused[h.Name()]; err != nil && len(taken.Withheld) > 0 {
-			out = append(out, Fact{Found: Unnoted, Kind: h.Kind, Name: h.Thing, Err: err})
+			out = append(out, Fact{Found: Unnoted, Kind: h.Kind, Name: h.Thing, At: h.At, Err: err})
 		}
 		switch {
 		case v.f.taken[h.Name()].Anew, taken.Next == protocol.Write && taken.Anew:
-			out = append(out, Fact{Found: Free, Kind: h.Kind, Name: h.Thing})
+			out = append(out, Fact{Found: Free, Kind: h.Kind, Name: h.Thing, At: h.At})
 		case taken.Next == protocol.Rest && len(taken.Parts) > 0 && len(taken.Beside) == 0:
-			out = append(out, Fact{Found: Own, Kind: h.Kind, Name: h.Thing})
+			out = append(out, Fact{Found: Own, Kind: h.Kind, Name: h.Thing, At: h.At})
 		}
 	}
 	return out

@@ -304,6 +304,8 @@ type Fact struct {
 	Found Found
 	Kind  state.Kind
 	Name  string
+	// At is where the input asks for it.
+	At lease.Place
 	// By is who has it otherwise, Lease the lease that serves it.
 	By    state.Holder
 	Lease lease.ID

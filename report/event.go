@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Action is what happened to a thing, or what was found.
@@ -61,6 +62,9 @@ type Event struct {
 	// From are the deployment groups from which a thing was transferred. To is the one that a transfer which failed gave it back to.
 	From []lease.Group
 	To   lease.Group
+	// At is where the input asks for the thing, and By who has it otherwise. Only a check sets them.
+	At lease.Place
+	By state.Holder
 	// Message explains the event if the action alone does not.
 	Message string
 	// Next is the command to run next, if there is one.

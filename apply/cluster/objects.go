@@ -27,12 +27,8 @@ import (
 func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 	held := heldObjects{}
 	for _, o := range objects {
-		text, err := json.Marshal(o.Object["metadata"])
-		if err == nil {
-			err = utiljson.Unmarshal(text, &metav1.ObjectMeta{}) // as the clients will
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: metadata: %w", o.GetKind(), o.GetName(), err)
+		if err := CheckMetadata(o); err != nil {
+			return nil, err
 		}
 		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 		if o.GroupVersionKind().GroupKind() == kinds.Gateway.GroupKind() {
@@ -45,6 +41,18 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 		c.files = true
 	}
 	return c, err
+}
+
+// CheckMetadata returns an error if clients could not read the metadata of an object.
+func CheckMetadata(o *unstructured.Unstructured) error {
+	text, err := json.Marshal(o.Object["metadata"])
+	if err == nil {
+		err = utiljson.Unmarshal(text, &metav1.ObjectMeta{})
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: metadata: %w", o.GetKind(), o.GetName(), err)
+	}
+	return nil
 }
 
 // heldObjects are the objects of a cluster, by resource.

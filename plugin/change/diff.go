@@ -29,7 +29,7 @@ type diffFlags struct {
 	adopt         bool
 	target        string
 	output        string
-	ledger        string
+	ledger        flags.Ledger
 	operators     string
 	assumeServing bool
 	prune         bool
@@ -62,8 +62,8 @@ func NewDiff(c *session.Session) *cobra.Command {
 			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the current
 			and the changed objects. Its words may have parameters of letters, digits, "-" and "=".
 
-			With --ledger FOLDER objects from files are compared instead of the cluster's: the output of
-			"kubectl get -o yaml --show-managed-fields", or of "render". No cluster is contacted.
+			With --ledger FILE objects from files, folders or a pipe are compared instead of the cluster's: the
+			output of "kubectl get -o yaml --show-managed-fields", or of "render". No cluster is contacted.
 
 			Exit code 0: no differences. 1: differences. 6: the diff failed.`,
 		Example: `
@@ -96,25 +96,24 @@ func NewDiff(c *session.Session) *cobra.Command {
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
 	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan", "json", "yaml")
-	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster,
-		"What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
+	f.ledger.Add(cmd, "What to compare with", flags.LedgerCluster)
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
 		"Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
 	addConcurrency(cmd, &f.concurrency)
-	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Offline: f.offline})
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Offline: f.ledger.IsFiles})
 }
 
 // check validates the flags, and parses the leases in args.
 func (f *diffFlags) check(args []string) (err error) {
 	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml"),
-		checkConcurrency(f.concurrency))
+		checkConcurrency(f.concurrency), f.ledger.Check(&f.input.Flags))
 	if err != nil {
 		return err
 	}
 	switch {
-	case f.offline() && f.input.FromCluster:
-		return usage.Errorf("--from-cluster and --ledger FOLDER cannot be used together")
+	case f.ledger.IsFiles() && f.input.FromCluster:
+		return usage.Errorf("--from-cluster and --ledger FILE cannot be used together")
 	case len(args) == 0 && !f.input.Given():
 		return usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
@@ -126,9 +125,6 @@ func (f *diffFlags) check(args []string) (err error) {
 	f.kept, err = flags.ParseThings(args, thing.Lease)
 	return err
 }
-
-// offline reports whether the diff reads a folder instead of a cluster.
-func (f *diffFlags) offline() bool { return f.ledger != flags.LedgerCluster }
 
 // diffError turns the error of a failed diff into a *console.DiffError. Differences, invalid inputs and usage errors have
 // their own exit codes.
@@ -225,14 +221,6 @@ func (f *diffFlags) keptDefinitions(
 		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
 	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); "+
 		"until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
-}
-
-// openLedger returns the cluster or the folder to compare with, and the provider's configuration.
-func (f *diffFlags) openLedger(ctx context.Context, c *session.Session) (*cluster.Cluster, *config.ProviderConfig, error) {
-	if f.offline() {
-		return clusterOfFolder(ctx, c, f.ledger)
-	}
-	return c.Open(ctx, f.concurrency)
 }
 
 // show prints the plan. It returns a *console.ReportedError if there are differences.

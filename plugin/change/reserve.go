@@ -32,17 +32,15 @@ type reserveFlags struct {
 	endpoint     string
 	expires      time.Duration
 	prune, adopt bool
-	// isCheck is true for check, which writes nothing.
-	isCheck bool
-	order   string
+	order        string
 }
 
-func (f *reserveFlags) add(cmd *cobra.Command) {
+func (f *reserveFlags) add(cmd *cobra.Command, outputs ...string) {
 	f.input.Add(cmd)
 	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to claim, or 'auto' for the next free one of each family")
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint of the addresses of --address")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the same owner use without a claim")
-	f.changeFlags.add(cmd)
+	f.changeFlags.add(cmd, outputs...)
 	f.addAssumeCrashed(cmd)
 }
 
@@ -108,39 +106,6 @@ func NewReserve(c *session.Session) *cobra.Command {
 	return cmd
 }
 
-// NewCheck returns the command that checks whether host names and addresses can be reserved.
-func NewCheck(c *session.Session) *cobra.Command {
-	f := &reserveFlags{changeFlags: changeFlags{dryRun: command.DryRunClient}, isCheck: true}
-	cmd := &cobra.Command{
-		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
-		Short: "Check whether host names and addresses can be reserved",
-		Long: `
-			Check whether host names, paths, wildcards and addresses can be reserved for a lease, without
-			writing. Exit code 0 means that all can be, 4 that another owner holds something or no address is
-			left. What another deployment of the same owner holds is reported and does not count.
-
-			With --dns each host is also looked up for proof that the tenant controls it: a TXT
-			record _akash-challenge.HOST with the owner's address, or a CNAME from the host into the provider's
-			ingress domain. The exit code is 3 if a host is not proved.`,
-		Example: `
-			kubectl akash-net check -f shop.yaml
-
-			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…
-
-			# With proof of the domain from a public name server
-			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.checkEndpoint(cmd); err != nil {
-				return err
-			}
-			return reserve(cmd.Context(), c, f, args)
-		},
-	}
-	f.add(cmd)
-	f.proof.add(cmd, flagDNS, "Also check whether DNS proves that the tenant controls the hosts")
-	return cmd
-}
-
 // parseArgs returns the hosts and paths in args, and adds the addresses to those of --address.
 func (f *reserveFlags) parseArgs(args []string) (hosts []string, err error) {
 	things, err := flags.ParseThings(args, thing.Host, thing.Address)
@@ -168,31 +133,47 @@ func (f *reserveFlags) checkEndpoint(cmd *cobra.Command) error {
 	return nil
 }
 
-func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {
-	hosts, err := f.parseArgs(args)
-	if err != nil {
-		return err
+// arguments validates the arguments and flags, and returns the hosts and paths that are named. outputs are additional formats of
+// --output.
+func (f *reserveFlags) arguments(args []string, outputs ...string) (hosts []string, err error) {
+	if hosts, err = f.parseArgs(args); err != nil {
+		return nil, err
 	}
-	if err := cmp.Or(f.check(), f.proof.check()); err != nil {
-		return err
+	if err := cmp.Or(f.check(outputs...), f.proof.check()); err != nil {
+		return nil, err
 	}
 	switch named, fromInput := len(hosts) > 0 || len(f.addresses) > 0, f.input.Given(); {
 	case named && fromInput:
-		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")
+		return nil, usage.Errorf("hosts and addresses are named as arguments or in files, not both")
 	case !named && !fromInput && f.input.Lease == "":
-		return usage.Errorf("name hosts, or use one of -f, --from-cluster and --address")
+		return nil, usage.Errorf("name hosts, or use one of -f, --from-cluster and --address")
 	case !fromInput && f.input.Lease == "":
-		return usage.Errorf("--lease names the lease to reserve for")
+		return nil, usage.Errorf("--lease names the lease to reserve for")
 	case f.expires < 0:
-		return usage.Errorf("--expires must not be negative")
+		return nil, usage.Errorf("--expires must not be negative")
 	}
-	if f.input.Lease != "" {
-		if f.input.Lease, err = c.Lengthen(ctx, f.input.Lease); err != nil {
-			return err
-		}
-		if _, err := flags.ParseLease("--lease", f.input.Lease); err != nil {
-			return err
-		}
+	return hosts, nil
+}
+
+// lengthenLease replaces a short name in --lease by the lease's whole name, which the cluster knows.
+func (f *reserveFlags) lengthenLease(ctx context.Context, c *session.Session) (err error) {
+	if f.input.Lease == "" {
+		return nil
+	}
+	if f.input.Lease, err = c.Lengthen(ctx, f.input.Lease); err != nil {
+		return err
+	}
+	_, err = flags.ParseLease("--lease", f.input.Lease)
+	return err
+}
+
+func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {
+	hosts, err := f.arguments(args)
+	if err == nil {
+		err = f.lengthenLease(ctx, c)
+	}
+	if err != nil {
+		return err
 	}
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
@@ -206,22 +187,18 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	if err != nil {
 		return err
 	}
-	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	if f.isCheck {
-		events = console.NewEvents(&c.Console, f.output, "")
-		events.Check = true
-	}
 	c.Leases = len(requests)
-	opts := f.options(cfg, events)
-	opts.Prune, opts.Expires, opts.Adopt, opts.Check, opts.Prove = f.prune, f.expires, f.adopt, f.isCheck, prove
-	if err := warnOfManifests(ctx, c, command.New(cluster, opts), requests); err != nil {
+	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
+	opts.Prune, opts.Expires, opts.Adopt, opts.Prove = f.prune, f.expires, f.adopt, prove
+	warnings, err := manifestWarnings(ctx, command.New(cluster, opts), requests)
+	if c.Warn(warnings); err != nil {
 		return err
 	}
 	return beside(unread, apply.New(cluster, opts).Reserve(ctx, requests, kinds...))
 }
 
-// warnOfManifests warns of hosts whose delivery would stop Akash's hostname operator.
-func warnOfManifests(ctx context.Context, c *session.Session, cmd *command.Command, requests []state.Request) error {
+// manifestWarnings warns of hosts whose delivery would stop Akash's hostname operator.
+func manifestWarnings(ctx context.Context, cmd *command.Command, requests []state.Request) (warnings lease.Problems, err error) {
 	var leases []lease.ID
 	for _, r := range requests {
 		if len(r.Hosts) > 0 {
@@ -229,13 +206,13 @@ func warnOfManifests(ctx context.Context, c *session.Session, cmd *command.Comma
 		}
 	}
 	if len(leases) == 0 {
-		return nil
+		return nil, nil
 	}
 	manifests, err := observed.OperatorManifests(ctx, cmd, leases...)
 	for _, r := range requests {
-		c.Warn(manifests.Warnings(r))
+		warnings = append(warnings, manifests.Warnings(r)...)
 	}
-	return err
+	return warnings, err
 }
 
 // requests returns the claims to make: those of the definitions in the input, with the kinds of objects that each is rendered
@@ -244,13 +221,9 @@ func (f *reserveFlags) requests(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
 ) (requests []state.Request, kinds [][]kinds.Kind, unread, err error) {
 	if !f.input.Given() {
-		id, err := flags.NamedLease(ctx, cluster, cfg, "--lease", f.input.Lease)
+		request, err := f.namedRequest(ctx, cluster, cfg, hosts)
 		if err != nil {
 			return nil, nil, nil, err
-		}
-		request, problems := state.NamedRequest(*id, hosts, f.addresses, f.endpoint, cfg)
-		if problems.Failed() {
-			return nil, nil, nil, problems
 		}
 		return []state.Request{request}, nil, nil, nil
 	}
@@ -272,4 +245,19 @@ func (f *reserveFlags) requests(
 		return nil, nil, nil, problems
 	}
 	return requests, kinds, unread, nil
+}
+
+// namedRequest returns the claim to make for the named hosts and addresses.
+func (f *reserveFlags) namedRequest(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
+) (request state.Request, err error) {
+	id, err := flags.NamedLease(ctx, cluster, cfg, "--lease", f.input.Lease)
+	if err != nil {
+		return request, err
+	}
+	request, problems := state.NamedRequest(*id, hosts, f.addresses, f.endpoint, cfg)
+	if problems.Failed() {
+		return request, problems
+	}
+	return request, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -25,8 +26,11 @@ import (
 // runFunction runs render as a KRM function (KRM Functions Specification v1): it adds the objects of the lease definitions
 // among the items of a ResourceList to the items. Errors and warnings are in the results; errors end it with exit code 3.
 func runFunction(ctx context.Context, c *session.Session, f *renderFlags) error {
-	if f.ledger == "cluster" {
+	switch {
+	case f.ledger.IsCluster():
 		return usage.Errorf("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
+	case f.ledger.IsInput():
+		return usage.Errorf("--ledger: standard input has the ResourceList of a KRM function; name a file or a folder")
 	}
 	cfg, err := c.Configuration(ctx, nil)
 	if err != nil {
@@ -38,7 +42,7 @@ func runFunction(ctx context.Context, c *session.Session, f *renderFlags) error 
 		return err
 	}
 	call := &functionCall{origins: map[string]origin{}}
-	out, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.run(ctx, cfg, list, items, f) })
+	out, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.run(ctx, &c.Console, cfg, list, items, f) })
 	if problems, ok := errors.AsType[lease.Problems](err); ok {
 		call.problems = append(call.problems, problems...)
 	} else if err != nil {
@@ -67,7 +71,8 @@ type functionCall struct {
 
 // run returns the items with the objects of the lease definitions among them. If there is an error, it adds no objects.
 func (f *functionCall) run(
-	ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags,
+	ctx context.Context, c *console.Console, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode,
+	flags *renderFlags,
 ) ([]*kyaml.RNode, error) {
 	cfg, err := f.config(cfg, list.FunctionConfig, flags.target)
 	if err != nil {
@@ -77,7 +82,7 @@ func (f *functionCall) run(
 	if r.workloads, err = flags.workloads.RenderOptions(ctx, cfg); err != nil {
 		return nil, err
 	}
-	known, err := functionLedger(ctx, items, flags.ledger, cfg)
+	known, err := functionLedger(ctx, c, items, flags, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +155,13 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 	return objects, nil
 }
 
-// functionLedger returns the ledger in a folder or, if folder is "", among the items. It returns nil if the items include no
-// claims, because leased addresses would look free.
-func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, cfg *config.ProviderConfig) (*pools.Known, error) {
-	if folder != "" {
-		return readLedger(ctx, folder, cfg)
+// functionLedger returns the ledger in the files of --ledger or, without the flag, among the items. It returns nil if the items
+// include no claims, because leased addresses would look free.
+func functionLedger(
+	ctx context.Context, c *console.Console, items []*kyaml.RNode, f *renderFlags, cfg *config.ProviderConfig,
+) (*pools.Known, error) {
+	if f.ledger.IsFiles() {
+		return readLedger(ctx, c, &f.ledger, cfg)
 	}
 	found, err := ledgerIn(items, cfg.LedgerNamespace)
 	if err != nil || len(found.claims) == 0 {

@@ -10,15 +10,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// readLedger reads the claims, Services and pools in a folder: a Git repository, or the output of "kubectl get -o yaml".
-func readLedger(ctx context.Context, folder string, cfg *config.ProviderConfig) (*pools.Known, error) {
+// readLedger reads the claims, Services and pools in files: a Git repository, or the output of "kubectl get -o yaml". All of them
+// count, so a broken one is an error.
+func readLedger(ctx context.Context, c *console.Console, from *flags.Ledger, cfg *config.ProviderConfig) (*pools.Known, error) {
 	found := addressLedger{namespace: cfg.LedgerNamespace}
-	if err := files.OfFolder(ctx, folder, cfg.Limits, false, found.add); err != nil {
+	problems, err := from.Read(ctx, c.In, cfg.Limits, false, found.add)
+	if err != nil {
 		return nil, err
+	}
+	c.Warn(problems)
+	if errs := problems.Errors(); len(errs) > 0 {
+		return nil, errs
 	}
 	return found.known(), nil
 }

@@ -30,7 +30,7 @@ type renderFlags struct {
 	output string
 	// outputDir is the folder that gets a file for each lease; "" to print the objects.
 	outputDir     string
-	ledger        string
+	ledger        flags.Ledger
 	allowEmpty    bool
 	withNamespace bool
 	workloads     flags.Workloads
@@ -48,8 +48,8 @@ func NewRender(c *session.Session) *cobra.Command {
 			Print the objects that give leases their host names and addresses. The same input gives the same
 			bytes: neither cluster nor clock is used. Nothing is printed if there is any error.
 
-			An IP endpoint needs an address: from the definition, or with --ledger from the cluster or from a
-			folder of YAML files, where a lease keeps the address that it has, or gets a free one proposed.
+			An IP endpoint needs an address: from the definition, or with --ledger from the cluster or from
+			files with its objects, where a lease keeps the address that it has, or gets a free one proposed.
 			Printing claims nothing; "apply" does.
 
 			The lease's namespace is not among its objects, because Akash's provider or "apply" creates it.
@@ -103,6 +103,9 @@ func NewRender(c *session.Session) *cobra.Command {
 			if f.pools && f.outputDir != "" {
 				return usage.Errorf("--output-dir cannot be used with %q, which belong to no lease", poolsArgument)
 			}
+			if err := f.ledger.Check(&f.input.Flags); err != nil {
+				return err
+			}
 			if f.pools && !f.input.Given() {
 				return renderRangePools(cmd.Context(), c, f)
 			}
@@ -126,14 +129,13 @@ func NewRender(c *session.Session) *cobra.Command {
 	addShowSecrets(cmd, &f.workloads.ShowSecrets)
 	flags.AddTarget(cmd, &f.target)
 	flags.AddOutput(cmd, &f.output, emit.YAML, "One of 'yaml', 'json' or 'kyaml'", emit.YAML, emit.JSON, emit.KYAML)
-	cmd.Flags().StringVar(&f.ledger, "ledger", "",
-		"The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
+	f.ledger.Add(cmd, "The ledger with the addresses")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
 	cmd.Flags().StringVar(&f.outputDir, "output-dir", "",
 		"The folder that gets a file for each lease (OWNER-DSEQ-GSEQ.yaml) instead of standard output. A lease with an error keeps its file")
 	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false,
 		"Also print the leases' namespaces, each before the objects of its lease")
-	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
+	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !f.ledger.IsCluster() && !f.input.FromCluster }})
 }
 
 func (f *renderFlags) checkOutput() error {
@@ -203,13 +205,13 @@ func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer,
 // open connects to the cluster if the flags need one, and reads the provider's configuration. That of the cluster counts only
 // if its ledger is used.
 func (f *renderFlags) open(ctx context.Context, c *session.Session) (in *cluster.Cluster, cfg *config.ProviderConfig, err error) {
-	if f.ledger == flags.LedgerCluster || f.input.FromCluster {
+	if f.ledger.IsCluster() || f.input.FromCluster {
 		if in, err = c.Connect(session.Requests); err != nil {
 			return nil, nil, err
 		}
 	}
 	configuredBy := in
-	if f.ledger != flags.LedgerCluster {
+	if !f.ledger.IsCluster() {
 		configuredBy = nil
 	}
 	if cfg, err = c.Configuration(ctx, configuredBy); err == nil && f.target != "" {
@@ -231,12 +233,12 @@ func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*render
 		}
 		f.input.Workloads = r.workloads != nil
 	}
-	known, err := f.known(ctx, r.cluster, r.cfg)
+	known, err := f.known(ctx, &c.Console, r.cluster, r.cfg)
 	if err != nil {
 		return nil, err
 	}
 	r.useLedger(known)
-	if f.ledger == flags.LedgerCluster && !f.pools {
+	if f.ledger.IsCluster() && !f.pools {
 		r.manifests, err = observed.OperatorManifests(ctx, command.New(in, command.Options{Config: cfg, Operators: observed.OperatorsAuto}))
 	}
 	return r, err

@@ -9,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -34,7 +34,7 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	case config.ModePool:
 		return f.emitAll(&c.Console, func(func([]render.Object) error) error { return nil })
 	}
-	known, err := f.known(ctx, in, cfg)
+	known, err := f.known(ctx, &c.Console, in, cfg)
 	if err != nil {
 		return err
 	}
@@ -51,14 +51,16 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 }
 
 // known returns the addresses and pools in the ledger that --ledger names, or nil without the flag.
-func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*pools.Known, error) {
-	switch f.ledger {
-	case "":
-		return nil, nil
-	case flags.LedgerCluster:
+func (f *renderFlags) known(
+	ctx context.Context, c *console.Console, from *cluster.Cluster, cfg *config.ProviderConfig,
+) (*pools.Known, error) {
+	switch {
+	case f.ledger.IsCluster():
 		return pools.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
+	case f.ledger.IsFiles():
+		return readLedger(ctx, c, &f.ledger, cfg)
 	}
-	return readLedger(ctx, f.ledger, cfg)
+	return nil, nil
 }
 
 // usePool records that an address needs its pool. Without a ledger the first address of a pool suffices. With one, existing

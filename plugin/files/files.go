@@ -52,14 +52,9 @@ func (f *Flags) Add(cmd *cobra.Command, what string) {
 // limit, for a caller that holds only one document at a time.
 func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read func(r io.Reader, name string) error) error {
 	b := NewBudget(limit)
-	within := func(r io.Reader, name string) error { return read(b.Reader(r, name), name) }
 	for found, err := range f.Walk() {
-		switch {
-		case err != nil || found.Folder:
-		case found.Path == "-":
-			err = within(bufio.NewReaderSize(stdin, 1<<16), found.Path)
-		default:
-			err = Read(ctx, found.Path, within)
+		if err == nil {
+			err = found.read(ctx, stdin, func(r io.Reader, name string) error { return read(b.Reader(r, name), name) })
 		}
 		if err != nil {
 			return err
@@ -72,6 +67,17 @@ func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read fun
 type Found struct {
 	Path   string
 	Folder bool
+}
+
+// read opens and reads a file, or standard input. Of a folder it reads nothing: its files follow.
+func (f Found) read(ctx context.Context, stdin io.Reader, read func(r io.Reader, name string) error) error {
+	switch {
+	case f.Folder:
+		return nil
+	case f.Path == "-":
+		return read(bufio.NewReaderSize(stdin, 1<<16), f.Path)
+	}
+	return Read(ctx, f.Path, read)
 }
 
 // Walk yields what the flags name in the order of Each, and each folder before its files are listed. An error is about one path;

@@ -159,10 +159,80 @@ func TestObjects(t *testing.T) {
 			t.Errorf("once %v: %d objects, want %d", once, count, want)
 		}
 	}
-	if err := OfFolder(t.Context(), t.TempDir(), limits, true, nil); err != nil {
-		t.Error(err)
+}
+
+// A ledger in files: what is broken is a problem of its own, and everything else is read.
+func TestLedger(t *testing.T) {
+	limits := config.Default().Limits
+	folder, empty := t.TempDir(), t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	if err := OfFolder(t.Context(), filepath.Join(t.TempDir(), "none"), limits, true, nil); err == nil || !strings.Contains(err.Error(), "there is no folder") {
-		t.Error(err)
+	object := func(name string) string {
+		return "{apiVersion: v1, kind: Service, metadata: {name: " + name + "}}\n"
 	}
+	good, broken := write("a.yaml", object("a")), write("b.yaml", "a: [\n---\n"+object("b"))
+	none, other := write("c.yaml", "# nothing\n"), write("d.txt", "a: 1\n")
+	odd := write("e.yaml", "{apiVersion: v1, kind: Service, metadata: {name: odd, labels: {a: 1}}}\n---\n"+object("e"))
+	for name, tt := range map[string]struct {
+		names    []string
+		in       string
+		want     string
+		problems []string
+		fails    string
+	}{
+		"an empty folder":           {names: []string{empty, good}, want: "a"},
+		"a folder with broken ones": {names: []string{folder}, want: "a b e", problems: []string{"b.yaml:1:", "e.yaml:1:1: Service odd: metadata: "}},
+		"a broken file":             {names: []string{broken, good}, want: "b a", problems: []string{"b.yaml:1:"}},
+		"a file with a broken one":  {names: []string{odd}, want: "e", problems: []string{"Service odd"}},
+		"a file with nothing":       {names: []string{none, good}, want: "a", problems: []string{"c.yaml: there are no Kubernetes objects in it"}},
+		"a file with no objects":    {names: []string{other}, problems: []string{"this is not a Kubernetes object", "there are no Kubernetes objects"}},
+		"an empty pipe":             {names: []string{"-"}, problems: []string{"-: there are no Kubernetes objects in it"}},
+		"an empty list in a pipe":   {names: []string{"-"}, in: "{apiVersion: v1, kind: List, items: []}"},
+		"a pipe and a file":         {names: []string{"-", good}, in: object("x"), want: "x a"},
+		"an object twice":           {names: []string{good, good}, want: "a", problems: []string{"duplicate object Service /a"}},
+		"a path that is not there":  {names: []string{good, filepath.Join(folder, "none")}, fails: "there is no file or folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			problems, err := Ledger(t.Context(), strings.NewReader(tt.in), tt.names, limits, true, func(o *unstructured.Unstructured) { got = append(got, o.GetName()) })
+			if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
+				t.Fatalf("error %v, want %q", err, tt.fails)
+			}
+			if len(problems) != len(tt.problems) || err == nil && strings.Join(got, " ") != tt.want {
+				t.Fatalf("%q with %d problems, want %q:\n%v", got, len(problems), tt.want, problems)
+			}
+			for i, p := range problems {
+				if !strings.Contains(p.Error(), tt.problems[i]) {
+					t.Errorf("%v, want %q", p, tt.problems[i])
+				}
+			}
+		})
+	}
+}
+
+// A ledger that never ends is too large, and what was read before counts.
+func TestEndlessLedger(t *testing.T) {
+	limits := config.Default().Limits
+	limits.InputSize = 1 << 16
+	count := 0
+	problems, err := Ledger(t.Context(), endless("{apiVersion: v1, kind: Service, metadata: {name: a}}\n---\n"), []string{"-"}, limits, false,
+		func(*unstructured.Unstructured) { count++ })
+	if err != nil || len(problems) != 1 || !strings.Contains(problems.Error(), "larger than 64Ki") || count == 0 {
+		t.Errorf("%d objects, %v, %v", count, problems, err)
+	}
+}
+
+// endless is a text again and again.
+type endless string
+
+func (e endless) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
 }

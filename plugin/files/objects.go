@@ -5,38 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
-
-// OfFolder reads the objects in a folder that replaces a cluster (--ledger), and in its subfolders. The folder may be empty.
-func OfFolder(ctx context.Context, folder string, limits config.Limits, once bool, take func(*unstructured.Unstructured)) error {
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return usage.Errorf("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
-	}
-	all := Flags{Files: []string{folder}, Recursive: true}
-	_, err := all.Objects(ctx, nil, limits, once, take)
-	if IsEmptyFolder(err) {
-		return nil
-	}
-	return err
-}
 
 // Objects reads the Kubernetes objects in the files and returns warnings. If once is set, a duplicate object is an error.
 func (f *Flags) Objects(
 	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
 ) (lease.Problems, error) {
-	reader := objectReader{size: limits.DocumentSize, take: take}
-	if once {
-		reader.seen = map[string]lease.Place{}
-	}
+	reader := newObjectReader(limits, once, take)
 	_, err := parallel.Abandonable(ctx, func() (any, error) {
 		return nil, f.Each(ctx, stdin, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
@@ -52,13 +35,24 @@ func (f *Flags) Objects(
 
 // objectReader reads the objects in files.
 type objectReader struct {
-	// take is called with each object.
-	take func(*unstructured.Unstructured)
+	// take is called with each object; found counts the objects and Lists.
+	take  func(*unstructured.Unstructured)
+	found int
+	// whole reports objects that a client cannot read, and does not take them.
+	whole bool
 	// size is the maximum size of a document in bytes.
 	size     int64
 	problems lease.Problems
 	// seen is the place where each object was found first; nil accepts duplicates.
 	seen map[string]lease.Place
+}
+
+func newObjectReader(limits config.Limits, once bool, take func(*unstructured.Unstructured)) *objectReader {
+	r := &objectReader{size: limits.DocumentSize, take: take}
+	if once {
+		r.seen = map[string]lease.Place{}
+	}
+	return r
 }
 
 func (r *objectReader) read(ctx context.Context, in io.Reader, name string) error {
@@ -94,11 +88,13 @@ func (r *objectReader) add(value any, at lease.Place) {
 	case !ok || o.GetAPIVersion() == "" || o.GetKind() == "":
 		r.problems.Warn(at, "this is not a Kubernetes object, and is ignored")
 	case o.IsList():
+		r.found++
 		items, _ := fields["items"].([]any)
 		for _, item := range items {
 			r.add(item, at)
 		}
 	default:
+		r.found++
 		r.addObject(o, at)
 	}
 }
@@ -111,6 +107,12 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 	}
 	if r.seen != nil {
 		r.seen[key] = at
+	}
+	if r.whole {
+		if err := cluster.CheckMetadata(o); err != nil {
+			r.problems.Add(at, "%v", err)
+			return
+		}
 	}
 	r.take(o)
 }

@@ -61,6 +61,3 @@ const FlagCrashedAfter = "crashed-after"
 func AddCrashedAfter(cmd *cobra.Command, value *time.Duration) {
 	cmd.Flags().DurationVar(value, FlagCrashedAfter, 2*time.Minute, "How long a run may write nothing before it counts as crashed")
 }
-
-// LedgerCluster is the value of --ledger for the cluster.
-const LedgerCluster = "cluster"

@@ -24,7 +24,9 @@ type Input struct {
 	FromCluster bool
 	// Workloads is true to read the workloads of the leases too.
 	Workloads bool
-	id        *lease.ID
+	// Warnings are those of the last Read.
+	Warnings lease.Problems
+	id       *lease.ID
 }
 
 // Add adds the flags.
@@ -84,8 +86,10 @@ func (f *Input) Read(
 	yield func(*lease.Definition) error,
 ) error {
 	var problems lease.Problems
+	f.Warnings = nil
 	report := func(found lease.Problems) {
 		c.Warn(found)
+		f.Warnings = append(f.Warnings, found.Warnings()...)
 		problems = append(problems, found.Errors()...)
 	}
 	if f.FromCluster {

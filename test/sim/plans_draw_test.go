@@ -30,6 +30,9 @@ type situation struct {
 	told []string
 }
 
+// situationRanges are the addresses of a situation.
+var situationRanges = [...]string{"10.0.0.0/31", "10.0.1.0/31"}
+
 // newSituation is one in which nothing has happened: there are four addresses, and those that are named are picked last.
 func newSituation(empty *Server) *situation {
 	s := &situation{server: empty.copied(), cfg: settings(), prune: true}
@@ -37,7 +40,7 @@ func newSituation(empty *Server) *situation {
 		panic(err)
 	}
 	s.cfg.IP.Ranges.Include = nil
-	for _, text := range []string{"10.0.0.0/31", "10.0.1.0/31"} {
+	for _, text := range situationRanges {
 		r, err := config.ParseRange(text)
 		if err != nil {
 			panic(err)

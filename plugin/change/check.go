@@ -1,0 +1,193 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/findings"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// The values of check's --output for a report.
+const (
+	outputSARIF  = "sarif"
+	outputGitHub = "github"
+)
+
+var reportOutputs = []string{emit.JSON, emit.YAML, outputSARIF, outputGitHub}
+
+// checkFlags are the arguments and flags of check.
+type checkFlags struct {
+	reserve        reserveFlags
+	ledger         flags.Ledger
+	failOnWithheld bool
+}
+
+// NewCheck returns the command that checks whether host names and addresses can be reserved.
+func NewCheck(c *session.Session) *cobra.Command {
+	f := &checkFlags{reserve: reserveFlags{changeFlags: changeFlags{dryRun: command.DryRunClient}}}
+	cmd := &cobra.Command{
+		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
+		Short: "Check whether host names and addresses can be reserved",
+		Long: `
+			Check whether host names, paths, wildcards and addresses can be reserved for a lease, without
+			writing. Exit code 0 means that all can be, 4 that another owner holds something or no address is
+			left. What another deployment of the same owner holds is reported and does not count, unless
+			--fail-on-withheld is set: then the exit code is 4 too.
+
+			With --ledger FILE the answer is that of a cluster with the objects in these files, folders or a
+			pipe: the output of "kubectl get -o yaml". No cluster is contacted, so a pull request can be
+			checked without access to one.
+
+			A definition or an object with an error does not stop the check of the others; the exit code is then
+			at least 3. -o json and -o yaml print what was found of each thing, -o sarif a log for code
+			scanning, and -o github annotations for GitHub Actions, each with file, line and column.
+
+			With --dns each host is also looked up for proof that the tenant controls it: a TXT
+			record _akash-challenge.HOST with the owner's address, or a CNAME from the host into the provider's
+			ingress domain. The exit code is 3 if a host is not proved.`,
+		Example: `
+			kubectl akash-net check -f shop.yaml
+
+			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…
+
+			# All definitions of a pull request, with exported objects instead of the cluster
+			kubectl akash-net check -R -f leases/ --ledger exported/
+
+			# The same, as annotations of GitHub Actions
+			kubectl akash-net check -R -f leases/ --ledger exported/ -o github
+
+			# With proof of the domain from a public name server
+			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.reserve.checkEndpoint(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, args)
+		},
+	}
+	f.reserve.add(cmd, reportOutputs...)
+	cmd.Flags().Lookup("output").Usage += "; 'json' or 'yaml', for what was found; 'sarif' or 'github', for the errors and warnings"
+	f.ledger.Add(cmd, "Where to look for who holds what", flags.LedgerCluster)
+	cmd.Flags().BoolVar(&f.failOnWithheld, "fail-on-withheld", false,
+		"Exit with 4 if another deployment of the same owner holds something that a lease asks for")
+	f.reserve.proof.add(cmd, flagDNS, "Also check whether DNS proves that the tenant controls the hosts")
+	return c.SetScope(cmd, session.Scope{Offline: f.ledger.IsFiles})
+}
+
+// run checks everything that the input asks for, and prints what was found.
+func (f *checkFlags) run(ctx context.Context, c *session.Session, args []string) error {
+	hosts, err := f.reserve.arguments(args, reportOutputs...)
+	switch {
+	case err != nil:
+		return err
+	case f.ledger.IsFiles() && f.reserve.input.FromCluster:
+		return usage.Errorf("--from-cluster and --ledger FILE cannot be used together")
+	}
+	if err := f.ledger.Check(&f.reserve.input.Flags); err != nil {
+		return err
+	}
+	from, cfg, unread, err := f.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	k := &checked{console: &c.Console, failOnWithheld: f.failOnWithheld}
+	k.invalid(findings.InvalidLedger, unread)
+	if err := f.read(ctx, k, from, cfg, hosts); err != nil {
+		return err
+	}
+	prove, err := f.reserve.proof.prove(cfg)
+	if err != nil {
+		return err
+	}
+	c.Leases = len(k.requests)
+	opts := f.reserve.options(cfg, console.NewEvents(&c.Console, f.reserve.output, ""))
+	opts.Adopt, opts.Check, opts.Prove, opts.Report = f.reserve.adopt, true, prove, k.reporter(f.reserve.output)
+	warnings, err := manifestWarnings(ctx, command.New(from, opts), k.requests)
+	if k.warn(warnings); err != nil {
+		return err
+	}
+	if len(k.requests) > 0 {
+		err = apply.New(from, opts).Reserve(ctx, k.requests, k.kinds...)
+	}
+	return errors.Join(k.print(f.reserve.output, err), beside(k.unread(), report.Gather([]error{err, k.withheldError()})))
+}
+
+// open returns the cluster, or the files that take its place, and the provider's configuration. unread are the errors in files.
+func (f *checkFlags) open(
+	ctx context.Context, c *session.Session,
+) (from *cluster.Cluster, cfg *config.ProviderConfig, unread lease.Problems, err error) {
+	if f.ledger.IsFiles() {
+		from, cfg, unread, _, err = clusterOfFiles(ctx, c, &f.ledger)
+		return from, cfg, unread, err
+	}
+	if err := f.reserve.lengthenLease(ctx, c); err != nil {
+		return nil, nil, nil, err
+	}
+	from, cfg, err = c.Open(ctx, f.reserve.concurrency)
+	return from, cfg, nil, err
+}
+
+// read adds the requests of the input. An error in one definition stops no other.
+func (f *checkFlags) read(ctx context.Context, k *checked, from *cluster.Cluster, cfg *config.ProviderConfig, hosts []string) error {
+	in := &f.reserve.input
+	if !in.Given() {
+		request, err := f.reserve.namedRequest(ctx, from, cfg, hosts)
+		k.requests = append(k.requests, request)
+		return err
+	}
+	if err := in.Check(); err != nil {
+		return err
+	}
+	defs, problems, err := f.definitions(ctx, k.console, from, cfg)
+	if err != nil {
+		return err
+	}
+	k.fromCluster = in.FromCluster
+	k.doubts(in.Warnings)
+	k.invalid(findings.InvalidDefinition, problems)
+	first := map[lease.Group]lease.Place{}
+	for _, def := range defs {
+		k.warn(lease.Warnings(def))
+		request, found := state.NewRequest(def, cfg)
+		found = append(append(found, apply.Invalid(def, cfg)...), apply.Repeated(first, def)...)
+		if errs := found.Sorted().Errors(); len(errs) > 0 {
+			k.invalid(findings.InvalidDefinition, errs)
+			continue
+		}
+		k.requests, k.kinds = append(k.requests, request), append(k.kinds, render.Kinds(def, cfg))
+	}
+	return nil
+}
+
+// definitions returns the definitions in the input that can be read, and the errors in the others.
+func (f *checkFlags) definitions(
+	ctx context.Context, c *console.Console, from *cluster.Cluster, cfg *config.ProviderConfig,
+) (defs []*lease.Definition, problems lease.Problems, err error) {
+	if f.reserve.input.FromCluster {
+		var unread error
+		defs, unread, err = collect(ctx, c, &f.reserve.input, from, cfg, true)
+		err = cmp.Or(err, unread)
+	} else if defs, err = f.reserve.input.Collect(ctx, c, from, cfg); err == nil && len(defs) == 0 {
+		err = checkNotEmpty(defs, false)
+	}
+	if problems, invalid := errors.AsType[lease.Problems](err); invalid {
+		return defs, problems, nil
+	}
+	return defs, nil, err
+}

@@ -1,0 +1,189 @@
+package findings_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/findings"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// hostile are findings of all rules and levels, in files with names that mean something to the formats.
+func hostile() findings.Report {
+	var found []findings.Finding
+	for i, file := range []string{
+		"a.yaml", "folder/ä b.yaml", "50%,a:b.yaml", "new\nline\r.yaml", "\xff\xfe.yaml", "esc\x1b[31m.yaml", "-", "", "/else/where.yaml", "../up.yaml",
+	} {
+		for j, rule := range []findings.Rule{
+			findings.Held, findings.InUse, findings.Rival, findings.NoAddress, findings.Withheld, findings.Unproved, findings.InvalidDefinition,
+			findings.InvalidLedger, findings.Doubtful, findings.Refused, findings.Free, findings.Own,
+		} {
+			f := findings.Finding{
+				Rule: rule, Level: []findings.Level{findings.Error, findings.Warning}[j%2], Message: "100% of\r\n::error::it, \xff\x1b[31m" + file,
+				By: findings.HolderOf(state.Holder{Owner: "akash1x", Object: "ingress a/b"}),
+			}
+			if rule == findings.Free || rule == findings.Own {
+				f.Level = findings.None
+			}
+			if j%3 > 0 {
+				f.Kind, f.Name = "host", "shop.example.com"
+			}
+			at := lease.Place{File: file}
+			if i%2 == 0 || j%2 == 0 {
+				at.Line, at.Column = i+1, j+1
+			}
+			found = append(found, f.At(at))
+		}
+	}
+	return findings.NewReport(found)
+}
+
+// schema returns the schema of SARIF 2.1.0, as OASIS has published it.
+func schema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	s, err := c.Compile(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A log is valid SARIF 2.1.0, whatever was found, and names each file by a URI reference.
+func TestSARIFIsValid(t *testing.T) {
+	s := schema(t)
+	for name, report := range map[string]findings.Report{"nothing": findings.NewReport(nil), "hostile": hostile()} {
+		var text bytes.Buffer
+		if err := report.WriteSARIF(&text, findings.Root(t.TempDir())); err != nil {
+			t.Fatal(err)
+		}
+		log, err := jsonschema.UnmarshalJSON(bytes.NewReader(text.Bytes()))
+		if err == nil {
+			err = s.Validate(log)
+		}
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text.String())
+		}
+	}
+}
+
+// The schema of the test refuses what is no log, so that the test above says something.
+func TestSchemaRefuses(t *testing.T) {
+	s := schema(t)
+	var text bytes.Buffer
+	if err := hostile().WriteSARIF(&text, ""); err != nil {
+		t.Fatal(err)
+	}
+	for was, is := range map[string]string{
+		`"startLine": 1,`: `"startLine": 0,`, `"uri": "a.yaml"`: `"uri": "%zz.yaml"`, `"level": "error"`: `"level": "fatal"`, `"message"`: `"massage"`,
+	} {
+		log, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.Replace(text.String(), was, is, 1)))
+		if err == nil {
+			err = s.Validate(log)
+		}
+		if err == nil || !strings.Contains(text.String(), was) {
+			t.Errorf("%s instead of %s is accepted", is, was)
+		}
+	}
+}
+
+// What has a place and a thing says so.
+func TestSARIFResult(t *testing.T) {
+	root := t.TempDir()
+	f := findings.Finding{Rule: findings.Held, Level: findings.Error, Kind: "host", Name: "a.b", Message: "held"}
+	f = f.At(lease.Place{File: filepath.Join(root, "le ases", "50%.yaml"), Line: 9, Column: 67})
+	var text bytes.Buffer
+	if err := findings.NewReport([]findings.Finding{f}).WriteSARIF(&text, findings.Root(root)); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Runs []struct {
+			Results []json.RawMessage
+			Tool    struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
+		}
+	}
+	if err := json.Unmarshal(text.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Compact(&got, log.Runs[0].Results[0]); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"ruleId":"Held","ruleIndex":0,"level":"error","message":{"text":"held"},"locations":[{"physicalLocation":` +
+		`{"artifactLocation":{"uri":"le%20ases/50%25.yaml"},"region":{"startLine":9,"startColumn":67}},"logicalLocations":[{"fullyQualifiedName":"host/a.b"}]}]}`
+	if got.String() != want || log.Runs[0].Tool.Driver.Rules[0].ID != "Held" {
+		t.Errorf("%s\nwant %s", got.String(), want)
+	}
+}
+
+// annotation is what GitHub's runner makes of a line of a log, by its rules: actions/runner, src/Runner.Common/ActionCommand.cs.
+func annotation(t *testing.T, line string) (level string, properties map[string]string, message string) {
+	t.Helper()
+	head, message, ok := strings.Cut(strings.TrimPrefix(line, "::"), "::")
+	if !ok || !strings.HasPrefix(line, "::") {
+		t.Fatalf("%q is no command", line)
+	}
+	level, rest, _ := strings.Cut(head, " ")
+	properties = map[string]string{}
+	for _, p := range strings.Split(rest, ",") {
+		name, value, _ := strings.Cut(p, "=")
+		properties[name] = strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%").Replace(value)
+	}
+	return level, properties, strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%").Replace(message)
+}
+
+// Each error and warning is one command, from which the runner reads what went into it.
+func TestAnnotations(t *testing.T) {
+	report := hostile()
+	var want []findings.Finding
+	for _, f := range report.Findings {
+		if f.Level != findings.None {
+			want = append(want, f)
+		}
+	}
+	var text bytes.Buffer
+	if err := report.WriteGitHub(&text, ""); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), text.String())
+	}
+	for i, f := range want {
+		level, properties, message := annotation(t, lines[i])
+		file := f.File
+		if file == "-" {
+			file = ""
+		}
+		if level != string(f.Level) || properties["file"] != file || properties["title"] == "" || !strings.HasSuffix(message, f.Message) || strings.ContainsAny(lines[i], "\r\n") {
+			t.Errorf("%q is read as %s %q %q of %+v", lines[i], level, properties, message, f)
+		}
+		if (properties["line"] != "") != (f.Line > 0 && file != "") {
+			t.Errorf("%q has the line %q of %+v", lines[i], properties["line"], f)
+		}
+	}
+}
+
+// Files are named relative to the root, and those outside of it as they are.
+func TestRoot(t *testing.T) {
+	root := t.TempDir()
+	t.Chdir(root)
+	t.Setenv("GITHUB_WORKSPACE", filepath.Dir(root))
+	f := findings.Finding{Rule: findings.Held, Level: findings.Error, Message: "held"}.At(lease.Place{File: "a.yaml", Line: 1, Column: 2})
+	var text bytes.Buffer
+	if err := findings.NewReport([]findings.Finding{f}).WriteGitHub(&text, findings.SourceRoot()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "::error file=" + filepath.Base(root) + "/a.yaml,line=1,col=2,title=Held by another owner::held\n"; text.String() != want {
+		t.Errorf("%q, want %q", text.String(), want)
+	}
+}
