@@ -22,6 +22,8 @@ var connectionFlags = []string{
 var commandLines = map[string]string{
 	"apply -f a.yaml":                     "connection config",
 	"check -f a.yaml":                     "connection config",
+	"check -f a.yaml --ledger cluster":    "connection config",
+	"check -f a.yaml --ledger .":          "config",
 	"check a.example.com --lease LEASE":   "connection config",
 	"completion bash":                     "",
 	"convert -f a.yaml":                   "config",
