@@ -3,7 +3,6 @@ package cluster
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -27,7 +25,7 @@ import (
 func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 	held := heldObjects{}
 	for _, o := range objects {
-		if err := CheckMetadata(o); err != nil {
+		if err := kinds.CheckMetadata(o); err != nil {
 			return nil, err
 		}
 		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
@@ -41,18 +39,6 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 		c.files = true
 	}
 	return c, err
-}
-
-// CheckMetadata returns an error if clients could not read the metadata of an object.
-func CheckMetadata(o *unstructured.Unstructured) error {
-	text, err := json.Marshal(o.Object["metadata"])
-	if err == nil {
-		err = utiljson.Unmarshal(text, &metav1.ObjectMeta{})
-	}
-	if err != nil {
-		return fmt.Errorf("%s %s: metadata: %w", o.GetKind(), o.GetName(), err)
-	}
-	return nil
 }
 
 // heldObjects are the objects of a cluster, by resource.

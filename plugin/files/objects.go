@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -109,7 +109,7 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 		r.seen[key] = at
 	}
 	if r.whole {
-		if err := cluster.CheckMetadata(o); err != nil {
+		if err := kinds.CheckMetadata(o); err != nil {
 			r.problems.Add(at, "%v", err)
 			return
 		}

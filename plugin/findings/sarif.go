@@ -50,10 +50,10 @@ type (
 		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
+		File   sarifFile    `json:"artifactLocation"`
+		Region *sarifRegion `json:"region,omitempty"`
 	}
-	sarifArtifact struct {
+	sarifFile struct {
 		URI string `json:"uri"`
 	}
 	sarifRegion struct {
@@ -100,7 +100,7 @@ func locationOf(f Finding, root Root) (at sarifLocation) {
 	if f.File == "" || f.File == input {
 		return at
 	}
-	at.Physical = &sarifPhysical{Artifact: sarifArtifact{root.uri(f.File)}}
+	at.Physical = &sarifPhysical{File: sarifFile{root.uri(f.File)}}
 	if f.Line > 0 {
 		at.Physical.Region = &sarifRegion{f.Line, f.Column}
 	}

@@ -53,7 +53,7 @@ type drawing struct {
 
 func newDrawing(t *testing.T, seed int64) *drawing {
 	t.Helper()
-	d := &drawing{Rand: rand.New(rand.NewSource(seed)), domain: newDomain()} //nolint:gosec // a test that can be repeated
+	d := &drawing{Rand: rand.New(rand.NewSource(seed)), domain: newDomain()}
 	d.config = configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+newNet()+"0/31]}")
 	for range 2 {
 		owner := newOwner()
