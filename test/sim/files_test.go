@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plugin"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -28,60 +29,88 @@ import (
 // cluster holds and the definitions ask for.
 func TestFilesAnswerLikeTheClusterThatTheyAreOf(t *testing.T) {
 	empty := furnished(t)
-	rules := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSituation(rt, empty)
 		s.drawHold(rt)
-		folder, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		save := func(name, text string) string {
-			path := filepath.Join(folder, name)
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				rt.Fatal(err)
-			}
-			return path
-		}
-		var documents []string
-		for _, def := range s.drawDefinitions(rt, 4) {
-			text, err := json.Marshal(input.Encode(def))
-			if err != nil {
-				rt.Fatal(err)
-			}
-			documents = append(documents, string(text))
-		}
-		definitions, cfg := save("definitions.yaml", strings.Join(documents, "\n---\n")), save("provider.yaml", s.configText())
-		listener := httptest.NewServer(&outside{Server: s.server})
-		defer listener.Close()
-		kubeconfig := save("kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
-  clusters: [{name: test, cluster: {server: %q}}], contexts: [{name: test, context: {cluster: test}}]}`, listener.URL))
-		more := []string{"-f", definitions, "--config", cfg}
-		if s.adopt {
-			more = append(more, "--adopt")
-		}
-		for _, command := range [][]string{{"check"}, {"diff", "--allow-empty"}} {
-			args := slices.Concat(command, []string{"-o", "json"}, more)
-			want := ask(t, "", append(args, "--kubeconfig", kubeconfig)...)
-			in, ledger := s.exported(rt, save)
-			got := ask(t, in, append(args, ledger...)...)
-			if diff := cmp.Diff(want, got); diff != "" {
-				rt.Fatalf("%s (-of the cluster, +of files %q):\n%s\n%s\n%s", command, ledger, diff, strings.Join(s.told, "\n"), strings.Join(documents, "\n"))
-			}
-			var found struct{ Findings []struct{ Rule string } }
-			if err := json.Unmarshal([]byte(got.Stdout), &found); err != nil {
-				rt.Fatal(err)
-			}
-			for _, f := range found.Findings {
-				rules[f.Rule]++
-			}
-		}
+		s.answersAlike(t, rt, s.drawDefinitions(rt, 4), rapid.IntRange(0, 2).Draw(rt, "form"))
 	})
-	for _, rule := range []string{"Free", "Own", "Held", "Withheld", "Rival", "NoAddress"} {
-		if rules[rule] == 0 {
-			t.Errorf("nothing that was drawn is %s: %v", rule, rules)
-		}
+}
+
+// The answers are alike for each rule of check.
+func TestFilesAnswerEachRule(t *testing.T) {
+	for rule, tt := range map[string]struct{ before, input []string }{
+		"Free":              {nil, []string{"a1 a.example.com"}},
+		"Own":               {[]string{"a1 a.example.com"}, []string{"a1 a.example.com"}},
+		"Held":              {[]string{"a1 a.example.com"}, []string{"c1 a.example.com"}},
+		"Withheld":          {[]string{"a1 a.example.com"}, []string{"a2 a.example.com"}},
+		"Rival":             {nil, []string{"a1 a.example.com", "c1 a.example.com"}},
+		"NoAddress":         {[]string{"a1 public:443 other:443", "c1 public:443 other:443"}, []string{"d1 public:443"}},
+		"InUse":             {[]string{"by hand"}, []string{"a1 a.example.com"}},
+		"InvalidDefinition": {nil, []string{"a1 a.example.com", "a1 b.example.com"}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := newSituation(furnished(t))
+			for _, text := range tt.before {
+				if text == "by hand" {
+					s.foreign("a.example.com", "akash-net")
+				} else if err := apply.New(connect(s.server), s.options(1)).Apply(t.Context(), []*lease.Definition{defined(text)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var input []*lease.Definition
+			for _, text := range tt.input {
+				input = append(input, defined(text))
+			}
+			for form := range 3 {
+				if found := s.answersAlike(t, t, input, form); !strings.Contains(found, fmt.Sprintf("%q: %q", "rule", rule)) {
+					t.Errorf("the check does not find it: %s", found)
+				}
+			}
+		})
 	}
+}
+
+// answersAlike compares check and diff of the cluster with those of files with its objects, and returns what check has found.
+func (s *situation) answersAlike(t *testing.T, rt fatal, defs []*lease.Definition, form int) (found string) {
+	t.Helper()
+	folder, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		rt.Fatalf("%v", err)
+	}
+	save := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			rt.Fatalf("%v", err)
+		}
+		return path
+	}
+	var documents []string
+	for _, def := range defs {
+		text, err := json.Marshal(input.Encode(def))
+		if err != nil {
+			rt.Fatalf("%v", err)
+		}
+		documents = append(documents, string(text))
+	}
+	listener := httptest.NewServer(&outside{Server: s.server})
+	defer listener.Close()
+	kubeconfig := save("kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
+  clusters: [{name: test, cluster: {server: %q}}], contexts: [{name: test, context: {cluster: test}}]}`, listener.URL))
+	more := []string{"-o", "json", "-f", save("definitions.yaml", strings.Join(documents, "\n---\n")), "--config", save("provider.yaml", s.configText())}
+	if s.adopt {
+		more = append(more, "--adopt")
+	}
+	for _, command := range [][]string{{"diff", "--allow-empty"}, {"check"}} {
+		args := slices.Concat(command, more)
+		want := ask(t, "", append(args, "--kubeconfig", kubeconfig)...)
+		in, ledger := s.exported(rt, save, form)
+		got := ask(t, in, append(args, ledger...)...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("%s (-of the cluster, +of files %q):\n%s\n%s\n%s", command, ledger, diff, strings.Join(s.told, "\n"), strings.Join(documents, "\n"))
+		}
+		found = got.Stdout
+	}
+	return found
 }
 
 // drawHold draws a hold that ends, or has ended.
@@ -102,17 +131,17 @@ func (s *situation) configText() string {
 }
 
 // exported has the objects of the cluster as a folder, a file or a pipe: what standard input has, and the flags.
-func (s *situation) exported(t *rapid.T, save func(name, text string) string) (in string, ledger []string) {
+func (s *situation) exported(t fatal, save func(name, text string) string, form int) (in string, ledger []string) {
 	var lists [2][]string
 	for i, path := range append(s.objects(), s.namespaces()...) {
 		text, err := json.Marshal(s.server.objects[path].object)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v", err)
 		}
 		lists[i%2] = append(lists[i%2], string(text))
 	}
 	one, two := listOf(lists[0]), listOf(lists[1])
-	switch rapid.IntRange(0, 2).Draw(t, "form") {
+	switch form {
 	case 0:
 		return "", []string{"--ledger", save("one.yaml", one), "--ledger", save("two.json", two)}
 	case 1:
@@ -120,7 +149,7 @@ func (s *situation) exported(t *rapid.T, save func(name, text string) string) (i
 	}
 	folder := filepath.Join(filepath.Dir(save("empty", "")), "ledger")
 	if err := os.MkdirAll(filepath.Join(folder, "below"), 0o700); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	save("ledger/one.yaml", one)
 	save("ledger/below/two.yaml", two)
