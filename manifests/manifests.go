@@ -83,9 +83,6 @@ func Namespaces(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error
 	return objects[:1], nil
 }
 
-// OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
-const OperatorsNamespace = "akash-services"
-
 // RBAC returns the roles of operators and of viewers: each a ClusterRole and a Role in the ledger's namespace, and for both a
 // Role in the namespace of Akash's operators. It returns no bindings.
 func RBAC(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error) {

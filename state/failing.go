@@ -8,6 +8,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
+// ElectionName is the name of the Lease with which reconcilers elect the one that works, in the namespace of the ledger.
+const ElectionName = "akash-net-reconciler"
+
 // FailingName is the name of the Lease in the ledger's namespace on which the reconciler records the leases that it fails to bring to
 // what they are to be. It is absent while there are none.
 const FailingName = "akash-net-reconciler-failing"

@@ -30,12 +30,6 @@ const (
 	OperatorsOff = "off"
 )
 
-// The Deployments of Akash's operators, by their current and former names in Akash's charts.
-var (
-	HostnameOperators = []string{"operator-hostname", "akash-hostname-operator"}
-	IPOperators       = []string{"operator-ip", "akash-ip-operator"}
-)
-
 // OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
 const OperatorsNamespace = manifests.OperatorsNamespace
 
@@ -69,7 +63,7 @@ func findOperators(ctx context.Context, c *command.Command) (operators, error) {
 	case err != nil:
 		return operators{}, fmt.Errorf("whether Akash's operators run cannot be seen: %w\n--operators=on or --operators=off says it", err)
 	}
-	found := operators{Hostname: runs(list, HostnameOperators), IP: runs(list, IPOperators)}
+	found := operators{Hostname: runs(list, manifests.HostnameOperators), IP: runs(list, manifests.IPOperators)}
 	found.Off = off && (found.Hostname || found.IP)
 	return found, nil
 }

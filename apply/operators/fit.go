@@ -8,6 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -53,10 +54,10 @@ func (w wish) checkIPOperator() error {
 		return nil
 	case w.cfg.IP.Mode != config.ModePool:
 		return w.unfit(w.request.Endpoints[0].At, "Akash's IP operator lets MetalLB choose the addresses, which goes with ip.mode %q only and not with %q: "+
-			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, w.cfg.IP.Mode, config.ModePool, stop(observed.IPOperators))
+			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, w.cfg.IP.Mode, config.ModePool, manifests.StopOperator(manifests.IPOperators[0]))
 	case w.snapshot.Operators.Off:
 		return w.unfit(w.request.Endpoints[0].At, "--operators=off, but Akash's IP operator runs, and writes its own Services over those of this program: "+
-			"leave --operators=off out, or stop the operator (%s)", stop(observed.IPOperators))
+			"leave --operators=off out, or stop the operator (%s)", manifests.StopOperator(manifests.IPOperators[0]))
 	}
 	return nil
 }
@@ -73,22 +74,17 @@ func (w wish) checkHostnameOperator(s *lease.Service, e lease.Expose) error {
 	}
 	if w.snapshot.Operators.Off && w.known(e) {
 		return w.unfit(e.At, "--operators=off, but Akash's hostname operator runs, and writes its own route of %s over that of this program: "+
-			"leave --operators=off out, or stop the operator (%s)", s.Name, stop(observed.HostnameOperators))
+			"leave --operators=off out, or stop the operator (%s)", s.Name, manifests.StopOperator(manifests.HostnameOperators[0]))
 	}
-	switch manifests := w.snapshot.Manifests; {
-	case manifests[w.request.Lease.Namespace()] == nil:
+	switch sent := w.snapshot.Manifests; {
+	case sent[w.request.Lease.Namespace()] == nil:
 		return w.unfit(e.At, "it has no Manifest in namespace %s, and Akash's hostname operator would ignore the lease from then on: "+
 			"apply again when the tenant has sent the manifest", w.cfg.ManifestNamespace)
-	case manifests.Lacks(w.request.Lease, s.Name, e.ExternalPort()) != "":
+	case sent.Lacks(w.request.Lease, s.Name, e.ExternalPort()) != "":
 		return w.unfit(e.At, "its Manifest has no service %s with instances and a global port %d, and Akash's hostname operator would ignore the lease from then on: "+
 			"apply what the tenant has deployed", s.Name, e.ExternalPort())
 	}
 	return nil
-}
-
-// stop returns the command that stops an operator.
-func stop(names []string) string {
-	return fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", observed.OperatorsNamespace, names[0])
 }
 
 // known reports whether the hostname operator knows a host of the expose.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // election is the Lease by which one of several reconcilers is elected (resourcelock.Interface). Who waits reads it every two seconds, and
@@ -31,7 +32,7 @@ func newElection(opts reconcile.Watching) (*election, error) {
 		return nil, err
 	}
 	e := &election{say: opts.Say}
-	e.lease, err = resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.Command.Config.LedgerNamespace, Elects,
+	e.lease, err = resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.Command.Config.LedgerNamespace, state.ElectionName,
 		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID()), EventRecorder: e}, opts.Rest, renewed)
 	return e, err
 }

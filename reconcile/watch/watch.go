@@ -36,8 +36,6 @@ import (
 )
 
 const (
-	// Elects is the name of the Lease with which reconcilers elect the one that works, in the namespace of the ledger.
-	Elects = "akash-net-reconciler"
 	// renewed is how long the elected one may try to renew that before it gives up.
 	renewed = 10 * time.Second
 	// stopping is how long the commands that are under way may take when the reconciler stops.
@@ -104,14 +102,14 @@ func prepare(
 		Cache: cache.Options{
 			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
 		},
-		LeaderElection: opts.Elect, LeaderElectionID: Elects, LeaderElectionResourceLockInterface: elects,
+		LeaderElection: opts.Elect, LeaderElectionID: state.ElectionName, LeaderElectionResourceLockInterface: elects,
 		LeaderElectionReleaseOnCancel: true, RenewDeadline: &deadline, GracefulShutdownTimeout: &grace,
 		Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Logger: logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	elects.events = mgr.GetEventRecorder(Elects)
+	elects.events = mgr.GetEventRecorder(state.ElectionName)
 	r := &reconciler{opts: opts, changed: changed, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}
