@@ -52,7 +52,7 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 			show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), change.NewRepair(c), change.NewReconcile(c, watch),
 			show.NewFit(c),
 		}},
-		{Message: "The cluster:", Commands: []*cobra.Command{change.NewInstall(c), change.NewUninstall(c)}},
+		{Message: "The cluster:", Commands: []*cobra.Command{show.NewDoctor(c), change.NewInstall(c), change.NewUninstall(c)}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}
 	groups.Add(root)

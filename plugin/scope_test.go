@@ -33,6 +33,8 @@ var commandLines = map[string]string{
 	"diff -f a.yaml --ledger .":           "config",
 	"diff GROUP":                          "connection config",
 	"diff GROUP --ledger .":               "config",
+	"doctor":                              "connection config",
+	"doctor --pre":                        "connection config",
 	"events GROUP":                        "connection",
 	"explain a.example.com":               "connection config",
 	"fit -f a.jsonl":                      "",

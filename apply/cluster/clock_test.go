@@ -42,7 +42,7 @@ func TestServerClock(t *testing.T) {
 			var last time.Time
 			for _, a := range tt.answers {
 				last = began.Add(a.at)
-				c.see(server.Add(a.says), last)
+				c.see(server.Add(a.says), last, last)
 			}
 			now := c.server.Add(last.Sub(c.seen))
 			if off := now.Sub(server.Add(last.Sub(began) + tt.want)).Round(time.Second); off != 0 {

@@ -120,6 +120,8 @@ type clock struct {
 	seen   time.Time
 	// agreed is when an answer had that time last.
 	agreed time.Time
+	// least and most are the bounds of how far this machine's clock is behind the server's, by the last answer.
+	least, most time.Duration
 }
 
 // Answers that arrive late, or come from an API server whose clock is behind that of another one, have earlier times. If for setBack there
@@ -139,10 +141,20 @@ func (c *Cluster) Now() time.Time {
 	return c.clock.server.Add(time.Since(c.clock.seen))
 }
 
-// see takes the date of an answer that came at a time.
-func (c *clock) see(date, now time.Time) {
+// Behind returns the bounds of how far this machine's clock is behind the server's; they are negative if it is ahead. ok is false
+// before the first answer with a date.
+func (c *Cluster) Behind() (least, most time.Duration, ok bool) {
+	c.clock.mu.Lock()
+	defer c.clock.mu.Unlock()
+	return c.clock.least, c.clock.most, !c.clock.server.IsZero()
+}
+
+// see takes the date of an answer that came at a time, to a request that was sent at another.
+func (c *clock) see(date, sent, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The server wrote the date between sent and now, and rounded it down to seconds.
+	c.least, c.most = date.Sub(now), date.Add(time.Second).Sub(sent)
 	// The header is rounded down to seconds, so the later of two estimates is closer.
 	known := c.server.Add(now.Sub(c.seen))
 	if c.server.IsZero() || date.After(known) || now.Sub(c.agreed) > setBack {
@@ -155,12 +167,13 @@ func (c *clock) see(date, now time.Time) {
 
 func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent := time.Now()
 		response, err := next.RoundTrip(r)
 		if err != nil {
 			return response, err
 		}
 		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-			c.see(date, time.Now())
+			c.see(date, sent, time.Now())
 		}
 		return response, nil
 	})

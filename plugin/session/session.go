@@ -114,7 +114,7 @@ func (c *Session) noCluster(host string) bool {
 func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	switch {
 	case c.ConfigFile != "":
-		if err := c.readFile(ctx); err != nil {
+		if err := c.ReadConfigFile(ctx); err != nil {
 			return nil, err
 		}
 		return c.readConfig(strings.NewReader(c.ConfigText), c.ConfigFile)
@@ -155,8 +155,8 @@ func (c *Session) Complete(
 	}
 }
 
-// readFile reads the file of --config once: it may be a pipe, which a second read finds empty.
-func (c *Session) readFile(ctx context.Context) error {
+// ReadConfigFile reads the file of --config into ConfigText, once: it may be a pipe, which a second read finds empty.
+func (c *Session) ReadConfigFile(ctx context.Context) error {
 	if c.ConfigText != "" {
 		return nil
 	}

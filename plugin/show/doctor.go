@@ -1,0 +1,152 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply/examination"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/state/examine"
+)
+
+// NewDoctor returns the command that checks whether a cluster has what this program needs.
+func NewDoctor(c *session.Session) *cobra.Command {
+	var before bool
+	var output string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check whether the cluster has what this program needs",
+		Long: `
+			Check whether the cluster has what this program needs, and print a line for each check, with the command
+			that mends what is wrong. Nothing is written.
+
+			The checks are: the version of Kubernetes, the clocks, the configuration, the namespaces, the resource
+			definitions, your rights, MetalLB with its pools and their advertisements, what serves routes, DNS records,
+			webhooks that do not answer, Akash's operators, the guard and the reconciler.
+
+			With --pre only that is checked which has to hold before install.
+
+			A check that you may not make is unknown, and stops no other one. The exit code is 1 if there are problems.
+			"state --problems" lists the problems of leases.`,
+		Example: `
+			# Before install, with the configuration that is to be installed
+			kubectl akash-net doctor --pre --config provider.yaml
+
+			# After it
+			kubectl akash-net doctor
+
+			# For scripts
+			kubectl akash-net doctor -o json | jq '.checks[] | select(.result == "problem")'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
+				return err
+			}
+			return doctor(cmd.Context(), c, before, output)
+		},
+	}
+	cmd.Flags().BoolVar(&before, "pre", false, "Check only what has to hold before install")
+	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
+	return c.SetScope(cmd, session.Scope{})
+}
+
+func doctor(ctx context.Context, c *session.Session, before bool, output string) error {
+	var configured *examination.Configuration
+	if c.ConfigFile != "" {
+		if err := c.ReadConfigFile(ctx); err != nil {
+			return err
+		}
+		configured = &examination.Configuration{Text: c.ConfigText, Place: c.ConfigFile, File: true}
+	}
+	to, err := c.Connect(session.Requests)
+	if err != nil {
+		return err
+	}
+	seen, err := examination.Read(ctx, to, configured, before)
+	if err != nil {
+		return err
+	}
+	lines := examine.Lines(seen)
+	if err := printChecks(&c.Console, lines, output); err != nil {
+		return err
+	}
+	if n := examine.Count(lines, examine.Problem); n > 0 {
+		return &console.ReportedError{Message: terminal.Count(n, "problem")}
+	}
+	return nil
+}
+
+// checksDocument is the document of --output.
+type checksDocument struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Checks     []examine.Line `json:"checks"`
+}
+
+// marks stand for the results, with their colours on a terminal: green, yellow, red.
+var marks = map[examine.Result]struct{ mark, colour string }{
+	examine.OK: {"✔", "\x1b[32m"}, examine.Warning: {"!", "\x1b[33m"}, examine.Problem: {"✗", "\x1b[31m"}, examine.Unknown: {"?", "\x1b[33m"},
+}
+
+func printChecks(c *console.Console, lines []examine.Line, output string) error {
+	document := checksDocument{APIVersion: lease.Domain + "/v1alpha1", Kind: "Checks", Checks: lines}
+	switch output {
+	case "json":
+		return emit.WriteJSON(c.Out, document)
+	case "yaml":
+		return emit.WriteYAML(c.Out, document)
+	}
+	var out strings.Builder
+	coloured := printing.UseColours(c.Out)
+	for _, line := range lines {
+		m := marks[line.Result]
+		mark := m.mark
+		if coloured {
+			mark = m.colour + mark + "\x1b[0m"
+		}
+		fmt.Fprintf(&out, "%s %s: %s\n", mark, line.Check, shown(line.Text))
+		if line.Mend != "" {
+			fmt.Fprintf(&out, "    %s\n", shown(line.Mend))
+		}
+	}
+	if _, err := c.Out.Write([]byte(out.String())); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	noteResults(c, lines)
+	return nil
+}
+
+// shown returns a text as a terminal may show it, in one line.
+func shown(text string) string {
+	return string(terminal.Escape([]byte(terminal.OneLine(text, terminal.MaxCell))))
+}
+
+// noteResults says how many checks have found something.
+func noteResults(c *console.Console, lines []examine.Line) {
+	var found []string
+	for _, of := range []struct {
+		result examine.Result
+		noun   string
+	}{{examine.Problem, "problem"}, {examine.Warning, "warning"}} {
+		if n := examine.Count(lines, of.result); n > 0 {
+			found = append(found, terminal.Count(n, of.noun))
+		}
+	}
+	if n := examine.Count(lines, examine.Unknown); n > 0 {
+		found = append(found, fmt.Sprintf("%d unknown", n))
+	}
+	if len(found) == 0 {
+		c.NoProblems()
+		return
+	}
+	fmt.Fprintln(c.ErrOut, strings.Join(found, ", ")+".")
+}

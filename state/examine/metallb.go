@@ -1,0 +1,183 @@
+package examine
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// leasesAddresses reports whether the configuration leases addresses.
+func (s *Seen) leasesAddresses() bool {
+	return s.Config.IP.Mode == config.ModePool || len(s.Config.IP.Ranges.Include) > 0
+}
+
+// metallb checks whether MetalLB is installed, and whether its controller answers.
+func (s *Seen) metallb() []Line {
+	const installIt = "install MetalLB (https://metallb.io)"
+	for _, k := range kinds.Pools {
+		line, served := s.serves(k, installIt)
+		switch {
+		case served:
+		case line.Result == Problem && !s.leasesAddresses():
+			return []Line{ok("%s; the configuration leases no addresses", line.Text)}
+		default:
+			return []Line{line}
+		}
+	}
+	namespace := s.Config.IP.MetalLBNamespace
+	counted := slices.ContainsFunc(s.Pools.Value, func(o Object) bool { return state.PoolObjectOf(o).Counted })
+	i := slices.IndexFunc(s.MetalLB.Value, isController)
+	switch {
+	case i >= 0 && isTrue(s.MetalLB.Value[i], "Available"):
+		return []Line{ok("its controller is available (deployment %s/%s)", namespace, s.MetalLB.Value[i].GetName())}
+	case i >= 0:
+		name := s.MetalLB.Value[i].GetName()
+		return []Line{problem("kubectl -n "+namespace+" describe deployment "+name, "its controller, deployment %s/%s, is not available%s: no address is granted",
+			namespace, name, why(s.MetalLB.Value[i], "Available"))}
+	case counted:
+		return []Line{ok("its controller counts the addresses of pools in namespace %s", namespace)}
+	case s.MetalLB.Unread != nil:
+		return []Line{s.unknown(s.MetalLB.Unread)}
+	}
+	return []Line{warning("kubectl get deployments -A -l 'app.kubernetes.io/component=controller'; ip.metallbNamespace of the configuration names the namespace",
+		"its resource definitions are installed; no Deployment of its controller was seen in namespace %s", namespace)}
+}
+
+// isController reports whether a Deployment is MetalLB's controller, by the labels of its manifests and of its chart.
+func isController(o Object) bool {
+	l := o.GetLabels()
+	return l["app"] == "metallb" && l["component"] == "controller" ||
+		l["app.kubernetes.io/name"] == "metallb" && l["app.kubernetes.io/component"] == "controller"
+}
+
+// pools checks whether the addresses that the configuration leases have pools, and whether these are announced.
+func (s *Seen) pools() []Line {
+	if _, served := s.serves(kinds.IPAddressPool, ""); !served {
+		return nil
+	}
+	switch {
+	case s.Pools.Unread != nil:
+		return []Line{s.unknown(s.Pools.Unread)}
+	case !s.leasesAddresses():
+		return []Line{ok("ip.ranges is empty: no addresses are leased")}
+	case s.Config.IP.Mode == config.ModePool:
+		return s.poolOfAdministrator()
+	}
+	var pools []state.PoolObject
+	for _, o := range s.Pools.Value {
+		pools = append(pools, state.PoolObjectOf(o))
+	}
+	var lines []Line
+	for _, r := range s.Config.IP.Ranges.Include {
+		lines = append(lines, s.rangeOf(r, state.NewPoolIndex(pools))...)
+	}
+	return lines
+}
+
+// poolOfAdministrator checks the pool from which MetalLB chooses addresses (ip.mode pool). Services that name the pool "default"
+// get the address of any pool, as Akash's do.
+func (s *Seen) poolOfAdministrator() []Line {
+	name, namespace := s.Config.IP.Pool, s.Config.IP.MetalLBNamespace
+	if pool := named(s.Pools.Value, name); pool != nil {
+		return []Line{s.announced(pool, "the pool of ip.pool")}
+	}
+	const edit = "set ip.pool of the configuration, or create the pool"
+	assigning := slices.DeleteFunc(slices.Clone(s.Pools.Value), func(o Object) bool {
+		assign, set, _ := unstructured.NestedBool(o.Object, "spec", "autoAssign")
+		return set && !assign
+	})
+	switch {
+	case name != config.Default().IP.Pool && len(s.Pools.Value) == 0:
+		return []Line{problem(edit, "there is no IPAddressPool %s/%s (ip.pool), nor another one", namespace, name)}
+	case name != config.Default().IP.Pool:
+		return []Line{problem(edit, "there is no IPAddressPool %s/%s (ip.pool); there are %s", namespace, name, some(names(s.Pools.Value)))}
+	case len(assigning) == 0:
+		return []Line{problem(edit, "there is no IPAddressPool in namespace %s that assigns addresses by itself", namespace)}
+	}
+	var lines []Line
+	for _, pool := range assigning {
+		lines = append(lines, s.announced(pool, "MetalLB chooses from it"))
+	}
+	return lines
+}
+
+// rangeOf checks the pools that have addresses of a configured range.
+func (s *Seen) rangeOf(r config.Range, pools *state.PoolIndex) []Line {
+	var lines []Line
+	for _, piece := range s.Config.IP.Ranges.Pieces(r) {
+		for _, pool := range pools.Sharing(piece) {
+			switch o := named(s.Pools.Value, pool.Name); {
+			case !pool.Ours:
+				lines = append(lines, problem("kubectl -n "+pool.Ref.Namespace+" edit ipaddresspool "+pool.Name+", or exclude the addresses in ip.ranges",
+					"%s: IPAddressPool %s/%s, which this program did not create, has addresses of it; MetalLB rejects pools that overlap, so apply refuses the range",
+					r.Text, pool.Ref.Namespace, pool.Name))
+			case o != nil && s.Config.IP.Mode == config.ModeRange:
+				lines = append(lines, s.announced(o, r.Text))
+			}
+		}
+	}
+	switch {
+	case len(lines) > 0:
+		return lines
+	case s.Config.IP.Mode == config.ModeDedicated:
+		return []Line{ok("%s: each leased address has a pool of its own", r.Text)}
+	}
+	return []Line{ok("%s: apply creates IPAddressPool %s with its L2Advertisement when a lease needs it", r.Text, r.PoolName())}
+}
+
+// announced checks whether an advertisement selects a pool. of says what the pool is for.
+func (s *Seen) announced(pool Object, of string) Line {
+	for _, a := range slices.Concat(s.L2Advertisements.Value, s.BGPAdvertisements.Value) {
+		if selects(a, pool) {
+			return ok("%s: IPAddressPool %s is announced by %s %s", of, pool.GetName(), a.GetKind(), a.GetName())
+		}
+	}
+	for _, u := range []*Unread{s.L2Advertisements.Unread, s.BGPAdvertisements.Unread} {
+		if u != nil {
+			line := s.unknown(u)
+			line.Text = of + ": whether IPAddressPool " + pool.GetName() + " is announced is not known: " + line.Text
+			return line
+		}
+	}
+	mend := "create an L2Advertisement or a BGPAdvertisement for it (https://metallb.io/configuration)"
+	if state.PoolObjectOf(pool).Ours {
+		mend = "kubectl akash-net render pools --ledger cluster | kubectl apply --server-side -f -"
+	}
+	return problem(mend, "%s: nothing announces IPAddressPool %s: its addresses are granted, and not reached", of, pool.GetName())
+}
+
+// selects reports whether an advertisement selects a pool of its namespace: by name or by label, or all without either (MetalLB:
+// internal/config, selectedPools).
+func selects(advertisement, pool Object) bool {
+	if advertisement.GetNamespace() != pool.GetNamespace() || advertisement.GetDeletionTimestamp() != nil {
+		return false
+	}
+	byName, _, _ := unstructured.NestedStringSlice(advertisement.Object, "spec", "ipAddressPools")
+	byLabel, _, _ := unstructured.NestedSlice(advertisement.Object, "spec", "ipAddressPoolSelectors")
+	if len(byName)+len(byLabel) == 0 || slices.Contains(byName, pool.GetName()) {
+		return true
+	}
+	return slices.ContainsFunc(byLabel, func(v any) bool { return matches(v, pool.GetLabels()) })
+}
+
+// matches reports whether a label selector, as an object has it, matches labels.
+func matches(selector any, l map[string]string) bool {
+	var parsed metav1.LabelSelector
+	fields, ok := selector.(map[string]any)
+	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &parsed) != nil {
+		return false
+	}
+	matcher, err := metav1.LabelSelectorAsSelector(&parsed)
+	return err == nil && matcher.Matches(labels.Set(l))
+}
+
+// lower returns the kind of an object as kubectl names it.
+func lower(o Object) string { return strings.ToLower(o.GetKind()) }

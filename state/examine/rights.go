@@ -1,0 +1,218 @@
+package examine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
+)
+
+// Right is the right to do something with a resource.
+type Right struct {
+	Verb string
+	// Group, Resource and Subresource name the resource; Name limits the right to one object.
+	Group, Resource, Subresource, Name string
+	// Namespace is empty for all namespaces, and for resources that have none.
+	Namespace string
+}
+
+// Everything is the right to do everything, which cluster administrators have.
+var Everything = Right{Verb: "*", Group: "*", Resource: "*"}
+
+func (r Right) String() string { return r.Verb + " " + r.of() }
+
+// of returns what the right is for, without its verb.
+func (r Right) of() string {
+	what := r.Resource
+	if r.Subresource != "" {
+		what += "/" + r.Subresource
+	}
+	if r.Group != "" {
+		what += "." + r.Group
+	}
+	if r.Name != "" {
+		what += " " + r.Name
+	}
+	if r.Namespace != "" {
+		what += " in namespace " + r.Namespace
+	}
+	return what
+}
+
+// Asked returns the rights that Lines needs answers about, each once.
+func Asked(cfg *config.ProviderConfig, before bool) ([]Right, error) {
+	if before {
+		return installs(cfg)
+	}
+	all, err := roles(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var rights []Right
+	seen := map[Right]bool{}
+	for _, role := range all {
+		for _, r := range role.rights {
+			if !seen[r] {
+				seen[r] = true
+				rights = append(rights, r)
+			}
+		}
+	}
+	return rights, nil
+}
+
+// grants returns the command that binds the role with a right, or who has the right if no role of this program does.
+func (s *Seen) grants(r Right) string {
+	all, err := roles(s.Config)
+	if err == nil {
+		for _, first := range []string{viewer, operator, sees, ""} {
+			for _, role := range all {
+				if (first == "" || role.name == first) && slices.ContainsFunc(role.rights, r.in) {
+					return role.bind()
+				}
+			}
+		}
+	}
+	return "no role of this program allows it; let a cluster administrator run doctor"
+}
+
+// in reports whether a right includes this one.
+func (r Right) in(other Right) bool {
+	if other.Namespace == "" {
+		r.Namespace = ""
+	}
+	if other.Name == "" {
+		r.Name = ""
+	}
+	return r == other
+}
+
+func (s *Seen) rights() []Line {
+	if s.Rights[Everything].Value {
+		return []Line{ok("you may do everything in the cluster")}
+	}
+	if s.Before {
+		return s.rightsToInstall()
+	}
+	all, err := roles(s.Config)
+	if err != nil {
+		return []Line{{Result: Unknown, Text: err.Error()}}
+	}
+	var covered []string
+	lacking := map[string][]Line{}
+	for _, role := range all {
+		line, has := s.covers(role)
+		switch {
+		case !has && s.matters(role):
+			lacking[role.name] = append(lacking[role.name], line)
+		case has && !slices.Contains(covered, role.name):
+			covered = append(covered, role.name)
+		}
+	}
+	covered = slices.DeleteFunc(covered, func(name string) bool { return len(lacking[name]) > 0 })
+	var lines []Line
+	if len(covered) > 0 {
+		lines = append(lines, ok("your rights cover %s", list(covered)))
+	}
+	operates, looks := slices.Contains(covered, operator), slices.Contains(covered, viewer)
+	for _, role := range all {
+		for _, line := range lacking[role.name] {
+			switch needed := !operates && (role.name == operator || role.name == viewer) || role.name == sees; {
+			case role.name == viewer && operates:
+				continue // whoever operates does not need it
+			case line.Result == Problem && (!needed || looks && role.name == operator):
+				line.Result = Warning
+			}
+			lines = append(lines, line)
+		}
+		delete(lacking, role.name)
+	}
+	return lines
+}
+
+// matters reports whether somebody needs a role in this cluster.
+func (s *Seen) matters(r role) bool {
+	switch r.name {
+	case sees:
+		return s.Namespaces[manifests.OperatorsNamespace].Value != nil
+	case workloads:
+		return s.Config.Workloads.Enabled
+	}
+	return true
+}
+
+// covers reports whether the caller has all rights of a role, and returns a line about those that are missing.
+func (s *Seen) covers(r role) (Line, bool) {
+	missing := newMissing()
+	for _, right := range r.rights {
+		switch answer := s.Rights[right]; {
+		case answer.Unread != nil:
+			return s.unknown(answer.Unread), false
+		case !answer.Value:
+			missing.add(right)
+		}
+	}
+	if len(missing.order) == 0 {
+		return Line{}, true
+	}
+	where := ""
+	if r.namespace == "" {
+		where = " in all namespaces"
+	}
+	purpose := purposes[r.name]
+	if purpose != "" {
+		purpose = " (" + purpose + ")"
+	}
+	return problem(r.bind(), "your rights do not cover %s%s%s: you may not %s", r.name, where, purpose, missing), false
+}
+
+func (s *Seen) rightsToInstall() []Line {
+	needed, err := installs(s.Config)
+	if err != nil {
+		return []Line{{Result: Unknown, Text: err.Error()}}
+	}
+	missing := newMissing()
+	for _, right := range needed {
+		switch answer := s.Rights[right]; {
+		case answer.Unread != nil:
+			return []Line{s.unknown(answer.Unread)}
+		case !answer.Value:
+			missing.add(right)
+		}
+	}
+	if len(missing.order) > 0 {
+		return []Line{problem("let a cluster administrator install", "your rights do not suffice to install: you may not %s", missing)}
+	}
+	return []Line{ok("your rights suffice to install")}
+}
+
+// missing are missing rights, by what they are for.
+type missing struct {
+	order []string
+	verbs map[string][]string
+}
+
+func newMissing() *missing { return &missing{verbs: map[string][]string{}} }
+
+func (m *missing) add(r Right) {
+	of := r.of()
+	if m.verbs[of] == nil {
+		m.order = append(m.order, of)
+	}
+	if !slices.Contains(m.verbs[of], r.Verb) {
+		m.verbs[of] = append(m.verbs[of], r.Verb)
+	}
+}
+
+func (m *missing) String() string {
+	var texts []string
+	for _, of := range m.order {
+		texts = append(texts, list(m.verbs[of])+" "+of)
+	}
+	if more := len(texts) - 3; more > 0 {
+		texts = append(texts[:3], fmt.Sprintf("%d more resources", more))
+	}
+	return strings.Join(texts, "; ")
+}
