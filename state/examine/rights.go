@@ -63,13 +63,14 @@ func Asked(cfg *config.ProviderConfig, before bool) ([]Right, error) {
 	return rights, nil
 }
 
-// grants returns the command that binds the role with a right, or who has the right if no role of this program does.
+// grants returns the command that binds a role with a right, or who has the right if no role does. The role for workloads allows too much
+// to be bound for a check.
 func (s *Seen) grants(r Right) string {
 	all, err := roles(s.Config)
 	if err == nil {
 		for _, first := range []string{viewer, operator, sees, ""} {
 			for _, role := range all {
-				if (first == "" || role.name == first) && slices.ContainsFunc(role.rights, r.in) {
+				if (first == "" && role.name != workloads || role.name == first) && slices.ContainsFunc(role.rights, r.in) {
 					return role.bind()
 				}
 			}
