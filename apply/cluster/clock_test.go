@@ -51,3 +51,17 @@ func TestServerClock(t *testing.T) {
 		})
 	}
 }
+
+// The server wrote the date, in whole seconds, between request and answer: only that is known of the difference between the clocks.
+func TestBehind(t *testing.T) {
+	c := &Cluster{clock: &clock{}}
+	if _, _, ok := c.Behind(); ok {
+		t.Error("before an answer the difference is known")
+	}
+	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	c.clock.see(now.Add(time.Minute), now.Add(-2*time.Second), now)
+	least, most, ok := c.Behind()
+	if !ok || least != time.Minute || most != time.Minute+3*time.Second {
+		t.Errorf("this clock is %s to %s behind (%v), want 1m0s to 1m3s", least, most, ok)
+	}
+}
