@@ -8,11 +8,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// readKeys are the keys of Akash's provider.yaml that readProvider reads.
-var readKeys = []string{
-	"deployment-blocked-hostnames", "blocked-hostnames", "deployment-ingress-domain", "deployment-ingress-static-hosts", "cluster-public-hostname",
-	"deployment-network-policies-enabled", "docker-image-pull-secrets-name", "cpu-commit-level", "memory-commit-level", "storage-commit-level",
-	"ingress-mode", "gateway-name", "gateway-namespace", "proxy-buffer-size", "k8s-manifest-ns", "metal-lb-pool", "ip-operator", "ipoperator",
+// providerKeys are the keys of Akash's provider.yaml that readProvider reads, and which keys of a ProviderConfig's spec they give.
+var providerKeys = map[string][]string{
+	"deployment-blocked-hostnames":        {"hosts.blocked"},
+	"blocked-hostnames":                   {"hosts.blocked"},
+	"deployment-ingress-domain":           {"ingress.domain"},
+	"deployment-ingress-static-hosts":     {"ingress.staticHosts"},
+	"cluster-public-hostname":             {"workloads.publicHostname"},
+	"deployment-network-policies-enabled": {"workloads.networkPolicies"},
+	"docker-image-pull-secrets-name":      {"workloads.imagePullSecret"},
+	"cpu-commit-level":                    {"commitLevels.cpu"},
+	"memory-commit-level":                 {"commitLevels.memory"},
+	"storage-commit-level":                {"commitLevels.storage"},
+	"ingress-mode":                        {"target"},
+	"gateway-name":                        {"gateway.name"},
+	"gateway-namespace":                   {"gateway.namespace"},
+	"proxy-buffer-size":                   {"gateway.proxyBufferSize"},
+	"k8s-manifest-ns":                     {"manifestNamespace"},
+	"metal-lb-pool":                       {"ip.pool", "ip.mode"},
+	"ip-operator":                         {"ip.mode"},
+	"ipoperator":                          {"ip.mode"},
 }
 
 // readProvider reads hosts, addresses and routes from Akash's provider.yaml (provider:
@@ -81,7 +96,7 @@ func isProvider(c document.Cursor, m document.Mapping) bool {
 				"and \"kind: ProviderConfig\"", key)
 			return false
 		}
-		known = known || slices.Contains(readKeys, key) || slices.Contains(chainKeys, key)
+		known = known || providerKeys[key] != nil || slices.Contains(chainKeys, key)
 	}
 	if !known && !empty {
 		c.Errorf("this is no provider's configuration: it has neither \"kind: ProviderConfig\", nor a key of Akash's provider.yaml")
