@@ -3,10 +3,7 @@ package docs
 
 import _ "embed"
 
-// The pages, in Markdown.
-var (
-	//go:embed commands.md
-	Commands string
-	//go:embed configuration.md
-	Configuration string
-)
+// Commands is a page, in Markdown.
+//
+//go:embed commands.md
+var Commands string

@@ -12,41 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
-func TestConfigIsTheDefault(t *testing.T) {
-	d := config.Default()
-	want := map[string]any{
-		"target":            d.Target,
-		"manifestNamespace": d.ManifestNamespace,
-		"ledgerNamespace":   d.LedgerNamespace,
-		"ingress": map[string]any{
-			"className": d.Ingress.ClassName, "domain": d.Ingress.Domain, "staticHosts": d.Ingress.StaticHosts,
-		},
-		"gateway": map[string]any{
-			"name": d.Gateway.Name, "namespace": d.Gateway.Namespace,
-			"implementation": d.Gateway.Implementation, "proxyBufferSize": d.Gateway.ProxyBufferSize,
-			"listeners": map[string]any{
-				"http": texts(d.Gateway.Listeners.HTTP), "https": texts(d.Gateway.Listeners.HTTPS), "passthrough": texts(d.Gateway.Listeners.Passthrough),
-			},
-		},
-		"hosts": map[string]any{"blocked": []any{}, "generated": d.Hosts.Generated},
-		"ip": map[string]any{
-			"mode": d.IP.Mode, "ranges": []any{}, "families": []any{string(d.IP.Families[0])}, "pool": d.IP.Pool,
-			"metallbNamespace": d.IP.MetalLBNamespace, "annotationPrefix": d.IP.AnnotationPrefix,
-		},
-	}
-	if diff := cmp.Diff(want, spec(t, text(t, d, ""))); diff != "" {
-		t.Errorf("(-default +ConfigMap):\n%s", diff)
-	}
-}
-
-func texts(list []string) []any {
-	out := []any{}
-	for _, s := range list {
-		out = append(out, s)
-	}
-	return out
-}
-
 func TestConfigHasTheNamespacesAndItsComments(t *testing.T) {
 	before := text(t, config.Default(), "")
 	cfg := config.Default()

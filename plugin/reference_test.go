@@ -48,7 +48,9 @@ func TestReference(t *testing.T) {
 		t.Fatal("the help lists no commands")
 	}
 	for _, m := range commands {
-		section(m[1])
+		for _, sub := range listed.FindAllStringSubmatch(section(m[1]), -1) {
+			section(m[1], sub[1])
+		}
 	}
 	section("options")
 	if *update {

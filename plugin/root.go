@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/plugin/change"
+	"github.com/akash-net/kubectl-akash-net/plugin/configure"
 	"github.com/akash-net/kubectl-akash-net/plugin/documents"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -52,7 +53,9 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 			show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), change.NewRepair(c), change.NewReconcile(c, watch),
 			show.NewFit(c),
 		}},
-		{Message: "The cluster:", Commands: []*cobra.Command{show.NewDoctor(c), change.NewInstall(c), change.NewUninstall(c)}},
+		{Message: "The cluster:", Commands: []*cobra.Command{
+			show.NewDoctor(c), change.NewInstall(c), change.NewUninstall(c), configure.New(c),
+		}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}
 	groups.Add(root)
@@ -94,7 +97,7 @@ func withDisplayName(usage func(*cobra.Command) error) func(*cobra.Command) erro
 		cmd.SetOut(&text)
 		err := usage(cmd)
 		cmd.SetOut(out)
-		fmt.Fprint(out, strings.ReplaceAll(text.String(), "kubectl-akash_net <command>", "kubectl akash-net <command>"))
+		fmt.Fprint(out, strings.ReplaceAll(text.String(), `Use "kubectl-akash_net `, `Use "kubectl akash-net `))
 		return err
 	}
 }

@@ -17,7 +17,6 @@ var topics = []struct{ name, short, page, heading string }{
 	{"exit-codes", "What the exit codes mean", docs.Commands, "Exit codes"},
 	{"names", "How hosts, addresses, leases and orders are named", docs.Commands, "Names"},
 	{"states", "What the states of hosts, addresses and leases mean", docs.Commands, "States"},
-	{"config", "The keys of the provider's configuration", docs.Configuration, "Keys"},
 	{"formats", "The output formats of the commands", docs.Commands, "Output"},
 }
 

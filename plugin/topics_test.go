@@ -15,7 +15,6 @@ func TestTopics(t *testing.T) {
 		"names":      {"  host/shop.example.com,", "  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER\n", "akash1h24…9w3c9h/8438017/1", "--ignore-not-found"},
 		"states": {view.StateActive, view.StatePending, view.StateTransferring, view.StateReserved, view.StateExpired, view.StateWithheld, view.StateClaiming,
 			view.StatePartial},
-		"config":  {"All keys are below spec.", "  target\n      ingress; the kind of route", "  gateway.name\n"},
 		"formats": {"  render\n      yaml (default)", "custom-columns=", "    lease akash1"},
 	} {
 		code, out, errOut := main1(t, "", "help", topic)

@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -198,26 +196,6 @@ func (c *Cluster) DeletePinned(
 		return nil
 	}
 	return err
-}
-
-// Config reads the configuration that all clients of the cluster share, and returns its place for messages. The text is
-// empty if there is none.
-func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
-	namespace := config.Default().LedgerNamespace
-	place = "configmap " + namespace + "/" + manifests.ConfigMapName
-	var o *unstructured.Unstructured
-	err = c.Read(ctx, func() (err error) {
-		o, err = c.Dynamic.Resource(ConfigMaps).Namespace(namespace).Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
-		return err
-	})
-	if apierrors.IsNotFound(err) {
-		return "", place, nil
-	}
-	if err != nil {
-		return "", place, c.Explain(err, "get", ConfigMaps)
-	}
-	text, _, err = unstructured.NestedString(o.Object, "data", manifests.ConfigMapKey)
-	return text, place, err
 }
 
 // ErrMoving reports that every attempt lost a race against other writers, or got no answer. wait.Interrupted is true for it.

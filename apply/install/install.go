@@ -5,7 +5,6 @@ package install
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,8 +78,12 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 	if err != nil {
 		return err
 	}
+	var was *unstructured.Unstructured
 	if document != "" {
-		if err := i.checkAddresses(ctx); err != nil {
+		if was, err = i.Cluster.ConfigMap(ctx, i.Config.LedgerNamespace); err != nil {
+			return err
+		}
+		if err := i.checkAddresses(ctx, was); err != nil {
 			return err
 		}
 	}
@@ -90,7 +93,12 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		}
 	}
 	for _, o := range objects {
-		if err := i.installObject(ctx, o, document); err != nil {
+		if o.GetKind() == "ConfigMap" && was != nil {
+			err = i.replaceConfig(ctx, was, o, document)
+		} else {
+			err = i.installObject(ctx, o, document)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -150,12 +158,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 			return nil
 		}
 	}
-	replaces := o.GetKind() == "ConfigMap" && document != ""
-	if exists && replaces {
-		i.showReplaced(live, o)
-	}
-	// The user has said what the configuration is, whoever has edited it before.
-	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: replaces})
+	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager})
 	switch {
 	case cluster.IsOwned(err):
 		return &report.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Differs: true, Err: err}
@@ -163,10 +166,8 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		return i.Cluster.Explain(err, "patch", resource)
 	}
 	action := report.Created
-	if exists && now.GetResourceVersion() == live.GetResourceVersion() {
-		action = report.Unchanged
-	} else if exists {
-		action = report.Configured
+	if exists {
+		action = changed(live, now)
 	}
 	if i.isLedger(o) {
 		opened, err := i.ledger().Open(ctx)
@@ -182,6 +183,14 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		return i.awaitEstablished(ctx, resource, o.GetName())
 	}
 	return nil
+}
+
+// changed returns what a write has done to an object that existed.
+func changed(live, now *unstructured.Unstructured) report.Action {
+	if now.GetResourceVersion() == live.GetResourceVersion() {
+		return report.Unchanged
+	}
+	return report.Configured
 }
 
 // lacksNamespace reports whether an object belongs in the namespace of Akash's operators, and that namespace does not exist
@@ -204,7 +213,7 @@ func leaveAlone(o, live *unstructured.Unstructured, document string) string {
 	case o.GetKind() == "CustomResourceDefinition" && !isOurs(live):
 		return "it is there already, from Akash's provider"
 	case o.GetKind() == "ConfigMap" && document == "":
-		return "it is there already; install --config FILE replaces it"
+		return leaveConfig(live)
 	}
 	return ""
 }
@@ -239,29 +248,6 @@ func checkServes(o, live *unstructured.Unstructured) error {
 		}
 	}
 	return nil
-}
-
-// showReplaced shows the lines of the configuration that a new one replaces.
-func (i *Installer) showReplaced(live, o *unstructured.Unstructured) {
-	before, _, _ := unstructured.NestedStringMap(live.Object, "data")
-	after, _, _ := unstructured.NestedStringMap(o.Object, "data")
-	var lines []string
-	for _, key := range slices.Sorted(maps.Keys(after)) {
-		was, now := strings.Split(before[key], "\n"), strings.Split(after[key], "\n")
-		for _, line := range was {
-			if !slices.Contains(now, line) {
-				lines = append(lines, "- "+line)
-			}
-		}
-		for _, line := range now {
-			if !slices.Contains(was, line) {
-				lines = append(lines, "+ "+line)
-			}
-		}
-	}
-	if len(lines) > 0 && i.Show != nil {
-		i.Show(lines)
-	}
 }
 
 func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -42,9 +43,9 @@ func (e *StrandedError) Error() string {
 }
 
 // checkAddresses returns a StrandedError if the new configuration would strand addresses in use, and an UnservedError if it
-// leaves too few for what orders have reserved.
+// leaves too few for what orders have reserved. It compares with the configuration in the ConfigMap; nil is none.
 // It warns of addresses of nodes.
-func (i *Installer) checkAddresses(ctx context.Context) error {
+func (i *Installer) checkAddresses(ctx context.Context, live *unstructured.Unstructured) error {
 	nodes, err := observed.NodeUses(ctx, i.Cluster)
 	if err != nil {
 		return err
@@ -57,13 +58,13 @@ func (i *Installer) checkAddresses(ctx context.Context) error {
 	if i.Warn != nil {
 		i.Warn(warnings)
 	}
-	text, place, err := i.Cluster.Config(ctx)
-	if err != nil || text == "" {
-		return err
+	text, place, broken := cluster.ConfigText(live)
+	if text == "" && broken == nil {
+		return nil
 	}
-	was, problems, err := config.Read(strings.NewReader(text), place)
-	if err != nil || problems.Failed() {
-		was = nil // every address in use counts
+	var was *config.ProviderConfig // nil for one that cannot be read: every address in use counts
+	if broken == nil {
+		was, _, _ = config.Read(strings.NewReader(text), place)
 	}
 	claims, err := i.ledger().List(ctx, state.Address)
 	if err != nil {

@@ -24,6 +24,12 @@ func object(kind, name string, labels map[string]string) *unstructured.Unstructu
 // Akash's own resource definitions stay as they are, and a configuration that is there unless another is given.
 func TestLeaveAlone(t *testing.T) {
 	ours := map[string]string{managedBy: managedByUs}
+	configured := func(text string) *unstructured.Unstructured {
+		o := object("ConfigMap", "a", ours)
+		o.Object["data"] = map[string]any{"config.yaml": text}
+		return o
+	}
+	const broken = "it is there already, and has errors: kubectl akash-net config validate shows them, install --config FILE replaces it"
 	for name, tt := range map[string]struct {
 		live     *unstructured.Unstructured
 		document string
@@ -31,7 +37,9 @@ func TestLeaveAlone(t *testing.T) {
 	}{
 		"Akash's resource definition":             {object("CustomResourceDefinition", "a", nil), "", "it is there already, from Akash's provider"},
 		"our resource definition":                 {object("CustomResourceDefinition", "a", ours), "", ""},
-		"the configuration":                       {object("ConfigMap", "a", ours), "", "it is there already; install --config FILE replaces it"},
+		"the configuration":                       {configured("from: akash1\n"), "", "it is there already; install --config FILE replaces it"},
+		"a broken configuration":                  {configured("spec: {targt: route}\n"), "", broken},
+		"no configuration in the ConfigMap":       {object("ConfigMap", "a", ours), "", broken},
 		"the configuration, and another is given": {object("ConfigMap", "a", ours), "ip: {}", ""},
 		"a role": {object("ClusterRole", "a", nil), "", ""},
 	} {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -18,7 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -102,44 +100,27 @@ func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note strin
 	if r.asked.ConfigFile != "" {
 		return add + r.asked.ConfigFile, nil
 	}
-	text, place, err := r.command.Cluster.Config(ctx)
+	live, err := r.command.Cluster.ConfigMap(ctx, config.Default().LedgerNamespace)
 	if err != nil {
 		return "", err
 	}
-	document, unread := config.Exclude([]byte(text), ranges)
+	text, place, unread := cluster.ConfigText(live)
+	var document []byte
+	if unread == nil {
+		document, unread = config.Exclude([]byte(text), ranges)
+	}
 	if unread == nil && string(document) != text {
-		err = r.writeConfig(ctx, text, string(document))
+		_, err = r.command.Cluster.ReplaceConfig(ctx, live, string(document))
 	}
 	switch {
+	case cluster.IsOvertaken(err):
+		return "", fmt.Errorf("%s: %w", place, report.ErrChanged)
 	case unread != nil:
 		return add + place + ", by hand: " + unread.Error(), nil //nolint:nilerr // the note contains it
 	case apierrors.IsForbidden(err):
 		return add + place + ", which is not yours to write", nil
 	}
 	return "", err
-}
-
-// writeConfig replaces the configuration in the ConfigMap, pinned to what was read.
-func (r *repair) writeConfig(ctx context.Context, was, document string) error {
-	client := r.command.Cluster.Dynamic.Resource(cluster.ConfigMaps).Namespace(config.Default().LedgerNamespace)
-	live, err := client.Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	if text, _, _ := unstructured.NestedString(live.Object, "data", manifests.ConfigMapKey); text != was {
-		return fmt.Errorf("configmap %s/%s: %w", live.GetNamespace(), live.GetName(), report.ErrChanged)
-	}
-	o := executor.Applied(live)
-	delete(o.Object, "spec")
-	o.SetUID(live.GetUID())
-	o.SetResourceVersion(live.GetResourceVersion())
-	if err := unstructured.SetNestedField(o.Object, document, "data", manifests.ConfigMapKey); err != nil {
-		return err
-	}
-	return r.command.Cluster.Write(ctx, func(write context.Context) error {
-		_, err := client.Apply(write, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: true})
-		return err
-	})
 }
 
 // makePool creates the pool of an address: the configured one, or one for this address alone.

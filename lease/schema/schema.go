@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
@@ -216,4 +218,57 @@ func (s *Schema) Choices() []string {
 		}
 	}
 	return choices
+}
+
+// DefaultText returns the default as YAML in one line, or "" if there is none.
+func (s *Schema) DefaultText() string {
+	if s.Default == nil {
+		return ""
+	}
+	return flow(s.Default, slices.Contains(s.Type, "number"))
+}
+
+func flow(value any, fraction bool) string {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return `""`
+		}
+		return v
+	case []any:
+		var items []string
+		for _, item := range v {
+			items = append(items, flow(item, fraction))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case float64:
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		if fraction && !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return text
+	}
+	return fmt.Sprint(value)
+}
+
+// Leaves yields the keys below a value that are no objects, each with its path. A list of objects is a leaf, and so are the keys of its
+// items, with [] after the list's name.
+func (s *Schema) Leaves() iter.Seq2[string, *Schema] {
+	return func(yield func(string, *Schema) bool) { s.leaves("", yield) }
+}
+
+func (s *Schema) leaves(path string, yield func(string, *Schema) bool) bool {
+	for _, p := range s.Keys() {
+		at, isObject := path+p.Name, len(p.Value.Properties) > 0
+		if !isObject && !yield(at, p.Value) {
+			return false
+		}
+		if !isObject {
+			at += "[]"
+		}
+		if !p.Value.leaves(at+".", yield) {
+			return false
+		}
+	}
+	return true
 }

@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
-	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -112,28 +112,43 @@ func (c *Session) noCluster(host string) bool {
 // Configuration returns the provider's configuration from the file of --config, otherwise from the cluster's ConfigMap,
 // otherwise the defaults. A nil cluster has no ConfigMap.
 func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+	cfg, _, err := c.Configured(ctx, cluster)
+	return cfg, err
+}
+
+// Configured is Configuration, and returns the document that was read.
+func (c *Session) Configured(ctx context.Context, cluster *cluster.Cluster) (cfg *config.ProviderConfig, read Document, err error) {
 	switch {
 	case c.ConfigFile != "":
-		if err := c.ReadConfigFile(ctx); err != nil {
-			return nil, err
-		}
-		return c.readConfig(strings.NewReader(c.ConfigText), c.ConfigFile)
+		err = c.ReadConfigFile(ctx)
+		read = Document{c.ConfigText, c.ConfigFile}
 	case cluster != nil:
-		text, place, err := cluster.Config(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			cfg, err := c.readConfig(strings.NewReader(text), place)
-			if err != nil {
-				fmt.Fprintf(c.ErrOut, "Note: %s is the provider's configuration. \"kubectl akash-net install --config FILE\" replaces it, and "+
-					"\"kubectl -n %s edit configmap %s\" opens it; until then --config FILE names another one.\n",
-					place, config.Default().LedgerNamespace, manifests.ConfigMapName)
-			}
-			return cfg, err
-		}
+		read.Text, read.Place, err = cluster.Config(ctx)
 	}
-	return config.Default(), nil
+	if err == nil {
+		cfg, err = c.ReadConfig(read)
+	}
+	if _, wrong := errors.AsType[lease.Problems](err); wrong && c.ConfigFile == "" {
+		fmt.Fprintln(c.ErrOut, "Note: the provider's configuration in the cluster has errors. \"kubectl akash-net config edit\" opens it, "+
+			"\"kubectl akash-net install --config FILE\" replaces it; until then --config FILE names another one.")
+	}
+	return cfg, read, err
+}
+
+// Document is the text of a configuration. It is empty where the defaults apply.
+type Document struct{ Text, Place string }
+
+// ReadConfig reads a configuration and prints its warnings. The errors in it are a lease.Problems.
+func (c *Session) ReadConfig(d Document) (*config.ProviderConfig, error) {
+	cfg, problems, err := config.Read(strings.NewReader(d.Text), d.Place)
+	if err != nil {
+		return nil, err
+	}
+	c.Warn(problems)
+	if errs := problems.Errors(); len(errs) > 0 {
+		return nil, errs
+	}
+	return cfg, nil
 }
 
 // Complete returns a completion function that reads the cluster. It completes nothing if that fails or takes a second.
@@ -174,18 +189,6 @@ func (c *Session) ReadConfigFile(ctx context.Context) error {
 	}
 	c.ConfigText = string(text)
 	return err
-}
-
-func (c *Session) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {
-	cfg, problems, err := config.Read(r, name)
-	if err != nil {
-		return nil, err
-	}
-	c.Warn(problems)
-	if errs := problems.Errors(); len(errs) > 0 {
-		return nil, errs
-	}
-	return cfg, nil
 }
 
 // Requests is the maximum number of concurrent requests of commands without --concurrency. It exceeds the number of lists

@@ -45,7 +45,7 @@ func (c *View) IP(a netip.Addr) Explanation {
 		x.fact("It is an address of %s: %s.", u, state.NodeAddressMeans)
 	}
 	if len(state.InRanges(c.Config, nodes)) > 0 {
-		x.next("kubectl -n %s edit configmap config (%s)", c.Config.LedgerNamespace, state.ExcludeAddress(a))
+		x.next("kubectl akash-net config edit (%s)", state.ExcludeAddress(a))
 	}
 	c.addClaimTroubles(&x, claim)
 	for _, r := range rows {

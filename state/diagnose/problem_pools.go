@@ -121,7 +121,7 @@ func (p *problems) findNodeAddresses() {
 			x.Message += "; " + c.Owner + " holds it"
 			x.Plan = fmt.Sprintf("release it when its lease can do without, and %s", x.Plan)
 		}
-		x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
+		x.Command = "kubectl akash-net config edit"
 		p.add(x)
 	}
 }
@@ -149,7 +149,7 @@ func (p *problems) findExhausted() {
 		if len(freed) == 0 {
 			x.Plan, x.Mend = "all of it is live: release leases that are over, or add a range to ip.ranges", nil
 			x.Manual, x.Sound = true, true
-			x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
+			x.Command = "kubectl akash-net config edit"
 		}
 		p.add(x)
 	}

@@ -45,7 +45,8 @@ func TestInstallAgain(t *testing.T) {
 		}
 	}
 	edit("spec: {targt: ingress}\n")
-	u.run(t, "state").Exits(t, 3).Says(t, "configmap akash-net/config:1:", "kubectl akash-net install --config FILE", "kubectl -n akash-net edit configmap config")
+	u.run(t, "state").Exits(t, 3).Says(t, "configmap akash-net/config:1:", "kubectl akash-net config edit", "kubectl akash-net install --config FILE")
+	u.do(t, "install").Prints(t, "configmap/config left (it is there already, and has errors: kubectl akash-net config validate shows them")
 	u.with(configure(t, "target: httproute")).do(t, "install").Prints(t, "configmap/config configured").
 		Says(t, "The configuration in the cluster changes:", "- spec: {targt: ingress}", "+   target: httproute")
 	u.do(t, "state")

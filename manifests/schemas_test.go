@@ -1,0 +1,206 @@
+package manifests_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mitchellh/go-wordwrap"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/schema"
+	"github.com/akash-net/kubectl-akash-net/manifests"
+)
+
+var update = flag.Bool("update", false, "write config.yaml and the table of keys in docs/configuration.md")
+
+func schemas(t *testing.T) (settings, definition *schema.Schema) {
+	t.Helper()
+	all, err := manifests.Schemas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0], all[1]
+}
+
+// Each key of each document is explained, and what its default is can be read.
+func TestEachKeyIsExplained(t *testing.T) {
+	settings, definition := schemas(t)
+	for _, root := range []*schema.Schema{settings, definition} {
+		count := 0
+		var walk func(path string, s *schema.Schema)
+		walk = func(path string, s *schema.Schema) {
+			for _, p := range s.Keys() {
+				at := path + "." + p.Name
+				count++
+				if d := p.Value.Description; !strings.HasSuffix(d, ".") || strings.Count(d, "`")%2 != 0 {
+					t.Errorf("%s is described as %q", at, d)
+				}
+				walk(at, p.Value)
+			}
+		}
+		walk(root.Title, root)
+		if count < 50 {
+			t.Errorf("%s has %d keys", root.Title, count)
+		}
+	}
+}
+
+// The defaults of the schema are those of the program. What has no default in the schema has none in the program.
+func TestDefaultsOfTheSchema(t *testing.T) {
+	settings, _ := schemas(t)
+	spec, err := settings.Find("spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := config.Annotated(config.Default(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, problems, err := config.Read(strings.NewReader(document(spec)), "")
+	if cfg == nil {
+		t.Fatal(problems, err)
+	}
+	now, err := config.Annotated(cfg, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), string(now)); diff != "" {
+		t.Errorf("(-program +schema):\n%s", diff)
+	}
+}
+
+// config.yaml is the schema's defaults with its descriptions; with -update it is written.
+func TestConfigIsOfTheSchema(t *testing.T) {
+	settings, _ := schemas(t)
+	spec, err := settings.Find("spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = `# The configuration that all clients of the cluster share. Everything in it is a default: what is
+# left out means the same as what stands here. This file is generated from providerconfig.schema.json.
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: config
+  namespace: akash-net
+  labels:
+    app.kubernetes.io/name: akash-net
+    app.kubernetes.io/managed-by: kubectl-akash-net
+data:
+  config.yaml: |
+`
+	generated(t, "config.yaml", head+indented(document(spec), "    "))
+}
+
+// document is the ProviderConfig of the defaults, with a comment on each key.
+func document(spec *schema.Schema) string {
+	return "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata:\n  name: provider\nspec:\n" + commented(spec, "  ")
+}
+
+func commented(s *schema.Schema, indent string) string {
+	var out strings.Builder
+	for _, p := range s.Properties {
+		lines := wordwrap.WrapString(strings.ReplaceAll(p.Value.Description, "`", ""), 90)
+		if choices := p.Value.Choices(); len(choices) > 0 && !mentions(lines, choices) {
+			lines += "\n" + wordwrap.WrapString(howMany(p.Value)+" of "+strings.Join(choices, ", ")+".", 90)
+		}
+		out.WriteString(indented(lines+"\n", indent+"# "))
+		switch text := p.Value.DefaultText(); {
+		case text != "":
+			out.WriteString(indent + p.Name + ": " + text + "\n")
+		case len(p.Value.Required) > 0: // all of it or nothing
+			out.WriteString(indent + "# " + p.Name + ": {" + strings.Join(p.Value.Required, ": …, ") + ": …}\n")
+		default:
+			out.WriteString(indent + p.Name + ":\n" + commented(p.Value, indent+"  "))
+		}
+	}
+	return out.String()
+}
+
+// howMany begins a sentence about the choices of a value.
+func howMany(s *schema.Schema) string {
+	if s.Items != nil {
+		return "Any"
+	}
+	return "One"
+}
+
+// mentions reports whether a text names all the words.
+func mentions(text string, words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func indented(text, indent string) string {
+	return indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent) + "\n"
+}
+
+var keys = regexp.MustCompile(`(?s)(\n## Keys\n).*?(\n## )`)
+
+// The table of keys in docs/configuration.md is the schema; with -update it is written.
+func TestTableOfKeys(t *testing.T) {
+	settings, _ := schemas(t)
+	spec, err := settings.Find("spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	table.WriteString("\nAll keys are below `spec`. `kubectl akash-net config explain KEY` explains them offline.\n\n| key | default | meaning |\n| --- | --- | --- |\n")
+	for path, s := range spec.Leaves() {
+		value := "none"
+		parent, key := "", path
+		if i := strings.LastIndex(path, "."); i >= 0 {
+			parent, key = path[:i], path[i+1:]
+		}
+		in, err := spec.Find(strings.FieldsFunc(parent, func(r rune) bool { return r == '.' || r == '[' || r == ']' })...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch text := s.DefaultText(); {
+		case in.Needs(key):
+			value = "required"
+		case text != "" && text != `""` && text != "[]":
+			value = "`" + text + "`"
+		}
+		meaning := s.Description
+		if choices := s.Choices(); len(choices) > 0 && !mentions(meaning, choices) {
+			meaning += " " + howMany(s) + " of `" + strings.Join(choices, "`, `") + "`."
+		}
+		if s.Page != "" {
+			meaning += fmt.Sprintf(" [More](%s)", strings.TrimPrefix(s.Page, "configuration.md"))
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", path, value, meaning)
+	}
+	const file = "../docs/configuration.md"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated(t, file, keys.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}"))
+}
+
+// generated compares a file with what it is to be; with -update it writes it.
+func generated(t *testing.T, file, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), want); diff != "" {
+		t.Errorf("%s is not of the schema; write it with: make generate\n(-file +schema):\n%s", file, diff)
+	}
+}
