@@ -30,7 +30,8 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 			The cluster itself records who holds what: each host name and each address that is taken is one
 			object of kind Lease, named after it.
 
-			"help exit-codes", "help names", "help states", "help config" and "help formats" explain these.`,
+			"help exit-codes", "help names", "help states" and "help formats" explain these, and "config explain" the
+			keys of the configuration.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},

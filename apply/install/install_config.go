@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/report"
-	"github.com/pmezard/go-difflib/difflib"
 )
 
 // EditConfig checks the configuration as Install does, shows the difference, and replaces that in the ConfigMap that was read, whoever

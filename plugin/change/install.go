@@ -43,8 +43,9 @@ func NewInstall(c *session.Session) *cobra.Command {
 			operators and for viewers, and the ConfigMap with the provider's configuration.
 
 			Resource definitions that Akash's provider has installed are not changed, and neither is an existing
-			configuration, unless --config names another one. A configuration without addresses that leases use
-			is refused with exit code 4, and nothing is written.
+			configuration, unless --config names another one: then the lines that change are printed, and it is
+			replaced, whoever wrote it. A configuration without addresses that leases use is refused with exit code 4,
+			and nothing is written.
 
 			With --workloads the ClusterRole akash-net-workloads is also installed, for those who apply
 			workloads (apply --workloads). It is not part of the operator's role, because it reads Secrets and

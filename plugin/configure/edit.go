@@ -115,7 +115,8 @@ func (e *editing) run(ctx context.Context, text string, wrong []reason) error {
 		case saved == first:
 			return e.cancel(unchanged)
 		case saved == text:
-			return errors.New(invalid)
+			fmt.Fprintln(e.c.ErrOut, invalid)
+			return &console.ReportedError{Message: invalid}
 		case !hasContent(saved):
 			return e.cancel(emptied)
 		}

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,34 +75,6 @@ func TestKeysOfEventsAreDocumented(t *testing.T) {
 		if !strings.Contains(text, "| `"+m[1]+"` |") {
 			t.Errorf("docs/commands.md has no row for the key %s of an event", m[1])
 		}
-	}
-}
-
-// keyList is a list of keys as the readers have it: ipKeys = []string{"mode", …}.
-var keyList = regexp.MustCompile(`(?m)^\s+(\w+)Keys\s+= \[\]string\{(.*)\}`)
-
-func TestKeysOfTheConfigurationAreDocumented(t *testing.T) {
-	text := read(t, "docs/configuration.md")
-	parents := map[string]string{"spec": "", "ingress": "ingress.", "gateway": "gateway.", "listener": "gateway.listeners.", "hosts": "hosts.", "ip": "ip.", "commit": "commitLevels.", "shard": "shards[].", "dns": "dns.", "gardener": "dns.gardener.", "workload": "workloads.", "limit": "limits."}
-	found := keyList.FindAllStringSubmatch(read(t, "lease/config/read.go"), -1)
-	count := 0
-	for _, m := range found {
-		parent, ok := parents[m[1]]
-		if !ok {
-			continue
-		}
-		for _, name := range regexp.MustCompile(`"(\w+)"`).FindAllStringSubmatch(m[2], -1) {
-			if slices.ContainsFunc(found, func(other []string) bool { return parents[other[1]] == parent+name[1]+"." }) {
-				continue // its own keys are documented
-			}
-			count++
-			if !strings.Contains(text, "| `"+parent+name[1]+"` |") {
-				t.Errorf("docs/configuration.md has no row for %s", parent+name[1])
-			}
-		}
-	}
-	if count < 15 {
-		t.Errorf("only %d keys were found in the code", count)
 	}
 }
 
