@@ -192,8 +192,9 @@ func (s *soak) work(for_ time.Duration) {
 // run runs a command; one in eight of those that write is killed (SIGKILL) at some moment, one in
 // forty is interrupted.
 func (s *soak) run(random *rand.Rand, op operation) {
-	// A command waits for a minute, and what it takes back may be waited for half a minute more, twice.
-	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
+	// A command waits for a minute, and what it takes back may be waited for half a minute more, twice. A repair takes a turn after the
+	// other for what it applies, and each may wait until the announcement of another command that was killed has expired.
+	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute+time.Duration(len(op.asks.applies))*20*time.Second)
 	defer cancel()
 	cmd := s.command(ctx, &op)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it says where it stands
