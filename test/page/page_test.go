@@ -236,7 +236,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	b.press(kb.ArrowRight + kb.ArrowRight)
-	b.shows("#pools .scale", "203.0.113.2, active, akash1h24…3c9h/8438017")
+	b.shows("#pools .scale", "203.0.113.2, active, akash1h24…9w3c9h/8438017")
 	b.press(kb.ArrowDown)
 	b.is(`!document.querySelector("#pools .scale").innerText.includes("203.0.113.2,")`)
 	b.press(kb.ArrowUp + kb.Enter)
