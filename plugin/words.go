@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -36,8 +34,5 @@ func knownCommands(root *cobra.Command, args []string) error {
 			likely = append(likely, root.DisplayName()+" "+name)
 		}
 	}
-	if len(likely) == 0 {
-		return usage.Errorf("unknown command %q for %q", args[0], root.DisplayName())
-	}
-	return usage.Errorf("unknown command %q for %q; did you mean this?\n  %s", args[0], root.DisplayName(), strings.Join(likely, "\n  "))
+	return usage.Unknown(root.DisplayName(), args[0], likely)
 }

@@ -4,6 +4,7 @@ package examination
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -75,25 +76,25 @@ func Read(ctx context.Context, c *cluster.Cluster, configured *Configuration, be
 
 // configuration reads the provider's configuration, by which the rest is chosen.
 func (r *reader) configuration(ctx context.Context, configured *Configuration) error {
+	var problems lease.Problems
 	if configured == nil {
-		text, place, err := r.cluster.Config(ctx)
-		_, unread, err := answered(text, err, examine.Right{
-			Verb: "get", Resource: "configmaps", Name: manifests.ConfigMapName, Namespace: config.Default().LedgerNamespace,
-		})
-		if err != nil {
+		ledger := config.Default().LedgerNamespace
+		o, err := r.cluster.ConfigMap(ctx, ledger)
+		if o, r.seen.Configured.Unread, err = answered(o, err, right("get", cluster.ConfigMaps, ledger, manifests.ConfigMapName)); err != nil {
 			return err
 		}
-		r.seen.Configured.Unread = unread
+		text, place, broken := cluster.ConfigText(o)
+		problems, _ = errors.AsType[lease.Problems](broken)
 		configured = &Configuration{Text: text, Place: place}
 	}
 	at := &r.seen.Configured.Value
-	at.Place, at.Missing = configured.Place, configured.Text == "" && !configured.File
-	at.Edit = "kubectl -n " + config.Default().LedgerNamespace + " edit configmap " + manifests.ConfigMapName
+	at.Place, at.Missing = configured.Place, configured.Text == "" && !configured.File && problems == nil
+	at.Edit = "kubectl akash-net config edit"
 	if configured.File {
 		at.Edit = "edit " + configured.Place
 	}
-	cfg, problems, err := config.Read(strings.NewReader(configured.Text), configured.Place)
-	if err != nil {
+	cfg, found, err := config.Read(strings.NewReader(configured.Text), configured.Place)
+	if problems = append(problems, found...); err != nil {
 		problems = append(problems, lease.Problem{Message: err.Error()})
 	}
 	if cfg != nil {

@@ -72,7 +72,9 @@ func (i *Installer) Destroys(ctx context.Context) (Destroyed, error) {
 		all[c.UID] = fmt.Sprintf("%s/%s", c.Kind, c.Thing)
 	}
 	for _, r := range reservations {
-		all[r.UID] = "order/" + r.Order.String()
+		if all[r.UID] = "order/" + r.Order.String(); r.Unreadable != "" {
+			all[r.UID] = "lease.coordination.k8s.io/" + r.ObjectName
+		}
 	}
 	return all, err
 }

@@ -2,9 +2,10 @@ package change
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -78,12 +79,14 @@ func (m *missingWatcher) notFound(t thing.Thing) bool {
 }
 
 // missing returns an error for the leases of which a release did not find anything. held returns the deployment groups that hold something.
-func (m *missingWatcher) missing(groups []lease.Group, held func() iter.Seq[lease.Group]) error {
+func (m *missingWatcher) missing(groups []lease.Group, held func() map[lease.Group]*observed.Holding) error {
 	var what []string
 	for _, g := range groups {
 		if why := m.unknown[g.String()]; why != "" {
-			if near, ok := thing.Nearest(g, held()); ok && why == holdsNothing {
-				why += fmt.Sprintf("; the nearest that holds something is %s", near)
+			if why == holdsNothing {
+				if near, ok := thing.Nearest(g, maps.Keys(held())); ok {
+					why += fmt.Sprintf("; the nearest that holds something is %s", near)
+				}
 			}
 			what = append(what, fmt.Sprintf("lease/%s %s", g, why))
 		}

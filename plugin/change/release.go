@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -78,17 +77,15 @@ func NewRelease(c *session.Session) *cobra.Command {
 			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.files = f.input.Given()
-			if err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release", "-f, -l and --all")); err != nil {
+			err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release", "-f, -l and --all"))
+			if err == nil && f.files {
+				err = f.input.Check()
+			}
+			if err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
 			f.short = !slices.Equal(args, cmd.Flags().Args())
-			if f.files {
-				var err error
-				if args, err = f.defined(cmd.Context(), c); err != nil {
-					return err
-				}
-			}
 			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: completeRelease(c),
@@ -113,20 +110,8 @@ func NewRelease(c *session.Session) *cobra.Command {
 }
 
 // defined returns the names of the leases of which files have definitions. An error in a file stops the command.
-func (f *releaseFlags) defined(ctx context.Context, c *session.Session) ([]string, error) {
-	if err := f.input.Check(); err != nil {
-		return nil, err
-	}
-	to, err := c.Connect(f.concurrency)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := c.Configuration(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	err = f.input.Read(ctx, &c.Console, to, cfg, 0, func(def *lease.Definition) error {
+func (f *releaseFlags) defined(ctx context.Context, c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig) (names []string, err error) {
+	err = f.input.Read(ctx, &c.Console, in, cfg, 0, func(def *lease.Definition) error {
 		names = append(names, def.Lease.String())
 		return nil
 	})
@@ -209,7 +194,15 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
+	switch {
+	case f.files:
+		if args, err = f.defined(ctx, c, cluster, cfg); err == nil {
+			groups, _, err = parseRelease(args)
+		}
+		if err != nil {
+			return err
+		}
+	case len(args) == 0:
 		held := 0
 		if groups, held, err = f.selected(ctx, cluster, cfg); err != nil {
 			return err
@@ -233,10 +226,10 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	case len(things) > 0:
 		return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 	}
-	return watcher.missing(groups, func() iter.Seq[lease.Group] {
+	return watcher.missing(groups, sync.OnceValue(func() map[lease.Group]*observed.Holding {
 		held, _ := observed.Groups(ctx, cluster, cfg.LedgerNamespace) // only to find one that is meant
-		return maps.Keys(held)
-	})
+		return held
+	}))
 }
 
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without

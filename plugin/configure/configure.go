@@ -29,14 +29,11 @@ func New(c *session.Session) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			likely := ""
+			var likely []string
 			for _, name := range cmd.SuggestionsFor(args[0]) {
-				likely += "\n  " + cmd.CommandPath() + " " + name
+				likely = append(likely, cmd.CommandPath()+" "+name)
 			}
-			if likely != "" {
-				likely = "; did you mean this?" + likely
-			}
-			return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), likely)
+			return usage.Unknown(cmd.CommandPath(), args[0], likely)
 		},
 		SuggestionsMinimumDistance: 2,
 		Run:                        func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },

@@ -196,10 +196,8 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		f.subjects = []view.Subject{view.SubjectProblems}
 	case f.watch && f.print.SortBy != "":
 		return usage.Errorf("--watch shows changes as they come: leave out --sort-by")
-	case f.print.SortBy != "" && f.isDefinitions():
-		return usage.Errorf("-o yaml of leases prints their definitions, which --sort-by does not sort; use -o json")
-	case f.watch && f.isDefinitions():
-		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
+	case f.isDefinitions() && (f.watch || f.print.SortBy != ""):
+		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow and --sort-by does not sort; use -o json")
 	case f.watch && len(f.subjects) != 1:
 		return usage.Errorf("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
 	}

@@ -62,3 +62,16 @@ func TestCompletionThroughKubectl(t *testing.T) {
 		t.Errorf("hosts is offered twice: %s", out)
 	}
 }
+
+// -v shows the requests, and no credentials.
+func TestVerbosity(t *testing.T) {
+	t.Parallel()
+	if r := kubectl(t, "akash-net", "state", "hosts").Exits(t, 0); strings.Contains(r.Stderr, "GET") {
+		t.Errorf("without -v it says\n%s", r.Stderr)
+	}
+	kubectl(t, "akash-net", "state", "hosts", "-v", "6").Exits(t, 0).Says(t, `verb="GET"`, "/apis/coordination.k8s.io/v1/namespaces/akash-net/leases")
+	r := kubectl(t, "akash-net", "state", "hosts", "-v=9", "--token", "c2VjcmV0LXRva2Vu")
+	if !strings.Contains(r.Stderr, "Authorization") || strings.Contains(r.Stderr, "c2VjcmV0LXRva2Vu") {
+		t.Errorf("with -v=9 it says\n%.3000s", r.Stderr)
+	}
+}

@@ -103,10 +103,13 @@ func TestDoctor(t *testing.T) {
 		rules: [{apiGroups: [networking.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [ingresses]}]}]}`)
 	patch(t, objects, configMaps, ledger, "config", `{"data": {"config.yaml": "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nspec: {ip: {ranges: [192.0.2.0/28]}, targt: ingress}\n"}}`)
 	lines = doctored(t, 1, admin)
-	says(t, lines, "configuration", `problem configmap akash-net/config:3:38: spec.targt: unknown key "targt"; did you mean "target"? -> kubectl -n akash-net edit configmap config`)
+	says(t, lines, "configuration", `problem configmap akash-net/config:3:38: spec.targt: unknown key "targt"; did you mean "target"? -> kubectl akash-net config edit`)
 	says(t, lines, "guard", "problem ValidatingAdmissionPolicyBinding akash-net-hosts does not refuse anything (validationActions: Warn) -> kubectl akash-net install --guard")
 	says(t, lines, "webhooks", "problem ValidatingWebhookConfiguration gone: webhook a.example.com, which judges ingresses, cannot answer, and their writes are refused: there is no Service nginx/admission")
 	says(t, doctored(t, 1, admin, "--config", leasing), "pools", "problem 192.0.2.0/28: nothing announces IPAddressPool akash-net-192-0-2-0-28")
+
+	patch(t, objects, configMaps, ledger, "config", `{"data": {"config.yaml": null}}`)
+	says(t, doctored(t, 1, admin), "configuration", `problem configmap akash-net/config: it has no key "config.yaml" in data -> kubectl akash-net config edit`)
 
 	// A viewer is told what may not be read, and the rest. A stranger too.
 	_, viewer, err := bare.AddUser("viewer")

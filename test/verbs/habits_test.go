@@ -37,16 +37,3 @@ func TestReleaseOfAFile(t *testing.T) {
 	mustRun(t, 1, "release", "-f", one, "-f", two).Prints(t, "host/"+hosts[1]+" released").Says(t, "lease/"+first.Group().String()+" holds nothing")
 	mustRun(t, 0, "release", "-f", one, "-f", two, "--ignore-not-found")
 }
-
-// -v shows the requests, and no credentials: neither those of the connection, nor those in Secrets.
-func TestVerbosity(t *testing.T) {
-	t.Parallel()
-	if r := mustRun(t, 0, "state", "hosts"); strings.Contains(r.Stderr, "GET") {
-		t.Errorf("without -v it says\n%s", r.Stderr)
-	}
-	mustRun(t, 0, "state", "hosts", "-v", "6").Says(t, `verb="GET"`, "/apis/coordination.k8s.io/v1/namespaces/akash-net/leases")
-	r := run(t.Context(), "state", "hosts", "-v=9", "--token", "c2VjcmV0LXRva2Vu")
-	if !strings.Contains(r.Stderr, "Authorization") || strings.Contains(r.Stderr, "c2VjcmV0LXRva2Vu") {
-		t.Errorf("with -v=9 it says\n%.3000s", r.Stderr)
-	}
-}
