@@ -83,7 +83,7 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		if was, err = i.Cluster.ConfigMap(ctx, i.Config.LedgerNamespace); err != nil {
 			return err
 		}
-		if err := i.checkAddresses(ctx, was); err != nil {
+		if err := i.checkConfig(ctx, was); err != nil {
 			return err
 		}
 	}

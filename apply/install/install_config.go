@@ -16,10 +16,44 @@ import (
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
+// LedgerLeftError reports that a configuration names another ledger while the former one records who holds what.
+type LedgerLeftError struct {
+	// Former and New are the namespaces of the ledgers.
+	Former, New          string
+	Claims, Reservations int
+}
+
+func (e *LedgerLeftError) Error() string {
+	return fmt.Sprintf("the configuration names the ledger of namespace %s, and that of namespace %s is not empty (claims: %d, reservations of orders: %d): "+
+		"commands would not see them, and others could take what they hold.\nNothing was changed: keep ledgerNamespace: %[2]s, or release the leases first.",
+		e.New, e.Former, e.Claims, e.Reservations)
+}
+
+// checkConfig returns why a configuration must not replace that in the ConfigMap; nil is none.
+func (i *Installer) checkConfig(ctx context.Context, live *unstructured.Unstructured) error {
+	was := config.Default() // for one that cannot be read
+	if text, place, err := cluster.ConfigText(live); err == nil {
+		if cfg, _, _ := config.Read(strings.NewReader(text), place); cfg != nil {
+			was = cfg
+		}
+	}
+	if live != nil && was.LedgerNamespace != i.Config.LedgerNamespace {
+		former := Installer{Cluster: i.Cluster, Config: was}
+		claims, reservations, err := former.recorded(ctx)
+		if err != nil {
+			return err
+		}
+		if len(claims)+len(reservations) > 0 {
+			return &LedgerLeftError{Former: was.LedgerNamespace, New: i.Config.LedgerNamespace, Claims: len(claims), Reservations: len(reservations)}
+		}
+	}
+	return i.checkAddresses(ctx, live)
+}
+
 // EditConfig checks the configuration as Install does, shows the difference, and replaces that in the ConfigMap that was read, whoever
 // wrote it. It writes nothing if the ConfigMap has changed since; then the error is a report.ErrChanged.
 func (i *Installer) EditConfig(ctx context.Context, live *unstructured.Unstructured, document string) error {
-	if err := i.checkAddresses(ctx, live); err != nil {
+	if err := i.checkConfig(ctx, live); err != nil {
 		return err
 	}
 	return i.writeConfig(ctx, live, document)

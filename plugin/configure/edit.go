@@ -219,7 +219,7 @@ func reasons(err error) (all []reason) {
 
 // refusals returns why a valid configuration was not written, if another one can be; otherwise nil.
 func refusals(err error) []reason {
-	if console.Is[*install.StrandedError](err) || console.Is[*reservation.UnservedError](err) {
+	if console.Is[*install.StrandedError](err) || console.Is[*install.LedgerLeftError](err) || console.Is[*reservation.UnservedError](err) {
 		return reasons(err)
 	}
 	return nil

@@ -136,7 +136,7 @@ func (c *Console) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*reservation.UnservedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err),
+	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*install.LedgerLeftError](err), Is[*reservation.UnservedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err),
 		Is[*reservation.RefusedError](err), Is[*reservation.AddressesError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld

@@ -49,6 +49,7 @@ func TestExitCodes(t *testing.T) {
 		{"a thing of another lease", &report.HeldError{Lease: testLease, Held: []report.HeldThing{{Thing: "a.b"}}}, 4, "Error: a.b is held by another lease\n"},
 		{"objects that keep claims", &report.KeptError{}, 4, "Error: "},
 		{"addresses outside a new configuration", &install.StrandedError{}, 4, "Error: "},
+		{"another ledger than that of the claims", &install.LedgerLeftError{}, 4, "Error: "},
 		{"a refused answer", &RefusedError{Err: errors.New("no room")}, 4, "Error: no room\n"},
 		{"workloads of another lease", &workloads.TakenError{}, 4, "Error: "},
 		{"an order that does not fit", &reservation.RefusedError{}, 4, "Error: "},

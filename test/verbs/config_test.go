@@ -215,6 +215,22 @@ func TestConfigEditKeepsAddresses(t *testing.T) {
 	}
 }
 
+// A configuration does not name another ledger while this one has claims: commands would not see them, and others could take the names.
+func TestConfigEditKeepsTheLedger(t *testing.T) {
+	configured(t, "target: ingress")
+	id, host := leaseOf(newOwner(), 1), newDomain()
+	mustRun(t, 0, "reserve", host, "--lease", id.String())
+	elsewhere := `sed -i 's/target: ingress/ledgerNamespace: elsewhere/' "$1"`
+	newEditor(t, elsewhere, ":")
+	_, before := settings(t)
+	edits(t, 1).Says(t, "Edit cancelled, no valid changes were saved.")
+	if _, now := settings(t); now != before {
+		t.Error("the configuration was written")
+	}
+	mustRun(t, 4, "check", host, "--lease", leaseOf(newOwner(), 1).String())
+	mustRun(t, 0, "release", id.String())
+}
+
 // A broken configuration stops no way to mend it. Each command says what is wrong, and how it is mended.
 func TestBrokenConfiguration(t *testing.T) {
 	configured(t, "target: ingress")
