@@ -81,7 +81,12 @@ func (k *checked) unread() error {
 func (k *checked) reporter(output string) func(report.Event) {
 	events := console.NewEvents(k.console, output, "")
 	events.Check = true
+	// A file of the ledger that cannot be read may say who holds a thing: none is called free then.
+	partly := slices.ContainsFunc(k.found, func(f findings.Finding) bool { return f.Rule == findings.InvalidLedger })
 	return func(e report.Event) {
+		if partly && e.Action == report.Free {
+			return
+		}
 		if !isReport(output) {
 			events.Report(e)
 		}
