@@ -32,10 +32,8 @@ func (e *HeldError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Unclaimed reports whether no lease holds the thing: only an object uses it, such as an Ingress of somebody else or a node.
-func (h HeldThing) Unclaimed() bool {
-	return h.By.Object != "" && h.By.Lease == (lease.ID{}) && h.By.Owner == ""
-}
+// Unclaimed reports whether nobody has claimed the thing: an object uses it, such as an Ingress that was made by hand, or a node.
+func (h HeldThing) Unclaimed() bool { return h.By.Object != "" }
 
 func (h HeldThing) String() string {
 	by := "somebody else"
@@ -51,7 +49,12 @@ func (h HeldThing) String() string {
 		return fmt.Sprintf("%s %s is wanted by two owners of the same input, by %s first (%s)", h.Kind, h.Thing, by, h.By.Input)
 	}
 	s := fmt.Sprintf("%s %s is held by %s", h.Kind, h.Thing, by)
-	if h.By.Namespace != "" {
+	switch {
+	case h.Unclaimed() && by != h.By.Object:
+		s = fmt.Sprintf("%s %s is used by %s for %s", h.Kind, h.Thing, h.By.Object, by)
+	case h.Unclaimed():
+		s = fmt.Sprintf("%s %s is used by %s", h.Kind, h.Thing, by)
+	case h.By.Namespace != "":
 		s += " in namespace " + h.By.Namespace
 	}
 	if !h.By.Since.IsZero() {

@@ -24,8 +24,9 @@ func TestHeldThing(t *testing.T) {
 	}{
 		{"by a lease", state.Holder{Owner: statetest.Bob, Lease: statetest.Blog, Namespace: "ns", Since: since},
 			"host shop.example.com is held by lease " + statetest.Blog.String() + " in namespace ns since 2026-11-18 09:00:00 UTC"},
-		{"by an owner", state.Holder{Owner: statetest.Bob, Object: "ingress ns/web"}, "host shop.example.com is held by owner " + statetest.Bob},
-		{"by an object", state.Holder{Object: "ingress ns/web", Namespace: "ns"}, "host shop.example.com is held by ingress ns/web in namespace ns"},
+		{"by an owner", state.Holder{Owner: statetest.Bob}, "host shop.example.com is held by owner " + statetest.Bob},
+		{"by an object of an owner", state.Holder{Owner: statetest.Bob, Object: "ingress ns/web"}, "host shop.example.com is used by ingress ns/web for owner " + statetest.Bob},
+		{"by an object", state.Holder{Object: "ingress ns/web", Namespace: "ns"}, "host shop.example.com is used by ingress ns/web"},
 		{"by nobody who is known", state.Holder{}, "host shop.example.com is held by somebody else"},
 		{"with a reason", state.Holder{Reason: "the claim cannot be read"}, "host shop.example.com is held by somebody else (the claim cannot be read)"},
 		{"by the same input, for another owner", state.Holder{Owner: statetest.Bob, Input: "b.yaml:1:1", Since: since},

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // maxNamed is the maximum number of names in a sentence. The others are counted.
@@ -43,7 +44,7 @@ func (c *Console) printHeld(e *report.HeldError) {
 		return
 	}
 	how := "held by another lease"
-	if slices.ContainsFunc(held, report.HeldThing.Unclaimed) {
+	if slices.ContainsFunc(held, report.HeldThing.Unclaimed) { // which is true of what another lease holds, too
 		how = "in use already"
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %s %s\n\n", areText(names), how)
@@ -57,19 +58,29 @@ func (c *Console) printHeld(e *report.HeldError) {
 		fmt.Fprintf(c.ErrOut, "  … and %d more\n", more)
 	}
 	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
-	switch by := held[0].By; {
-	case strings.HasPrefix(by.Object, "node "): // nobody's lease, and nothing to delete
-		fmt.Fprintf(c.ErrOut, "It is an address of %s, and no lease gets it: ask for another one. Its provider adds \"!%s\" to ip.ranges.\n",
-			by.Object, held[0].Thing)
-	case by.Object != "":
-		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: "+
-			"reserve --adopt\n",
-			by.Object, by.Object)
+	fmt.Fprintln(c.ErrOut, adviceOn(held[0], e.Lease))
+}
+
+// adviceOn returns what to do about a thing that the lease wants and does not get. It deletes nothing that may serve.
+func adviceOn(h report.HeldThing, wants lease.ID) string {
+	by := h.By
+	kind, object, _ := strings.Cut(by.Object, " ")
+	namespace, name, _ := strings.Cut(object, "/")
+	switch {
+	case kind == "node": // nobody's lease, and nothing to take over
+		return fmt.Sprintf("It is an address of %s, and no lease gets it: ask for another one. Its provider adds \"!%s\" to ip.ranges.", by.Object, h.Thing)
+	case h.Unclaimed() && by.Lease.Group() == wants.Group():
+		return fmt.Sprintf("Nobody has claimed %s, and %s serves it in the namespace of this lease. To claim it: the same command with --adopt", h.Thing, by.Object)
+	case h.Unclaimed() && by.Lease != (lease.ID{}):
+		return fmt.Sprintf("Nobody has claimed %s, and %s uses it for another lease. Its owner claims it with: kubectl akash-net reserve %s --adopt --lease %s",
+			h.Thing, by.Object, state.Typed(h.Thing), by.Lease)
+	case h.Unclaimed():
+		return fmt.Sprintf("Nobody has claimed %s, and %s uses it, which names no lease. To see what it serves: kubectl -n %s get %s %s -o yaml",
+			h.Thing, by.Object, namespace, kind, name)
 	case by.Lease != (lease.ID{}):
-		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", by.Lease.Group())
-	default:
-		fmt.Fprintln(c.ErrOut, "The holder can release it: kubectl akash-net release LEASE")
+		return fmt.Sprintf("The holder can release it: kubectl akash-net release %s", by.Lease.Group())
 	}
+	return "The holder can release it: kubectl akash-net release LEASE"
 }
 
 // printRivals prints the things that two owners want in the same input.

@@ -77,15 +77,17 @@ func TestManyHeldAreCounted(t *testing.T) {
 	}
 }
 
-// A node and an Ingress without a lease use what they use; nobody's lease holds it.
+// A node and an Ingress use what nobody has claimed; no lease holds it.
 func TestWhatNoLeaseHoldsIsInUse(t *testing.T) {
 	node, ingress := state.Holder{Object: "node own-1"}, state.Holder{Object: "ingress a/b", Namespace: "a"}
 	other := state.Holder{Lease: lease.ID{Owner: "o", DSeq: 1, GSeq: 2, OSeq: 3}, Object: "ingress a/b"}
+	claimed := state.Holder{Lease: other.Lease}
 	for want, by := range map[string][]state.Holder{
-		"Error: 0.a is in use already\n":                {node},
-		"Error: 0.a, 1.a are in use already\n":          {ingress, other},
-		"Error: 0.a, 1.a are held by another lease\n":   {other, {Owner: "o", Object: "ingress a/b"}},
-		"Error: 0.a is held by another lease\n\n  HOST": {other},
+		"Error: 0.a is in use already\n":                      {node},
+		"Error: 0.a, 1.a are in use already\n":                {ingress, other},
+		"Error: 0.a, 1.a, 2.a are in use already\n":           {claimed, other, {Owner: "o", Object: "ingress a/b"}},
+		"Error: 0.a is held by another lease\n\n  HOST":       {claimed},
+		"Error: 0.a, 1.a are held by another lease\n\n  HOST": {claimed, claimed},
 	} {
 		held := &report.HeldError{}
 		for i := range by {

@@ -27,6 +27,8 @@ import (
 
 var testLease = lease.ID{Owner: "o", DSeq: 1, GSeq: 2, OSeq: 3, Provider: "p"}
 
+var otherLease = lease.ID{Owner: "p", DSeq: 1, GSeq: 2, OSeq: 3, Provider: "p"}
+
 func testConsole() (*Console, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 	return &Console{IOStreams: genericiooptions.IOStreams{ErrOut: out}, running: true}, out
@@ -157,8 +159,16 @@ func TestHeldThingsSayHowToGetThem(t *testing.T) {
 		},
 		{"the holder is unknown", []report.HeldThing{{Thing: "a.b"}}, "The holder can release it: kubectl akash-net release LEASE\n"},
 		{
-			"an object without a claim", []report.HeldThing{{Thing: "a.b", By: state.Holder{Object: "ingress x/y"}}},
-			"Nobody has claimed it, but ingress x/y uses it. Delete ingress x/y, or take it over",
+			"an object without a lease", []report.HeldThing{{Thing: "a.b", By: state.Holder{Object: "ingress x/y"}}},
+			"Nobody has claimed a.b, and ingress x/y uses it, which names no lease. To see what it serves: kubectl -n x get ingress y -o yaml\n",
+		},
+		{
+			"an object of this lease", []report.HeldThing{{Thing: "a.b", By: state.Holder{Lease: testLease, Object: "ingress x/y"}}},
+			"Error: a.b is in use already\n|ingress x/y serves it in the namespace of this lease. To claim it: the same command with --adopt\n",
+		},
+		{
+			"an object of another lease", []report.HeldThing{{Thing: "*.b", By: state.Holder{Lease: otherLease, Object: "ingress x/y"}}},
+			"Its owner claims it with: kubectl akash-net reserve '*.b' --adopt --lease p/1/2/3/p\n",
 		},
 		{
 			"two owners in one input", []report.HeldThing{{Thing: "a.b", At: lease.Place{File: "in", Line: 9}, By: state.Holder{Lease: testLease, Input: "in:1"}}},

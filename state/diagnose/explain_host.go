@@ -55,11 +55,21 @@ func (c *View) Host(host string) Explanation {
 	c.addDNS(&x, host, nil)
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
-	} else if claim == nil && len(rows)+len(uses) > 0 {
-		x.next("delete these objects, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE",
-			state.Typed(host))
+	} else if claim == nil {
+		for _, u := range uses {
+			x.nextOfUse(host, u)
+		}
 	}
 	return x
+}
+
+// nextOfUse adds what to do about an object that uses a host without a claim: its lease claims the host, or somebody looks what it serves.
+func (x *Explanation) nextOfUse(host string, u state.Use) {
+	if u.HasLease {
+		x.next("its lease claims it with: kubectl akash-net reserve %s --adopt --lease %s", state.Typed(u.Host), u.Lease)
+		return
+	}
+	x.next("no lease gets %s while it is used; to see what it serves: kubectl -n %s get %s %s -o yaml", host, u.Namespace, u.Kind, state.Typed(u.Name))
 }
 
 // addRefusal adds why leases cannot take the host, unless the provider has given it to its holder.
