@@ -94,10 +94,8 @@ func reportReleased(one *execute.Lease, chosen engine.Choice) error {
 		return &report.KeptError{Group: x.Group, Kept: left.Served, Running: left.Running}
 	}
 	switch theirs := x.Snapshot.WrittenByOthers(x.Group); {
-	case theirs == 1 && chosen.All():
-		x.Event(report.Left, "lease", "", x.Group.String(), "1 object that Akash's provider wrote stays")
 	case theirs > 0 && chosen.All():
-		x.Event(report.Left, "lease", "", x.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
+		x.Event(report.Left, "lease", "", x.Group.String(), "keeps "+lease.Count(theirs, "object")+" that Akash's provider wrote")
 	case !x.Changed() && chosen.All() && left.Crashed:
 		x.Event(report.Left, "lease", "", x.Group.String(), "holds nothing; a command that had crashed is over")
 	case !x.Changed() && chosen.All():

@@ -19,7 +19,7 @@ const (
 
 // Config returns the ConfigMap that all clients of a cluster read. It contains document, the text from which cfg was read,
 // unchanged. If document is empty, it contains the default document, which has a comment for each key, with the namespaces
-// of cfg.
+// and the prefix of MetalLB's annotations of cfg.
 func Config(cfg *config.ProviderConfig, document string) (*unstructured.Unstructured, error) {
 	objects, err := read("config.yaml")
 	if err != nil {
@@ -32,32 +32,35 @@ func Config(cfg *config.ProviderConfig, document string) (*unstructured.Unstruct
 		if err != nil {
 			return nil, err
 		}
-		if document, err = withNamespaces(text, cfg); err != nil {
+		if document, err = withValues(text, cfg); err != nil {
 			return nil, err
 		}
 	}
 	return object, unstructured.SetNestedField(object.Object, document, "data", ConfigMapKey)
 }
 
-// withNamespaces sets the namespaces in the default document and keeps its comments.
-func withNamespaces(text string, cfg *config.ProviderConfig) (string, error) {
-	names := map[string]string{
-		"manifestNamespace": cfg.ManifestNamespace,
-		"ledgerNamespace":   cfg.LedgerNamespace,
-	}
+// withValues sets in the default document what Config takes from cfg, and keeps its comments.
+func withValues(text string, cfg *config.ProviderConfig) (string, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		return "", fmt.Errorf("embedded config.yaml: %w", err)
 	}
 	spec := field(root.Content[0], "spec")
 	changed := false
-	for key, name := range names {
-		node := field(spec, key)
+	for _, of := range []struct {
+		in         *yaml.Node
+		key, value string
+	}{
+		{spec, "manifestNamespace", cfg.ManifestNamespace},
+		{spec, "ledgerNamespace", cfg.LedgerNamespace},
+		{field(spec, "ip"), "annotationPrefix", cfg.IP.AnnotationPrefix},
+	} {
+		node := field(of.in, of.key)
 		if node == nil {
-			return "", fmt.Errorf("embedded config.yaml: no spec.%s", key)
+			return "", fmt.Errorf("embedded config.yaml: no %s", of.key)
 		}
-		changed = changed || node.Value != name
-		node.SetString(name)
+		changed = changed || node.Value != of.value
+		node.SetString(of.value)
 	}
 	if !changed {
 		return text, nil

@@ -65,8 +65,8 @@ type ManyDeletesError struct {
 }
 
 func (e *ManyDeletesError) Error() string {
-	return fmt.Sprintf("source %s does not name %d of its %d leases any more, and at most %d may be released at once; "+
-		"if they are over, release them with --max-deletes=%d", e.Source, e.Gone, e.Owned, e.MayBeReleased, e.Gone)
+	return fmt.Sprintf("source %s no longer names %s of %d, and at most %d may be released at once; "+
+		"if these leases are over, release them with --max-deletes=%d", e.Source, lease.Count(e.Gone, "lease"), e.Owned, e.MayBeReleased, e.Gone)
 }
 
 // TwiceError says that two sources name one deployment group.

@@ -135,7 +135,7 @@ func TestDecideLeft(t *testing.T) {
 // The error says how many leases are over, and what to type if they are.
 func TestManyDeletesSaysWhatToType(t *testing.T) {
 	view := reconcile.NewView([]reconcile.Said{says("prod", true, 30)}, keeps("prod", 30), reconcile.Limits{MaxDeletes: -1})
-	const want = "source prod does not name 29 of its 30 leases any more, and at most 3 may be released at once; if they are over, release them with --max-deletes=29"
+	const want = "source prod no longer names 29 leases of 30, and at most 3 may be released at once; if these leases are over, release them with --max-deletes=29"
 	if got := view.Decide(group(1)).Err; got == nil || got.Error() != want {
 		t.Error(got)
 	}

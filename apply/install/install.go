@@ -74,6 +74,9 @@ type Installer struct {
 // there is none. A document that is not empty replaces the configuration. If that would strand addresses in use, or
 // leave too few for what orders have reserved, Install writes nothing and returns a StrandedError or an UnservedError.
 func (i *Installer) Install(ctx context.Context, document string, guard Guard) error {
+	if err := i.fitMetalLB(ctx, document); err != nil {
+		return err
+	}
 	objects, err := i.objects(document, guard)
 	if err != nil {
 		return err

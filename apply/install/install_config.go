@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -48,6 +49,28 @@ func (i *Installer) checkConfig(ctx context.Context, live *unstructured.Unstruct
 		}
 	}
 	return i.checkAddresses(ctx, live)
+}
+
+// fitMetalLB sets the prefix of MetalLB's annotations in the default configuration to that which the installed MetalLB wants. Of a document
+// it warns if that has another one.
+func (i *Installer) fitMetalLB(ctx context.Context, document string) error {
+	served, err := i.Cluster.Served(ctx, kinds.IPAddressPool.GroupVersion())
+	if err != nil {
+		return err
+	}
+	want, has := config.MetalLBPrefix(served), i.Config.IP.AnnotationPrefix
+	switch {
+	case len(served) == 0 || want == has:
+	case document == "":
+		cfg := *i.Config
+		cfg.IP.AnnotationPrefix = want
+		i.Config = &cfg
+	case want != config.Default().IP.AnnotationPrefix: // all versions read the default
+		i.Warn(lease.Problems{{Warning: true, Message: fmt.Sprintf("ip.annotationPrefix is %s, which the installed MetalLB deprecates: set it to %s", has, want)}})
+	default:
+		i.Warn(lease.Problems{{Warning: true, Message: fmt.Sprintf("ip.annotationPrefix is %s, which MetalLB reads since v0.14.9: the installed one may be older", has)}})
+	}
+	return nil
 }
 
 // EditConfig checks the configuration as Install does, shows the difference, and replaces that in the ConfigMap that was read, whoever

@@ -58,19 +58,21 @@ func TestKeep(t *testing.T) {
 	host.SetAPIVersion("akash.network/v2beta2")
 	for name, tt := range map[string]struct {
 		live    *unstructured.Unstructured
+		wanted  *unstructured.Unstructured
 		objects []*unstructured.Unstructured
 		want    string
 	}{
-		"somebody else's role":                  {object("Role", "a", nil), nil, "it is not from install"},
-		"our role":                              {object("Role", "a", ours), nil, ""},
-		"a resource definition without objects": {crd, nil, ""},
-		"a resource definition with an object":  {crd, []*unstructured.Unstructured{host}, "1 objects of the kind exist and would go with it"},
+		"somebody else's role":                  {object("Role", "a", nil), object("Role", "a", ours), nil, "it is not from install"},
+		"our role":                              {object("Role", "a", ours), object("Role", "a", ours), nil, ""},
+		"the namespace of Akash's objects":      {object("Namespace", "a", nil), object("Namespace", "a", nil), nil, "it is Akash's provider's too"},
+		"a resource definition without objects": {crd, crd, nil, ""},
+		"a resource definition with an object":  {crd, crd, []*unstructured.Unstructured{host}, "1 object of the kind would go with it"},
 	} {
 		c, err := cluster.OfObjects(tt.objects)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (&Installer{Cluster: c}).keep(t.Context(), tt.live, tt.live); got != tt.want || err != nil {
+		if got, err := (&Installer{Cluster: c}).keep(t.Context(), tt.wanted, tt.live); got != tt.want || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -84,10 +86,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		err       error
 		has, lack []string
 	}{
-		"one claim":         {&ClaimsExistError{Claims: 1}, []string{"1 claim exists", "akash-net state shows them"}, []string{"reservation"}},
-		"several claims":    {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"2 claims exist", "akash-net state shows them"}, nil},
-		"one reservation":   {&ClaimsExistError{Reservations: 1}, []string{"1 reservation of an order exists", "state orders"}, []string{"claim"}},
-		"some reservations": {&ClaimsExistError{Reservations: 3}, []string{"3 reservations of orders exist", "--force"}, nil},
+		"one claim":         {&ClaimsExistError{Claims: 1}, []string{"the ledger has 1 claim,", "akash-net state shows them"}, []string{"reservation"}},
+		"several claims":    {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"the ledger has 2 claims,", "akash-net state shows them"}, nil},
+		"one reservation":   {&ClaimsExistError{Reservations: 1}, []string{"1 reservation,", "state orders"}, []string{"claim"}},
+		"some reservations": {&ClaimsExistError{Reservations: 3}, []string{"3 reservations,", "--force"}, nil},
 		"a command at work": {&AtWorkError{Run: "run 1"}, []string{"run 1: nothing was removed", "Wait"}, []string{"--force"}},
 		"a crashed command": {&AtWorkError{Run: "run 1", Crashed: true}, []string{"repair", "--force"}, []string{"Wait"}},
 		"stranded addresses": {&StrandedError{Claims: []*state.Claim{claim}},

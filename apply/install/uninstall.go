@@ -28,22 +28,14 @@ type ClaimsExistError struct {
 }
 
 func (e *ClaimsExistError) Error() string {
-	what, shows := fmt.Sprintf("%d claims exist", e.Claims), "Release them first (kubectl akash-net state shows them)"
-	switch {
-	case e.Claims == 1:
-		what = "1 claim exists"
-	case e.Claims == 0 && e.Reservations == 1:
-		what = "1 reservation of an order exists"
-	case e.Claims == 0:
-		what = fmt.Sprintf("%d reservations of orders exist", e.Reservations)
-	}
+	what, shows := lease.Count(e.Claims, "claim"), "Release them first (kubectl akash-net state shows them)"
 	if e.Claims == 0 {
-		shows = "Give them up first (kubectl akash-net state orders shows them)"
+		what, shows = lease.Count(e.Reservations, "reservation"), "Give them up first (kubectl akash-net state orders shows them)"
 	}
 	if e.New {
-		return what + " that did not exist when the question was asked: nothing was removed. Run the same command again"
+		return "there is " + what + " that did not exist when the question was asked: nothing was removed. Run the same command again"
 	}
-	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. %s, or use --force", what, shows)
+	return fmt.Sprintf("the ledger has %s, which would go with it: nothing was removed. %s, or use --force", what, shows)
 }
 
 // AtWorkError reports that nothing was uninstalled because a command is working on the ledger, or has crashed.
@@ -89,7 +81,7 @@ func (i *Installer) recorded(ctx context.Context) ([]*state.Claim, []*reserved.C
 	return claims, reservations, err
 }
 
-// Uninstall deletes what Install created. It keeps resource definitions of which objects exist, and Akash's manifest
+// Uninstall deletes what Install created, and reports what commands on leases have written, which it leaves. It keeps resource definitions of which objects exist, and Akash's manifest
 // namespace. It refuses if there are claims or reservations other than those that are to be destroyed, which Destroys has listed, and
 // always if a command is working; where destroyed is not nil, one that has crashed does not count. The reconciler goes first, so that it
 // puts nothing back.
@@ -141,7 +133,7 @@ func (i *Installer) uninstall(ctx context.Context, destroyed Destroyed) error {
 		}
 		closed = closed && !i.isLedger(o)
 	}
-	return nil
+	return i.tellLeft(ctx)
 }
 
 // inUse returns an error if commands use the ledger, or claims or reservations that are not to be destroyed.
@@ -215,7 +207,10 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 
 // keep returns why an object is not to be uninstalled, or "".
 func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured) (string, error) {
-	if live.GetLabels()[managedBy] != managedByUs {
+	switch {
+	case o.GetLabels()[managedBy] != managedByUs:
+		return "it is Akash's provider's too", nil
+	case live.GetLabels()[managedBy] != managedByUs:
 		return "it is not from install", nil
 	}
 	if o.GetKind() != "CustomResourceDefinition" {
@@ -230,7 +225,7 @@ func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured
 		return "", err
 	}
 	if len(metas) > 0 {
-		return fmt.Sprintf("%d objects of the kind exist and would go with it", len(metas)), nil
+		return lease.Count(len(metas), "object") + " of the kind would go with it", nil
 	}
 	return "", nil
 }

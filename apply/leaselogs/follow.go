@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
@@ -20,7 +21,7 @@ import (
 type TooManyError struct{ Containers, Streams int }
 
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%d containers are to be followed, and --max-log-requests is %d", e.Containers, e.Streams)
+	return fmt.Sprintf("--max-log-requests is %d, and this command would follow %s", e.Streams, lease.Count(e.Containers, "container"))
 }
 
 // following is the state of following a lease's containers.
@@ -117,7 +118,7 @@ func (f *following) run(ctx context.Context, s source, first bool) error {
 	select {
 	case f.places <- struct{}{}:
 	default:
-		f.note(fmt.Sprintf("%s waits: %d containers are followed; --max-log-requests allows more", s.name(), f.opts.Streams))
+		f.note(fmt.Sprintf("%s waits: this command follows %s at a time; --max-log-requests allows more", s.name(), lease.Count(f.opts.Streams, "container")))
 		select {
 		case f.places <- struct{}{}:
 		case <-ctx.Done():

@@ -238,7 +238,7 @@ func TestPlaces(t *testing.T) {
 	printed, noted, end := follows(t, w, leaselogs.Options{Streams: 1})
 	w.awaits("a")
 	w.changes <- pod("b", 0, "running")
-	noted.awaits(t, "pod/b/web waits: 1 containers are followed; --max-log-requests allows more")
+	noted.awaits(t, "pod/b/web waits: this command follows 1 container at a time; --max-log-requests allows more")
 	close(release)
 	printed.awaits(t, "from a", "from b")
 	_ = end()

@@ -39,10 +39,7 @@ type Options struct {
 type Unmended struct{ Problems int }
 
 func (e *Unmended) Error() string {
-	if e.Problems == 1 {
-		return "1 problem is left; its line says what mends it"
-	}
-	return fmt.Sprintf("%d problems are left; their lines say what mends them", e.Problems)
+	return "left: " + lease.Count(e.Problems, "problem") + "; the lines above say what mends each"
 }
 
 // NoProblemError reports that named problems do not exist.
@@ -174,7 +171,7 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%d problems were worked on, and whether they are gone cannot be seen: %w", len(r.repaired), err)
+		return fmt.Errorf("worked on %s, and cannot see whether that mended: %w", lease.Count(len(r.repaired), "problem"), err)
 	}
 	for _, m := range r.remaining {
 		if !slices.ContainsFunc(found, m.problem.Same) {

@@ -118,7 +118,7 @@ type Taken struct {
 }
 
 func (e *TakenError) Error() string {
-	lines := []string{fmt.Sprintf("%d objects of what lease %s runs are not its own:", len(e.Taken), e.Lease)}
+	lines := []string{fmt.Sprintf("lease %s runs %s that it does not own:", e.Lease, lease.Count(len(e.Taken), "object"))}
 	foreign, adoptable := false, false
 	for _, t := range e.Taken {
 		whose := "written by " + strings.Join(t.Managers, ", ")

@@ -3,6 +3,7 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -156,7 +157,18 @@ type IP struct {
 	Families         []Family
 	Pool             string
 	MetalLBNamespace string
+	// AnnotationPrefix is the prefix of MetalLB's annotations, without the slash.
 	AnnotationPrefix string
+}
+
+// MetalLBPrefix returns the prefix of the annotations that a MetalLB wants, by the resources of metallb.io/v1beta1 that it serves. All
+// versions read the old prefix; since v0.14.9 MetalLB reads the new one too, and writes an Event about each Service with the old one
+// (release notes, #2495). Resources do not tell v0.14.9 from those before; ServiceBGPStatus came with v0.15.0 (#2650).
+func MetalLBPrefix(served []string) string {
+	if slices.Contains(served, "servicebgpstatuses") {
+		return prefixes[1]
+	}
+	return prefixes[0]
 }
 
 // Family is an IP family in Kubernetes' spelling.
@@ -191,7 +203,7 @@ func Default() *ProviderConfig {
 		Limits:       Limits{DocumentSize: document.DefaultSize, InputSize: 256 << 20, Services: 1000, Hosts: 5000, Ports: 5000},
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
-			MetalLBNamespace: "metallb-system", AnnotationPrefix: "metallb.universe.tf",
+			MetalLBNamespace: "metallb-system", AnnotationPrefix: prefixes[0],
 		},
 		DNS: DNS{Form: DNSNone, Sources: []string{FromStatus}, AnnotationPrefix: "external-dns.alpha.kubernetes.io"},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
+// prefixes are those of MetalLB's annotations: the one that all versions read, and that of current ones.
 var prefixes = []string{"metallb.universe.tf", "metallb.io"}
 
 func readIP(c document.Cursor, ip *IP) {

@@ -67,7 +67,7 @@ func (f *reconcileFlags) bus(c *session.Session, shown *console.Events, p *print
 func carry(ctx context.Context, bus *events.Bus, to *cluster.Cluster, r *reconcile.Reconciler) error {
 	counts, err := bus.Run(ctx, to, r.Defined)
 	if err == nil && ctx.Err() == nil && counts.Failed > 0 {
-		err = fmt.Errorf("of %d events %d failed; their acknowledgements say why", counts.Events, counts.Failed)
+		err = fmt.Errorf("%s of %d failed; the acknowledgements say why", lease.Count(counts.Failed, "event"), counts.Events)
 	}
 	return err
 }

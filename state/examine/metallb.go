@@ -32,6 +32,24 @@ func (s *Seen) metallb() []Line {
 			return []Line{line}
 		}
 	}
+	return append(s.controller(), s.prefix()...)
+}
+
+// prefix checks the prefix of MetalLB's annotations.
+func (s *Seen) prefix() []Line {
+	const mend = "kubectl akash-net config edit"
+	want, has := config.MetalLBPrefix(s.Served[kinds.IPAddressPool.GroupVersion()].Value), s.Config.IP.AnnotationPrefix
+	switch {
+	case want == has || !s.leasesAddresses():
+		return nil
+	case want != config.Default().IP.AnnotationPrefix:
+		return []Line{warning(mend, "ip.annotationPrefix is %s, which this MetalLB deprecates; it wants %s", has, want)}
+	}
+	return []Line{warning(mend, "ip.annotationPrefix is %s, which MetalLB reads since v0.14.9; this one may be older, and %s is read by all", has, want)}
+}
+
+// controller checks whether MetalLB's controller answers.
+func (s *Seen) controller() []Line {
 	namespace := s.Config.IP.MetalLBNamespace
 	counted := slices.ContainsFunc(s.Pools.Value, func(o Object) bool { return state.PoolObjectOf(o).Counted })
 	i := slices.IndexFunc(s.MetalLB.Value, isController)

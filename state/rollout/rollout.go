@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
@@ -123,7 +124,7 @@ func (l *Lease) judge(name string, w *workload, s Service) (State, string) {
 	case w.status == kstatus.CurrentStatus && s.Ready >= s.Total:
 		return Complete, ""
 	case w.status == kstatus.CurrentStatus && w.replicas < s.Total:
-		return Active, fmt.Sprintf("its %s has %d replicas, its Manifest %d", w.kind, w.replicas, s.Total)
+		return Active, fmt.Sprintf("its %s has %s, its Manifest %d", w.kind, lease.Count(int(w.replicas), "replica"), s.Total)
 	}
 	found := l.troubles(name, w)
 	if len(found) > 0 && found[0].failed {

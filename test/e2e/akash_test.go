@@ -93,7 +93,7 @@ func TestReleaseLeavesAkashsObjects(t *testing.T) {
 	theirs, ours, id := newHost("theirs"), newHost("ours"), leaseOf(newTenant(), 1)
 	deployHost(t, id, theirs)
 	admin().do(t, "apply", "-f", define(t, id, web(ours)))
-	admin().do(t, "release", id.Group().String()).Prints(t, "host/"+ours+" released", "2 objects that Akash's provider wrote stay")
+	admin().do(t, "release", id.Group().String()).Prints(t, "host/"+ours+" released", "keeps 2 objects that Akash's provider wrote")
 	if diff := cmp.Diff([]string{"ingresses/" + theirs, "providerhosts/" + theirs}, objectsOf(t, id)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}

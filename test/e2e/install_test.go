@@ -60,7 +60,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 
 	u.do(t, "apply", "-f", definition)
-	u.run(t, "uninstall").Exits(t, 1).Says(t, "1 claim exists", "nothing was removed", "--force")
+	u.run(t, "uninstall").Exits(t, 1).Says(t, "the ledger has 1 claim, ", "nothing was removed", "--force")
 	if !exists(namespaces, ledger) || !exists(clusterRoles, "akash-net-operator") {
 		t.Error("the refused uninstall has removed something")
 	}

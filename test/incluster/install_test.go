@@ -109,7 +109,7 @@ func TestUninstallWaitsForTheReconciler(t *testing.T) {
 	harness.RunAs(t.Context(), bare.Kubeconfig, "install", "--reconciler", "--reconciler-image", image).Exits(t, 0)
 	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("held")
 	harness.RunAs(t.Context(), bare.Kubeconfig, "reserve", host, "--lease", id.String()).Exits(t, 0)
-	harness.RunAs(t.Context(), bare.Kubeconfig, "uninstall").Exits(t, 1).Says(t, "1 claim exists", "nothing was removed")
+	harness.RunAs(t.Context(), bare.Kubeconfig, "uninstall").Exits(t, 1).Says(t, "the ledger has 1 claim, ", "nothing was removed")
 	if _, runs := left(t, bare); !runs {
 		t.Fatal("an uninstall that was refused has removed the reconciler")
 	}

@@ -72,7 +72,7 @@ func TestLogs(t *testing.T) {
 	if b.Get("sinceTime") != "2026-01-02T03:04:05Z" || b.Has("tailLines") || b.Get("timestamps") == "true" {
 		t.Errorf("asked for %v", b)
 	}
-	logs("-f", "--max-log-requests", "2").Exits(t, 2).Says(t, "3 containers are to be followed, and --max-log-requests is 2")
+	logs("-f", "--max-log-requests", "2").Exits(t, 2).Says(t, "--max-log-requests is 2, and this command would follow 3 containers")
 
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
 		defer full.Close() //nolint:errcheck // nothing was written

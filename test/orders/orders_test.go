@@ -109,7 +109,7 @@ func TestOrdersReserve(t *testing.T) {
 	// Other commands do not take it for a claim on a host.
 	harness.Run(t.Context(), "state").Exits(t, 0).Says(t, "Nothing is held.")
 	harness.Run(t.Context(), "state", "--problems").Exits(t, 0)
-	harness.Run(t.Context(), "uninstall").Exits(t, 1).Says(t, "1 reservation of an order exists")
+	harness.Run(t.Context(), "uninstall").Exits(t, 1).Says(t, "the ledger has 1 reservation, ")
 
 	missing := newOrder()
 	harness.Run(t.Context(), "unreserve", "--order", first.String(), "--order", missing.String()).Exits(t, 1).
