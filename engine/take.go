@@ -126,10 +126,30 @@ func (v view) refuse() Step {
 			}
 		}
 	}
-	if len(held) == 0 || isTransient(held) {
-		return Step{}
+	switch endless := v.endless(); {
+	case len(held) > 0 && !isTransient(held):
+		return v.giveBack(report.Gather(append(v.missing(), &report.HeldError{Lease: v.id, Held: held})))
+	case len(endless) > 0:
+		return v.giveBack(&report.EndlessError{Holder: "lease " + v.group.String(), Things: endless})
 	}
-	return v.giveBack(report.Gather(append(v.missing(), &report.HeldError{Lease: v.id, Held: held})))
+	return Step{}
+}
+
+// endless returns what the lease holds without an end, of what it asks for with one: a reservation for good is no hold again.
+func (v view) endless() (names []string) {
+	if v.want.Expires == "" {
+		return nil
+	}
+	for _, h := range v.things {
+		c := v.w.Claim(h.Name())
+		for _, p := range h.Parts {
+			if own := c.Part(p.Key); own != nil && own.Lease.Group() == v.group && own.Run == "" && own.Expires == "" {
+				names = append(names, string(h.Kind)+"/"+h.Thing)
+				break
+			}
+		}
+	}
+	return names
 }
 
 // take takes the claims one by one, in the order in which every command takes them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
@@ -129,6 +130,8 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 		return r.wait("the order's former reservation to be gone, which is being deleted")
 	case own != nil && own.Unreadable != "":
 		return false, &UnreadableError{Namespace: r.ledger.Namespace, Name: own.ObjectName, Why: own.Unreadable}
+	case own != nil && own.Bound != nil && own.Bound.Run != r.nonce && own.Bound.Expires == "" && r.opts.Expires > 0:
+		return false, &report.EndlessError{Holder: "order " + r.order.String(), Things: []string{"what it has reserved"}}
 	case same && (own.Bound.Run == r.nonce || r.inUse.Stands(r.usage.Beyond(r.order.String(), own.Bound.Hold), others)):
 		err := r.keep(ctx, own, now)
 		return err == nil, err

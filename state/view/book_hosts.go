@@ -32,8 +32,9 @@ type HostRow struct {
 	State string `json:"state"`
 	// Claimed is false for a host that only Akash's objects declare. Another tenant's provider may reassign it without
 	// asking the ledger.
-	Claimed bool        `json:"claimed"`
-	Since   metav1.Time `json:"since"`
+	Claimed bool `json:"claimed"`
+	// Since is when the owner claimed the host, or its object was created. It is zero for one that is withheld: nothing says since when.
+	Since metav1.Time `json:"since"`
 	// From is the deployment group whose route still serves the host after a transfer.
 	From string `json:"from,omitempty"`
 	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
@@ -130,7 +131,7 @@ func hostRows(c *state.Claim) []HostRow {
 	for _, w := range c.Waits {
 		rows = append(rows, HostRow{
 			Host: c.Thing, Path: strings.TrimSuffix(w.Path, "/"), Tenant: newTenant(w.Lease).complete(), Service: w.Service, Port: w.Port,
-			State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.Withholder(w),
+			State: StateWithheld, Message: c.Withholder(w),
 		})
 	}
 	return rows

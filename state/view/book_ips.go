@@ -163,7 +163,7 @@ func (x *ipFold) addClaim(c *state.Claim) {
 		protocol, port := state.Part{Key: w.For}.ProtocolPort()
 		x.rows = append(x.rows, IPRow{
 			Address: a, Family: config.FamilyOf(a), Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
-			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld, Since: metav1.NewTime(c.Created),
+			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld,
 			Message: c.Withholder(w),
 		})
 	}
@@ -217,7 +217,7 @@ func (x *ipFold) addEndpoint(c *state.Claim) {
 		x.rows = append(x.rows, IPRow{
 			Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
 			Service: w.Service, ContainerPort: w.Port, Pool: x.cfg.IP.Pool, State: StateWithheld,
-			Since: metav1.NewTime(c.Created), Message: c.Withholder(w),
+			Message: c.Withholder(w),
 		})
 	}
 }

@@ -18,7 +18,7 @@ type LeaseRow struct {
 	// State is the state of all that the lease holds, if they agree. Otherwise it is Claiming if a run has not ended,
 	// Partial if something is Active, and Pending if nothing is. It is empty for a lease that only runs workloads.
 	State string `json:"state"`
-	// Since is when the lease took its first claim, or was created.
+	// Since is since when the lease has what it has had longest. It is zero if all is withheld, or was another lease's before.
 	Since metav1.Time `json:"since"`
 	// Workloads is the rollout state. It is nil if it was not requested or nothing runs.
 	Workloads *rollout.Rollout `json:"workloads,omitempty"`
@@ -30,16 +30,16 @@ func (r LeaseRow) key() string { return r.Lease }
 func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 	leases := map[string]*LeaseRow{}
 	states := map[string][]string{}
-	of := func(t *Tenant, state string, since metav1.Time) *LeaseRow {
+	of := func(t *Tenant, state string, since metav1.Time, moved bool) *LeaseRow {
 		if t.Lease == "" {
 			return nil
 		}
 		row := leases[t.Lease]
 		if row == nil {
-			row = &LeaseRow{Tenant: t, Hosts: []string{}, Addresses: []string{}, Since: since}
+			row = &LeaseRow{Tenant: t, Hosts: []string{}, Addresses: []string{}}
 			leases[t.Lease] = row
 		}
-		if since.Before(&row.Since) {
+		if !moved && !since.IsZero() && (row.Since.IsZero() || since.Before(&row.Since)) {
 			row.Since = since
 		}
 		if !slices.Contains(states[t.Lease], state) {
@@ -48,12 +48,12 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 		return row
 	}
 	for _, h := range hosts {
-		if row := of(h.Tenant, h.State, h.Since); row != nil && h.State != StateWithheld {
+		if row := of(h.Tenant, h.State, h.Since, h.From != ""); row != nil && h.State != StateWithheld {
 			row.Hosts = appendNew(row.Hosts, h.Host)
 		}
 	}
 	for _, ip := range ips {
-		if row := of(ip.Tenant, ip.State, ip.Since); row != nil && ip.Address.IsValid() && ip.State != StateWithheld {
+		if row := of(ip.Tenant, ip.State, ip.Since, ip.State == StateTransferring); row != nil && ip.Address.IsValid() && ip.State != StateWithheld {
 			row.Addresses = appendNew(row.Addresses, ip.Address.String())
 		}
 	}

@@ -202,7 +202,12 @@ func sayBook(b *Book) string {
 		}
 		return t.Lease
 	}
-	minute := func(at metav1.Time) string { return fmt.Sprintf("since %d", int(at.Sub(statetest.Start).Minutes())) }
+	minute := func(at metav1.Time) string {
+		if at.IsZero() {
+			return "since ?"
+		}
+		return fmt.Sprintf("since %d", int(at.Sub(statetest.Start).Minutes()))
+	}
 	more := func(claimed bool, expires, message string, e *Endpoints) string {
 		text := ""
 		if e != nil && e.Missing != "" {

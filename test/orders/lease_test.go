@@ -116,7 +116,7 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 		t.Errorf("the lease has %+v", won)
 	}
 	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Leased")
-	reserve(t, 0, id.Order(), file, "--expires", "5m").Prints(t, "unchanged")
+	reserve(t, 1, id.Order(), file, "--expires", "5m").Says(t, "for good")
 
 	other := id
 	other.Provider = harness.NewOwner()

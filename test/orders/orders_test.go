@@ -96,7 +96,8 @@ func TestOrdersReserve(t *testing.T) {
 	reserve(t, 4, second, gpu).Says(t, "Error: order "+second.String()+" cannot be reserved: no node has 1 nvidia/rtx4090: node life-1 has none")
 	reserve(t, 0, first, gpu, "--expires", "10m").Prints(t, " renewed (")
 	reserve(t, 0, first, gpu).Prints(t, " renewed (1 CPU, 1Gi memory, 1Gi disk, 1 nvidia/rtx4090 on life-1)\n")
-	reserve(t, 0, first, gpu, "--expires", "10m").Prints(t, " unchanged (") // a claim never becomes a hold
+	reserve(t, 1, first, gpu, "--expires", "10m").Says(t, "order "+first.String()+" holds what it has reserved for good", "leave out --expires")
+	reserve(t, 0, first, gpu).Prints(t, " unchanged (")
 	harness.Run(t.Context(), "state", "orders", "-o", "custom-columns=O:.order,S:.state,GPU:.nodes.life-1.gpu,M:.gpuModels[*]", "--no-headers").Exits(t, 0).
 		Prints(t, first.String()+"   Reserved   1     nvidia/rtx4090\n")
 	harness.Run(t.Context(), "state", "resources", "-o", `jsonpath={.resources[?(@.resource=="gpu")].reserved}`).Exits(t, 0).Prints(t, "1 1")
