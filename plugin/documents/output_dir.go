@@ -7,8 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ var neverPruned = map[string]string{
 // leaseFiles writes a file for each lease into a folder. Nothing is written before the whole input was read, because a later
 // lease may want what an earlier one does, and then neither file changes.
 type leaseFiles struct {
-	dir, format string
+	format string
 	// spool holds the contents of the files, one after the other.
 	spool  spool
 	size   int64
@@ -52,9 +51,10 @@ type leaseFile struct {
 	failed bool
 }
 
-// renderFiles writes a file for each lease. A lease with an error keeps the file that it has, and the others are written.
+// renderFiles writes a file for each lease. A lease with an error keeps the file that it has, and the others are written. With
+// --prune it deletes the files of leases that the input does not name, if there is no error in the input.
 func (f *renderFlags) renderFiles(ctx context.Context, c *session.Session, r *renderer) error {
-	files := &leaseFiles{dir: f.outputDir, format: f.output}
+	files := &leaseFiles{format: f.output}
 	defer files.spool.close()
 	var problems lease.Problems
 	read := f.each(ctx, c, r, func(def *lease.Definition) error {
@@ -74,7 +74,7 @@ func (f *renderFlags) renderFiles(ctx context.Context, c *session.Session, r *re
 	})
 	if found, ok := errors.AsType[lease.Problems](read); read != nil && !ok {
 		return read
-	} else if len(files.leases) == 0 {
+	} else if len(files.leases) == 0 && (read != nil || !f.allowEmpty) {
 		return cmp.Or(read, emptyInput("objects"))
 	} else if ok {
 		problems = append(problems, found...)
@@ -82,14 +82,19 @@ func (f *renderFlags) renderFiles(ctx context.Context, c *session.Session, r *re
 	for _, number := range r.wantedByOthers {
 		files.leases[number].failed = true
 	}
-	unwritten, err := files.write(&c.Console, f.allowEmpty)
+	in, err := openFolder(f.outputDir)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	unwritten, err := files.write(&c.Console, in, f.allowEmpty)
 	if err != nil {
 		return err
 	}
 	if problems = sortByPlace(append(problems, unwritten...)); len(problems) > 0 {
 		return problems
 	}
-	return files.warnOfOthers(&c.Console)
+	return files.others(&c.Console, in, f.prune)
 }
 
 // namespaceOf returns the namespace of a lease, with the labels that Akash's provider gives it.
@@ -128,10 +133,8 @@ func (l *leaseFiles) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// path returns the path of a lease's file. It has the deployment group, so a new order of the group replaces the file.
-func (l *leaseFiles) path(g lease.Group) string {
-	return filepath.Join(l.dir, fileName(g)+"."+extension(l.format))
-}
+// name returns the name of a lease's file. It has the deployment group, so a new order of the group replaces the file.
+func (l *leaseFiles) name(g lease.Group) string { return fileName(g) + "." + extension(l.format) }
 
 func fileName(g lease.Group) string { return fmt.Sprintf("%s-%d-%d", g.Owner, g.DSeq, g.GSeq) }
 
@@ -142,18 +145,32 @@ func extension(format string) string {
 	return "yaml" // KYAML is YAML
 }
 
-// write writes the files that differ, and prints what it did with each. It returns an error for each lease that has a file
-// and needs no objects: an empty file makes a pipeline that prunes delete the lease.
-func (l *leaseFiles) write(c *console.Console, allowEmpty bool) (lease.Problems, error) {
-	if err := os.MkdirAll(l.dir, 0o755); err != nil { //nolint:gosec // as mkdir makes it: others apply the files
-		return nil, err
+// groupOfFile returns the deployment group that a file is named after.
+func groupOfFile(name string) (lease.Group, bool) {
+	base, isYAML := strings.CutSuffix(name, ".yaml")
+	base, isJSON := strings.CutSuffix(base, ".json")
+	if isYAML == isJSON {
+		return lease.Group{}, false
 	}
+	group, err := lease.ParseGroup(strings.ReplaceAll(base, "-", "/"))
+	return group, err == nil && base == fileName(group)
+}
+
+// write writes the files that differ, and prints what it did with each. It returns an error for each lease that has a file
+// and needs no objects, because an empty file makes a pipeline that prunes delete the lease, and for each lease whose file cannot
+// be replaced.
+func (l *leaseFiles) write(c *console.Console, in *folder, allowEmpty bool) (lease.Problems, error) {
 	var problems lease.Problems
 	for _, file := range l.leases {
-		path := l.path(file.group)
-		was, err := os.ReadFile(path)
-		exists := err == nil
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		name := l.name(file.group)
+		path := in.pathOf(name)
+		was, err := in.read(name)
+		if special, ok := errors.AsType[*specialFileError](err); ok {
+			problems.Add(lease.Place{File: path}, "%v", special)
+			file.failed, err = true, nil
+		}
+		exists := !errors.Is(err, fs.ErrNotExist)
+		if err != nil && exists {
 			return nil, err
 		}
 		done := ""
@@ -173,80 +190,23 @@ func (l *leaseFiles) write(c *console.Console, allowEmpty bool) (lease.Problems,
 			if err := l.spool.readAt(content, file.from); err != nil {
 				return nil, err
 			}
-			if done, err = replaceFile(path, content, was, exists); err != nil {
-				return nil, err
+			switch {
+			case exists && bytes.Equal(content, was):
+				done = "unchanged"
+			case exists:
+				done = "configured"
+			default:
+				done = "created"
+			}
+			if done != "unchanged" {
+				if err := in.replace(name, content); err != nil {
+					return nil, err
+				}
 			}
 		}
 		fmt.Fprintln(c.Out, path, done)
 	}
-	return problems, nil
-}
-
-// replaceFile makes a file have the content, by a temporary file and a rename: a reader sees the former file or the new one.
-func replaceFile(path string, content, was []byte, exists bool) (string, error) {
-	if exists && bytes.Equal(content, was) {
-		return "unchanged", nil
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(temporary.Name()) //nolint:errcheck // it is gone after the rename
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	_, err = temporary.Write(content)
-	err = cmp.Or(err, temporary.Chmod(mode), temporary.Sync())
-	if err = cmp.Or(err, temporary.Close()); err != nil {
-		return "", err
-	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
-		return "", err
-	}
-	if exists {
-		return "configured", nil
-	}
-	return "created", nil
-}
-
-// warnOfOthers warns of files of leases that no definition of the input names. They stay, because an input that lacks a lease
-// does not say that the lease is over.
-func (l *leaseFiles) warnOfOthers(c *console.Console) error {
-	written := map[string]bool{}
-	for _, file := range l.leases {
-		written[l.path(file.group)] = true
-	}
-	entries, err := os.ReadDir(l.dir)
-	if err != nil {
-		return err
-	}
-	var warnings lease.Problems
-	for _, entry := range entries {
-		path := filepath.Join(l.dir, entry.Name())
-		group, ok := groupOfFile(entry.Name())
-		switch {
-		case !ok || written[path]:
-		case slices.ContainsFunc(l.leases, func(f leaseFile) bool { return f.group == group }):
-			warnings.Warn(lease.Place{File: path}, "the lease has the file %s now; delete this one", l.path(group))
-		default:
-			warnings.Warn(lease.Place{File: path},
-				"no definition of the input is of this lease; when the lease is over, release it (kubectl akash-net release %s) and delete the file", group)
-		}
-	}
-	c.Warn(warnings)
-	return nil
-}
-
-// groupOfFile returns the deployment group that a file is named after.
-func groupOfFile(name string) (lease.Group, bool) {
-	base, isYAML := strings.CutSuffix(name, ".yaml")
-	base, isJSON := strings.CutSuffix(base, ".json")
-	if isYAML == isJSON {
-		return lease.Group{}, false
-	}
-	group, err := lease.ParseGroup(strings.ReplaceAll(base, "-", "/"))
-	return group, err == nil && base == fileName(group)
+	return problems, in.sync()
 }
 
 // readAt reads a part of what was written.

@@ -29,7 +29,9 @@ type renderFlags struct {
 	target string
 	output string
 	// outputDir is the folder that gets a file for each lease; "" to print the objects.
-	outputDir     string
+	outputDir string
+	// prune is true to delete the files of leases that the input does not name.
+	prune         bool
 	ledger        flags.Ledger
 	allowEmpty    bool
 	withNamespace bool
@@ -60,7 +62,8 @@ func NewRender(c *session.Session) *cobra.Command {
 
 			With --output-dir each lease has a file of its own, which is replaced as a whole or not at all: a lease
 			with an error keeps the file that it has, the others are written, and the exit code says that there was
-			an error. Use it instead of redirecting the output into a file that a pipeline applies.
+			an error. Use it instead of redirecting the output into a file that a pipeline applies. With --prune
+			the files of leases that the input does not name are deleted, if the input has no error.
 
 			MetalLB's pools belong to all leases, so they are not among a lease's objects: deleting one tenant's
 			objects must not delete everybody's addresses. "render pools" prints them: those of all of
@@ -84,6 +87,9 @@ func NewRender(c *session.Session) *cobra.Command {
 			# A file for each lease, with the addresses of the ledger
 			kubectl akash-net render -R -f leases/ --output-dir rendered/ --ledger cluster --with-namespace
 
+			# The same, and the files of leases that are no longer in the folder are deleted
+			kubectl akash-net render -R -f leases/ --output-dir rendered/ --ledger cluster --with-namespace --prune
+
 			# MetalLB's pools, which all leases share
 			kubectl akash-net render pools --config provider.yaml | kubectl apply --server-side -f -`,
 		ValidArgs: []string{poolsArgument},
@@ -103,7 +109,7 @@ func NewRender(c *session.Session) *cobra.Command {
 			if f.pools && f.outputDir != "" {
 				return usage.Errorf("--output-dir cannot be used with %q, which belong to no lease", poolsArgument)
 			}
-			if err := f.ledger.Check(&f.input.Flags); err != nil {
+			if err := cmp.Or(f.checkFolder(), f.ledger.Check(&f.input.Flags)); err != nil {
 				return err
 			}
 			if f.pools && !f.input.Given() {
@@ -128,9 +134,13 @@ func NewRender(c *session.Session) *cobra.Command {
 	f.workloads.Add(cmd, "Print")
 	addShowSecrets(cmd, &f.workloads.ShowSecrets)
 	flags.AddTarget(cmd, &f.target)
-	flags.AddOutput(cmd, &f.output, emit.YAML, "One of 'yaml', 'json' or 'kyaml'", emit.YAML, emit.JSON, emit.KYAML)
+	flags.AddOutput(cmd, &f.output, emit.YAML, "One of 'yaml', 'json', 'kyaml', or 'dir' for YAML files in --output-dir",
+		emit.YAML, emit.JSON, emit.KYAML, outputFolder)
 	f.ledger.Add(cmd, "The ledger with the addresses")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
+	cmd.Flags().BoolVar(&f.prune, "prune", false,
+		"Delete the files in --output-dir of leases that the input does not name. It deletes none if there is any error, and no file that "+
+			"has other objects than those of its lease")
 	cmd.Flags().StringVar(&f.outputDir, "output-dir", "",
 		"The folder that gets a file for each lease (OWNER-DSEQ-GSEQ.yaml) instead of standard output. A lease with an error keeps its file")
 	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false,
@@ -138,8 +148,24 @@ func NewRender(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !f.ledger.IsCluster() && !f.input.FromCluster }})
 }
 
+// outputFolder is the value of --output for a folder of YAML files.
+const outputFolder = "dir"
+
+// checkFolder validates the flags of --output-dir. The format "dir" is YAML in files.
+func (f *renderFlags) checkFolder() error {
+	switch {
+	case f.output == outputFolder && f.outputDir == "":
+		return usage.Errorf("-o dir writes files: name their folder with --output-dir")
+	case f.prune && f.outputDir == "":
+		return usage.Errorf("--prune deletes files: name their folder with --output-dir")
+	case f.output == outputFolder:
+		f.output = emit.YAML
+	}
+	return nil
+}
+
 func (f *renderFlags) checkOutput() error {
-	return flags.CheckOneOf("output", f.output, emit.YAML, emit.JSON, emit.KYAML)
+	return flags.CheckOneOf("output", f.output, emit.YAML, emit.JSON, emit.KYAML, outputFolder)
 }
 
 // run prints the objects of the leases, or nothing if there is an error.
