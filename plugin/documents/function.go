@@ -98,8 +98,7 @@ func (f *functionCall) run(
 	return out, cmp.Or(err, failed)
 }
 
-// definitions returns the lease definitions among the items, and functionConfig if it is one: kustomize calls a generator
-// without items.
+// definitions returns the lease definitions among the items, and functionConfig if it is one, as for a generator.
 func (f *functionCall) definitions(
 	ctx context.Context, functionConfig *kyaml.RNode, items []*kyaml.RNode, limits config.Limits, workloads bool,
 ) []*lease.Definition {
@@ -126,9 +125,27 @@ func (f *functionCall) definitions(
 	}
 	read(functionConfig, "functionConfig")
 	for i, item := range items {
+		if isDefinition(functionConfig) && sameDefinition(functionConfig, item) {
+			continue
+		}
 		read(item, fmt.Sprintf("items[%d] (%s)", i, item.GetName()))
 	}
 	return defs
+}
+
+// sameDefinition reports whether an item is the function's configuration: kustomize also hands a generator its configuration as an
+// item, with other annotations.
+func sameDefinition(functionConfig, item *kyaml.RNode) bool {
+	return keyOf(functionConfig) == keyOf(item) && specOf(functionConfig) == specOf(item)
+}
+
+func specOf(n *kyaml.RNode) string {
+	spec, err := n.Pipe(kyaml.Get("spec"))
+	if err != nil {
+		return ""
+	}
+	text, _ := spec.String() // a spec that cannot be written cannot be read either
+	return text
 }
 
 func isDefinition(n *kyaml.RNode) bool {
