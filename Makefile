@@ -26,8 +26,8 @@ build: ## build the plugin into bin/, with its reconciler and the link that comp
 	@ln -sf kubectl-akash_net bin/kubectl_complete-akash_net
 
 .PHONY: testbed
-testbed: ## build what tests and demo run: a control plane, MetalLB, kubectl, krew (once, about 8 minutes)
-	@$(TESTBED) build etcd kubernetes metallb krew
+testbed: ## build what tests and demo run: a control plane, MetalLB, kubectl, krew, kustomize, flux (once, about 12 minutes)
+	@$(TESTBED) build etcd kubernetes metallb krew kustomize flux
 
 .PHONY: test
 test: testbed ## lint, then all tests: unit, golden files, scripts, and end to end on a real control plane
@@ -82,7 +82,7 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 
 .PHONY: bench
 bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run; BENCH=Render chooses; figures in bench/results
-	@$(TESTBED) build helm kustomize flux
+	@$(TESTBED) build helm
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench ./state/admission | tee "bench/results/$$(date -u +%F).txt"
 
 .PHONY: demo
