@@ -150,6 +150,7 @@ func (v view) end(err error) Step {
 	if v.w.Objects == nil {
 		return Step{Outcome: o}
 	}
+	o.Rest = v.rest()
 	if v.want.Apply != nil && v.wanted().err == nil {
 		handled, stuck := v.handledRecords()
 		records, _ := v.dns()

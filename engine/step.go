@@ -270,6 +270,8 @@ type Outcome struct {
 	Kept []error
 	// Unfinished is true if something of the lease is neither final nor given back.
 	Unfinished bool
+	// Rest is how the lease stands.
+	Rest report.Rest
 	// Things are what the lease relies on; Facts are what was found of what it wants, in the order of the claims.
 	Things []state.Hold
 	Claims map[string]*state.Claim

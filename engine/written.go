@@ -42,3 +42,12 @@ func (v view) madeWay(k Key) bool {
 	}
 	return false
 }
+
+// rest returns how the lease stands if the work on it ends now.
+func (v view) rest() report.Rest {
+	d, _ := v.kept()
+	r := report.Rest{Held: !v.holdsNothing(), Rewritten: v.f.kept.isOurs() && !v.f.kept.back}
+	r.Former = d != nil && !r.Rewritten
+	r.Stays = r.Rewritten || v.hasTaken() || v.hasWritten() || len(v.deletedObjects()) > 0
+	return r
+}

@@ -70,8 +70,8 @@ func (h HeldThing) String() string {
 type HalfError struct {
 	Lease     lease.ID
 	Why, Left error
-	// New is true if the lease had nothing before the run, so that releasing it undoes the run.
-	New bool
+	// Rest is how the lease stands.
+	Rest Rest
 }
 
 func (e *HalfError) Error() string { return fmt.Sprintf("%v; %v", e.Why, e.Left) }
@@ -122,8 +122,8 @@ type LeaseError struct {
 	Err   error
 	// Done is what the work had changed before, such as "host/shop.example.com claimed".
 	Done []string
-	// New is true if the lease had nothing before the work, so that releasing it undoes the work.
-	New bool
+	// Rest is how the lease stands.
+	Rest Rest
 }
 
 func (e *LeaseError) Error() string { return fmt.Sprintf("lease %s: %v", e.Lease, e.Err) }

@@ -3,6 +3,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -31,7 +32,8 @@ type Work struct {
 	// Barred returns why the command must not work on a lease, nil if it may; nil if it may work on all.
 	Barred func(place int, s *observed.Snapshot) error
 	// Ended is called with the leases of a transaction on which the work has ended, before the command commits. Done is called
-	// after the commit for a lease that has what it wants, for several at a time.
+	// for a lease that has what it wants and gives nothing back any more, for several at a time. With Done both are called for a
+	// lease as soon as its work has ended in the command's turn, while the command works on others; else Done is called after the commit.
 	Ended func(context.Context, []*Lease)
 	Done  func(context.Context, *Lease) error
 	// Fresh reads where hosts are reached now; else what was read for all is taken.
@@ -63,6 +65,10 @@ type Lease struct {
 	chosen    map[uint32]*lease.SchedulerParams
 	takesOver bool
 	err       error
+	// isNew is true if the lease had neither claims nor objects when the command began.
+	isNew bool
+	// concluded is closed once what follows the work is done, of a lease for which that began before the commit; nil for others.
+	concluded chan struct{}
 }
 
 // Run works on all leases, at most as many at a time as one announcement can name. The error joins those of all leases.
@@ -85,6 +91,7 @@ func (w Work) Run(ctx context.Context) error {
 			all[i].err = w.Barred(i, snapshot)
 		}
 		all[i].X.Snapshot = snapshot
+		all[i].isNew = all[i].X.IsNew()
 		if want.Apply != nil {
 			all[i].X.Only = c.Options.ChangesOf(want.Request.Lease)
 			all[i].Runs = want.Apply.Workloads
@@ -131,6 +138,8 @@ type loop struct {
 	leased func() (map[lease.Group][]lease.ID, error)
 	// writing is the context of requests in the command's turn, nil before.
 	writing context.Context
+	// concludes begins what follows the work on a lease; nil where that is for after the commit.
+	concludes func(*Lease)
 }
 
 // reply is the answer to a request of a lease.
@@ -169,51 +178,78 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	l.turn = now
 	l.begin(now, wants)
 	l.leased = l.reserved(ctx, groups)
+	if l.concludes = nil; l.work.Done != nil && own {
+		l.concludes = func(one *Lease) { l.conclude(ctx, one) }
+	}
 	fault := parallel.Guard(func() error { l.run(ctx); return nil })
+	var ends []*Lease
 	for i, one := range l.leases {
 		if l.world.Turn.Alone == 0 {
 			l.count()
 		}
-		if l.report(i, one); one.Outcome == nil || one.Outcome.Unfinished {
+		if one.concluded == nil {
+			l.report(i, one)
+		}
+		if one.Outcome == nil || one.Outcome.Unfinished {
 			now.Leave(one.Want.Groups()...)
 		}
+		if one.Outcome != nil && one.concluded == nil {
+			ends = append(ends, one)
+		}
 	}
-	fault = errors.Join(fault, parallel.Guard(func() error {
-		l.work.Ended(now.Context(ctx), slices.DeleteFunc(slices.Clone(l.leases), func(one *Lease) bool { return one.Outcome == nil }))
-		return nil
-	}))
+	fault = errors.Join(fault, parallel.Guard(func() error { l.work.Ended(now.Context(ctx), ends); return nil }))
 	ended := fault
 	if own {
 		ended = errors.Join(fault, parallel.Guard(func() error { return now.Commit(ctx) }))
 	}
-	concerned := false
+	l.finish(ctx, leases, ended)
 	for _, one := range leases {
-		if ended != nil && one.err == nil && (one.Outcome == nil || one.X.Changed()) {
-			one.err = ended
+		if one.err != nil || one.X.Changed() {
+			return nil
 		}
-		concerned = concerned || one.err != nil || one.X.Changed()
-	}
-	l.finish(ctx, leases)
-	if concerned {
-		return nil
 	}
 	return ended
 }
 
-// finish does what follows the commit, for several leases at a time.
-func (l *loop) finish(ctx context.Context, leases []*Lease) {
-	group := parallel.New(max(l.command.Options.Concurrency, 1))
+// conclude begins what follows the work on a lease, while the command works on others.
+func (l *loop) conclude(ctx context.Context, one *Lease) {
+	one.concluded = make(chan struct{})
+	err := parallel.Guard(func() error { l.work.Ended(ctx, []*Lease{one}); return nil })
+	go func() {
+		defer close(one.concluded)
+		l.done(ctx, one, err)
+	}()
+}
+
+// finish does what follows the commit for all leases, which wait side by side. ended is why the turn has not ended as it should.
+func (l *loop) finish(ctx context.Context, leases []*Lease, ended error) {
+	group := parallel.New(len(leases))
 	for _, one := range leases {
 		group.Go(func() error {
-			one.err = l.takeBack(ctx, one, one.err)
-			if one.err == nil && l.work.Done != nil {
-				one.err = parallel.Guard(func() error { return l.work.Done(ctx, one) })
+			concluded := one.concluded != nil
+			if concluded {
+				<-one.concluded
 			}
-			one.err = one.X.Failed(l.command.Options.AsPlanned(one.X.Request.Lease, one.err))
+			fails := ended != nil && one.err == nil && (one.Outcome == nil || one.X.Changed())
+			switch {
+			case fails:
+				l.done(ctx, one, ended)
+			case !concluded:
+				l.done(ctx, one, nil)
+			}
 			return nil
 		})
 	}
 	_ = group.Wait() // the leases keep their errors
+}
+
+// done does what follows the work on a lease, unless it has failed.
+func (l *loop) done(ctx context.Context, one *Lease, failed error) {
+	one.err = l.takeBack(ctx, one, cmp.Or(one.err, failed))
+	if one.err == nil && l.work.Done != nil {
+		one.err = parallel.Guard(func() error { return l.work.Done(ctx, one) })
+	}
+	one.err = one.X.Failed(l.command.Options.AsPlanned(one.X.Request.Lease, one.err))
 }
 
 // begin begins a transaction of wants.
@@ -253,8 +289,13 @@ func (l *loop) report(i int, one *Lease) {
 	if one.Outcome = o; o == nil {
 		return
 	}
+	rest := o.Rest
+	rest.Held = rest.Held || !one.isNew
+	if one.X.Ends(rest); len(o.Kept) > 0 {
+		rest.Stays = true
+	}
 	if one.err = o.Err; len(o.Kept) > 0 {
-		one.err = &report.HalfError{Lease: one.X.Request.Lease, Why: o.Err, Left: errors.Join(o.Kept...), New: one.X.IsNew()}
+		one.err = &report.HalfError{Lease: one.X.Request.Lease, Why: o.Err, Left: errors.Join(o.Kept...), Rest: rest}
 	}
 }
 

@@ -93,6 +93,17 @@ func (l *loop) end(i int, o *engine.Outcome) {
 func (l *loop) final(i int) {
 	l.command.Ledger.Ended(l.marks[i])
 	l.count()
+	if one := l.leases[i]; l.concludes != nil && l.mayConclude(i) {
+		l.report(i, one)
+		l.concludes(one)
+	}
+}
+
+// mayConclude reports whether what follows the work on a lease does not have to wait for the commit: the command works on others, it
+// has its turn, and the lease is not to be written again once it is known where its hosts are reached.
+func (l *loop) mayConclude(i int) bool {
+	busy := slices.ContainsFunc(l.plan.Order(), func(i int) bool { return l.world.Outcome(i) == nil })
+	return busy && l.world.Turn.Err == nil && len(l.world.Outcome(i).Applied.Unknown) == 0
 }
 
 // until returns how long to wait until a lease looks again at what it waits for.
@@ -152,7 +163,9 @@ func (l *loop) drop(i int) { l.steps[i].Requests = nil }
 
 // start sends a request; take gets its answer.
 func (l *loop) start(ctx context.Context, place int, r engine.Request) {
-	l.busy[place]++
+	if l.busy[place]++; len(l.leases) > 1 && !r.IsShared() {
+		l.leases[place].X.Begin()
+	}
 	l.flying++
 	if !r.MayWait() {
 		l.brief++
@@ -219,7 +232,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	}
 	for _, one := range l.leases {
-		if r.read != nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == r.request.Owner) {
+		if r.read != nil && one.concluded == nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == r.request.Owner) {
 			one.X.Snapshot = r.read
 		}
 	}

@@ -2,6 +2,8 @@ package executor
 
 import (
 	"time"
+
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Changed reports whether the run has changed anything.
@@ -11,8 +13,31 @@ func (x *Executor) Changed() bool {
 	return x.changed
 }
 
-// Took returns how long the run has lasted so far.
-func (x *Executor) Took() time.Duration { return time.Since(x.start) }
+// Begin says that the command turns to the lease, of several: the time that it takes is its own from then on.
+func (x *Executor) Begin() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.begun.IsZero() {
+		x.begun = time.Now()
+	}
+}
+
+// Took returns how long the run on the lease has lasted so far.
+func (x *Executor) Took() time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.begun.IsZero() {
+		return time.Since(x.begun)
+	}
+	return time.Since(x.start)
+}
+
+// Ends says how the lease stands when the work on it has ended.
+func (x *Executor) Ends(rest report.Rest) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rest = &rest
+}
 
 // IsNew reports whether the lease had nothing before the run: neither claims nor objects of anybody.
 func (x *Executor) IsNew() bool {

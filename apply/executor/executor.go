@@ -29,7 +29,11 @@ type Executor struct {
 	Snapshot *observed.Snapshot
 	start    time.Time
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// rest is how the lease stands once the work on it has ended; nil where only its changes are known.
+	rest *report.Rest
+	// begun is when the command turned to the lease, of several; zero before, and for an only lease.
+	begun   time.Time
 	changed bool
 	// changes describe what the run has changed, as "host/shop.example.com claimed".
 	changes []string
@@ -124,9 +128,13 @@ func (x *Executor) Failed(err error) error {
 	if !ok {
 		fs = report.Failures{err}
 	}
+	rest := report.Rest{Stays: len(x.changes) > 0, Held: true}
+	if x.rest != nil {
+		rest = *x.rest
+	}
 	named := make(report.Failures, len(fs))
 	for i, e := range fs {
-		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.changes), New: x.IsNew()}
+		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.changes), Rest: rest}
 	}
 	return named
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/history"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -39,6 +41,11 @@ type Console struct {
 	status *terminal.Status
 	// story writes what happens to leases into their namespaces; nil for a command that changes none.
 	story *history.Recorder
+	// states are the leases of which text has said that they are done, each with its state, such as "live". suffix ends lines of a dry run.
+	states map[lease.Group]string
+	suffix string
+	// begun is when the command began.
+	begun time.Time
 	// Leases is the number of leases that the command processes separately; 0 if it is unknown.
 	Leases int
 }
@@ -58,7 +65,7 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 // Begin starts a command whose command line has been parsed. readOnly is true if it writes nothing to the cluster, or only in
 // a dry run; claims is true if "release LEASE" undoes it for a lease that had nothing before.
 func (c *Console) Begin(readOnly, claims bool) {
-	c.running, c.readOnly, c.claims = true, readOnly, claims
+	c.running, c.readOnly, c.claims, c.begun = true, readOnly, claims, time.Now()
 	if !readOnly {
 		terminal.IgnoreSIGPIPE()
 	}

@@ -42,6 +42,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		if err = c.out.Err(); err == nil {
+			c.printTotal(stop{}, false)
 			return exitDone
 		}
 	case !c.running:
@@ -65,7 +66,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 		code = exitDiff
 	}
 	if printed || ctx.Err() == nil {
-		c.printUnprocessed(stop, perLease)
+		c.printTotal(stop, perLease)
 	}
 	if ctx.Err() != nil {
 		code = exitInterrupted
@@ -74,31 +75,43 @@ func (c *Console) End(ctx context.Context, err error) int {
 		}
 		fmt.Fprintln(c.ErrOut, "Interrupted."+c.resumeHint(stop))
 		if !printed {
-			c.printUnprocessed(stop, perLease)
+			c.printTotal(stop, perLease)
 		}
 	}
 	return code
 }
 
-// resumeHint returns how to continue after an interrupt, or "" for a command that wrote nothing. It suggests "release" only
-// for a command that claims things, and only if all leases that it has begun had nothing before: otherwise that would
-// release more than the command has changed.
+// resumeHint returns how to continue after an interrupt, or "" for a command that wrote nothing.
 func (c *Console) resumeHint(s stop) string {
-	if c.readOnly {
+	switch {
+	case c.readOnly:
 		return ""
+	case c.Leases == 1 && s.lease != (lease.Group{}):
+		return " " + c.finishHint(s.lease.String(), s.rests)
 	}
-	return " " + c.finishHint("LEASE", s.begun, s.made)
+	return " " + c.finishHint("LEASE", slices.DeleteFunc(slices.Clone(s.rests), func(r report.Rest) bool { return !r.Stays }))
 }
 
-// finishHint returns how to finish the work on leases, of which begun were changed and made had nothing before.
-func (c *Console) finishHint(id string, begun, made int) string {
-	switch {
-	case !c.claims || begun == 0:
-		return "Run the same command again to finish."
-	case begun == made:
-		return "Run the same command again to finish; `kubectl akash-net release " + id + "` undoes it."
+// finishHint returns how to finish the work on leases that stand so. It suggests "release" only for a command that claims things, and
+// only if it has made all the leases: else that would release more than the command has changed.
+func (c *Console) finishHint(id string, rests []report.Rest) string {
+	const again = "Run the same command again to finish"
+	all := func(is func(report.Rest) bool) bool {
+		return !slices.ContainsFunc(rests, func(r report.Rest) bool { return !is(r) })
 	}
-	return "Run the same command again to finish; `kubectl akash-net repair` finishes it by the definition that the ledger keeps."
+	switch {
+	case !c.claims || len(rests) == 0:
+		return again + "."
+	case all(func(r report.Rest) bool { return r.Stays && !r.Held }):
+		return again + "; `kubectl akash-net release " + id + "` undoes it."
+	case all(func(r report.Rest) bool { return r.Former }):
+		return again + "; the former definition is kept: kubectl akash-net repair " + id
+	case all(func(r report.Rest) bool { return r.Held && r.Rewritten }):
+		return again + "; the new definition is kept, too: kubectl akash-net repair " + id
+	case all(func(r report.Rest) bool { return !r.Former && !r.Rewritten }):
+		return again + "."
+	}
+	return again + "; `kubectl akash-net repair` finishes it by the definition that the ledger keeps."
 }
 
 // unwrapLease removes the name of the lease from an error if the command processes only one lease.
@@ -127,11 +140,8 @@ func (c *Console) print(err error) int {
 		}
 		return exitInvalid
 	case errors.As(err, &half):
-		made := 0
-		if half.New {
-			made = 1
-		}
-		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\n%s\n", half.Why, half.Left, c.finishHint(half.Lease.Group().String(), 1, made))
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\n%s\n", half.Why, half.Left,
+			c.finishHint(half.Lease.Group().String(), []report.Rest{half.Rest}))
 		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)

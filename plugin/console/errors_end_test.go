@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -23,12 +24,12 @@ func TestInterruptCountsLeases(t *testing.T) {
 		err  error
 		want string
 	}{
-		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err()), fmt.Errorf("lease 2: %w", ctx.Err()), errors.New("lease 3")}, "2 of 12 leases were not processed; 9 are done.\n"},
-		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err())}, "1 of 12 leases were not processed; 11 are done.\n"},
+		{report.Failures{ofLease(1, ctx.Err()), ofLease(2, ctx.Err()), ofLease(3, errors.New("why"))}, "12 leases: 9 done, 1 failed, 2 not processed, 0s\n"},
+		{report.Failures{ofLease(1, ctx.Err())}, "12 leases: 11 done, 1 not processed, 0s\n"},
 		{fmt.Errorf("the claims: %w", ctx.Err()), ""},
 	} {
 		var out bytes.Buffer
-		command := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 12}
+		command := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 12, begun: time.Now()}
 		command.End(ctx, c.err)
 		if text := out.String(); !strings.Contains(text, c.want) || strings.Contains(text, "not processed") != (c.want != "") {
 			t.Errorf("%v: want %q, got\n%s", c.err, c.want, text)
@@ -51,10 +52,10 @@ func TestInterruptIsNoError(t *testing.T) {
 		{ctx.Err(), true, "Interrupted. Run the same command again to finish.\n"},
 		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: the hold stays\nInterrupted. Run the same command again to finish.\n"},
 		{errors.New("forbidden"), false, "Error: forbidden\nInterrupted.\n"},
-		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\n1 of 2 leases were not processed; 1 are done.\n"},
+		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\n2 leases: 1 done, 1 not processed, 0s\n"},
 	} {
 		var out bytes.Buffer
-		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, readOnly: !tt.writes}
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, readOnly: !tt.writes, begun: time.Now()}
 		if code := c.End(ctx, tt.err); code != exitInterrupted || out.String() != tt.want {
 			t.Errorf("%v: exit code %d, and\n%swant\n%s", tt.err, code, out.String(), tt.want)
 		}
@@ -69,7 +70,7 @@ func TestInterruptIsOneError(t *testing.T) {
 	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
 	failures := report.Failures{errors.New("another error")}
 	for i := range 9 {
-		failures = append(failures, fmt.Errorf("lease %d: %w", i, context.Canceled))
+		failures = append(failures, ofLease(uint64(i), context.Canceled))
 	}
 	code := c.End(ctx, failures)
 	if text := out.String(); code != exitInterrupted || strings.Contains(text, "context canceled") || !strings.Contains(text, "another error") || !strings.Contains(text, "9 leases were not processed") {
@@ -79,7 +80,7 @@ func TestInterruptIsOneError(t *testing.T) {
 
 // ofLease is an error of one of many leases.
 func ofLease(dseq uint64, err error, done ...string) error {
-	return &report.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done}
+	return &report.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done, Rest: report.Rest{Stays: len(done) > 0}}
 }
 
 // A server that went away is one error, of however many leases and steps, with all that had been done.
@@ -93,12 +94,12 @@ func TestServerAwayIsOneError(t *testing.T) {
 		failures = append(failures, ofLease(dseq+4, away(false)))
 	}
 	var out bytes.Buffer
-	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 210}
+	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 210, begun: time.Now()}
 	code := c.End(t.Context(), failures)
 	want := `Error: the API server at https://cluster has stopped answering, for 30s now: connection refused
 Done until then, and kept: host/a.example.com claimed, host/b.example.com claimed.
 Run the same command again to finish.
-200 of 210 leases were not processed to the end (2 were begun); 10 are done.
+210 leases: 10 done, 2 begun, 198 not processed, 0s
 `
 	if out.String() != want || code != exitFailed {
 		t.Errorf("exit code %d, and\n%swant\n%s", code, out.String(), want)

@@ -9,16 +9,18 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // stop is an interrupt, or the loss of the API server, that stopped the processing of several leases. It is printed once.
 type stop struct {
 	err error
-	// stopped is the number of leases that it stopped, begun how many of these had been changed, and made how many of those
-	// had nothing before. failed is the number of leases that are not done for any reason.
-	stopped, begun, made, failed int
+	// rests are how the leases stand that it stopped. failed is the number of leases that are not done, for any reason.
+	rests  []report.Rest
+	failed int
+	// lease is the last of them.
+	lease lease.Group
 	// done are the changes made before.
 	done []string
 	// unchanged is true if no write was sent.
@@ -28,23 +30,24 @@ type stop struct {
 // splitStop separates the errors of leases that one stop caused from the rest.
 func splitStop(failures report.Failures) (rest []error, s stop) {
 	s.unchanged = true
-	stopped, failed := map[any]bool{}, map[any]bool{}
-	for i, err := range failures {
+	stopped, failed := map[lease.Group]bool{}, map[lease.Group]bool{}
+	for _, err := range failures {
 		var of *report.LeaseError
-		key := any(i)
 		if errors.As(err, &of) {
-			key = of.Lease
+			failed[of.Lease] = true
 		}
-		failed[key] = true
 		switch {
 		case !isStop(err):
 			rest = append(rest, err)
-		case !stopped[key]: // later steps of the lease fail for the same reason
-			stopped[key] = true
-			s.add(err, of)
+		case of == nil:
+			s.add(err)
+		case !stopped[of.Lease]: // later steps of the lease fail for the same reason
+			stopped[of.Lease] = true
+			s.rests, s.done, s.lease = append(s.rests, of.Rest), append(s.done, of.Done...), of.Lease
+			s.add(of.Err)
 		}
 	}
-	s.stopped, s.failed = len(stopped), len(failed)
+	s.failed = len(failed)
 	return rest, s
 }
 
@@ -73,35 +76,12 @@ func withoutInterrupt(err error) error {
 	return cmp.Or(errors.Join(rest...), err)
 }
 
-// add adds the error of a lease. It prefers the loss of the API server to an interrupt.
-func (s *stop) add(err error, of *report.LeaseError) {
-	if of != nil {
-		s.done, err = append(s.done, of.Done...), of.Err
-		if len(of.Done) > 0 {
-			s.begun++
-			if of.New {
-				s.made++
-			}
-		}
-	}
+// add adds an error. It prefers the loss of the API server to an interrupt.
+func (s *stop) add(err error) {
 	away, isAway := errors.AsType[*cluster.AwayError](err)
 	s.unchanged = s.unchanged && isAway && away.Unchanged
 	if s.err == nil || isAway && !cluster.IsAway(s.err) {
 		s.err = err
-	}
-}
-
-// printUnprocessed prints the number of leases that were stopped. perLease is true if the leases failed, not the command.
-func (c *Console) printUnprocessed(s stop, perLease bool) {
-	switch {
-	case s.begun > 0 && !c.readOnly && perLease && c.Leases > 1:
-		fmt.Fprintf(c.ErrOut, "%d of %s were not processed to the end (%d were begun); %d are done.\n",
-			s.stopped, terminal.Count(c.Leases, "lease"), s.begun, max(c.Leases-s.failed, 0))
-	case s.stopped > 0 && perLease && c.Leases > 1:
-		fmt.Fprintf(c.ErrOut, "%d of %s were not processed; %d are done.\n",
-			s.stopped, terminal.Count(c.Leases, "lease"), max(c.Leases-s.failed, 0))
-	case s.stopped > 1:
-		fmt.Fprintf(c.ErrOut, "%s were not processed.\n", terminal.Count(s.stopped, "lease"))
 	}
 }
 

@@ -47,6 +47,7 @@ func NewEvents(c *Console, output, dryRun string) *Events {
 	case command.DryRunServer:
 		e.suffix = " (server dry run)"
 	}
+	c.states, c.suffix = map[lease.Group]string{}, e.suffix
 	if c.Terminal && output == "" {
 		e.view = newLeaseView(e)
 		c.view = e.view
@@ -113,6 +114,12 @@ func (e *Events) Progress(what string, done, all int) {
 
 func (e *Events) text(event report.Event) {
 	thing := eventThing(event)
+	switch event.Action {
+	case report.Done:
+		e.c.states[event.Lease.Group()] = event.Message
+	case report.Failed:
+		delete(e.c.states, event.Lease.Group())
+	}
 	switch {
 	case e.Check && event.Action == report.Withheld, event.Action == report.Waiting:
 		e.line(e.c.ErrOut, "%s %s", thing, describe(event))

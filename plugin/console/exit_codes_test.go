@@ -108,21 +108,28 @@ func TestInterruptedCommandsSayHowToResume(t *testing.T) {
 	}
 }
 
-// "release" is offered only to a command that claims, and only if what it has begun had nothing before.
+// "release" is offered only to a command that claims, and only for leases that it has made. Of others the hint says which definition is kept.
 func TestFinishHint(t *testing.T) {
+	const again = "Run the same command again to finish"
+	made, former := report.Rest{Stays: true, Rewritten: true}, report.Rest{Held: true, Former: true}
+	rewritten, nothing := report.Rest{Stays: true, Held: true, Rewritten: true}, report.Rest{}
 	for name, tt := range map[string]struct {
-		claims      bool
-		begun, made int
-		want        string
+		claims bool
+		rests  []report.Rest
+		want   string
 	}{
-		"nothing was begun":             {true, 0, 0, "Run the same command again to finish."},
-		"new leases":                    {true, 2, 2, "Run the same command again to finish; `kubectl akash-net release LEASE` undoes it."},
-		"a new lease and a live one":    {true, 2, 1, "Run the same command again to finish; `kubectl akash-net repair` finishes it by the definition that the ledger keeps."},
-		"a command that claims nothing": {false, 2, 2, "Run the same command again to finish."},
+		"nothing was begun":                  {true, nil, again + "."},
+		"a new lease of which nothing stays": {true, []report.Rest{nothing}, again + "."},
+		"new leases":                         {true, []report.Rest{made, made}, again + "; `kubectl akash-net release LEASE` undoes it."},
+		"a lease with its former definition": {true, []report.Rest{former}, again + "; the former definition is kept: kubectl akash-net repair LEASE"},
+		"a lease with the new definition":    {true, []report.Rest{rewritten}, again + "; the new definition is kept, too: kubectl akash-net repair LEASE"},
+		"a lease without a definition":       {true, []report.Rest{{Stays: true, Held: true}}, again + "."},
+		"a new lease and a live one":         {true, []report.Rest{made, rewritten}, again + "; `kubectl akash-net repair` finishes it by the definition that the ledger keeps."},
+		"a command that claims nothing":      {false, []report.Rest{made}, again + "."},
 	} {
 		c, _ := testConsole()
-		if c.claims = tt.claims; c.finishHint("LEASE", tt.begun, tt.made) != tt.want {
-			t.Errorf("%s: %q", name, c.finishHint("LEASE", tt.begun, tt.made))
+		if c.claims = tt.claims; c.finishHint("LEASE", tt.rests) != tt.want {
+			t.Errorf("%s: %q", name, c.finishHint("LEASE", tt.rests))
 		}
 	}
 }

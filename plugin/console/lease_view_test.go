@@ -34,7 +34,7 @@ func newOnTerminal(leases int) *onTerminal {
 	s := terminal.NewStatusOn(&t.written, func() int { return 40 })
 	t.Console = &Console{
 		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.SafeWriter{Out: s.Wrap(&t.written)}}, Text: &terminal.SafeWriter{Out: s.Wrap(&t.written)},
-		running: true, Terminal: true, status: s, Leases: leases,
+		running: true, Terminal: true, status: s, Leases: leases, begun: time.Now(),
 	}
 	return t
 }
@@ -118,6 +118,7 @@ lease akash1owner/1/1 is live: 1 host, 1s
 lease akash1owner/3/1 failed
 lease akash1owner/1/1 failed
   host/1.example.com claimed, released
+3 leases: 2 done, 1 live, 0s
 `},
 		"a server that went away": {2, []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), failedWith(1, away), failedWith(2, away),
@@ -135,6 +136,7 @@ lease akash1owner/5/1 failed
 lease akash1owner/1/1: 1 claimed
 lease akash1owner/3/1: 2 deleted, 1 released
 lease akash1owner/7/1: 1 released
+6 leases: 5 done, 1 live, 0s
 `},
 		"problems": {0, []report.Event{problem(1), problem(2), nobodys}, `StaleHold/9.example.com repaired (given up)
 lease akash1owner/1/1
@@ -210,7 +212,8 @@ func TestProgressOnATerminal(t *testing.T) {
 			erase + "1 of 6 leases (of a step with a long na" +
 			erase + "Warning: of the server\n" +
 			erase + "2 of 6 leases, 2.0/s, 2s left" +
-			erase + "Error: lease akash1owner/2/1: forbidden\n"
+			erase + "Error: lease akash1owner/2/1: forbidden\n" +
+			"6 leases: 4 done, 1 live, 1 failed, 1s\n"
 		if diff := cmp.Diff(want, term.written.String()); diff != "" {
 			t.Errorf("written (-want +got):\n%s", diff)
 		}
