@@ -27,6 +27,8 @@ type Options struct {
 	CrashedAfter time.Duration
 	// Problems are the names of the problems to fix. Without any, all that are safe to fix automatically are fixed.
 	Problems []string
+	// Leases are the deployment groups whose problems are to be fixed beside the named ones, as all are without any of both.
+	Leases []lease.Group
 	// Namespace limits the repair to problems of the leases in it; empty means all.
 	Namespace string
 	// Definitions are definitions of leases: applying one fixes the problems of its lease that an apply fixes.
@@ -122,8 +124,14 @@ func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
 	if r.asked.Namespace != "" {
 		problems = diagnose.InNamespace(problems, r.snapshot.List(), r.asked.Namespace)
 	}
-	if len(r.asked.Problems) == 0 {
+	if len(r.asked.Problems) == 0 && len(r.asked.Leases) == 0 {
 		return problems, nil
+	}
+	of := diagnose.OfLeases(problems, r.snapshot.List(), r.asked.Leases)
+	for _, g := range r.asked.Leases {
+		if len(r.snapshot.Held[g]) == 0 && len(diagnose.OfLeases(of, nil, []lease.Group{g})) == 0 {
+			return nil, fmt.Errorf("lease/%s holds nothing, and nothing was changed; is its name right? \"kubectl akash-net leases\" lists the leases", g)
+		}
 	}
 	unknown := slices.DeleteFunc(slices.Clone(r.asked.Problems), func(name string) bool {
 		return slices.ContainsFunc(problems, func(p state.Problem) bool { return p.Name() == name })
@@ -131,7 +139,9 @@ func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
 	if len(unknown) > 0 {
 		return nil, &NoProblemError{Names: unknown}
 	}
-	return slices.DeleteFunc(problems, func(p state.Problem) bool { return !slices.Contains(r.asked.Problems, p.Name()) }), nil
+	return slices.DeleteFunc(problems, func(p state.Problem) bool {
+		return !slices.Contains(r.asked.Problems, p.Name()) && !slices.ContainsFunc(of, p.Same)
+	}), nil
 }
 
 // run fixes the problems. Applies come last, after what they may need was given up. It returns the deployment groups

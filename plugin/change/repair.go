@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -27,6 +28,8 @@ import (
 
 // repairFlags are the flags of repair.
 type repairFlags struct {
+	// leases are those whose problems are to be fixed.
+	leases []lease.Group
 	// namespace limits the repair to leases of a namespace; "" for all.
 	namespace string
 	changeFlags
@@ -39,7 +42,7 @@ type repairFlags struct {
 func NewRepair(c *session.Session) *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
-		Use:   "repair [PROBLEM/THING...] [-f FILE]",
+		Use:   "repair [LEASE|PROBLEM/THING...] [-f FILE]",
 		Short: "Fix what \"state --problems\" lists",
 		Long: `
 			Fix what "state --problems" lists, and print a line for each problem: finish or undo crashed runs,
@@ -48,14 +51,18 @@ func NewRepair(c *session.Session) *cobra.Command {
 			that belongs to a live claim is touched.
 
 			Problems that need an explicit decision remain: their line ends with the command that fixes them,
-			and the exit code is 1. If problems are named, only those are fixed. Some problems need the
-			definitions of leases: give them with -f, as for "apply". Leases whose problem their definition
-			fixes are applied again, and the other definitions are not applied.`,
+			and the exit code is 1. If leases or problems are named, only those problems and the problems of
+			those leases are fixed. Some problems need the definitions of leases: give them with -f, as for
+			"apply". Leases whose problem their definition fixes are applied again, and the other definitions
+			are not applied.`,
 		Example: `
 			# Preview
 			kubectl akash-net repair --dry-run
 
 			kubectl akash-net repair
+
+			# A lease, for example after its apply was interrupted
+			kubectl akash-net repair akash1…/8438017/1
 
 			# With the definitions of all leases, from Git
 			kubectl akash-net repair -f leases/ -R
@@ -63,6 +70,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 			# Give up a blocked host, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.leases, args = splitLeases(args)
 			if err := f.checkAll(args); err != nil {
 				return err
 			}
@@ -79,9 +87,9 @@ func NewRepair(c *session.Session) *cobra.Command {
 		"until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
 	f.proof.add(cmd, flagRequireProof, proofUsage)
-	return c.SetScope(cmd, session.Scope{Namespace: func(names []string) string {
+	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: func(names []string) string {
 		if len(names) > 0 {
-			return "it chooses among all problems: leave it out where problems are named"
+			return "it chooses among all problems: leave it out where problems or leases are named"
 		}
 		return ""
 	}})
@@ -120,7 +128,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	if err != nil {
 		return err
 	}
-	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
+	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Leases: f.leases, Namespace: f.namespace, ConfigFile: c.ConfigFile}
 	var unread error
 	if f.input.Given() {
 		if opts.Definitions, unread, err = collect(ctx, &c.Console, &f.input, cluster, cfg, false); err != nil {
@@ -142,6 +150,18 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 		c.NoProblems()
 	}
 	return beside(unread, err)
+}
+
+// splitLeases returns the leases among the arguments, and the names of problems.
+func splitLeases(args []string) (leases []lease.Group, problems []string) {
+	for _, arg := range args {
+		if t, err := thing.ParseLease(arg); err == nil {
+			leases = append(leases, t.Group)
+		} else {
+			problems = append(problems, arg)
+		}
+	}
+	return leases, problems
 }
 
 // problemName returns PROBLEM/THING with the thing in the form of state.Problem.Name.

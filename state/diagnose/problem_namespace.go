@@ -28,3 +28,24 @@ func InNamespace(problems []state.Problem, claims []*state.Claim, namespace stri
 		return !things[p.Thing]
 	})
 }
+
+// OfLeases returns the problems of deployment groups: those that name one, and those of things that one holds which name no lease.
+func OfLeases(problems []state.Problem, claims []*state.Claim, groups []lease.Group) []state.Problem {
+	things := map[string]bool{}
+	for _, c := range claims {
+		for _, p := range c.Parts {
+			if slices.Contains(groups, p.Lease.Group()) {
+				things[c.Thing] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(problems), func(p state.Problem) bool {
+		if id, err := lease.ParseID(p.Lease); err == nil {
+			return !slices.Contains(groups, id.Group())
+		}
+		if g, err := lease.ParseGroup(p.Lease); err == nil {
+			return !slices.Contains(groups, g)
+		}
+		return !things[p.Thing]
+	})
+}

@@ -98,3 +98,49 @@ func TestLeasesAreReportedAsTheyEnd(t *testing.T) {
 		})
 	}
 }
+
+// What is said after an interrupt depends on whether the command has made the lease: only then it is to be released. Of another lease the
+// definition that the ledger keeps is told, by which "repair LEASE" goes on; that repairs no other lease.
+func TestInterruptSaysWhichDefinitionIsKept(t *testing.T) {
+	for at, want := range map[string]string{
+		"leases/":    "; the former definition is kept: kubectl akash-net repair ",
+		"ingresses/": "; the new definition is kept, too: kubectl akash-net repair ",
+	} {
+		t.Run(at, func(t *testing.T) {
+			id, a, b := leaseOf(newOwner(), 1), "a."+newDomain(), "b."+newDomain()
+			mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, a)))
+			p := startProxy(t, nil)
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			p.before = func(request string) {
+				if request == "PATCH "+at+b {
+					interrupt()
+				}
+			}
+			r := begin(ctx, p, "apply", "-f", define(t, id, web("web", 80, a, b)))
+			r.end(t, 130)
+			r.prints(t, &r.errOut, want+id.Group().String()+"\n")
+			if strings.Contains(r.errOut.String(), "release") {
+				t.Errorf("the lease was there before:\n%s", &r.errOut)
+			}
+			mustRun(t, 0, "repair", id.Group().String())
+			after := mustRun(t, 0, "state", "hosts", "-l", "akash.network/lease.id.owner="+id.Owner).Stdout
+			if strings.Contains(after, "Claiming") || strings.Contains(after, b) != (at == "ingresses/") {
+				t.Errorf("after the repair:\n%s", after)
+			}
+			mustRun(t, 1, "repair", leaseOf(newOwner(), 1).Group().String()).Says(t, "holds nothing")
+		})
+	}
+	ids, hosts, files := several(t, 1)
+	p := startProxy(t, nil)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	p.before = func(request string) {
+		if request == "PATCH ingresses/"+hosts[0] {
+			interrupt()
+		}
+	}
+	r := begin(ctx, p, append([]string{"apply"}, files...)...)
+	r.end(t, 130)
+	r.prints(t, &r.errOut, "`kubectl akash-net release "+ids[0].Group().String()+"` undoes it.")
+}
