@@ -203,10 +203,8 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 		ended = errors.Join(fault, parallel.Guard(func() error { return now.Commit(ctx) }))
 	}
 	l.finish(ctx, leases, ended)
-	for _, one := range leases {
-		if one.err != nil || one.X.Changed() {
-			return nil
-		}
+	if slices.ContainsFunc(leases, func(one *Lease) bool { return one.err != nil || one.X.Changed() }) {
+		return nil
 	}
 	return ended
 }
