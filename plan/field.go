@@ -32,6 +32,19 @@ type Owner struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
+// Telling returns the fields that a person has to look at: without the hash of the definition, which changes with every other
+// field. It is empty if the hash is all that changes.
+func (c Change) Telling() []Field {
+	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool {
+		return !f.Conflict && slices.Equal(f.Path, Path{"metadata", "annotations", lease.AnnotationDefinition})
+	})
+}
+
+// OnlyHash reports whether an update changes nothing but the hash of the definition.
+func (c Change) OnlyHash() bool {
+	return c.Action == Update && len(c.Fields) > 0 && len(c.Telling()) == 0
+}
+
 // moments are annotations with the time of a write: that of a DNSRecord requests a reconcile, that of a ProviderHost makes
 // Akash's hostname operator look at it again. They differ in every plan.
 var moments = []string{"gardener.cloud/timestamp", lease.AnnotationUpdatedAt}

@@ -53,6 +53,9 @@ func NewDiff(c *session.Session) *cobra.Command {
 			Leases that are named instead of a file are compared with the definition that each was last applied
 			with, which the ledger keeps. What a lease has given up since is shown, and not claimed again.
 
+			The last line counts the changes. Of an object of which only the hash of the definition changes, one
+			line says so.
+
 			A field that another manager owns is marked with "!": apply would not overwrite it. What another
 			owner holds, so that apply would refuse the lease, is a difference too.
 
@@ -95,7 +98,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 	flags.AddTarget(cmd, &f.target)
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
-	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan", "json", "yaml")
+	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan, and 'name', for the names of what changes", "json", "yaml", console.OutputName)
 	f.ledger.Add(cmd, "What to compare with", flags.LedgerCluster)
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
@@ -106,7 +109,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 
 // check validates the flags, and parses the leases in args.
 func (f *diffFlags) check(args []string) (err error) {
-	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml"),
+	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml", console.OutputName),
 		checkConcurrency(f.concurrency), f.ledger.Check(&f.input.Flags))
 	if err != nil {
 		return err

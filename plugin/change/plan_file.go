@@ -81,7 +81,7 @@ func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan
 	return p, nil
 }
 
-// printPlan prints a plan as JSON, as YAML, or as text.
+// printPlan prints a plan as JSON, as YAML, as names, or as text.
 func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 	var data []byte
 	switch output {
@@ -90,6 +90,8 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 		data = append(data, '\n')
 	case "yaml":
 		data, err = document.Marshal(p)
+	case console.OutputName:
+		data = printing.PlanNames(p)
 	default:
 		data = printing.PlanText(p, printing.UseColours(c.Out))
 	}

@@ -29,16 +29,11 @@ func preview(
 	return err
 }
 
-// eventActions are the actions of the events for each planned action, the most common one first.
-var eventActions = map[plan.Action][]report.Action{
-	plan.Claim: {report.Claimed}, plan.Withhold: {report.Withheld}, plan.Leave: {report.Left}, plan.Create: {report.Created},
-	plan.Update: {report.Configured}, plan.Delete: {report.Pruned, report.Replaced, report.Deleted}, plan.GiveUp: {report.Pruned},
-}
-
-// previewText returns the changes in a plan with the events of its dry run, and then the other events, for each lease. brief
-// omits unchanged objects, as on a terminal.
+// previewText returns the changes in a plan with the events of its dry run, and then the other events, for each lease; at the end
+// the numbers of the changes. brief omits unchanged objects, as on a terminal.
 func previewText(p plan.Plan, all []report.Event, coloured, brief bool) []byte {
 	t := printing.PlanWriter{Coloured: coloured}
+	var tally report.Tally
 	for _, l := range p.Leases {
 		events := slices.DeleteFunc(slices.Clone(all), func(e report.Event) bool {
 			return e.Lease.String() != l.Lease || e.Action == report.Failed || brief && e.Action == report.Unchanged
@@ -47,29 +42,39 @@ func previewText(p plan.Plan, all []report.Event, coloured, brief bool) []byte {
 			t.Line(' ', "lease/"+l.Lease)
 		}
 		for _, c := range l.Changes {
-			t.Line(' ', console.DryRunLine(takeEvent(&events, c)))
+			e := takeEvent(&events, c)
+			t.Line(' ', console.DryRunLine(e))
 			t.Values(c)
+			tally.Add(e.Action, e.Kind)
 		}
 		for _, e := range events {
 			t.Line(' ', console.DryRunLine(e))
+			tally.Add(e.Action, e.Kind)
 		}
 		if l.Refused != "" {
 			t.Line('!', "  refused: "+l.Refused)
+			tally.Add(report.Failed, "lease")
 		}
 	}
+	t.Tally(&tally)
 	return t.Text()
 }
 
 // takeEvent removes the event about a change from events and returns it. It returns a new event if there is none.
-func takeEvent(events *[]report.Event, c plan.Change) report.Event {
-	actions := eventActions[c.Action]
+func takeEvent(events *[]report.Event, c plan.Change) (e report.Event) {
+	defer func() {
+		if c.OnlyHash() && e.Message == "" {
+			e.Message = printing.OnlyHash
+		}
+	}()
+	actions := printing.Actions[c.Action]
 	i := slices.IndexFunc(*events, func(e report.Event) bool {
 		return e.Kind == c.Kind && e.Namespace == c.Namespace && e.Name == c.Name && slices.Contains(actions, e.Action)
 	})
 	if i < 0 {
 		return report.Event{Action: actions[0], Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Message: c.Why}
 	}
-	e := (*events)[i]
+	e = (*events)[i]
 	*events = slices.Delete(*events, i, i+1)
 	return e
 }

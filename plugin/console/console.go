@@ -39,6 +39,8 @@ type Console struct {
 	// view shows leases on a terminal; nil otherwise.
 	view   *leaseView
 	status *terminal.Status
+	// tally counts what a dry run would do; nil if the numbers are not printed.
+	tally *report.Tally
 	// story writes what happens to leases into their namespaces; nil for a command that changes none.
 	story *history.Recorder
 	// states are the leases of which text has said that they are done, each with its state, such as "live". suffix ends lines of a dry run.

@@ -39,6 +39,9 @@ const (
 func (c *Console) End(ctx context.Context, err error) int {
 	defer c.story.Close(ctx)
 	c.view.flush()
+	if c.tally != nil && c.tally.String() != "" {
+		fmt.Fprintln(c.Text, c.tally)
+	}
 	switch {
 	case err == nil:
 		if err = c.out.Err(); err == nil {

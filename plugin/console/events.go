@@ -48,6 +48,9 @@ func NewEvents(c *Console, output, dryRun string) *Events {
 		e.suffix = " (server dry run)"
 	}
 	c.states, c.suffix = map[lease.Group]string{}, e.suffix
+	if dryRun != "" && output == "" {
+		c.tally = &report.Tally{}
+	}
 	if c.Terminal && output == "" {
 		e.view = newLeaseView(e)
 		c.view = e.view
@@ -85,6 +88,9 @@ const eventSchema = "net.akash.network/events/v1"
 // Report prints an event, and adds it to the story of its lease.
 func (e *Events) Report(event report.Event) {
 	e.c.Tell(event)
+	if e.c.tally != nil {
+		e.c.tally.Add(event.Action, event.Kind)
+	}
 	switch e.output {
 	case OutputEvents:
 		e.json(event)

@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // UseColours reports whether to print colours: out is a terminal, and NO_COLOR (no-color.org) is not set.
@@ -24,21 +25,58 @@ func UseColours(out io.Writer) bool {
 	return terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// PlanText returns a plan as text, with a block for each object.
+// Actions are the actions that an apply reports for each planned action, the most common one first.
+var Actions = map[plan.Action][]report.Action{
+	plan.Claim: {report.Claimed}, plan.Withhold: {report.Withheld}, plan.Leave: {report.Left}, plan.Create: {report.Created},
+	plan.Update: {report.Configured}, plan.Delete: {report.Pruned, report.Replaced, report.Deleted}, plan.GiveUp: {report.Pruned},
+}
+
+// OnlyHash says of an object that only the hash of its definition changes.
+const OnlyHash = "only the definition's hash changes"
+
+// PlanText returns a plan as text, with a block for each object, and the numbers of the changes at the end.
 func PlanText(p plan.Plan, coloured bool) []byte {
 	t := PlanWriter{Coloured: coloured}
+	var tally report.Tally
 	for _, l := range p.Leases {
 		if len(p.Leases) > 1 && l.Differs() || l.Refused != "" {
 			t.Line(' ', "lease/"+l.Lease)
 		}
 		for _, c := range l.Changes {
 			t.change(c)
+			tally.Add(Actions[c.Action][0], c.Kind)
 		}
 		if l.Refused != "" {
 			t.Line('!', "  refused: "+l.Refused)
+			tally.Add(report.Failed, "lease")
+		}
+	}
+	t.Tally(&tally)
+	return t.Text()
+}
+
+// PlanNames returns the names of what a plan changes, each once, and "lease/…" for a lease that would be refused.
+func PlanNames(p plan.Plan) []byte {
+	t, seen := PlanWriter{}, map[string]bool{}
+	for _, l := range p.Leases {
+		for _, c := range l.Changes {
+			if !seen[c.ID()] {
+				t.Line(' ', thing.Print(c.Kind, c.Name))
+			}
+			seen[c.ID()] = true
+		}
+		if l.Refused != "" {
+			t.Line(' ', "lease/"+l.Lease)
 		}
 	}
 	return t.Text()
+}
+
+// Tally writes a tally as the last line, unless it is empty.
+func (t *PlanWriter) Tally(tally *report.Tally) {
+	if text := tally.String(); text != "" {
+		t.Line(' ', text)
+	}
 }
 
 // PlanWriter writes the text of a plan.
@@ -74,6 +112,9 @@ func (t *PlanWriter) change(c plan.Change) {
 	if c.Namespace != "" {
 		name += " in namespace " + c.Namespace
 	}
+	if c.OnlyHash() {
+		name += ": " + OnlyHash
+	}
 	t.Line(' ', name)
 	switch c.Action {
 	case plan.Withhold:
@@ -106,7 +147,7 @@ func (t *PlanWriter) Values(c plan.Change) {
 		}
 	case plan.Withhold, plan.Leave, plan.Delete:
 	case plan.Update:
-		t.fields(c.Fields)
+		t.fields(c.Telling())
 		if len(c.Fields) == 0 {
 			t.Line('+', "  no value changes, only which manager owns the fields")
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -132,6 +133,9 @@ func TestColumns(t *testing.T) {
 // Each change of a plan is a block: its name, and what happens to it.
 func TestPlanText(t *testing.T) {
 	after := map[string]any{"/": "web:80", "/v1": ""}
+	hash := plan.Field{Path: plan.Path{"metadata", "annotations", lease.AnnotationDefinition}, Before: "a", After: "b"}
+	taken := hash
+	taken.Conflict = true
 	p := plan.New(plan.Settings{}, []plan.Lease{
 		{Lease: "a/1/1/1/p", Changes: []plan.Change{
 			{Action: plan.Claim, Kind: "host", Name: "x.example.com", Before: map[string]any{"/": "old:80", "/v0": "old:80"}, After: after},
@@ -142,6 +146,10 @@ func TestPlanText(t *testing.T) {
 			{Action: plan.Delete, Kind: "ingress", Namespace: "n", Name: "w.example.com"},
 			{Action: plan.Create, Kind: "service", Namespace: "n", Name: "s", After: map[string]any{"kind": "Service"}},
 			{Action: plan.Update, Kind: "service", Namespace: "n", Name: "t"},
+			{Action: plan.Update, Kind: "service", Namespace: "n", Name: "u", Fields: []plan.Field{hash}},
+			{Action: plan.Update, Kind: "service", Namespace: "n", Name: "v", Fields: []plan.Field{hash, {Path: plan.Path{"spec", "x"}, After: 1}}},
+			{Action: plan.Update, Kind: "service", Namespace: "n", Name: "w", Fields: []plan.Field{taken}},
+			{Action: plan.GiveUp, Kind: "address", Name: "10.0.0.1", Before: map[string]any{"tcp/1": ""}},
 		}},
 		{Lease: "b/1/1/1/p"},
 		{Lease: "c/1/1/1/p", Refused: "held\n"},
@@ -166,13 +174,30 @@ service/s in namespace n
 +   kind: Service
 service/t in namespace n
 +   no value changes, only which manager owns the fields
+service/u in namespace n: only the definition's hash changes
+service/v in namespace n
+  spec
++     x: 1
+service/w in namespace n
+  metadata.annotations
+!     net.akash.network/definition: a
++     net.akash.network/definition: b
+address/10.0.0.1
+-   tcp/1
 lease/c/1/1/1/p
 !   refused: held\n
+2 claim, 1 create, 4 update, 2 delete, 1 release, 1 withheld, 1 left, 1 refused
 `
 	if got := string(PlanText(p, false)); got != want {
 		t.Errorf("text is\n%s\nwant\n%s", got, want)
 	}
-	if got := string(PlanText(plan.Plan{Leases: p.Leases[2:]}, true)); got != "lease/c/1/1/1/p\n\x1b[33m!   refused: held\\n\x1b[0m\n" {
+	if got := string(PlanText(plan.Plan{Leases: p.Leases[2:]}, true)); got != "lease/c/1/1/1/p\n\x1b[33m!   refused: held\\n\x1b[0m\n1 refused\n" {
 		t.Errorf("coloured text is %q", got)
+	}
+	if got := string(PlanNames(plan.Plan{Leases: []plan.Lease{{Changes: p.Leases[0].Changes[:2]}, {Changes: p.Leases[0].Changes[:1]}, p.Leases[2]}})); got != "host/x.example.com\norder/a/1/1/1\nlease/c/1/1/1/p\n" {
+		t.Errorf("names are %q", got)
+	}
+	if got := string(PlanText(plan.Plan{Leases: p.Leases[1:2]}, false)); got != "" {
+		t.Errorf("no changes are printed as %q", got)
 	}
 }

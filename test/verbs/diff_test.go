@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -128,6 +129,35 @@ func takes(c plan.Change) bool {
 		}
 	}
 	return false
+}
+
+// The hash of the definition is not shown beside other fields, and an object of which nothing else changes is one line. The numbers
+// of the changes are the same in a diff, in a client's dry run and in a server's.
+func TestDiffCountsChanges(t *testing.T) {
+	t.Parallel()
+	id, domain := leaseOf(newOwner(), 1), newDomain()
+	stays, gone, added := "a."+domain, "b."+domain, "c."+domain
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, stays, gone)))
+	definition := define(t, id, strings.Replace(web("web", 8080, stays, added), "hosts:", "http: {maxBodySize: 7777777}, hosts:", 1))
+	const counts = "\n1 claim, 2 create, 2 update, 2 delete, 1 release\n"
+	diff := mustRun(t, 1, "diff", "-f", definition).Prints(t,
+		"providerhost/"+stays+" in namespace lease: only the definition's hash changes\nproviderhost/"+added+" ",
+		"ingress/"+stays+" in namespace "+id.Namespace()+"\n  metadata.annotations\n-     nginx.ingress.kubernetes.io/proxy-body-size", counts)
+	if lines := lines(diff.Stdout, lease.AnnotationDefinition); len(lines) != 2 || !strings.HasPrefix(lines[0], "+   ") {
+		t.Errorf("the hash of the definition is shown of more than what is created: %q", lines)
+	}
+	mustRun(t, 0, "apply", "--dry-run", "-f", definition).Prints(t,
+		"providerhost/"+stays+" configured (only the definition's hash changes) (dry run)\nproviderhost/"+added+" created", counts)
+	mustRun(t, 0, "apply", "--dry-run=server", "-f", definition).Prints(t, counts)
+	names := mustRun(t, 1, "diff", "-o", "name", "-f", definition)
+	want := []string{"host/" + added, "providerhost/" + stays, "providerhost/" + added, "ingress/" + stays, "ingress/" + added,
+		"ingress/" + gone, "providerhost/" + gone, "host/" + gone}
+	if got := strings.Split(strings.TrimSpace(names.Stdout), "\n"); !slices.Equal(got, want) {
+		t.Errorf("the names are %q, want %q", got, want)
+	}
+	mustRun(t, 0, "release", "--dry-run=client", id.Group().String()).Prints(t, "\n4 delete, 2 release, 1 left\n")
+	mustRun(t, 0, "apply", "-f", definition)
+	mustRun(t, 0, "diff", "-o", "name", "-f", definition).Prints(t)
 }
 
 // A value that another manager owns is shown with its owner, and apply refuses to overwrite it.
