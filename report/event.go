@@ -81,8 +81,10 @@ type Summary struct {
 	Withheld  int
 	// Unrouted counts the hosts that are held but have no route (lease.Definition.Unrouted).
 	Unrouted int
-	Changed  bool
-	Took     time.Duration
+	// Lacks says what is not there of what the lease would wait for, and Doubts what may not be there. Only a dry run sets them.
+	Lacks, Doubts []string
+	Changed       bool
+	Took          time.Duration
 }
 
 // KindOrder is the kind in changes and events of a reservation.

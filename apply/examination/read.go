@@ -48,11 +48,8 @@ type Configuration struct {
 // Read reads what shows whether a cluster has what this program needs, or needs before install. The configuration is nil to read the
 // cluster's. A read that is refused stops no other one. The error means that the API server does not answer.
 func Read(ctx context.Context, c *cluster.Cluster, configured *Configuration, before bool) (*examine.Seen, error) {
-	r := &reader{cluster: c, seen: &examine.Seen{
-		Before: before, Config: config.Default(), Served: map[schema.GroupVersion]examine.Answer[[]string]{},
-		Definitions: map[string]examine.Answer[examine.Object]{}, Namespaces: map[string]examine.Answer[examine.Object]{},
-		Rights: map[examine.Right]examine.Answer[bool]{}, Backends: map[string]examine.Answer[examine.Backend]{},
-	}}
+	r := newReader(c, config.Default())
+	r.seen.Before = before
 	if err := r.configuration(ctx, configured); err != nil {
 		return nil, err
 	}
@@ -72,6 +69,24 @@ func Read(ctx context.Context, c *cluster.Cluster, configured *Configuration, be
 	r.seen.Clock.Least, r.seen.Clock.Most, r.seen.Clock.Seen = c.Behind()
 	r.seen.Now = c.Now()
 	return r.seen, nil
+}
+
+// ReadServing reads only what serves the objects that the configuration writes: Gateway, routers, MetalLB with its pools.
+func ReadServing(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (*examine.Seen, error) {
+	r := newReader(c, cfg)
+	group, listing := parallel.WithContext(ctx)
+	for _, read := range []func(context.Context) error{r.kinds, r.metallb, r.routes, r.gateway} {
+		group.Go(func() error { return read(listing) })
+	}
+	return r.seen, group.Wait()
+}
+
+func newReader(c *cluster.Cluster, cfg *config.ProviderConfig) *reader {
+	return &reader{cluster: c, seen: &examine.Seen{
+		Config: cfg, Served: map[schema.GroupVersion]examine.Answer[[]string]{},
+		Definitions: map[string]examine.Answer[examine.Object]{}, Namespaces: map[string]examine.Answer[examine.Object]{},
+		Rights: map[examine.Right]examine.Answer[bool]{}, Backends: map[string]examine.Answer[examine.Backend]{},
+	}}
 }
 
 // configuration reads the provider's configuration, by which the rest is chosen.

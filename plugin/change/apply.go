@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -162,6 +163,8 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 		return beside(unread, errors.Join(err, refusals(plan)))
 	case f.dryRun == command.DryRunClient && f.output == "":
 		return beside(unread, preview(ctx, &c.Console, cluster, opts, defs))
+	case f.dryRun != "":
+		opts.Report = foresee(ctx, cluster, cfg, opts.Report, kinds.Reporting...).report
 	}
 	return beside(unread, apply.New(cluster, opts).Apply(ctx, defs))
 }

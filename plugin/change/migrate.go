@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -148,7 +149,15 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 		return selected(id)
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), choose,
+	opts := f.options(cfg, events)
+	if f.dryRun != "" {
+		waited := kinds.OfTarget(f.to)
+		if f.assumeServing && f.to == config.TargetIngress { // then nobody's word on Ingresses is waited for
+			waited = nil
+		}
+		opts.Report = foresee(ctx, cluster, cfg, opts.Report, waited...).report
+	}
+	migration, err := migrate.Plan(ctx, command.New(cluster, opts), choose,
 		migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -21,7 +22,7 @@ func preview(
 	ctx context.Context, c *console.Console, from *cluster.Cluster, opts command.Options, defs []*lease.Definition,
 ) error {
 	var events []report.Event
-	opts.Report = func(e report.Event) { events = append(events, e) }
+	opts.Report = foresee(ctx, from, opts.Config, func(e report.Event) { events = append(events, e) }, kinds.Reporting...).report
 	p, err := apply.Preview(ctx, from, opts, defs)
 	if _, writeErr := c.Out.Write(previewText(p, events, printing.UseColours(c.Out), c.Terminal)); writeErr != nil {
 		return fmt.Errorf("standard output: %w", writeErr)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -117,6 +118,11 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	watcher := newMissingWatcher(events.Report)
 	opts := f.options(cfg, events)
 	opts.Prune, opts.Report = true, watcher.add
+	if f.dryRun != "" {
+		ahead := foresee(ctx, cluster, cfg, opts.Report, kinds.Reporting...)
+		opts.Report = ahead.report
+		defer ahead.end()
+	}
 	err = apply.New(cluster, opts).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err

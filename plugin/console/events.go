@@ -78,6 +78,8 @@ type jsonEvent struct {
 	Addresses []string `json:"addresses,omitempty"`
 	Withheld  int      `json:"withheld,omitempty"`
 	Unrouted  int      `json:"unrouted,omitempty"`
+	Lacks     []string `json:"lacks,omitempty"`
+	Doubts    []string `json:"doubts,omitempty"`
 	Changed   *bool    `json:"changed,omitempty"`
 	Seconds   float64  `json:"seconds,omitempty"`
 }
@@ -184,6 +186,7 @@ func (e *Events) jsonOf(event report.Event) jsonEvent {
 	}
 	if s := event.Summary; s != nil {
 		l.Hosts, l.Addresses, l.Withheld, l.Unrouted = s.Hosts, s.Addresses, s.Withheld, s.Unrouted
+		l.Lacks, l.Doubts = s.Lacks, s.Doubts
 		l.Changed, l.Seconds = &s.Changed, s.Took.Seconds()
 	}
 	return l
@@ -192,6 +195,9 @@ func (e *Events) jsonOf(event report.Event) jsonEvent {
 // summary returns the last line of a lease.
 func summary(event report.Event) string {
 	s := event.Summary
+	if len(s.Lacks) > 0 {
+		return fmt.Sprintf("lease %s would not be %s: %s", event.Lease.Group(), strings.Replace(event.Message, "applied", "live", 1), strings.Join(s.Lacks, "; "))
+	}
 	parts := []string{terminal.Count(len(s.Hosts)-s.Unrouted, "host")}
 	if s.Unrouted > 0 {
 		parts = append(parts, fmt.Sprintf("%d not routed over HTTP", s.Unrouted))
@@ -206,7 +212,11 @@ func summary(event report.Event) string {
 		parts = append(parts, "unchanged")
 	}
 	parts = append(parts, s.Took.Round(100*time.Millisecond).String())
-	return fmt.Sprintf("lease %s is %s: %s", event.Lease.Group(), event.Message, strings.Join(parts, ", "))
+	text := fmt.Sprintf("lease %s is %s: %s", event.Lease.Group(), event.Message, strings.Join(parts, ", "))
+	if len(s.Doubts) > 0 {
+		text += fmt.Sprintf("; perhaps not live: %s (kubectl akash-net doctor)", strings.Join(s.Doubts, "; "))
+	}
+	return text
 }
 
 // DryRunLine returns the line for an event of a dry run of the client.

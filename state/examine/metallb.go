@@ -103,28 +103,41 @@ func (s *Seen) pools() []Line {
 // poolOfAdministrator checks the pool from which MetalLB chooses addresses (ip.mode pool). Services that name the pool "default"
 // get the address of any pool, as Akash's do.
 func (s *Seen) poolOfAdministrator() []Line {
-	name, namespace := s.Config.IP.Pool, s.Config.IP.MetalLBNamespace
-	if pool := named(s.Pools.Value, name); pool != nil {
+	if pool := named(s.Pools.Value, s.Config.IP.Pool); pool != nil {
 		return []Line{s.announced(pool, "the pool of ip.pool")}
 	}
-	const edit = "set ip.pool of the configuration, or create the pool"
-	assigning := slices.DeleteFunc(slices.Clone(s.Pools.Value), func(o Object) bool {
-		assign, set, _ := unstructured.NestedBool(o.Object, "spec", "autoAssign")
-		return set && !assign
-	})
-	switch {
-	case name != config.Default().IP.Pool && len(s.Pools.Value) == 0:
-		return []Line{problem(edit, "there is no IPAddressPool %s/%s (ip.pool), nor another one", namespace, name)}
-	case name != config.Default().IP.Pool:
-		return []Line{problem(edit, "there is no IPAddressPool %s/%s (ip.pool); there are %s", namespace, name, some(names(s.Pools.Value)))}
-	case len(assigning) == 0:
-		return []Line{problem(edit, "there is no IPAddressPool in namespace %s that assigns addresses by itself", namespace)}
+	if line, missing := s.poolMissing(); missing {
+		return []Line{line}
 	}
 	var lines []Line
-	for _, pool := range assigning {
+	for _, pool := range s.assigning() {
 		lines = append(lines, s.announced(pool, "MetalLB chooses from it"))
 	}
 	return lines
+}
+
+// poolMissing reports whether there is no pool from which MetalLB could choose an address.
+func (s *Seen) poolMissing() (line Line, missing bool) {
+	const edit = "set ip.pool of the configuration, or create the pool"
+	name, namespace := s.Config.IP.Pool, s.Config.IP.MetalLBNamespace
+	switch {
+	case named(s.Pools.Value, name) != nil:
+	case name != config.Default().IP.Pool && len(s.Pools.Value) == 0:
+		return problem(edit, "there is no IPAddressPool %s/%s (ip.pool), nor another one", namespace, name), true
+	case name != config.Default().IP.Pool:
+		return problem(edit, "there is no IPAddressPool %s/%s (ip.pool); there are %s", namespace, name, some(names(s.Pools.Value))), true
+	case len(s.assigning()) == 0:
+		return problem(edit, "there is no IPAddressPool in namespace %s that assigns addresses by itself", namespace), true
+	}
+	return Line{}, false
+}
+
+// assigning returns the pools from which MetalLB chooses addresses by itself.
+func (s *Seen) assigning() []Object {
+	return slices.DeleteFunc(slices.Clone(s.Pools.Value), func(o Object) bool {
+		assign, set, _ := unstructured.NestedBool(o.Object, "spec", "autoAssign")
+		return set && !assign
+	})
 }
 
 // rangeOf checks the pools that have addresses of a configured range.

@@ -91,6 +91,12 @@ func (s *Seen) gatewayRoutes() []Line {
 	if len(lines) > 0 {
 		return lines
 	}
+	return s.gatewayServes()
+}
+
+// gatewayServes checks the Gateway, its class and its listeners.
+func (s *Seen) gatewayServes() []Line {
+	g := s.Config.Gateway
 	switch {
 	case s.Gateway.Unread != nil:
 		return []Line{s.unknown(s.Gateway.Unread)}
@@ -147,11 +153,16 @@ func (s *Seen) listeners() (lines []Line) {
 	return lines
 }
 
-// openShiftRoutes checks Routes, and the routers that serve them.
+// openShiftRoutes checks Routes, and what serves them.
 func (s *Seen) openShiftRoutes() []Line {
 	if line, served := s.serves(kinds.Route, "OpenShift brings it; configure target ingress or httproute elsewhere"); !served {
 		return []Line{line}
 	}
+	return s.routers()
+}
+
+// routers checks the routers that serve OpenShift's Routes.
+func (s *Seen) routers() []Line {
 	if s.Routers.Unread != nil {
 		return []Line{s.unknown(s.Routers.Unread)}
 	}
