@@ -39,7 +39,11 @@ func (v view) check(stages [][]Desired) Step {
 			return v.orGiveBack(v.obstructed(d, r))
 		}
 		if now := v.w.live(k); now.conflict != nil {
-			return v.orGiveBack(v.overcome(d, now))
+			s, err := v.overcome(d, now)
+			if err == nil && len(s.Requests) == 1 && s.Requests[0].Overwrites != "" {
+				continue // it is overwritten in its turn, if nothing else is refused
+			}
+			return v.orGiveBack(s, err)
 		}
 		passed := v.fit(v.w.live(k), true)
 		if v.f.allowed[k] == passed {

@@ -23,10 +23,12 @@ import (
 func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	k, o := d.key(), v.applied(d)
 	live, managers := now.live, now.conflict.managers
-	failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
 	refused := func() (Step, error) {
+		failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
 		if live != nil {
 			failed.Differs = !plan.Contains(live.Object, render.Rendered(o).Object)
+			failed.Fields = plan.Write(k.Kind.Singular, render.Rendered(o).Object, live, d.Manager).Conflicts()
+			failed.ByHand = v.byHand(d, live, managers)
 		}
 		return Step{}, failed
 	}
@@ -48,14 +50,18 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	runs := v.runs(d.Object)
 	check := Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: live, Why: "who owns what of it now"}
 	switch {
-	case (runs || mine && claimLike) && now.conflict.asked <= now.sent:
+	case (runs || mine && (claimLike || v.t.Settings.Reclaims)) && now.conflict.asked <= now.sent:
 		return do(check), nil
+	}
+	byHand := v.t.Settings.Reclaims && v.byHand(d, live, managers)
+	switch {
+	case byHand && runs:
+		return v.seizeByHand(d, live), nil
 	case runs && !v.mayForce(live, managers):
 		return refused()
 	case runs:
 		return v.seize(d, live), nil
 	}
-	byHand := v.t.Settings.Reclaims && mine && v.w.Objects.Ours(live) && areHands(managers)
 	adopts := byHand || v.adopts(k, live, id, labelled) || mine && claimLike && areFormer(v.group.Owner, managers)
 	if adopts {
 		if s := v.readGrounds(k, live, now.answered); !s.idle() {
@@ -67,9 +73,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	case adopts && lost != nil:
 		return Step{}, lost
 	case byHand:
-		s := v.seize(d, live)
-		s.Requests[0].Why = "somebody has changed it by hand"
-		return s, nil
+		return v.seizeByHand(d, live), nil
 	case adopts:
 		return v.seize(d, live), nil
 	case !claimLike || mine:
@@ -94,6 +98,32 @@ func (v view) applied(d Desired) render.Object {
 // seize applies an object by force.
 func (v view) seize(d Desired, live *unstructured.Unstructured) Step {
 	return do(Request{Verb: PutObject, Apply: v.applied(d), Manager: d.Manager, Over: live, Force: true, Why: "the lease takes it over"})
+}
+
+// seizeByHand applies an object by force that somebody has changed by hand, and tells what that overwrites.
+func (v view) seizeByHand(d Desired, live *unstructured.Unstructured) Step {
+	s := v.seize(d, live)
+	r := &s.Requests[0]
+	var taken []string
+	for _, f := range plan.Write(d.Object.Kind.Singular, render.Rendered(r.Apply).Object, live, d.Manager).Conflicts() {
+		taken = append(taken, report.Taken(f))
+	}
+	r.Why, r.Overwrites = "somebody has changed it by hand", "taken back: "+strings.Join(taken, "; ")
+	return s
+}
+
+// byHand reports whether fields of an object that other managers own are those that kubectl users have set on one that this
+// program has written for the lease: only such fields are ever taken back by force. live has to be the version over which the
+// managers refuse the apply.
+func (v view) byHand(d Desired, live *unstructured.Unstructured, managers []string) bool {
+	if !areHands(managers) {
+		return false
+	}
+	if v.runs(d.Object) {
+		return deployed.StandingOf(live, v.group, v.id.Namespace()) == deployed.Ours
+	}
+	id, labelled := lease.IDFromLabels(live.GetLabels())
+	return labelled && id.Group() == v.group && v.w.Objects.Ours(live)
 }
 
 // readGrounds reads the claims on which an object rests that were not read after it.

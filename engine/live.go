@@ -113,6 +113,8 @@ type refusal struct {
 type done struct {
 	action report.Action
 	told   bool
+	// overwrote says which values of others were overwritten.
+	overwrote string
 	// changes is what the write of it has changed, if that is asked for.
 	changes *plan.Change
 }
@@ -159,7 +161,10 @@ func (f *facts) written(k Key, r Request, a Answer, answered Stamp) {
 	if was, known := f.done[k]; known && was.action != report.Unchanged {
 		action = was.action
 	}
-	f.done[k] = done{action: action, told: f.done[k].told && f.done[k].action == action, changes: cmp.Or(f.done[k].changes, r.Changes)}
+	f.done[k] = done{
+		action: action, told: f.done[k].told && f.done[k].action == action, overwrote: cmp.Or(r.Overwrites, f.done[k].overwrote),
+		changes: cmp.Or(f.done[k].changes, r.Changes),
+	}
 	f.wrote = max(f.wrote, answered)
 	delete(f.refusals, k)
 }

@@ -106,6 +106,8 @@ type Request struct {
 	Manager             string
 	Over                *unstructured.Unstructured
 	Touch, Force, Makes bool
+	// Overwrites says which values of others an apply by force overwrites.
+	Overwrites string
 	// For is the object for which another one makes way.
 	For Key
 	// Was is the kept definition that Keep replaces, or that GetDefinition compares with if Compares is true.

@@ -29,7 +29,7 @@ func (v view) tell(stage []Desired) (events []Event) {
 		e := Event{Action: cmp.Or(did.action, report.Unchanged), Of: k}
 		switch ends := v.want.Move != nil && v.want.Move.Ends; {
 		case e.Action != report.Unchanged:
-			e.Message = d.Message
+			e.Message = cmp.Or(did.overwrote, d.Message)
 		case ends: // the transaction that wrote it has told of it
 			e.Action = ""
 		}

@@ -127,7 +127,11 @@ func (v view) writeOne(d Desired) (Step, error) {
 	if isDeleting(over) { // a dry run takes it for gone
 		over = nil
 	}
-	r.Changes = v.change(func() plan.Change { return plan.Write(o.Kind.Singular, render.Rendered(o).Object, over, d.Manager) })
+	r.Changes = v.change(func() plan.Change {
+		c := plan.Write(o.Kind.Singular, render.Rendered(o).Object, over, d.Manager)
+		c.ByHand = over != nil && v.byHand(d, over, c.Others())
+		return c
+	})
 	return do(r), nil
 }
 

@@ -40,6 +40,23 @@ func (c Change) Telling() []Field {
 	})
 }
 
+// Conflicts returns the fields that other managers own, with other values.
+func (c Change) Conflicts() []Field {
+	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool { return !f.Conflict })
+}
+
+// Others returns the managers that own the fields in conflict, each once.
+func (c Change) Others() (managers []string) {
+	for _, f := range c.Conflicts() {
+		for _, o := range f.Owners {
+			if !slices.Contains(managers, o.Manager) {
+				managers = append(managers, o.Manager)
+			}
+		}
+	}
+	return managers
+}
+
 // OnlyHash reports whether an update changes nothing but the hash of the definition.
 func (c Change) OnlyHash() bool {
 	return c.Action == Update && len(c.Fields) > 0 && len(c.Telling()) == 0

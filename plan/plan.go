@@ -53,6 +53,9 @@ type Change struct {
 	After  map[string]any `json:"after,omitempty"`
 	// Fields are the fields that an update changes. They are empty if it only changes field owners.
 	Fields []Field `json:"fields,omitempty"`
+	// ByHand is true if the fields in conflict are those that kubectl users have set on an object of the lease: an apply with
+	// --force-conflicts takes them back.
+	ByHand bool `json:"byHand,omitempty"`
 	// Why explains the change, if that is not obvious.
 	Why string `json:"why,omitempty"`
 }

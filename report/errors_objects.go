@@ -165,24 +165,3 @@ func (e *MovingError) Error() string {
 	return fmt.Sprintf("%s could not be %s: %s%s\nkubectl%s get %s %s -o yaml --show-managed-fields shows who writes it: stop that, and run the same command again",
 		what, e.Done, who, e.Why, in, e.Kind, e.Name)
 }
-
-// ConflictError reports that other managers own fields of an object that a run wants to write.
-type ConflictError struct {
-	Object   string
-	Managers []string
-	// Differs is true if the fields have other values than the run wants. Otherwise a list contains more items: one
-	// manager writes a list as a whole.
-	Differs bool
-	Err     error
-}
-
-func (e *ConflictError) Error() string {
-	how := ", with other values"
-	if !e.Differs {
-		how = ", with the wanted values and more beside them"
-	}
-	return fmt.Sprintf("%s: fields are managed by %s%s: %v\nNothing is forced. Let that manager drop the fields, or delete the object, and apply again",
-		e.Object, strings.Join(e.Managers, ", "), how, e.Err)
-}
-
-func (e *ConflictError) Unwrap() error { return e.Err }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -93,7 +94,13 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			[]string{"IPAddressPool administrators has 203.0.113.0/24", "overlaps the pool akash-ip", "no tenant an address", "Take the addresses out of one of them, or use ip.mode: pool"}, ""},
 		{"another run has taken a host", &report.OvertakenError{Kind: state.Host, Thing: "a.example.com"}, []string{"host a.example.com was released and taken anew", "taken back", "Apply again: kubectl akash-net explain a.example.com"}, ""},
 		{"somebody manages fields with other values", &report.ConflictError{Object: "ingress/web", Managers: []string{"helm", "kubectl"}, Differs: true, Err: conflict},
-			[]string{"ingress/web: fields are managed by helm, kubectl, with other values: conflict on .spec.rules", "Nothing is forced. Let that manager drop the fields, or delete the object, and apply again"}, ""},
+			[]string{"ingress/web: fields are managed by helm, kubectl, with other values: conflict on .spec.rules", "Nothing is forced. Let that manager drop the fields, and apply again"}, "--force-conflicts"},
+		{"somebody has set fields by hand", &report.ConflictError{Object: "ingress/web", Managers: []string{"kubectl-edit"}, Differs: true, ByHand: true, Err: conflict, Fields: []plan.Field{
+			{Path: plan.Path{"spec", "ingressClassName"}, Before: "traefik", After: "akash-ingress-class", Owners: []plan.Owner{{Manager: "kubectl-edit", Since: time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)}}},
+			{Path: plan.Path{"metadata", "annotations", "a/b"}, Before: "1", After: "2", Owners: []plan.Owner{{Manager: "kubectl-edit"}, {Manager: "kubectl-patch"}}},
+		}}, []string{"ingress/web: fields are managed by kubectl-edit, with other values:\n  .spec.ingressClassName: \"traefik\", set by kubectl-edit since 2026-11-27 09:00:00 UTC; the lease wants \"akash-ingress-class\"\n",
+			"\n  .metadata.annotations.a/b: \"1\", set by kubectl-edit, kubectl-patch; the lease wants \"2\"\n",
+			"Nothing is forced. To take these fields back: kubectl akash-net apply --force-conflicts"}, "Apply failed"},
 		{"somebody manages fields with more in them", &report.ConflictError{Object: "ingress/web", Managers: []string{"helm"}, Err: conflict}, []string{"managed by helm, with the wanted values and more beside them"}, "other values"},
 		{"a lease failed", &report.LeaseError{Lease: group, Err: errors.New("no answer")}, []string{"lease " + group.String() + ": no answer"}, ""},
 	}

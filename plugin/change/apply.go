@@ -27,6 +27,7 @@ type applyFlags struct {
 	workloads                flags.Workloads
 	target                   string
 	adopt, prune, allowEmpty bool
+	forceConflicts           bool
 	// plan is the file with a plan to execute.
 	plan string
 }
@@ -53,6 +54,10 @@ func NewApply(c *session.Session) *cobra.Command {
 			With --require-dns-proof DNS must prove that the tenant controls each host, before anything is
 			claimed for the lease: by a TXT record _akash-challenge.HOST with the owner's address, or by a CNAME
 			into the provider's ingress domain. Without proof the exit code is 3.
+
+			A field that another manager has set otherwise ends the lease with exit code 1: the message has both
+			values and the manager. With --force-conflicts fields are taken back that kubectl users have set on
+			objects of the lease, at the version that was read; what is overwritten is printed.
 
 			With --dry-run=client the changes are printed as kubectl does, with the changed fields below each
 			object, as "diff" shows them.
@@ -104,6 +109,8 @@ func NewApply(c *session.Session) *cobra.Command {
 		"Accept a definition that defines nothing; with --prune it removes everything that the lease has")
 	cmd.Flags().StringVar(&f.plan, flagPlan, "",
 		"A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
+	cmd.Flags().BoolVar(&f.forceConflicts, flagForceConflicts, false,
+		"Take back fields of the leases' own objects that kubectl users have set. Claims and other managers' fields are never forced")
 	f.addAssumeCrashed(cmd)
 	return cmd
 }
@@ -150,7 +157,7 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 	}
 	c.Leases = len(defs)
 	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
-	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = f.prune, workloads, f.adopt, prove
+	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove, opts.Reclaim = f.prune, workloads, f.adopt, prove, f.forceConflicts
 	switch {
 	case f.asPlan():
 		plan, err := apply.Plan(ctx, cluster, opts, defs)

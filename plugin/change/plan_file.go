@@ -29,13 +29,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-const flagPlan = "plan"
+const (
+	flagPlan           = "plan"
+	flagForceConflicts = "force-conflicts"
+)
 
 // maxPlan is the maximum size of a plan in bytes.
 const maxPlan = 256 << 20
 
 // planFlags are the flags of apply that --plan supports. The plan has the values of the others.
-var planFlags = []string{flagPlan, "wait", "timeout", "concurrency", flagAssumeCrashed, "output"}
+var planFlags = []string{flagPlan, "wait", "timeout", "concurrency", flagAssumeCrashed, flagForceConflicts, "output"}
 
 // checkPlanFlags refuses flags whose values are in the plan.
 func checkPlanFlags(cmd *cobra.Command) (err error) {
@@ -139,7 +142,7 @@ func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error 
 	c.Leases = len(defs)
 	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, ""))
 	opts.Operators, opts.AssumeServing = p.Settings.Operators, p.Settings.AssumeServing
-	opts.Prune, opts.Workloads, opts.Adopt = p.Settings.Prune, workloads, p.Settings.Adopt
+	opts.Prune, opts.Workloads, opts.Adopt, opts.Reclaim = p.Settings.Prune, workloads, p.Settings.Adopt, f.forceConflicts
 	return apply.New(cluster, opts).CarryOut(ctx, p, defs)
 }
 

@@ -2,8 +2,10 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -24,10 +26,29 @@ func preview(
 	var events []report.Event
 	opts.Report = foresee(ctx, from, opts.Config, func(e report.Event) { events = append(events, e) }, kinds.Reporting...).report
 	p, err := apply.Preview(ctx, from, opts, defs)
+	failures := report.Failures{err}
+	errors.As(err, &failures)
+	err = report.Gather(append(slices.Clone(failures), refuseConflicts(&p, opts.Reclaim)...))
 	if _, writeErr := c.Out.Write(previewText(p, events, printing.UseColours(c.Out), c.Terminal)); writeErr != nil {
 		return fmt.Errorf("standard output: %w", writeErr)
 	}
 	return err
+}
+
+// refuseConflicts marks the leases of a plan that an apply would refuse, because other managers own what they write, and returns
+// the errors with which that would end. force is true if it takes back what kubectl users have set.
+func refuseConflicts(p *plan.Plan, force bool) (errs []error) {
+	for i := range p.Leases {
+		l := &p.Leases[i]
+		for _, c := range l.Changes {
+			if others := c.Others(); len(others) > 0 && (!force || !c.ByHand) {
+				e := &report.ConflictError{Object: c.Kind + "/" + c.Name, Managers: others, Differs: true, Fields: c.Conflicts(), ByHand: c.ByHand}
+				errs = append(errs, e)
+				l.Refused = fmt.Sprintf("fields of %s are managed by %s", e.Object, strings.Join(others, ", "))
+			}
+		}
+	}
+	return errs
 }
 
 // previewText returns the changes in a plan with the events of its dry run, and then the other events, for each lease; at the end
@@ -37,7 +58,7 @@ func previewText(p plan.Plan, all []report.Event, coloured, brief bool) []byte {
 	var tally report.Tally
 	for _, l := range p.Leases {
 		events := slices.DeleteFunc(slices.Clone(all), func(e report.Event) bool {
-			return e.Lease.String() != l.Lease || e.Action == report.Failed || brief && e.Action == report.Unchanged
+			return e.Lease.String() != l.Lease || e.Action == report.Failed || brief && e.Action == report.Unchanged || e.Action == report.Done && l.Refused != ""
 		})
 		if len(p.Leases) > 1 && (len(events) > 0 || l.Differs()) {
 			t.Line(' ', "lease/"+l.Lease)
