@@ -86,6 +86,11 @@ func (v view) writeAll(objects []Desired) (all Step, _ error) {
 	if len(all.Requests) == 0 {
 		return wait, nil
 	}
+	// What is overwritten comes last: another object may be refused.
+	forced := func(r Request) bool { return r.Overwrites != "" }
+	if rest := slices.DeleteFunc(slices.Clone(all.Requests), forced); len(rest) > 0 {
+		all.Requests = rest
+	}
 	return all, nil
 }
 

@@ -29,7 +29,7 @@ func (e *ConflictError) Error() string {
 	}
 	text := fmt.Sprintf("%s: fields are managed by %s%s:", e.Object, strings.Join(e.Managers, ", "), how)
 	for _, f := range e.Fields {
-		text += fmt.Sprintf("\n  %s; the lease wants %s", Taken(f), value(f.After))
+		text += "\n  " + Conflict(f)
 	}
 	if len(e.Fields) == 0 {
 		text += fmt.Sprintf(" %v", e.Err)
@@ -41,6 +41,11 @@ func (e *ConflictError) Error() string {
 }
 
 func (e *ConflictError) Unwrap() error { return e.Err }
+
+// Conflict says which value a field has, who has set it, and which one the lease wants.
+func Conflict(f plan.Field) string {
+	return fmt.Sprintf("%s; the lease wants %s", Taken(f), value(f.After))
+}
 
 // Taken says which value a field has, and who has set it.
 func Taken(f plan.Field) string {

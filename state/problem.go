@@ -55,7 +55,11 @@ const (
 	NodeAddress = "NodeAddress"
 )
 
-// ProblemKinds lists all kinds of problem.
+// Drift is a field of a lease's object that somebody else has set. Unlike the other problems it is found by a plan of the definitions
+// that the ledger keeps, and repair does not fix it.
+const Drift = "Drift"
+
+// ProblemKinds lists all kinds of problem that repair knows.
 var ProblemKinds = []string{
 	CrashedRun, NamespaceGone, RouteWithoutClaim, NotServed, TwoRoutes, StrayRoute,
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,

@@ -8,14 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
@@ -94,6 +97,13 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	if err != nil {
 		return err
 	}
+	drift, err := apply.Drift(ctx, cluster, cfg)
+	if err != nil {
+		return err
+	}
+	for i := range min(len(things), len(explanations)) {
+		addDrift(&explanations[i], things[i], drift)
+	}
 	var what []string
 	shown := explanations
 	if !ignoreMissing {
@@ -113,6 +123,20 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 		return &session.MissingError{What: what}
 	}
 	return nil
+}
+
+// addDrift adds what others have set on the objects of a lease, or of a host, to its explanation.
+func addDrift(x *diagnose.Explanation, of thing.Thing, drift []state.Problem) {
+	for _, d := range drift {
+		_, name, _ := strings.Cut(d.Thing, "/")
+		id, err := lease.ParseID(d.Lease)
+		if err == nil && (of.Kind == thing.Host && name == of.Host || of.Kind == thing.Lease && id.Group() == of.Group) {
+			x.Facts = append(x.Facts, fmt.Sprintf("%s in namespace %s is not as the lease wants it: %s.", d.Thing, d.Namespace, d.Message))
+			if !slices.Contains(x.Next, d.Command) {
+				x.Next = append(x.Next, d.Command)
+			}
+		}
+	}
 }
 
 // isOnlyError reports whether an explanation says no more than the error about something that does not exist.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
@@ -123,6 +124,15 @@ func (f *stateFlags) showProblems(
 	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
+	}
+	drift, err := apply.Drift(ctx, cluster, cfg)
+	if err != nil {
+		return err
+	}
+	for _, x := range drift {
+		if f.namespace == "" || x.Namespace == f.namespace {
+			problems = append(problems, x)
+		}
 	}
 	book := &view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
 	if len(problems) == 0 {

@@ -37,10 +37,9 @@ func TestForceConflicts(t *testing.T) {
 	definition := define(t, id, web("web", 8080, one, two))
 	mustRun(t, 0, "apply", "-f", definition)
 	force := []string{"apply", "-f", definition, "--force-conflicts"}
-	setClass(t, id.Namespace(), two, "kubectl-edit", "traefik")
 	setClass(t, id.Namespace(), one, "helm", "haproxy")
-
 	mustRun(t, 1, "apply", "-f", definition).Says(t, ".spec.ingressClassName: \"haproxy\", set by helm since ", "; the lease wants \"akash-ingress-class\"")
+	setClass(t, id.Namespace(), two, "kubectl-edit", "traefik")
 	for _, args := range [][]string{force, append(force, "--dry-run=client"), append(force, "--dry-run=server")} {
 		r := mustRun(t, 1, args...).Says(t, "fields are managed by helm")
 		if strings.Contains(r.Stdout, "is applied") || strings.Contains(r.Stderr, "To take these fields back") {
@@ -67,11 +66,20 @@ func TestForceConflicts(t *testing.T) {
 	if is := classOf(t, id.Namespace(), two); is != "contour" {
 		t.Fatalf("a value that was set since the plan was made is overwritten with %q", is)
 	}
+	const drift = ".spec.ingressClassName: \"contour\", set by kubectl-edit since "
+	for _, of := range []string{two, id.Group().String()} {
+		mustRun(t, 0, "explain", of).Prints(t, "ingress/"+two+" in namespace "+id.Namespace()+" is not as the lease wants it: "+drift, "-> kubectl akash-net diff "+id.Group().String())
+	}
+	mustRun(t, 1, "state", "--problems", "-o", "name").Prints(t, "problem/Drift/ingress/"+two+"\n")
+	mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", id.Namespace()).Prints(t, "problem: Drift\n", drift, "apply the lease again with --force-conflicts")
 	mustRun(t, 0, force...).Prints(t, "ingress/"+two+" configured (taken back: .spec.ingressClassName: \"contour\", set by kubectl-edit since ")
 	if is := classOf(t, id.Namespace(), two); is != "akash-ingress-class" {
 		t.Errorf("the field is %q", is)
 	}
 	mustRun(t, 0, force...).Prints(t, "unchanged")
+	if r := run(t.Context(), "state", "--problems", "-o", "name"); strings.Contains(r.Stdout, two) {
+		t.Errorf("there is drift no more: %s", r)
+	}
 }
 
 // Neither a claim nor an object that is not the lease's own is forced.
@@ -85,7 +93,9 @@ func TestForceConflictsKeepsToTheLease(t *testing.T) {
 	if now := claim(t, host).ResourceVersion; now != before {
 		t.Errorf("the claim was written")
 	}
-	change(t, ingresses, id.Namespace(), host, func(o *unstructured.Unstructured) { o.SetLabels(with(o.GetLabels(), "akash.network/lease.id.dseq", "99")) })
+	change(t, ingresses, id.Namespace(), host, func(o *unstructured.Unstructured) {
+		o.SetLabels(with(o.GetLabels(), "akash.network/lease.id.dseq", "99"))
+	})
 	setClass(t, id.Namespace(), host, "kubectl-edit", "traefik")
 	r := mustRun(t, 1, "apply", "--force-conflicts", "-f", define(t, id, web("web", 8080, host)))
 	if is := classOf(t, id.Namespace(), host); is != "traefik" {
