@@ -38,7 +38,7 @@ test: testbed ## lint, then all tests: unit, golden files, scripts, and end to e
 	rest="$$(go list ./... | grep -vxF "$$race")"; \
 	echo "go test $(RACEFLAG) $(RACE)"; go test $(RACEFLAG) -timeout 20m $$race || status=1; \
 	echo "go test $(RACEFLAG)" $(RACESIM); go test $(RACEFLAG) -timeout 20m $(RACESIM) || status=1; \
-	echo "go test, all other packages"; go test -timeout 20m $$rest || status=1; \
+	echo "go test, all other packages"; go test -timeout 30m $$rest || status=1; \
 	exit $$status
 
 .PHONY: lint
