@@ -3,6 +3,7 @@ package thing
 import (
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,6 +128,25 @@ func ShortWallet(wallet string) string {
 		return wallet
 	}
 	return string(text[:head]) + "…" + string(text[len(text)-tail:])
+}
+
+// leaseName is the name of a lease in a sentence, with what is before it: a flag that takes it, or a character that is no part of a name.
+var leaseName = regexp.MustCompile(`(^|--[a-z-]+[ =]|[^0-9A-Za-z/-])(akash1[0-9a-z]{38})((?:/[0-9]+)+)(/akash1[0-9a-z]{38})?`)
+
+// ShortenLeases shortens the wallets in the names of leases in a sentence, so that the names can be typed back. A name that a flag takes
+// stays whole, because flags also take leases that hold nothing yet. So do names of objects, and wallets alone.
+func ShortenLeases(text string) string {
+	return leaseName.ReplaceAllStringFunc(text, func(found string) string {
+		part := leaseName.FindStringSubmatch(found)
+		if strings.HasPrefix(part[1], "--") {
+			return found
+		}
+		short := part[1] + ShortWallet(part[2]) + part[3]
+		if provider, ok := strings.CutPrefix(part[4], "/"); ok {
+			short += "/" + ShortWallet(provider)
+		}
+		return short
+	})
 }
 
 // Complete returns the name of a deployment group that begins with a text: its whole name, else a short one. ok is false if none does.

@@ -104,3 +104,29 @@ func TestComplete(t *testing.T) {
 		}
 	}
 }
+
+// The names of leases in a sentence are shortened to what ParseShort reads; the rest of it stays.
+func TestShortenLeases(t *testing.T) {
+	const (
+		ann  = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+		east = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+	)
+	for text, want := range map[string]string{
+		"":                                    "",
+		ann + "/5005/1":                       "akash1h24…9w3c9h/5005/1",
+		"lease " + ann + "/5005/1 is live":    "lease akash1h24…9w3c9h/5005/1 is live",
+		"(by " + ann + "/5/1/1/" + east + ")": "(by akash1h24…9w3c9h/5/1/1/akash1nxq…vqw6y0)",
+		ann + "/5/1, " + east + "/6/1":        "akash1h24…9w3c9h/5/1, akash1nxq…vqw6y0/6/1",
+		"kubectl akash-net release " + ann + "/5/1 x.example.com":     "kubectl akash-net release akash1h24…9w3c9h/5/1 x.example.com",
+		"kubectl akash-net transfer x --to " + ann + "/5/1/1/" + east: "kubectl akash-net transfer x --to " + ann + "/5/1/1/" + east,
+		"kubectl akash-net reserve --order=" + ann + "/5/1/1":         "kubectl akash-net reserve --order=" + ann + "/5/1/1",
+		"lease/" + ann + "/5/1":                                       "lease/" + ann + "/5/1",
+		"providerleasedip/" + ann + "-ip-public-tcp-443 created":      "providerleasedip/" + ann + "-ip-public-tcp-443 created",
+		"akash-net-owner=" + ann:                                      "akash-net-owner=" + ann,
+		"owner " + ann:                                                "owner " + ann,
+	} {
+		if got := ShortenLeases(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -92,7 +92,11 @@ func (f *Flags) printer(subjects []view.Subject, out io.Writer, now func() time.
 		if *f.templates.TemplateArgument != "" {
 			break // like kubectl, --template without --output is a Go template
 		}
-		return newTables(subjects, out, format == "wide", f.noHeaders, now).print, nil
+		width := terminal.Width(out)
+		if f.noHeaders { // for scripts, and a block says what its lines are
+			width = nil
+		}
+		return newTables(subjects, out, width, format == "wide", f.noHeaders, now).print, nil
 	case "name":
 		return func(b *view.Book) error { return printNames(out, b, subjects) }, nil
 	case columnsFormat:
@@ -100,7 +104,7 @@ func (f *Flags) printer(subjects []view.Subject, out io.Writer, now func() time.
 		if err != nil {
 			return nil, err
 		}
-		return (&columnPrinter{columns: columns, subjects: subjects, out: out, noHeader: f.noHeaders}).print, nil
+		return (&columnPrinter{columns: columns, subjects: subjects, table: terminal.Table{Out: out, NoHeader: f.noHeaders}}).print, nil
 	case "json", "yaml", "kyaml":
 		p, err := f.documents.ToPrinter(format)
 		if err != nil {

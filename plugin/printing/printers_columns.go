@@ -2,10 +2,8 @@ package printing
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -41,13 +39,11 @@ func parseColumns(text string) ([]column, error) {
 	return columns, nil
 }
 
-// columnPrinter prints columns for the rows of all subjects in one table.
+// columnPrinter prints columns for the rows of all subjects in one table, which is not folded.
 type columnPrinter struct {
 	columns  []column
 	subjects []view.Subject
-	out      io.Writer
-	// noHeader is true if the header has been printed or is not requested.
-	noHeader bool
+	table    terminal.Table
 }
 
 func (p *columnPrinter) print(b *view.Book) error {
@@ -55,27 +51,24 @@ func (p *columnPrinter) print(b *view.Book) error {
 	if err != nil {
 		return err
 	}
-	w := printers.GetNewTabWriter(p.out)
-	cells := make([]string, len(p.columns))
-	if !p.noHeader {
-		for i, c := range p.columns {
-			cells[i] = c.header
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-		p.noHeader = true
+	headers := make([]string, len(p.columns))
+	for i, c := range p.columns {
+		headers[i] = c.header
 	}
+	var rows [][]string
 	for _, s := range p.subjects {
-		rows, _ := book[string(s)].([]any)
-		for _, row := range rows {
+		list, _ := book[string(s)].([]any)
+		for _, row := range list {
+			cells := make([]string, len(p.columns))
 			for i, c := range p.columns {
 				if cells[i], err = c.cell(row); err != nil {
 					return err
 				}
 			}
-			fmt.Fprintln(w, strings.Join(cells, "\t"))
+			rows = append(rows, cells)
 		}
 	}
-	return w.Flush()
+	return p.table.Print(headers, rows)
 }
 
 // cell returns the value or the comma-separated values of the column in a row, or <none>.

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/printers"
-
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -21,52 +18,47 @@ type tables struct {
 	out      io.Writer
 	wide     bool
 	now      func() time.Time
-	printer  printers.ResourcePrinter
-	// noted is true if a table had a column for messages. The printer repeats the header if the columns of a watch change.
-	noted bool
-	// aligned keeps the column widths between calls of print.
-	aligned interface {
-		io.Writer
-		Flush() error
-	}
+	// printed are the tables of the subjects. A table that has had a column for messages keeps it.
+	printed map[view.Subject]*printedTable
 }
 
-func newTables(subjects []view.Subject, out io.Writer, wide, noHeaders bool, now func() time.Time) *tables {
-	return &tables{
-		subjects: subjects, out: out, wide: wide, now: now, aligned: printers.GetNewTabWriter(out),
-		printer: printers.NewTablePrinter(printers.PrintOptions{Wide: wide, NoHeaders: noHeaders}),
+type printedTable struct {
+	terminal.Table
+	hasMessages bool
+}
+
+// newTables returns a printer of tables. width returns the number of columns of the terminal, 0 if out is none.
+func newTables(
+	subjects []view.Subject, out io.Writer, width func() int, wide, noHeaders bool, now func() time.Time,
+) *tables {
+	t := &tables{subjects: subjects, out: out, wide: wide, now: now, printed: map[view.Subject]*printedTable{}}
+	for _, s := range subjects {
+		t.printed[s] = &printedTable{Table: terminal.Table{Out: out, Width: width, NoHeader: noHeaders}}
 	}
+	return t
 }
 
 func (t *tables) print(b *view.Book) error {
-	printed, noted := 0, t.noted
+	separator := ""
 	for _, s := range t.subjects {
-		table := t.table(s, b)
-		if len(table.Rows) == 0 {
+		table, printed := t.table(s, b), t.printed[s]
+		if len(table.rows) == 0 {
 			continue
 		}
-		if !hasMessages(table) && noted {
-			addMessages(table, make([]string, len(table.Rows)))
-		}
-		t.noted = t.noted || hasMessages(table)
-		if printed > 0 {
-			if _, err := fmt.Fprintln(t.out); err != nil {
-				return err
-			}
-			t.aligned = printers.GetNewTabWriter(t.out) // each table has its own column widths
-		}
-		if err := t.printer.PrintObj(table, t.aligned); err != nil {
+		if _, err := io.WriteString(t.out, separator); err != nil {
 			return err
 		}
-		if err := t.aligned.Flush(); err != nil {
+		separator = "\n"
+		table.hasMessages = table.hasMessages || printed.hasMessages
+		printed.hasMessages = table.hasMessages
+		if err := table.Print(&printed.Table, t.wide); err != nil {
 			return err
 		}
-		printed++
 	}
 	return nil
 }
 
-func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
+func (t *tables) table(s view.Subject, b *view.Book) *TableBuilder {
 	switch s {
 	case view.SubjectHosts:
 		return t.hosts(b.Hosts)
@@ -88,7 +80,7 @@ func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
 	return t.pools(b.Pools)
 }
 
-func (t *tables) problems(rows []state.Problem) *metav1.Table {
+func (t *tables) problems(rows []state.Problem) *TableBuilder {
 	table := NewTable("Problem", "Thing", "Message", "Repair").Wide("Lease", "Namespace", "Since")
 	for _, r := range rows {
 		plan := r.Plan
@@ -97,10 +89,10 @@ func (t *tables) problems(rows []state.Problem) *metav1.Table {
 		}
 		table.Row("", r.Problem, r.Thing, r.Message, plan, terminal.Dash(r.Lease), terminal.Dash(r.Namespace), moment(r.Since))
 	}
-	return table.Done()
+	return table
 }
 
-func (t *tables) hosts(rows []view.HostRow) *metav1.Table {
+func (t *tables) hosts(rows []view.HostRow) *TableBuilder {
 	table := NewTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
 		Wide("Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
 	for _, r := range rows {
@@ -109,12 +101,12 @@ func (t *tables) hosts(rows []view.HostRow) *metav1.Table {
 			endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace),
 			moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
-	return table.Done()
+	return table
 }
 
-func (t *tables) ips(rows []view.IPRow) *metav1.Table {
-	table := NewTable("IP", "Owner", "DSeq", "Port", "Service", "Pool", "State", "Age").
-		Wide("Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
+func (t *tables) ips(rows []view.IPRow) *TableBuilder {
+	table := NewTable("IP", "Owner", "DSeq", "Port", "Service", "State", "Age").
+		Wide("Pool", "Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
 	for _, r := range rows {
 		address := "-"
 		switch {
@@ -124,22 +116,22 @@ func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 			address = "<pending>"
 		}
 		table.Row(withSilence(r.Message, r.Endpoints.Silent(r.Object, r.Port)),
-			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), terminal.Dash(r.Pool), r.State,
-			t.age(r.Since), endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider),
+			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), r.State,
+			t.age(r.Since), terminal.Dash(r.Pool), endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider),
 			terminal.Dash(r.Namespace), terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
-	return table.Done()
+	return table
 }
 
-func (t *tables) pools(rows []view.PoolRow) *metav1.Table {
+func (t *tables) pools(rows []view.PoolRow) *TableBuilder {
 	table := NewTable("Range", "Addresses", "Used", "Free", "").Wide("Pool", "Mode")
 	for _, r := range rows {
 		table.Row("", some(r.Ranges), addresses(r.Addresses), r.Used, addresses(r.Free), bar(r), r.Name, r.Mode)
 	}
-	return table.Done()
+	return table
 }
 
-func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
+func (t *tables) routes(rows []view.RouteRow) *TableBuilder {
 	columns := []string{"Host", "Kind", "Namespace", "Name", "Admitted", "Reason", "Age"}
 	sharded := slices.ContainsFunc(rows, func(r view.RouteRow) bool { return r.Shard != "" })
 	if sharded {
@@ -156,10 +148,10 @@ func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
 		}
 		table.Row(r.Message, cells...)
 	}
-	return table.Done()
+	return table
 }
 
-func (t *tables) records(rows []view.DNSRow) *metav1.Table {
+func (t *tables) records(rows []view.DNSRow) *TableBuilder {
 	table := NewTable("Host", "Type", "Values", "TTL", "Zone", "Last-Operation", "State", "Age").
 		Wide("Name", "Owner", "DSeq", "Namespace", "Object", "Since")
 	for _, r := range rows {
@@ -171,11 +163,11 @@ func (t *tables) records(rows []view.DNSRow) *metav1.Table {
 			r.Host, string(r.Type), some(r.Values), ttl, terminal.Dash(r.Zone), terminal.Dash(r.LastOperation), r.State, t.age(r.Since),
 			r.Name, terminal.Dash(r.Owner), number(r.DSeq), terminal.Dash(r.Namespace), r.Kind+"/"+r.Object, moment(r.Since))
 	}
-	return table.Done()
+	return table
 }
 
 // leases returns the table of leases, with additional columns for their workloads if requested.
-func (t *tables) leases(rows []view.LeaseRow, workloads bool) *metav1.Table {
+func (t *tables) leases(rows []view.LeaseRow, workloads bool) *TableBuilder {
 	columns := []string{"Owner", "DSeq", "GSeq", "OSeq", "Hosts", "Addresses", "State", "Age"}
 	if workloads {
 		columns = append(columns, "Workloads", "Ready")
@@ -196,5 +188,5 @@ func (t *tables) leases(rows []view.LeaseRow, workloads bool) *metav1.Table {
 		}
 		table.Row(message, append(cells, terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since), some(r.Hosts))...)
 	}
-	return table.Done()
+	return table
 }

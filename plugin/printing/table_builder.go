@@ -1,51 +1,62 @@
 package printing
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+	"strings"
 
-// TableBuilder builds a table. If a row has a message, the table ends with a column for messages, which has no name.
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+)
+
+// TableBuilder builds the rows of a table. If a row has a message, the table ends with a column for messages, which has no name.
 type TableBuilder struct {
-	metav1.Table
+	columns []string
+	// narrow is the number of columns that the table has without -o wide.
+	narrow      int
+	rows        [][]string
 	messages    []string
 	hasMessages bool
 }
 
 // NewTable returns a builder for a table with these columns.
-func NewTable(columns ...string) *TableBuilder { return new(TableBuilder).columns(0, columns) }
+func NewTable(columns ...string) *TableBuilder {
+	return &TableBuilder{columns: columns, narrow: len(columns)}
+}
 
 // Wide adds columns that only -o wide shows.
-func (b *TableBuilder) Wide(columns ...string) *TableBuilder { return b.columns(1, columns) }
-
-func (b *TableBuilder) columns(priority int32, names []string) *TableBuilder {
-	for _, name := range names {
-		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string", Priority: priority})
-	}
+func (b *TableBuilder) Wide(columns ...string) *TableBuilder {
+	b.columns = append(b.columns, columns...)
 	return b
 }
 
 // Row adds a row. message may be "".
 func (b *TableBuilder) Row(message string, cells ...any) {
-	b.Rows = append(b.Rows, metav1.TableRow{Cells: cells})
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = fmt.Sprint(c)
+	}
+	b.rows = append(b.rows, row)
 	b.messages = append(b.messages, message)
 	b.hasMessages = b.hasMessages || message != ""
 }
 
-// Done returns the table.
-func (b *TableBuilder) Done() *metav1.Table {
+// Print prints the rows with the columns of -o wide or without them. A table that has had messages keeps the column for them.
+func (b *TableBuilder) Print(to *terminal.Table, wide bool) error {
+	n := b.narrow
+	if wide {
+		n = len(b.columns)
+	}
+	columns, rows := make([]string, n), make([][]string, len(b.rows))
+	for i, name := range b.columns[:n] {
+		columns[i] = strings.ToUpper(name)
+	}
+	for i, row := range b.rows {
+		rows[i] = row[:n:n]
+	}
 	if b.hasMessages {
-		addMessages(&b.Table, b.messages)
+		columns = append(columns, "")
+		for i := range rows {
+			rows[i] = append(rows[i], b.messages[i])
+		}
 	}
-	return &b.Table
-}
-
-// addMessages adds the column for messages.
-func addMessages(table *metav1.Table, messages []string) {
-	table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Type: "string"})
-	for i, m := range messages {
-		table.Rows[i].Cells = append(table.Rows[i].Cells, m)
-	}
-}
-
-// hasMessages reports whether a table has the column for messages.
-func hasMessages(table *metav1.Table) bool {
-	return table.ColumnDefinitions[len(table.ColumnDefinitions)-1].Name == ""
+	return to.Print(columns, rows)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -75,18 +76,24 @@ func TestPoolBar(t *testing.T) {
 	}
 }
 
+// A table shows its wide columns only with -o wide, and a column for messages only if there are any.
 func TestTableBuilder(t *testing.T) {
-	table := NewTable("A").Wide("B")
-	table.Row("", "a", "b")
-	if done := table.Done(); len(done.ColumnDefinitions) != 2 || done.ColumnDefinitions[1].Priority != 1 {
-		t.Errorf("columns without messages: %+v", done.ColumnDefinitions)
-	}
-	table = NewTable("A")
-	table.Row("", "a")
-	table.Row("m", "b")
-	done := table.Done()
-	if len(done.ColumnDefinitions) != 2 || done.Rows[0].Cells[1] != "" || done.Rows[1].Cells[1] != "m" {
-		t.Errorf("table with messages: %+v", done)
+	for _, c := range []struct {
+		name, message string
+		wide          bool
+		want          string
+	}{
+		{"a table", "", false, "NAME\na\n"},
+		{"a wide table", "", true, "NAME   SIZE\na      7\n"},
+		{"a table with a message", "m", false, "NAME\na      m\n"},
+		{"a wide table with a message", "m", true, "NAME   SIZE\na      7      m\n"},
+	} {
+		var out strings.Builder
+		table := NewTable("Name").Wide("Size")
+		table.Row(c.message, "a", 7)
+		if err := table.Print(&terminal.Table{Out: &out}, c.wide); err != nil || out.String() != c.want {
+			t.Errorf("%s is %q, %v; want %q", c.name, out.String(), err, c.want)
+		}
 	}
 }
 

@@ -7,14 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-func (t *tables) resources(rows []view.ResourceRow) *metav1.Table {
+func (t *tables) resources(rows []view.ResourceRow) *TableBuilder {
 	table := NewTable("Of", "Resource", "Allocatable", "Committed", "Reserved", "In-Use", "Available", "")
 	for _, r := range rows {
 		of := r.Of
@@ -32,7 +30,7 @@ func (t *tables) resources(rows []view.ResourceRow) *metav1.Table {
 		}
 		table.Row("", of, r.Resource, all, committed, amount(r.Reserved), amount(r.InUse), available, last)
 	}
-	return table.Done()
+	return table
 }
 
 // amountText returns the function that formats amounts of a resource.
@@ -46,7 +44,7 @@ func amountText(resource string) func(uint64) string {
 	return func(n uint64) string { return strconv.FormatUint(n, 10) }
 }
 
-func (t *tables) orders(rows []view.OrderRow) *metav1.Table {
+func (t *tables) orders(rows []view.OrderRow) *TableBuilder {
 	table := NewTable("Owner", "DSeq", "GSeq", "OSeq", "Holds", "Nodes", "State", "Expires", "Age").
 		Wide("Provider", "By", "Since", "Claim")
 	for _, r := range rows {
@@ -54,7 +52,7 @@ func (t *tables) orders(rows []view.OrderRow) *metav1.Table {
 			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), HoldText(r), NodesText(r.Nodes), r.State,
 			terminal.Dash(r.Expires), t.age(r.Since), terminal.Dash(r.Provider), terminal.Dash(r.By), moment(r.Since), r.Claim)
 	}
-	return table.Done()
+	return table
 }
 
 // NodesText returns the first nodes of a reservation, in alphabetical order.

@@ -90,8 +90,11 @@ func eventPrinter(
 ) (func([]leaseevents.Event) error, error) {
 	switch output {
 	case "", "wide":
-		options := printers.PrintOptions{NoHeaders: noHeaders, Wide: output == "wide"}
-		return (&eventTable{printers.GetNewTabWriter(c.Text), printers.NewTablePrinter(options), about}).print, nil
+		table := terminal.Table{Out: c.Text, NoHeader: noHeaders}
+		if !noHeaders {
+			table.Width = terminal.Width(c.Text)
+		}
+		return (&eventTable{table, output == "wide", about}).print, nil
 	case "name":
 		return func(events []leaseevents.Event) error {
 			var names strings.Builder
@@ -140,12 +143,9 @@ func yamlDocuments() printers.ResourcePrinterFunc {
 
 // eventTable prints events as kubectl does.
 type eventTable struct {
-	out interface {
-		io.Writer
-		Flush() error
-	}
-	printer printers.ResourcePrinter
-	about   func(leaseevents.Event) string
+	table terminal.Table
+	wide  bool
+	about func(leaseevents.Event) string
 }
 
 func (t *eventTable) print(events []leaseevents.Event) error {
@@ -159,10 +159,7 @@ func (t *eventTable) print(events []leaseevents.Event) error {
 			t.about(e), terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell),
 			cmp.Or(e.Source.Component, e.ReportingController, "-"), since(now, e.First), e.Times, e.Name)
 	}
-	if err := t.printer.PrintObj(table.Done(), t.out); err != nil {
-		return err
-	}
-	return t.out.Flush()
+	return table.Print(&t.table, t.wide)
 }
 
 // lastSeen returns the time since the last occurrence of an event and, for several, their number and period.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
@@ -18,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	state "github.com/akash-net/kubectl-akash-net/state/status"
@@ -92,8 +92,7 @@ func printStatus(c *console.Console, status any, l *state.Lease, output string) 
 }
 
 func printStatusTable(c *console.Console, l *state.Lease) error {
-	w := printers.GetNewTabWriter(c.Text)
-	fmt.Fprintln(w, "SERVICE\tAVAILABLE\tREADY\tUPDATED\tURIS\tPORTS\tADDRESSES")
+	table := printing.NewTable("Service", "Available", "Ready", "Updated", "URIs", "Ports", "Addresses")
 	for _, name := range slices.Sorted(maps.Keys(l.Services)) {
 		s := l.Services[name]
 		var ports, ips []string
@@ -103,13 +102,10 @@ func printStatusTable(c *console.Console, l *state.Lease) error {
 		for _, a := range l.IPs[name] {
 			ips = append(ips, fmt.Sprintf("%s %d/%s", a.IP, a.ExternalPort, a.Protocol))
 		}
-		cells := []string{name, fmt.Sprintf("%d/%d", s.Available, s.Total), fmt.Sprint(s.ReadyReplicas), fmt.Sprint(s.UpdatedReplicas)}
-		for _, list := range [][]string{s.URIs, ports, ips} {
-			cells = append(cells, terminal.OneLine(cmp.Or(strings.Join(list, ","), "<none>"), terminal.MaxCell))
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		list := func(items []string) string { return cmp.Or(strings.Join(items, ","), "<none>") }
+		table.Row("", name, fmt.Sprintf("%d/%d", s.Available, s.Total), s.ReadyReplicas, s.UpdatedReplicas, list(s.URIs), list(ports), list(ips))
 	}
-	return w.Flush()
+	return table.Print(&terminal.Table{Out: c.Text, Width: terminal.Width(c.Text)}, false)
 }
 
 // completeLeaseService completes a lease, then a service of it.

@@ -7,18 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
-
-// IsTerminal reports whether a stream is a terminal.
-func IsTerminal(stream any) bool {
-	if out, ok := stream.(*Output); ok {
-		stream = out.Out
-	}
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
 
 // erase moves the cursor to the beginning of the line and clears the line.
 const erase = "\r\x1b[K"
@@ -40,17 +30,10 @@ func NewStatusOn(out io.Writer, width func() int) *Status { return &Status{out: 
 // NewStatus returns a status line on standard error if both output streams are terminals. If standard output is a pipe, its
 // reader may print on the same terminal, so no status is shown.
 func NewStatus(streams genericiooptions.IOStreams) *Status {
-	f, ok := streams.ErrOut.(*os.File)
-	if !ok || !IsTerminal(f) || !IsTerminal(streams.Out) || os.Getenv("TERM") == "dumb" {
+	if !IsTerminal(streams.ErrOut) || !IsTerminal(streams.Out) || os.Getenv("TERM") == "dumb" {
 		return &Status{}
 	}
-	return NewStatusOn(f, func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil || width <= 0 {
-			return 80
-		}
-		return width
-	})
+	return NewStatusOn(streams.ErrOut, Width(streams.ErrOut))
 }
 
 // Show replaces the status with text, cut to the width of the terminal.
@@ -60,10 +43,8 @@ func (s *Status) Show(text string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := []rune(string(Escape([]byte(OneLine(text, MaxCell)))))
-	line = line[:min(len(line), max(s.width()-1, 0))] // erase clears only one line
 	s.shown = true
-	fmt.Fprint(s.out, erase+string(line))
+	fmt.Fprint(s.out, erase+cells.Truncate(cell(text), max(s.width()-1, 0), "")) // erase clears only one line
 }
 
 // Clear removes the status.
