@@ -98,6 +98,7 @@ func NewApply(c *session.Session) *cobra.Command {
 	f.workloads.Add(cmd, "Apply")
 	addAdopt(cmd, &f.adopt)
 	flags.AddTarget(cmd, &f.target)
+	flags.AddColor(cmd, &c.Color)
 	addDryRun(cmd, &f.dryRun)
 	f.add(cmd, "json", "yaml")
 	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it"

@@ -99,6 +99,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
 	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan, and 'name', for the names of what changes", "json", "yaml", console.OutputName)
+	flags.AddColor(cmd, &c.Color)
 	f.ledger.Add(cmd, "What to compare with", flags.LedgerCluster)
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,

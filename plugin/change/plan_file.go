@@ -96,7 +96,7 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 	case console.OutputName:
 		data = printing.PlanNames(p)
 	default:
-		data = printing.PlanText(p, printing.UseColours(c.Out))
+		data = printing.PlanText(p, c.Color.On(c.Out))
 	}
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func preview(
 	failures := report.Failures{err}
 	errors.As(err, &failures)
 	err = report.Gather(append(slices.Clone(failures), refuseConflicts(&p, opts.Reclaim)...))
-	if _, writeErr := c.Out.Write(previewText(p, events, printing.UseColours(c.Out), c.Terminal)); writeErr != nil {
+	if _, writeErr := c.Out.Write(previewText(p, events, c.Color.On(c.Out), c.Terminal)); writeErr != nil {
 		return fmt.Errorf("standard output: %w", writeErr)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/history"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -36,6 +37,10 @@ type Console struct {
 	claims bool
 	// Terminal is true if standard output is a terminal.
 	Terminal bool
+	// width returns the number of columns of standard error; nil or 0 if it is no terminal.
+	width func() int
+	// Color says when to print colours.
+	Color terminal.Color
 	// view shows leases on a terminal; nil otherwise.
 	view   *leaseView
 	status *terminal.Status
@@ -60,7 +65,7 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 			In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.SafeWriter{Out: status.Wrap(streams.ErrOut)},
 		},
 		Stdin: streams.In, Text: &terminal.SafeWriter{Out: status.Wrap(out)}, out: out,
-		Terminal: terminal.IsTerminal(streams.Out), status: status,
+		Terminal: terminal.IsTerminal(streams.Out), width: terminal.Width(streams.ErrOut), status: status,
 	}
 }
 
@@ -86,3 +91,24 @@ func (c *Console) Tell(e report.Event) { c.story.Report(e) }
 
 // NoProblems prints that state and repair have found no problems.
 func (c *Console) NoProblems() { fmt.Fprintln(c.ErrOut, "No problems.") }
+
+// say prints a message on standard error, in lines of its width.
+func (c *Console) say(format string, args ...any) {
+	fmt.Fprintln(c.ErrOut, terminal.FoldLines(c.shorten(fmt.Sprintf(format, args...)), c.columns()))
+}
+
+// shorten shortens the names of leases in a text for standard error if that is a terminal.
+func (c *Console) shorten(text string) string {
+	if c.columns() == 0 {
+		return text
+	}
+	return thing.ShortenLeases(text)
+}
+
+// columns returns the number of columns of standard error, 0 if it is no terminal.
+func (c *Console) columns() int {
+	if c.width == nil {
+		return 0
+	}
+	return c.width()
+}

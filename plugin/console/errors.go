@@ -143,7 +143,7 @@ func (c *Console) print(err error) int {
 		}
 		return exitInvalid
 	case errors.As(err, &half):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\n%s\n", half.Why, half.Left,
+		c.say("Error: %v\nSome changes could not be undone:\n%v\n%s", half.Why, half.Left,
 			c.finishHint(half.Lease.Group().String(), []report.Rest{half.Rest}))
 		return exitFailed
 	case errors.As(err, &held):
@@ -151,23 +151,23 @@ func (c *Console) print(err error) int {
 		return exitHeld
 	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*install.LedgerLeftError](err), Is[*reservation.UnservedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err),
 		Is[*reservation.RefusedError](err), Is[*reservation.AddressesError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
+		c.say("Error: %v", err)
 		return exitHeld
 	case errors.As(err, &unproved):
 		c.printUnproved(unproved)
 		return exitInvalid
 	case Is[*report.ExhaustedError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the "+
-			"provider's configuration.\n", err)
+		c.say("Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the "+
+			"provider's configuration.", err)
 		return exitHeld
 	case Is[*report.TimeoutError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written is kept; run the same command again to continue waiting.\n", err)
+		c.say("Error: %v\nWhat was written is kept; run the same command again to continue waiting.", err)
 		return exitTimeout
 	case Is[*reservation.TimeoutError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed; try again.\n", err)
+		c.say("Error: %v\nNothing was changed; try again.", err)
 		return exitTimeout
 	case errors.As(err, &settling):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n",
+		c.say("Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.",
 			err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
 	case Is[*ReportedError](err):
@@ -176,7 +176,7 @@ func (c *Console) print(err error) int {
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee '%s --help' for usage.\n", err, cmp.Or(c.CommandPath, "kubectl akash-net"))
 		return exitUsage
 	}
-	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
+	c.say("Error: %v", err)
 	return exitFailed
 }
 

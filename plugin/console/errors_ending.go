@@ -92,7 +92,7 @@ func (c *Console) printStop(s stop) int {
 	if !cluster.IsAway(s.err) {
 		return c.print(s.err)
 	}
-	fmt.Fprintf(c.ErrOut, "Error: %v\n", s.err)
+	c.say("Error: %v", s.err)
 	if c.readOnly {
 		s.done, s.unchanged = nil, true
 	}

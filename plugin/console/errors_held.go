@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/printers"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -47,18 +45,25 @@ func (c *Console) printHeld(e *report.HeldError) {
 	if slices.ContainsFunc(held, report.HeldThing.Unclaimed) { // which is true of what another lease holds, too
 		how = "in use already"
 	}
-	fmt.Fprintf(c.ErrOut, "Error: %s %s\n\n", areText(names), how)
-	w := printers.GetNewTabWriter(c.ErrOut)
-	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(held[0].Kind)))
+	c.say("Error: %s %s\n", areText(names), how)
+	var rows [][]string
 	for _, h := range held[:min(len(held), maxPrinted)] {
-		fmt.Fprintf(w, "  %s\n", strings.Join(heldCells(h), "\t"))
+		cells := heldCells(h)
+		cells[1] = c.shorten(cells[1])
+		rows = append(rows, cells)
 	}
-	_ = w.Flush() // to stderr
+	columns := []string{strings.ToUpper(string(held[0].Kind)), "HELD BY", "NAMESPACE", "SINCE", "ROUTED TO"}
+	_ = c.table().Print(columns, rows) // to stderr
 	if more := len(held) - maxPrinted; more > 0 {
-		fmt.Fprintf(c.ErrOut, "  … and %d more\n", more)
+		c.say("  … and %d more", more)
 	}
-	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
-	fmt.Fprintln(c.ErrOut, adviceOn(held[0], e.Lease))
+	c.say("\nNothing was changed for lease %s.", e.Lease)
+	c.say("%s", adviceOn(held[0], e.Lease))
+}
+
+// table returns a table on standard error.
+func (c *Console) table() *terminal.Table {
+	return &terminal.Table{Out: c.ErrOut, Width: c.columns, Indent: "  "}
 }
 
 // adviceOn returns what to do about a thing that the lease wants and does not get. It deletes nothing that may serve.
@@ -92,10 +97,10 @@ func (c *Console) printRivals(id lease.ID, rivals []report.HeldThing) {
 		}
 		message := fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
 			h.Thing, h.By.Lease, h.By.Input, id, at)
-		fmt.Fprintf(c.ErrOut, "Error: %s\n", terminal.OneLine(message, terminal.MaxCell))
+		c.say("Error: %s", terminal.OneLine(message, terminal.MaxCell))
 	}
 	if len(rivals) > 0 {
-		fmt.Fprintf(c.ErrOut, "Nothing was changed for lease %s.\n", id)
+		c.say("Nothing was changed for lease %s.", id)
 	}
 }
 
@@ -120,9 +125,5 @@ func heldCells(h report.HeldThing) []string {
 	if h.By.Reason != "" {
 		by += " (" + h.By.Reason + ")"
 	}
-	cells := []string{h.Thing, by, terminal.Dash(h.By.Namespace), since, routed}
-	for i := range cells {
-		cells[i] = terminal.OneLine(cells[i], terminal.MaxCell)
-	}
-	return cells
+	return []string{h.Thing, by, terminal.Dash(h.By.Namespace), since, routed}
 }

@@ -162,9 +162,13 @@ func eventName(event report.Event) string {
 	return eventThing(event)
 }
 
-// line prints one line. It escapes line ends in args.
+// line prints one line. It escapes line ends in args. On a terminal it shortens the names of leases.
 func (e *Events) line(w io.Writer, format string, args ...any) {
-	fmt.Fprintln(w, terminal.OneLine(fmt.Sprintf(format, args...), terminal.MaxCell))
+	text := fmt.Sprintf(format, args...)
+	if e.c.Terminal && e.output != OutputName {
+		text = thing.ShortenLeases(text)
+	}
+	fmt.Fprintln(w, terminal.OneLine(text, terminal.MaxCell))
 }
 
 func (e *Events) json(event report.Event) {

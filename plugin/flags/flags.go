@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -52,6 +53,14 @@ func CheckOneOf(flag, value string, values ...string) error {
 	}
 	last := len(quoted) - 1
 	return usage.Errorf("--%s must be %s or %s, not %q", flag, strings.Join(quoted[:last], ", "), quoted[last], value)
+}
+
+// AddColor adds --color. As for git, --color alone is --color=always.
+func AddColor(cmd *cobra.Command, to *terminal.Color) {
+	*to = terminal.ColorAuto
+	cmd.Flags().Var(to, "color", "Print colors: 'always', 'never', or 'auto' on a terminal, unless NO_COLOR is set")
+	cmd.Flags().Lookup("color").NoOptDefVal = string(terminal.ColorAlways)
+	Complete(cmd, "color", "auto", "always", "never")
 }
 
 // FlagCrashedAfter is the name of a flag of state and repair.

@@ -3,9 +3,7 @@ package printing
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
-
-// UseColours reports whether to print colours: out is a terminal, and NO_COLOR (no-color.org) is not set.
-func UseColours(out io.Writer) bool {
-	return terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
 
 // Actions are the actions that an apply reports for each planned action, the most common one first.
 var Actions = map[plan.Action][]report.Action{

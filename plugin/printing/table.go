@@ -17,7 +17,9 @@ type tables struct {
 	subjects []view.Subject
 	out      io.Writer
 	wide     bool
-	now      func() time.Time
+	// short is true if sentences name leases as tables do: on a terminal, without -o wide.
+	short bool
+	now   func() time.Time
 	// printed are the tables of the subjects. A table that has had a column for messages keeps it.
 	printed map[view.Subject]*printedTable
 }
@@ -31,7 +33,8 @@ type printedTable struct {
 func newTables(
 	subjects []view.Subject, out io.Writer, width func() int, wide, noHeaders bool, now func() time.Time,
 ) *tables {
-	t := &tables{subjects: subjects, out: out, wide: wide, now: now, printed: map[view.Subject]*printedTable{}}
+	short := !wide && width != nil && width() > 0
+	t := &tables{subjects: subjects, out: out, wide: wide, short: short, now: now, printed: map[view.Subject]*printedTable{}}
 	for _, s := range subjects {
 		t.printed[s] = &printedTable{Table: terminal.Table{Out: out, Width: width, NoHeader: noHeaders}}
 	}
@@ -87,7 +90,7 @@ func (t *tables) problems(rows []state.Problem) *TableBuilder {
 		if r.Command != "" {
 			plan += ": " + r.Command
 		}
-		table.Row("", r.Problem, r.Thing, r.Message, plan, terminal.Dash(r.Lease), terminal.Dash(r.Namespace), moment(r.Since))
+		table.Row("", r.Problem, r.Thing, t.sentence(r.Message), t.sentence(plan), terminal.Dash(r.Lease), terminal.Dash(r.Namespace), moment(r.Since))
 	}
 	return table
 }

@@ -23,6 +23,14 @@ func (t *tables) owner(wallet string) string {
 	return terminal.Dash(thing.ShortWallet(wallet))
 }
 
+// sentence returns a text, in which the names of leases are short on a terminal.
+func (t *tables) sentence(text string) string {
+	if t.short {
+		return thing.ShortenLeases(text)
+	}
+	return text
+}
+
 // number returns a positive number, or a dash for 0.
 func number[N uint32 | uint64](n N) string {
 	if n == 0 {

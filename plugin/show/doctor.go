@@ -12,7 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
-	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/examine"
@@ -54,6 +53,7 @@ func NewDoctor(c *session.Session) *cobra.Command {
 			return doctor(cmd.Context(), c, before, output)
 		},
 	}
+	flags.AddColor(cmd, &c.Color)
 	cmd.Flags().BoolVar(&before, "pre", false, "Check only what has to hold before install")
 	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
 	return c.SetScope(cmd, session.Scope{})
@@ -106,7 +106,7 @@ func printChecks(c *console.Console, lines []examine.Line, output string) error 
 		return emit.WriteYAML(c.Out, document)
 	}
 	var out strings.Builder
-	coloured := printing.UseColours(c.Out)
+	coloured := c.Color.On(c.Out)
 	for _, line := range lines {
 		m := marks[line.Result]
 		mark := m.mark

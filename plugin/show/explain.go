@@ -159,11 +159,16 @@ func printExplanations(c *console.Console, explanations []diagnose.Explanation, 
 }
 
 func printExplanation(c *console.Console, x diagnose.Explanation) {
-	fmt.Fprintln(c.Text, terminal.OneLine(x.Summary, terminal.MaxCell))
+	lines := []string{terminal.OneLine(x.Summary, terminal.MaxCell)}
 	for _, f := range x.Facts {
-		fmt.Fprintf(c.Text, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
+		lines = append(lines, "  "+terminal.OneLine(f, terminal.MaxCell))
 	}
 	for _, n := range x.Next {
-		fmt.Fprintf(c.Text, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
+		lines = append(lines, "  -> "+terminal.OneLine(n, terminal.MaxCell))
 	}
+	text := strings.Join(lines, "\n")
+	if width := terminal.Width(c.Text)(); width > 0 {
+		text = terminal.FoldLines(thing.ShortenLeases(text), width)
+	}
+	fmt.Fprintln(c.Text, text)
 }
