@@ -159,16 +159,19 @@ func printExplanations(c *console.Console, explanations []diagnose.Explanation, 
 }
 
 func printExplanation(c *console.Console, x diagnose.Explanation) {
-	lines := []string{terminal.OneLine(x.Summary, terminal.MaxCell)}
+	width := terminal.Width(c.Text)()
+	line := func(first, others, text string) {
+		text, room := terminal.OneLine(text, terminal.MaxCell), 0
+		if width > 0 {
+			text, room = thing.ShortenLeases(text), max(width-max(len(first), len(others)), 1)
+		}
+		fmt.Fprintf(c.Text, "%s%s\n", first, strings.Join(terminal.Fold(text, room), "\n"+others))
+	}
+	line("", "", x.Summary)
 	for _, f := range x.Facts {
-		lines = append(lines, "  "+terminal.OneLine(f, terminal.MaxCell))
+		line("  ", "    ", f)
 	}
 	for _, n := range x.Next {
-		lines = append(lines, "  -> "+terminal.OneLine(n, terminal.MaxCell))
+		line("  -> ", "     ", n)
 	}
-	text := strings.Join(lines, "\n")
-	if width := terminal.Width(c.Text)(); width > 0 {
-		text = terminal.FoldLines(thing.ShortenLeases(text), width)
-	}
-	fmt.Fprintln(c.Text, text)
 }
