@@ -58,7 +58,7 @@ func CheckOneOf(flag, value string, values ...string) error {
 // AddColor adds --color. As for git, --color alone is --color=always.
 func AddColor(cmd *cobra.Command, to *terminal.Color) {
 	*to = terminal.ColorAuto
-	cmd.Flags().Var(to, "color", "Print colors: 'always', 'never', or 'auto' on a terminal, unless NO_COLOR is set")
+	cmd.Flags().Var(to, "color", "Print colours: 'always', 'never', or 'auto' on a terminal, unless NO_COLOR is set")
 	cmd.Flags().Lookup("color").NoOptDefVal = string(terminal.ColorAlways)
 	Complete(cmd, "color", "auto", "always", "never")
 }

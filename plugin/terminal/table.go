@@ -106,10 +106,13 @@ func (t *Table) endsInText() bool {
 
 // choose returns the first layout in which the rows fit. A block is easier to read than a single row of two lines.
 func (t *Table) choose(rows, width int) layout {
+	if width <= 0 {
+		return inRows
+	}
 	for l := t.layout; l < inBlocks; l++ {
 		first, end, indent := t.span(l)
 		fits := Cells(indent)+t.lineWidth(l, first, end) <= width
-		if width <= 0 || fits && (l < nameAbove || l == t.layout || rows > 1) {
+		if fits && (l < nameAbove || l == t.layout || rows > 1) {
 			return l
 		}
 	}

@@ -43,13 +43,13 @@ func run(t *testing.T, columns int, env string, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(folder)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	socket := filepath.Join(folder, "s")
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Deadline)
 	defer cancel()
 	tmux := func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-f", os.DevNull, "-S", socket}, args...)...) //nolint:gosec // the test's
+		cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-f", os.DevNull, "-S", socket}, args...)...)
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "KUBECONFIG="+harness.Plane.Kubeconfig)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
