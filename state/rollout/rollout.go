@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // State is the rollout state of a lease or a service. The values are those of deployments in Akash's provider
