@@ -29,6 +29,8 @@ type Options struct {
 	Problems []string
 	// Leases are the deployment groups whose problems are to be fixed beside the named ones, as all are without any of both.
 	Leases []lease.Group
+	// Things are the hosts and addresses whose problems are to be fixed, too.
+	Things []string
 	// Namespace limits the repair to problems of the leases in it; empty means all.
 	Namespace string
 	// Definitions are definitions of leases: applying one fixes the problems of its lease that an apply fixes.
@@ -119,29 +121,45 @@ type handledProblem struct {
 	counts  bool
 }
 
-// selected returns the named problems, or all if none is named, in the selected namespace.
+// selected returns the named problems and those of what is named, or all if nothing is named, in the selected namespace. It is an error
+// to name what does not exist.
 func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
-	if r.asked.Namespace != "" {
-		problems = diagnose.InNamespace(problems, r.snapshot.List(), r.asked.Namespace)
-	}
-	if len(r.asked.Problems) == 0 && len(r.asked.Leases) == 0 {
-		return problems, nil
-	}
-	of := diagnose.OfLeases(problems, r.snapshot.List(), r.asked.Leases)
+	chosen := r.chosen(problems)
 	for _, g := range r.asked.Leases {
-		if len(r.snapshot.Held[g]) == 0 && len(diagnose.OfLeases(of, nil, []lease.Group{g})) == 0 {
+		if len(r.snapshot.Held[g]) == 0 && len(diagnose.OfLeases(chosen, nil, []lease.Group{g})) == 0 {
 			return nil, fmt.Errorf("lease/%s holds nothing, and nothing was changed; is its name right? \"kubectl akash-net leases\" lists the leases", g)
 		}
 	}
+	for _, name := range r.asked.Things {
+		held := func(c *state.Claim) bool { return c.Thing == name }
+		if len(diagnose.OfThing(chosen, name)) == 0 && !slices.ContainsFunc(r.snapshot.List(), held) {
+			return nil, fmt.Errorf("nobody holds %s, it has no problem, and nothing was changed; is its name right? \"kubectl akash-net state\" lists what is held", name)
+		}
+	}
 	unknown := slices.DeleteFunc(slices.Clone(r.asked.Problems), func(name string) bool {
-		return slices.ContainsFunc(problems, func(p state.Problem) bool { return p.Name() == name })
+		return slices.ContainsFunc(chosen, func(p state.Problem) bool { return p.Name() == name })
 	})
 	if len(unknown) > 0 {
 		return nil, &NoProblemError{Names: unknown}
 	}
+	return chosen, nil
+}
+
+// chosen returns the problems that the command is to work on, of those that exist now.
+func (r *repair) chosen(problems []state.Problem) []state.Problem {
+	if r.asked.Namespace != "" {
+		problems = diagnose.InNamespace(problems, r.snapshot.List(), r.asked.Namespace)
+	}
+	if len(r.asked.Problems) == 0 && len(r.asked.Leases) == 0 && len(r.asked.Things) == 0 {
+		return problems
+	}
+	of := diagnose.OfLeases(problems, r.snapshot.List(), r.asked.Leases)
+	for _, name := range r.asked.Things {
+		of = append(of, diagnose.OfThing(problems, name)...)
+	}
 	return slices.DeleteFunc(problems, func(p state.Problem) bool {
 		return !slices.Contains(r.asked.Problems, p.Name()) && !slices.ContainsFunc(of, p.Same)
-	}), nil
+	})
 }
 
 // run fixes the problems. Applies come last, after what they may need was given up. It returns the deployment groups

@@ -144,9 +144,8 @@ func (r *repair) findUnmarked(ctx context.Context, repaired []state.Problem) ([]
 	if err != nil {
 		return nil, err
 	}
-	found, err = r.selected(found)
-	_, announced := splitAnnouncements(found)
-	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(repaired, p.Same) }), err
+	_, announced := splitAnnouncements(r.chosen(found))
+	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(repaired, p.Same) }), nil
 }
 
 // findAgain reads the cluster again and returns those of the problems that still exist.

@@ -28,8 +28,9 @@ import (
 
 // repairFlags are the flags of repair.
 type repairFlags struct {
-	// leases are those whose problems are to be fixed.
+	// leases and things are those whose problems are to be fixed, a thing by its name without the kind.
 	leases []lease.Group
+	things []string
 	// namespace limits the repair to leases of a namespace; "" for all.
 	namespace string
 	changeFlags
@@ -42,7 +43,7 @@ type repairFlags struct {
 func NewRepair(c *session.Session) *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
-		Use:   "repair [LEASE|PROBLEM/THING...] [-f FILE]",
+		Use:   "repair [LEASE|HOST|IP|PROBLEM/THING...] [-f FILE]",
 		Short: "Fix what \"state --problems\" lists",
 		Long: `
 			Fix what "state --problems" lists, and print a line for each problem: finish or undo crashed runs,
@@ -51,8 +52,8 @@ func NewRepair(c *session.Session) *cobra.Command {
 			that belongs to a live claim is touched.
 
 			Problems that need an explicit decision remain: their line ends with the command that fixes them,
-			and the exit code is 1. If leases or problems are named, only those problems and the problems of
-			those leases are fixed. Some problems need the definitions of leases: give them with -f, as for
+			and the exit code is 1. If problems, leases, hosts or addresses are named, only those problems and
+			the problems of what is named are fixed. Some problems need the definitions of leases: give them with -f, as for
 			"apply". Leases whose problem their definition fixes are applied again, and the other definitions
 			are not applied.`,
 		Example: `
@@ -70,7 +71,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 			# Give up a blocked host, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.leases, args = splitLeases(args)
+			f.leases, f.things, args = splitNames(args)
 			if err := f.checkAll(args); err != nil {
 				return err
 			}
@@ -89,7 +90,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: func(names []string) string {
 		if len(names) > 0 {
-			return "it chooses among all problems: leave it out where problems or leases are named"
+			return "it chooses among all problems: leave it out where something is named"
 		}
 		return ""
 	}})
@@ -128,7 +129,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	if err != nil {
 		return err
 	}
-	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Leases: f.leases, Namespace: f.namespace, ConfigFile: c.ConfigFile}
+	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Leases: f.leases, Things: f.things, Namespace: f.namespace, ConfigFile: c.ConfigFile}
 	var unread error
 	if f.input.Given() {
 		if opts.Definitions, unread, err = collect(ctx, &c.Console, &f.input, cluster, cfg, false); err != nil {
@@ -152,16 +153,25 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	return beside(unread, err)
 }
 
-// splitLeases returns the leases among the arguments, and the names of problems.
-func splitLeases(args []string) (leases []lease.Group, problems []string) {
+// splitNames returns the leases, the hosts and addresses, and the names of problems among the arguments.
+func splitNames(args []string) (leases []lease.Group, things, problems []string) {
 	for _, arg := range args {
-		if t, err := thing.ParseLease(arg); err == nil {
+		t, err := thing.Parse(arg)
+		if l, lerr := thing.ParseLease(arg); lerr == nil {
+			t, err = l, nil
+		}
+		switch {
+		case err == nil && t.Kind == thing.Lease:
 			leases = append(leases, t.Group)
-		} else {
+		case err == nil && t.Kind == thing.Host && strings.Contains(t.Host, "."): // a problem's name has no dot before its slash
+			things = append(things, t.Host)
+		case err == nil && t.Kind == thing.Address:
+			things = append(things, t.Name())
+		default:
 			problems = append(problems, arg)
 		}
 	}
-	return leases, problems
+	return leases, things, problems
 }
 
 // problemName returns PROBLEM/THING with the thing in the form of state.Problem.Name.

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -48,4 +49,9 @@ func OfLeases(problems []state.Problem, claims []*state.Claim, groups []lease.Gr
 		}
 		return !things[p.Thing]
 	})
+}
+
+// OfThing returns the problems of a host or an address, and those of objects that are named after it.
+func OfThing(problems []state.Problem, name string) []state.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p state.Problem) bool { return p.Thing != name && !strings.HasSuffix(p.Thing, "/"+name) })
 }
