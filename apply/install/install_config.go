@@ -65,10 +65,8 @@ func (i *Installer) fitMetalLB(ctx context.Context, document string) error {
 		cfg := *i.Config
 		cfg.IP.AnnotationPrefix = want
 		i.Config = &cfg
-	case want != config.Default().IP.AnnotationPrefix: // all versions read the default
+	case want != config.Default().IP.AnnotationPrefix: // v0.14.9 reads both, and all versions the default
 		i.Warn(lease.Problems{{Warning: true, Message: fmt.Sprintf("ip.annotationPrefix is %s, which the installed MetalLB deprecates: set it to %s", has, want)}})
-	default:
-		i.Warn(lease.Problems{{Warning: true, Message: fmt.Sprintf("ip.annotationPrefix is %s, which MetalLB reads since v0.14.9: the installed one may be older", has)}})
 	}
 	return nil
 }

@@ -39,13 +39,10 @@ func (s *Seen) metallb() []Line {
 func (s *Seen) prefix() []Line {
 	const mend = "kubectl akash-net config edit"
 	want, has := config.MetalLBPrefix(s.Served[kinds.IPAddressPool.GroupVersion()].Value), s.Config.IP.AnnotationPrefix
-	switch {
-	case want == has || !s.leasesAddresses():
+	if want == has || want == config.Default().IP.AnnotationPrefix || !s.leasesAddresses() { // it may be v0.14.9, which reads both
 		return nil
-	case want != config.Default().IP.AnnotationPrefix:
-		return []Line{warning(mend, "ip.annotationPrefix is %s, which this MetalLB deprecates; it wants %s", has, want)}
 	}
-	return []Line{warning(mend, "ip.annotationPrefix is %s, which MetalLB reads since v0.14.9; this one may be older, and %s is read by all", has, want)}
+	return []Line{warning(mend, "ip.annotationPrefix is %s, which this MetalLB deprecates; it wants %s", has, want)}
 }
 
 // controller checks whether MetalLB's controller answers.
