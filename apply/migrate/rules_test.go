@@ -73,7 +73,7 @@ func TestCheckMovable(t *testing.T) {
 		"its lease holds it":        {[]*state.Claim{ot.Host(ot.Shop, shop)}, nil, "", ""},
 		"nobody has claimed it":     {nil, nil, "", ""},
 		"another owner holds it":    {[]*state.Claim{ot.Host(ot.Blog, shop)}, nil, "held by lease " + ot.Blog.String(), ""},
-		"another owner serves it":   {nil, []*unstructured.Unstructured{ot.HTTPRoute(ot.Blog, shop, "/a")}, "held by httproute", ""},
+		"another owner serves it":   {nil, []*unstructured.Unstructured{ot.HTTPRoute(ot.Blog, shop, "/a")}, "used by httproute", ""},
 		"another deployment has it": {[]*state.Claim{ot.Host(ot.Next, shop)}, nil, "", "the lease does not hold " + shop},
 		"it holds another path":     {[]*state.Claim{ot.Host(ot.Shop, shop, "/a")}, nil, "", "the lease does not hold " + shop},
 	} {
