@@ -24,7 +24,8 @@ import (
 )
 
 // Drift returns a problem for each object of which other managers have set fields that its lease wants otherwise, by the definition
-// that the ledger keeps. Only leases of whose objects others own anything are compared. It writes nothing.
+// that the ledger keeps. What Akash's provider has set is the tenant's update, and no drift. Only leases of whose objects others own
+// anything are compared. It writes nothing.
 func Drift(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) ([]state.Problem, error) {
 	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), diagnosis.Reading)
 	if err != nil {
@@ -75,7 +76,9 @@ func ownedByOthers(live *unstructured.Unstructured) bool {
 func driftOf(p plan.Plan) (found []state.Problem) {
 	for _, l := range p.Leases {
 		for _, c := range l.Changes {
-			fields := c.Conflicts()
+			fields := slices.DeleteFunc(c.Conflicts(), func(f plan.Field) bool {
+				return slices.ContainsFunc(f.Owners, func(o plan.Owner) bool { return o.Manager == managed.Akash })
+			})
 			if len(fields) == 0 {
 				continue
 			}

@@ -109,7 +109,7 @@ func TestEditedDeclaration(t *testing.T) {
 	})
 	route := find(t, operators.Ingresses, w.blue.Namespace(), host).GetUID()
 	w.shows("RouteDiffers "+host, "providerhost lease/"+host+" routes it to api:80, the claim says web:80")
-	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 1).Tells(t, `conflict with "somebody"`)
+	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 1).Tells(t, "set by somebody since ", "Nothing is forced")
 	if now := find(t, operators.Ingresses, w.blue.Namespace(), host); now == nil || now.GetUID() != route {
 		t.Error("repair has deleted the live route")
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"golang.org/x/sys/unix"
 )
 
@@ -83,7 +85,7 @@ func TestOnATerminal(t *testing.T) {
 			t.Errorf("no line %q in %q", want, lines)
 		}
 	}
-	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lease "+id.Group().String()+" is live: 1 host, 1 address ("+v4+"0), ") {
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lease "+short(id)+" is live: 1 host, 1 address ("+v4+"0), ") {
 		t.Errorf("the last line is %q", last)
 	}
 	if lines := stays(onTerminal(t, u, 80, "apply", "-f", definition)); len(lines) != 1 || !strings.Contains(lines[0], ", unchanged, ") {
@@ -96,7 +98,7 @@ func TestOnATerminal(t *testing.T) {
 	for dseq := range uint64(7) {
 		id := leaseOf(owner, dseq+1)
 		apply, release = append(apply, "-f", define(t, id, web(newHost("many")))), append(release, id.Group().String())
-		want = append(want, "lease "+id.Group().String())
+		want = append(want, "lease "+short(id))
 	}
 	written := onTerminal(t, admin(), 20, apply...)
 	lines = stays(written)
@@ -126,4 +128,9 @@ func TestOnATerminal(t *testing.T) {
 	if lines := stays(onTerminal(t, admin(), 80, release...)); !slices.Equal(lines, want) {
 		t.Errorf("lines %q, want %q", lines, want)
 	}
+}
+
+// short is the name of a lease as a terminal shows it.
+func short(id lease.ID) string {
+	return fmt.Sprintf("%s/%d/%d", thing.ShortWallet(id.Owner), id.DSeq, id.GSeq)
 }
