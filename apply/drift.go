@@ -76,10 +76,10 @@ func ownedByOthers(live *unstructured.Unstructured) bool {
 func driftOf(p plan.Plan) (found []state.Problem) {
 	for _, l := range p.Leases {
 		for _, c := range l.Changes {
-			fields := slices.DeleteFunc(c.Conflicts(), func(f plan.Field) bool {
+			c.Fields = slices.DeleteFunc(c.Conflicts(), func(f plan.Field) bool {
 				return slices.ContainsFunc(f.Owners, func(o plan.Owner) bool { return o.Manager == managed.Akash })
 			})
-			if len(fields) == 0 {
+			if len(c.Fields) == 0 {
 				continue
 			}
 			x := state.Problem{
@@ -91,7 +91,7 @@ func driftOf(p plan.Plan) (found []state.Problem) {
 				x.Plan = "apply the lease again with --force-conflicts, or change its definition"
 			}
 			var texts []string
-			for _, f := range fields {
+			for _, f := range c.Fields {
 				texts = append(texts, report.Conflict(f))
 				for _, o := range f.Owners {
 					if x.Since.IsZero() || o.Since.Before(x.Since.Time) {
