@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"golang.org/x/sys/unix"
 )
 
 // onTerminal runs the program with its output on a terminal of so many columns, and returns what was written to that.
