@@ -97,9 +97,11 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	if err != nil {
 		return err
 	}
-	drift, err := apply.Drift(ctx, cluster, cfg)
-	if err != nil {
-		return err
+	var drift []state.Problem
+	if slices.ContainsFunc(things, mayDrift) {
+		if drift, err = apply.Drift(ctx, cluster, cfg); err != nil {
+			return err
+		}
 	}
 	for i := range min(len(things), len(explanations)) {
 		addDrift(&explanations[i], things[i], drift)
@@ -124,6 +126,9 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	}
 	return nil
 }
+
+// mayDrift reports whether objects serve a thing: a host or a lease.
+func mayDrift(of thing.Thing) bool { return of.Kind == thing.Host || of.Kind == thing.Lease }
 
 // addDrift adds what others have set on the objects of a lease, or of a host, to its explanation.
 func addDrift(x *diagnose.Explanation, of thing.Thing, drift []state.Problem) {

@@ -82,7 +82,7 @@ func TestLateApplyWritesOverNothing(t *testing.T) {
 			before = w.view(t).text(t)
 			return err
 		})
-		if writes = n; err == nil {
+		if writes = max(writes, n+1); err == nil { // one that is stopped earlier may send fewer
 			continue
 		}
 		wantLost(t, err)
@@ -113,7 +113,7 @@ func TestLateApplyKeepsPolicies(t *testing.T) {
 		}
 		apply := func(c *client) error { return c.apply(t.Context(), def) }
 		n, err := w.late(t, at, true, apply, apply)
-		if writes = n; err == nil {
+		if writes = max(writes, n+1); err == nil { // one that is stopped earlier may send fewer
 			continue
 		}
 		wantLost(t, err)
@@ -141,7 +141,7 @@ func TestOvertakenTransferIsTakenBack(t *testing.T) {
 		n, err := w.late(t, at, true, func(c *client) error {
 			return c.applier().Transfer(t.Context(), w.lease("a", 1), []string{w.host()}, nil)
 		}, func(c *client) error { return c.release(t.Context(), w.lease("a", 1)) })
-		if writes = n; err == nil {
+		if writes = max(writes, n+1); err == nil { // one that is stopped earlier may send fewer
 			continue
 		}
 		stopped++
@@ -214,7 +214,7 @@ func TestLateReleaseKeepsWhatATransferLeaves(t *testing.T) {
 			before = w.view(t).text(t)
 			return err
 		})
-		if writes = n; err == nil {
+		if writes = max(writes, n+1); err == nil { // one that is stopped earlier may send fewer
 			continue
 		}
 		wantLost(t, err)
@@ -241,7 +241,7 @@ func TestLateApplyKeepsWhatATransferLeaves(t *testing.T) {
 			before = w.view(t).text(t)
 			return err
 		})
-		if writes = n; err == nil {
+		if writes = max(writes, n+1); err == nil { // one that is stopped earlier may send fewer
 			continue
 		}
 		wantLost(t, err)

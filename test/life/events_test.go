@@ -38,7 +38,7 @@ func TestEvents(t *testing.T) {
 	note(t, d.id, "Pod", web[0].Name, "first line\nsecond \x1b[31mline", 4, 10*time.Minute)
 
 	all := harness.Run(t.Context(), "events", d.id.Group().String()).Exits(t, 0)
-	all.Prints(t, "LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", "deployment/web", "ScalingReplicaSet", "statefulset/db", `first line\nsecond ^[[31mline`, "10m (x4 over 10m)")
+	all.Prints(t, "LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", "deployment/web", "ScalingReplicaSet", "statefulset/db", `first line\nsecond \x1b[31mline`, "10m (x4 over 10m)")
 	if rows := strings.Split(all.Stdout, "\n"); !strings.HasPrefix(rows[0], "LAST SEEN") || !strings.Contains(rows[1], "Noted") {
 		t.Errorf("the oldest is not first, or there is no header: %s", all)
 	}

@@ -51,7 +51,7 @@ func TestTheAddressOfANode(t *testing.T) {
 	}
 	harness.Run(t.Context(), "check", "--lease", named.String(), "--address", "203.0.113.120", "--endpoint", "e0", "--config", cfg).
 		Exits(t, 4).Says(t, "node own-1")
-	excluded := harness.Configure(t, `ip: {ranges: ["203.0.113.120/30", "!203.0.113.120"]}`)
+	excluded := harness.Configure(t, `ip: {annotationPrefix: metallb.io, ranges: ["203.0.113.120/30", "!203.0.113.120"]}`)
 	harness.Run(t.Context(), "state", "--problems", "--config", excluded).Exits(t, 0)
 	install(t, 0, cfg).Says(t, "Warning: ip.ranges has 203.0.113.120, an address of node own-1", `add "!203.0.113.120" to ip.ranges`)
 	if out := install(t, 0, excluded); strings.Contains(out.Stderr, "Warning") {
