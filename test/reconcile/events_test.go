@@ -217,7 +217,7 @@ func TestHostileEvents(t *testing.T) {
 		received(id, host),
 	}
 	acks, r := tells(t, strings.Join(lines, "\n"), "--config", config)
-	r.Exits(t, 1).Says(t, "of 16 events 15 failed")
+	r.Exits(t, 1).Says(t, "15 events of 16 failed")
 	by := map[int]string{}
 	for _, a := range acks {
 		by[a.Line] = a.String()

@@ -64,6 +64,10 @@ spec:
 	harness.Eventually(t, "the second lease's definition is to be kept", func(context.Context) (bool, error) {
 		return harness.Find(t, cluster.Leases, "akash-net", kept.Name(two.second.Group())) != nil, nil
 	})
+	harness.Eventually(t, "the reconciler is to have seen it", func(context.Context) (bool, error) {
+		_, text := two.migrates(t, "hostname", two.second, "foobar.org")
+		return !strings.Contains(text, "destination deployment does not exist"), nil
+	})
 	return two
 }
 
