@@ -143,7 +143,7 @@ func (v view) endless() (names []string) {
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		for _, p := range h.Parts {
-			if own := c.Part(p.Key); own != nil && own.Lease.Group() == v.group && own.Run == "" && own.Expires == "" {
+			if own := c.Part(p.Key); own != nil && own.Lease == v.id && own.Run == "" && own.Expires == "" {
 				names = append(names, string(h.Kind)+"/"+h.Thing)
 				break
 			}
