@@ -138,3 +138,16 @@ func TestSmallNames(t *testing.T) {
 		}
 	}
 }
+
+// A number agrees with its noun.
+func TestCount(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		noun string
+		want string
+	}{{0, "lease", "0 leases"}, {1, "address", "1 address"}, {2, "address", "2 addresses"}, {21, "host", "21 hosts"}} {
+		if got := lease.Count(c.n, c.noun); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -199,7 +199,7 @@ const mostDestroyed = 10
 // showDestroyed prints what goes with the ledger.
 func showDestroyed(c *console.Console, destroyed install.Destroyed) {
 	names := slices.Sorted(maps.Values(destroyed))
-	fmt.Fprintf(c.ErrOut, "This destroys the records of who holds %s:\n", terminal.Count(len(names), "thing"))
+	fmt.Fprintf(c.ErrOut, "This destroys the records of who holds %s:\n", lease.Count(len(names), "thing"))
 	for _, name := range names[:min(len(names), mostDestroyed)] {
 		fmt.Fprintln(c.ErrOut, "  "+terminal.OneLine(name, terminal.MaxCell))
 	}

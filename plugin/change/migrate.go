@@ -20,7 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -170,7 +169,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	if c.Leases == 0 {
 		return f.nothing(&c.Console, len(seen), "has a route", f.ignoreMissing)
 	}
-	question := fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(c.Leases, "lease"))
+	question := fmt.Sprintf("Migrate %s of %s?", lease.Count(migration.Routes(), "route"), lease.Count(c.Leases, "lease"))
 	if migration.Routes() > 0 && !f.confirm(&c.Console, f.dryRun, c.Leases, question) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -163,7 +162,7 @@ func namedLeases(args []string) []lease.ID {
 // question returns what to ask before a release.
 func (f *releaseFlags) question(groups []lease.Group, things []thing.Thing) string {
 	if !f.short {
-		return fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))
+		return fmt.Sprintf("Release everything held by %s?", lease.Count(len(groups), "lease"))
 	}
 	what := "everything"
 	for i, t := range things {

@@ -69,7 +69,7 @@ func (s *selection) nothing(c *console.Console, all int, has string, ignore bool
 		fmt.Fprintf(c.ErrOut, "No lease %s.\n", has)
 		return nil
 	}
-	missing := fmt.Sprintf("no lease that %s %s; looked at %s", has, strings.Join(asked, " and "), terminal.Count(all, "lease"))
+	missing := fmt.Sprintf("no lease that %s %s; looked at %s", has, strings.Join(asked, " and "), lease.Count(all, "lease"))
 	if ignore {
 		fmt.Fprintln(c.ErrOut, missing+".")
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
@@ -118,7 +117,7 @@ func (f *unreserveFlags) selected(ctx context.Context, in *reservation.Orders, n
 	slices.SortFunc(orders, lease.Order.Compare)
 	if len(orders) == 0 {
 		missing = []string{fmt.Sprintf("no order that has reserved something has the labels %s (Akash's labels of an order are %s, %s, %s and %s); looked at %s",
-			f.selector, lease.LabelOwner, lease.LabelDSeq, lease.LabelGSeq, lease.LabelOSeq, terminal.Count(len(all), "reservation"))}
+			f.selector, lease.LabelOwner, lease.LabelDSeq, lease.LabelGSeq, lease.LabelOSeq, lease.Count(len(all), "reservation"))}
 	}
 	return orders, missing, err
 }

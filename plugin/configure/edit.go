@@ -163,7 +163,7 @@ func (e *editing) check(text string) (*config.ProviderConfig, []reason) {
 		return nil, reasons(err)
 	}
 	if errs := problems.Errors(); len(errs) > 0 {
-		fmt.Fprintf(e.c.ErrOut, "error: %s has %s\n", e.place, terminal.Count(len(errs), "error"))
+		fmt.Fprintf(e.c.ErrOut, "error: %s has %s\n", e.place, lease.Count(len(errs), "error"))
 		return nil, reasons(errs)
 	}
 	e.c.Warn(problems)

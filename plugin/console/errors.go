@@ -209,7 +209,7 @@ func (c *Console) printProblems(problems lease.Problems) {
 		if f == "-" {
 			what = "standard input"
 		}
-		fmt.Fprintf(c.ErrOut, "Error: %s has %s\n", what, terminal.Count(counts[f], "error"))
+		fmt.Fprintf(c.ErrOut, "Error: %s has %s\n", what, lease.Count(counts[f], "error"))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
@@ -19,7 +18,7 @@ type alikeError struct {
 
 func (e *alikeError) Error() string {
 	if more := len(e.leases) - 1; more > 0 {
-		return fmt.Sprintf("lease %s and %s: %v", e.Lease, terminal.Count(more, "more lease"), e.Err)
+		return fmt.Sprintf("lease %s and %s: %v", e.Lease, lease.Count(more, "more lease"), e.Err)
 	}
 	return e.LeaseError.Error()
 }

@@ -202,12 +202,12 @@ func summary(event report.Event) string {
 	if len(s.Lacks) > 0 {
 		return fmt.Sprintf("lease %s would not be %s: %s", event.Lease.Group(), strings.Replace(event.Message, "applied", "live", 1), strings.Join(s.Lacks, "; "))
 	}
-	parts := []string{terminal.Count(len(s.Hosts)-s.Unrouted, "host")}
+	parts := []string{lease.Count(len(s.Hosts)-s.Unrouted, "host")}
 	if s.Unrouted > 0 {
 		parts = append(parts, fmt.Sprintf("%d not routed over HTTP", s.Unrouted))
 	}
 	if len(s.Addresses) > 0 {
-		parts = append(parts, fmt.Sprintf("%s (%s)", terminal.Count(len(s.Addresses), "address"), strings.Join(s.Addresses, ", ")))
+		parts = append(parts, fmt.Sprintf("%s (%s)", lease.Count(len(s.Addresses), "address"), strings.Join(s.Addresses, ", ")))
 	}
 	if s.Withheld > 0 {
 		parts = append(parts, fmt.Sprintf("%d withheld", s.Withheld))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // total counts how the work on the leases of a command has ended.
@@ -59,7 +59,7 @@ func (t total) String() string {
 	add(t.begun, "begun")
 	add(t.unprocessed, "not processed")
 	parts = append(parts, t.took.Round(100*time.Millisecond).String())
-	return terminal.Count(t.leases, "lease") + ": " + strings.Join(parts, ", ")
+	return lease.Count(t.leases, "lease") + ": " + strings.Join(parts, ", ")
 }
 
 // printTotal prints how the work on several leases has ended, if that is known. perLease is true if leases have failed, not the command.
@@ -69,6 +69,6 @@ func (c *Console) printTotal(s stop, perLease bool) {
 		text := totalOf(c.Leases, slices.Collect(maps.Values(c.states)), s, c.readOnly, time.Since(c.begun)).String()
 		fmt.Fprintln(c.ErrOut, text+c.suffix)
 	case len(s.rests) > 1:
-		fmt.Fprintf(c.ErrOut, "%s were not processed.\n", terminal.Count(len(s.rests), "lease"))
+		fmt.Fprintf(c.ErrOut, "%s were not processed.\n", lease.Count(len(s.rests), "lease"))
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -293,7 +292,7 @@ func joinProblems(err error, problems lease.Problems) error {
 	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // Input.Read never wraps them
 		return sortByPlace(append(read, problems...))
 	}
-	return fmt.Errorf("%w (and %s in the input)", err, terminal.Count(len(problems), "error"))
+	return fmt.Errorf("%w (and %s in the input)", err, lease.Count(len(problems), "error"))
 }
 
 func addShowSecrets(cmd *cobra.Command, into *bool) {

@@ -13,7 +13,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -102,7 +101,7 @@ func (c *Session) lengthen(ctx context.Context, many Leases, names []string) (ou
 		switch {
 		case len(found) == 0:
 			missing = append(missing, fmt.Sprintf("no lease that holds anything is named %q; \"kubectl akash-net leases\" lists %s",
-				lease.Clip(name), terminal.Count(len(leases), "lease")))
+				lease.Clip(name), lease.Count(len(leases), "lease")))
 		case len(found) > 1 && many == OneLease:
 			return nil, usage.Errorf("%q is the name of %d leases; type one of\n%s", lease.Clip(name), len(found), candidates(found))
 		}

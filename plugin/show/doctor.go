@@ -80,7 +80,7 @@ func doctor(ctx context.Context, c *session.Session, before bool, output string)
 		return err
 	}
 	if n := examine.Count(lines, examine.Problem); n > 0 {
-		return &console.ReportedError{Message: terminal.Count(n, "problem")}
+		return &console.ReportedError{Message: lease.Count(n, "problem")}
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func noteResults(c *console.Console, lines []examine.Line) {
 		noun   string
 	}{{examine.Problem, "problem"}, {examine.Warning, "warning"}} {
 		if n := examine.Count(lines, of.result); n > 0 {
-			found = append(found, terminal.Count(n, of.noun))
+			found = append(found, lease.Count(n, of.noun))
 		}
 	}
 	if n := examine.Count(lines, examine.Unknown); n > 0 {

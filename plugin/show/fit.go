@@ -105,7 +105,7 @@ func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
 	}
 	if run.refused > 0 {
 		return &console.RefusedError{Err: fmt.Errorf("of %s %d cannot be placed; the answers say why",
-			terminal.Count(run.requests, "request"), run.refused)}
+			lease.Count(run.requests, "request"), run.refused)}
 	}
 	return nil
 }

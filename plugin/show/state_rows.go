@@ -146,7 +146,7 @@ func (f *stateFlags) showProblems(
 		return err
 	}
 	if len(problems) > 0 {
-		return &console.ReportedError{Message: terminal.Count(len(problems), "problem")}
+		return &console.ReportedError{Message: lease.Count(len(problems), "problem")}
 	}
 	return nil
 }

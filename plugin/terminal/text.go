@@ -111,14 +111,3 @@ func Dash(s string) string {
 	}
 	return s
 }
-
-// Count returns a number with its noun, in the plural unless n is 1.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "s") {
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
