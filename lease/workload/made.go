@@ -11,8 +11,11 @@ var (
 	replicaSet  = regexp.MustCompile(`^-[b-df-hj-np-tv-xz0-9]{1,10}$`)
 	pod         = regexp.MustCompile(`^(-[b-df-hj-np-tv-xz0-9]{1,10}-[b-df-hj-np-tv-xz2-9]{5}|-\d{1,10})$`)
 	volumeClaim = regexp.MustCompile(`-\d{1,10}$`)
-	onAddress   = regexp.MustCompile(`^-ip-\d{1,5}-(tcp|udp)$`)
+	leasedPort  = regexp.MustCompile(`-ip-\d{1,5}-(tcp|udp)$`)
 )
+
+// IsLeasedPort reports whether a name is that of the Service of a leased port: SERVICE-ip-PORT-PROTOCOL.
+func IsLeasedPort(name string) bool { return leasedPort.MatchString(name) }
 
 // Made reports whether an object in a lease's namespace belongs to a service, judging by its kind and name. Events have
 // only kind and name of an object, which may no longer exist.
@@ -29,7 +32,7 @@ func Made(service, kind, name string) bool {
 	case "Deployment", "StatefulSet", "Ingress", "ServiceAccount", "HTTPRoute":
 		return rest == ""
 	case "Service", "Endpoints":
-		return rest == "" || rest == NodePortSuffix || onAddress.MatchString(rest)
+		return rest == "" || rest == NodePortSuffix || rest == leasedPort.FindString(rest)
 	case "ReplicaSet":
 		return replicaSet.MatchString(rest)
 	case "Pod":

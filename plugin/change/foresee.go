@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/workload"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/examine"
 )
@@ -46,7 +46,7 @@ func foresee(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 func (f *foresight) report(e report.Event) {
 	switch e.Action {
 	case report.Created, report.Configured:
-		if k := kinds.Of(e.Kind); slices.Contains(f.waited, k) && (k != kinds.Service || strings.Contains(e.Name, "-ip-")) {
+		if k := kinds.Of(e.Kind); slices.Contains(f.waited, k) && (k != kinds.Service || workload.IsLeasedPort(e.Name)) {
 			f.written[e.Lease] = append(f.written[e.Lease], k)
 		}
 	case report.Failed:

@@ -17,15 +17,19 @@ func TestLacks(t *testing.T) {
 		written       []kinds.Kind
 		lacks, doubts string
 	}{
-		"all is there":                {written: []kinds.Kind{kinds.Ingress, kinds.Service}},
-		"no Gateway":                  {gateway, []kinds.Kind{kinds.Ingress, kinds.HTTPRoute, kinds.HTTPRoute}, noGateway, ""},
-		"no Gateway for passthrough":  {gateway, []kinds.Kind{kinds.TLSRoute}, noGateway, ""},
-		"no Gateway, and no route":    {gateway, []kinds.Kind{kinds.Ingress}, "", ""},
-		"a Gateway that is not read":  {func(s *Seen) { gateway(s); s.Gateway = refused[Object]("get", "gateways") }, []kinds.Kind{kinds.HTTPRoute}, "", ""},
-		"no IngressClass":             {func(s *Seen) { s.IngressClasses.Value = nil }, []kinds.Kind{kinds.Ingress}, "there is no IngressClass akash-ingress-class (ingress.className), nor another one; install its ingress controller, or configure another ingress.className", ""},
-		"a router that was not seen":  {nil, []kinds.Kind{kinds.Route}, "", "Routes are served, and no IngressController of OpenShift was seen"},
-		"no pool of that name":        {func(s *Seen) { s.Config.IP.Mode, s.Config.IP.Pool = config.ModePool, "x" }, []kinds.Kind{kinds.Service}, "there is no IPAddressPool metallb-system/x (ip.pool)", ""},
-		"no MetalLB":                  {func(s *Seen) { s.Served = nil; s.Config.IP.Mode = config.ModePool }, []kinds.Kind{kinds.Service}, "MetalLB: ipaddresspools.metallb.io is not installed; install MetalLB (https://metallb.io)", ""},
+		"all is there":               {written: []kinds.Kind{kinds.Ingress, kinds.Service}},
+		"no Gateway":                 {gateway, []kinds.Kind{kinds.Ingress, kinds.HTTPRoute, kinds.HTTPRoute}, noGateway, ""},
+		"no Gateway for passthrough": {gateway, []kinds.Kind{kinds.TLSRoute}, noGateway, ""},
+		"no Gateway, and no route":   {gateway, []kinds.Kind{kinds.Ingress}, "", ""},
+		"a Gateway that is not read": {func(s *Seen) { gateway(s); s.Gateway = refused[Object]("get", "gateways") }, []kinds.Kind{kinds.HTTPRoute}, "", ""},
+		"no IngressClass":            {func(s *Seen) { s.IngressClasses.Value = nil }, []kinds.Kind{kinds.Ingress}, "there is no IngressClass akash-ingress-class (ingress.className), nor another one; install its ingress controller, or configure another ingress.className", ""},
+		"a router that was not seen": {nil, []kinds.Kind{kinds.Route}, "", "Routes are served, and no IngressController of OpenShift was seen"},
+		"no pool of that name":       {func(s *Seen) { s.Config.IP.Mode, s.Config.IP.Pool = config.ModePool, "x" }, []kinds.Kind{kinds.Service}, "there is no IPAddressPool metallb-system/x (ip.pool)", ""},
+		"no MetalLB":                 {func(s *Seen) { s.Served = nil; s.Config.IP.Mode = config.ModePool }, []kinds.Kind{kinds.Service}, "MetalLB: ipaddresspools.metallb.io is not installed; install MetalLB (https://metallb.io)", ""},
+		"a deprecated prefix is there": {func(s *Seen) {
+			leasing(s)
+			s.serve(kinds.IPAddressPool.GroupVersion(), "servicebgpstatuses")
+		}, []kinds.Kind{kinds.Service}, "", ""},
 		"no MetalLB, and no Services": {func(s *Seen) { s.Served = nil }, []kinds.Kind{kinds.Ingress}, "", ""},
 		"a MetalLB that was not seen": {func(s *Seen) { s.MetalLB.Value, s.Pools.Value = nil, nil }, []kinds.Kind{kinds.Service}, "", "MetalLB: its resource definitions are installed; no Deployment of its controller was seen in namespace metallb-system"},
 	} {

@@ -67,7 +67,7 @@ var checks = []struct {
 	{"namespaces", true, (*Seen).namespaces},
 	{"definitions", true, (*Seen).definitions},
 	{"rights", true, (*Seen).rights},
-	{"metallb", true, (*Seen).metallb},
+	{"metallb", true, func(s *Seen) []Line { return append(s.metallb(), s.prefix()...) }},
 	{"pools", true, (*Seen).pools},
 	{"routes", true, (*Seen).routes},
 	{"dns", true, (*Seen).dns},

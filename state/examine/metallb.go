@@ -32,7 +32,7 @@ func (s *Seen) metallb() []Line {
 			return []Line{line}
 		}
 	}
-	return append(s.controller(), s.prefix()...)
+	return s.controller()
 }
 
 // prefix checks the prefix of MetalLB's annotations.

@@ -49,10 +49,13 @@ func TestClaimDoesNotBecomeHold(t *testing.T) {
 	t.Parallel()
 	host, id := "own."+newDomain(), leaseOf(newOwner(), 1)
 	mustRun(t, 0, "reserve", "--lease", id.String(), host)
-	mustRun(t, 0, "reserve", "--lease", id.String(), host, "--expires", "5m")
+	other := "new." + host
+	mustRun(t, 1, "reserve", "--lease", id.String(), host, other, "--prune=false", "--expires", "5m").
+		Says(t, "holds host/"+host+" for good", "Nothing was changed; leave out --expires")
 	if c := claim(t, host); c.Parts[0].Expires != "" || c.Marked() {
 		t.Errorf("the claim ends: %+v", c)
 	}
+	mustRun(t, 0, "check", "--lease", leaseOf(newOwner(), 2).String(), other).Prints(t, "host/"+other+" free")
 }
 
 // A hold that has ended is whoever's comes next; until then it is its holder's.
