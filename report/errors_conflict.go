@@ -35,7 +35,7 @@ func (e *ConflictError) Error() string {
 		text += fmt.Sprintf(" %v", e.Err)
 	}
 	if e.ByHand {
-		return text + "\nNothing is forced. To take these fields back: kubectl akash-net apply --force-conflicts"
+		return text + "\nNothing is forced. To take these fields back: kubectl akash-net apply -f FILE --force-conflicts"
 	}
 	return text + "\nNothing is forced. Let that manager drop the fields, and apply again"
 }

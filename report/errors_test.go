@@ -100,7 +100,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			{Path: plan.Path{"metadata", "annotations", "a/b"}, Before: "1", After: "2", Owners: []plan.Owner{{Manager: "kubectl-edit"}, {Manager: "kubectl-patch"}}},
 		}}, []string{"ingress/web: fields are managed by kubectl-edit, with other values:\n  .spec.ingressClassName: \"traefik\", set by kubectl-edit since 2026-11-27 09:00:00 UTC; the lease wants \"akash-ingress-class\"\n",
 			"\n  .metadata.annotations.a/b: \"1\", set by kubectl-edit, kubectl-patch; the lease wants \"2\"\n",
-			"Nothing is forced. To take these fields back: kubectl akash-net apply --force-conflicts"}, "Apply failed"},
+			"Nothing is forced. To take these fields back: kubectl akash-net apply -f FILE --force-conflicts"}, "Apply failed"},
 		{"somebody manages fields with more in them", &report.ConflictError{Object: "ingress/web", Managers: []string{"helm"}, Err: conflict}, []string{"managed by helm, with the wanted values and more beside them"}, "other values"},
 		{"a lease failed", &report.LeaseError{Lease: group, Err: errors.New("no answer")}, []string{"lease " + group.String() + ": no answer"}, ""},
 	}

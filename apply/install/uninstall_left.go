@@ -31,7 +31,7 @@ func (i *Installer) tellLeft(ctx context.Context) error {
 // tellLeftOf reports the objects of a kind that this program has written.
 func (i *Installer) tellLeftOf(ctx context.Context, kind kinds.Kind, opts metav1.ListOptions, why string) error {
 	left, err := cluster.ListMetas(ctx, i.Cluster, kind.Resource(), "", opts, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
-		return meta, slices.ContainsFunc(slices.Collect(managed.Of(meta)), managed.Entry.Ours)
+		return meta, slices.ContainsFunc(slices.Collect(managed.Of(meta)), isOfThisProgram)
 	})
 	if err != nil {
 		if cluster.IsMissingKind(err) {
@@ -46,3 +46,7 @@ func (i *Installer) tellLeftOf(ctx context.Context, kind kinds.Kind, opts metav1
 	}
 	return nil
 }
+
+// isOfThisProgram reports whether this program has written the entry: by an apply, or as it creates namespaces, which it never changes
+// later (decision 57).
+func isOfThisProgram(e managed.Entry) bool { return e.Ours() || e.Manager == lease.FieldManager }

@@ -52,7 +52,7 @@ func TestForceConflicts(t *testing.T) {
 
 	setClass(t, id.Namespace(), one, "helm", "akash-ingress-class")
 	for _, dry := range [][]string{nil, {"--dry-run=client"}, {"--dry-run=server"}} {
-		mustRun(t, 1, append([]string{"apply", "-f", definition}, dry...)...).Says(t, "ingress/"+two, "To take these fields back: kubectl akash-net apply --force-conflicts")
+		mustRun(t, 1, append([]string{"apply", "-f", definition}, dry...)...).Says(t, "ingress/"+two, "To take these fields back: kubectl akash-net apply -f FILE --force-conflicts")
 	}
 	mustRun(t, 0, append(force, "--dry-run=client")...).Prints(t, "ingress/"+two+" configured (dry run)", "traefik   owned by kubectl-edit", "1 update")
 	mustRun(t, 0, append(force, "--dry-run=server")...).Prints(t, "ingress/"+two+" configured (taken back: .spec.ingressClassName: \"traefik\", set by kubectl-edit since ")
