@@ -178,7 +178,7 @@ func (a *Applier) awaitAll(ctx context.Context, one *execute.Lease, of applied) 
 func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied) ([]render.Object, error) {
 	x, done := one.X, one.Outcome.Applied
 	unknown := done.Unknown
-	waited := x.Poll(ctx, func(ctx context.Context) (bool, error) {
+	waited := x.Poll(ctx, "the cluster to publish where "+lease.Count(len(unknown), "host")+" is reached", func(ctx context.Context) (bool, error) {
 		targets, err := records.Targets(ctx, x.Snapshot, a.Command.Cluster, a.Command.Options.Config, x.Request.Lease, done.Unknown, true)
 		if err != nil {
 			return false, err

@@ -35,7 +35,7 @@ const (
 	// Lacks: the new form of a migrated route lacks what the message names.
 	Lacks  Action = "lacks"
 	Failed Action = "failed"
-	// Waiting: the lease waits for another command.
+	// Waiting: the lease waits for another command, or for what its objects lead to.
 	Waiting Action = "waiting"
 	// Repaired: a problem was fixed, or would be.
 	Repaired Action = "repaired"
@@ -65,13 +65,17 @@ type Event struct {
 	// At is where the input asks for the thing, and By who has it otherwise. Only a check sets them.
 	At lease.Place
 	By state.Holder
+	// Since and Until are when a wait has begun, and when it ends at the latest; zero where only another command ends it.
+	Since, Until time.Time
 	// Message explains the event if the action alone does not.
 	Message string
 	// Next is the command to run next, if there is one.
 	Next string
 	// Summary is set for Done.
 	Summary *Summary
-	Err     error
+	// Err and Rest are set for Failed: why, and how the lease stands.
+	Err  error
+	Rest Rest
 }
 
 // Summary is the state of a lease at the end of a run.

@@ -121,20 +121,27 @@ func (x *Executor) Failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	x.Command.Send(report.Event{Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(), Err: err})
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	rest, changes := x.stands()
+	x.Command.Send(report.Event{
+		Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(), Err: err, Rest: rest,
+	})
 	fs, ok := errors.AsType[report.Failures](err)
 	if !ok {
 		fs = report.Failures{err}
 	}
-	rest := report.Rest{Stays: len(x.changes) > 0, Held: true}
-	if x.rest != nil {
-		rest = *x.rest
-	}
 	named := make(report.Failures, len(fs))
 	for i, e := range fs {
-		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.changes), Rest: rest}
+		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: changes, Rest: rest}
 	}
 	return named
+}
+
+// stands returns how the lease stands, and the changes made to it so far.
+func (x *Executor) stands() (report.Rest, []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.rest != nil {
+		return *x.rest, slices.Clone(x.changes)
+	}
+	return report.Rest{Stays: len(x.changes) > 0, Held: true}, slices.Clone(x.changes)
 }

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -10,9 +11,40 @@ import (
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
-// Poll calls done until it returns true, at least once, and at most until the run's wait time is over.
-func (x *Executor) Poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
+// Poll calls done until it returns true, at least once, and at most until the run's wait time is over. What says for what it waits.
+func (x *Executor) Poll(ctx context.Context, what string, done wait.ConditionWithContextFunc) error {
+	defer x.Waits(what)()
 	return x.Command.WaitUntil(ctx, x.Left(), done)
+}
+
+// patience is how long a wait lasts before it is told.
+const patience = 2 * time.Second
+
+// Waits tells for what the run waits, since when and how long at most, unless over is called soon. Nothing is told after over has
+// returned.
+func (x *Executor) Waits(what string) (over func()) {
+	left := x.Left()
+	if left <= patience || !x.Command.Cluster.Waits() {
+		return func() {}
+	}
+	since := time.Now()
+	var mu sync.Mutex
+	isOver := false
+	timer := time.AfterFunc(patience, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !isOver {
+			x.Send(report.Event{
+				Action: report.Waiting, Kind: "lease", Name: x.Group.String(), Message: "for " + what, Since: since, Until: since.Add(left),
+			})
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		isOver = true
+	}
 }
 
 // Left returns the rest of the run's wait time (--wait). All waits share it; it starts with the first one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ func (l *Lease) Granted(ctx context.Context) (chosen []string, err error) {
 	if len(waiting) == 0 {
 		return chosen, nil
 	}
+	defer x.Waits("MetalLB to grant the addresses of service/" + strings.Join(slices.Sorted(maps.Keys(waiting)), ", service/"))()
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, max(x.Left(), min(x.Command.Options.Wait, time.Second))) // enough for one LIST
 	defer cancel()

@@ -42,7 +42,7 @@ func (l *Lease) Operators(ctx context.Context) error {
 		if !s.Operators.Theirs(o) || agrees(o, s.TheirRoute(o)) && !l.X.Changed() {
 			continue
 		}
-		err := l.X.Poll(ctx, func(ctx context.Context) (bool, error) {
+		err := l.X.Poll(ctx, "Akash's operator to create what belongs to "+o.Kind.Singular+"/"+o.Name, func(ctx context.Context) (bool, error) {
 			live, err := l.getTheirs(ctx, o)
 			return err == nil && agrees(o, live), err
 		})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -22,7 +23,7 @@ func (l *Lease) Served(ctx context.Context) error {
 		return nil
 	}
 	var reasons []string
-	err := l.X.Poll(ctx, func(ctx context.Context) (bool, error) {
+	err := l.X.Poll(ctx, "DNS controllers to serve "+lease.Count(len(waiting), "record"), func(ctx context.Context) (bool, error) {
 		var unserved []render.Object
 		var now []string
 		for _, o := range waiting {

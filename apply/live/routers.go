@@ -45,7 +45,7 @@ func AwaitRoute(ctx context.Context, x *executor.Executor, o render.Object, done
 		return false, err
 	}
 	var last []state.Report
-	err = x.Poll(ctx, func(ctx context.Context) (bool, error) {
+	err = x.Poll(ctx, "a router to accept "+o.Kind.Singular+"/"+o.Name, func(ctx context.Context) (bool, error) {
 		live, err := x.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		if live != nil {
 			last = state.Reports(live, state.Routers{})

@@ -83,7 +83,7 @@ func (m *leaseMigration) awaitServing(ctx context.Context, o render.Object) erro
 		return err
 	}
 	missing := ""
-	err := m.x.Poll(ctx, func(ctx context.Context) (bool, error) {
+	err := m.x.Poll(ctx, "a controller to report that "+o.Kind.Singular+"/"+o.Name+" serves", func(ctx context.Context) (bool, error) {
 		now, err := m.notServing(ctx, o)
 		if err == nil { // the last read may fail because of the deadline
 			missing = now

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -51,6 +52,7 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, external bool, settle tim
 
 // awaitRepointed waits until the records of the hosts are served with their new targets.
 func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
+	defer m.x.Waits("DNS controllers to serve the new targets of " + lease.Count(len(hosts), "host"))()
 	var errs []error
 	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
 		all := true

@@ -82,6 +82,8 @@ type jsonEvent struct {
 	Doubts    []string `json:"doubts,omitempty"`
 	Changed   *bool    `json:"changed,omitempty"`
 	Seconds   float64  `json:"seconds,omitempty"`
+	Since     string   `json:"since,omitempty"`
+	Until     string   `json:"until,omitempty"`
 }
 
 // eventSchema is the version of jsonEvent. It changes with every incompatible change.
@@ -127,8 +129,14 @@ func (e *Events) text(event report.Event) {
 		e.c.states[event.Lease.Group()] = event.Message
 	case report.Failed:
 		delete(e.c.states, event.Lease.Group())
+	case report.Released:
+		if _, done := e.c.states[event.Lease.Group()]; !done {
+			e.c.states[event.Lease.Group()] = string(report.Released)
+		}
 	}
 	switch {
+	case e.view != nil && !event.Until.IsZero():
+		e.view.add(event)
 	case e.Check && event.Action == report.Withheld, event.Action == report.Waiting:
 		e.line(e.c.ErrOut, "%s %s", thing, describe(event))
 	case e.view != nil && !e.Check && event.Lease != (lease.ID{}):
@@ -142,6 +150,8 @@ func (e *Events) text(event report.Event) {
 // describe returns the action and the message of an event.
 func describe(event report.Event) string {
 	switch s := string(event.Action); {
+	case !event.Until.IsZero():
+		return fmt.Sprintf("%s %s (since %s, until %s at most)", s, event.Message, event.Since.Format(time.TimeOnly), event.Until.Format(time.TimeOnly))
 	case event.Message == "" || event.Action == report.Unproved: // End prints the reason
 		return s
 	case event.Action == report.Lacks || event.Action == report.Granted:
@@ -187,6 +197,9 @@ func (e *Events) jsonOf(event report.Event) jsonEvent {
 	}
 	if event.Err != nil {
 		l.Error = event.Err.Error()
+	}
+	if !event.Until.IsZero() {
+		l.Since, l.Until = event.Since.UTC().Format(time.RFC3339), event.Until.UTC().Format(time.RFC3339)
 	}
 	if s := event.Summary; s != nil {
 		l.Hosts, l.Addresses, l.Withheld, l.Unrouted = s.Hosts, s.Addresses, s.Withheld, s.Unrouted

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
@@ -20,8 +21,8 @@ const manyLeases = 6
 type leaseView struct {
 	*Events
 	progress terminal.Progress
-	// counting is true while the status shows the progress.
-	counting bool
+	// counted is the progress with "; " while the status shows it, otherwise empty.
+	counted string
 	// blocks are the leases that have not been printed yet.
 	blocks map[lease.Group]*leaseBlock
 	// failed are the leases that have been printed as failed.
@@ -61,16 +62,13 @@ func (v *leaseView) add(event report.Event) {
 	}
 	switch event.Action {
 	case report.Unchanged:
-	case report.Rolling: // shown only as the status
-		if !v.counting {
-			v.c.status.Show(eventThing(event) + " " + describe(event))
-		}
+	case report.Rolling, report.Waiting: // shown only as the status
+		v.c.status.Show(v.counted + thing.ShortenLeases(eventThing(event)+" "+describe(event)))
 	case report.Done, report.Failed:
 		b.end = event
 		v.print(b)
 	default:
-		o := b.add(event)
-		if !v.counting {
+		if o := b.add(event); v.counted == "" {
 			v.c.status.Show(o.text(v.suffix))
 		}
 	}
@@ -78,8 +76,10 @@ func (v *leaseView) add(event report.Event) {
 
 // count shows the progress of a step with many items.
 func (v *leaseView) count(what string, done, all int) {
-	if v.counting = all >= manyLeases; v.counting {
-		v.c.status.Show(v.progress.Text(what, done, all))
+	if v.counted = ""; all >= manyLeases {
+		text := v.progress.Text(what, done, all)
+		v.c.status.Show(text)
+		v.counted = text + "; "
 	}
 }
 
@@ -159,6 +159,8 @@ func (v *leaseView) heading(b *leaseBlock) string {
 	case b.end.Action == report.Done:
 		s = summary(b.end)
 		counted = slices.DeleteFunc(slices.Clone(counted), func(a report.Action) bool { return a != report.Left && a != report.Lacks })
+	case b.end.Action == report.Failed && isStop(b.end.Err) && !b.end.Rest.Stays:
+		s += " is as it was before"
 	case b.end.Action == report.Failed && isStop(b.end.Err):
 		s += " is not finished"
 	case b.end.Action == report.Failed:

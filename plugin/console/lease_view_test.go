@@ -85,6 +85,8 @@ func TestOnATerminal(t *testing.T) {
 	apart := happened(1, report.Created, "ingress/1.example.com", "")
 	apart.Namespace = "elsewhere"
 	away := &cluster.AwayError{Host: "https://cluster", Err: errors.New("refused")}
+	begun := failedWith(1, away)
+	begun.Rest.Stays = true
 	for name, tt := range map[string]struct {
 		leases int
 		events []report.Event
@@ -120,10 +122,13 @@ lease akash1owner/1/1 failed
   host/1.example.com claimed, released
 3 leases: 2 done, 1 live, 0s
 `},
-		"a server that went away": {2, []report.Event{
-			happened(1, report.Claimed, "host/1.example.com", ""), failedWith(1, away), failedWith(2, away),
+		"a server that went away": {3, []report.Event{
+			happened(1, report.Claimed, "host/1.example.com", ""), begun, failedWith(2, away),
+			happened(3, report.Claimed, "host/3.example.com", ""), happened(3, report.Released, "host/3.example.com", "given back"), failedWith(3, away),
 		}, `lease akash1owner/1/1 is not finished
   host/1.example.com claimed
+lease akash1owner/3/1 is as it was before
+  host/3.example.com claimed, released (given back)
 `},
 		"many leases": {6, []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
@@ -136,7 +141,7 @@ lease akash1owner/5/1 failed
 lease akash1owner/1/1: 1 claimed
 lease akash1owner/3/1: 2 deleted, 1 released
 lease akash1owner/7/1: 1 released
-6 leases: 5 done, 1 live, 0s
+6 leases: 3 done, 1 live, 2 released, 0s
 `},
 		"problems": {0, []report.Event{problem(1), problem(2), nobodys}, `StaleHold/9.example.com repaired (given up)
 lease akash1owner/1/1
@@ -242,5 +247,27 @@ func TestProgressIsGoneAtTheEnd(t *testing.T) {
 	term.End(t.Context(), nil)
 	if got, want := term.written.String(), erase+"0 of 6 leases"+erase; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// On a terminal a wait is the status, after the progress if there is one, and leaves no line.
+func TestWaitsOnATerminal(t *testing.T) {
+	since := time.Date(2026, 11, 27, 14, 5, 1, 0, time.Local)
+	wait := report.Event{Action: report.Waiting, Lease: numbered(7), Kind: "lease", Name: numbered(7).Group().String(), Message: "for MetalLB", Since: since, Until: since.Add(2 * time.Minute)}
+	for leases, want := range map[int]string{
+		1:  erase + "lease/akash1owner/7/1 waiting for Metal",
+		10: erase + "0 of 10 leases; lease/akash1owner/7/1 w",
+	} {
+		x := newOnTerminal(leases)
+		e := NewEvents(x.Console, "", "")
+		e.Progress("leases", 0, leases)
+		e.Report(wait)
+		if !strings.HasSuffix(x.written.String(), want) {
+			t.Errorf("%d leases: %q, want %q at the end", leases, x.written.String(), want)
+		}
+		e.view.flush()
+		if x.seen() != "" {
+			t.Errorf("%d leases: %q stays", leases, x.seen())
+		}
 	}
 }

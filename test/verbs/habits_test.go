@@ -32,7 +32,7 @@ func TestReleaseOfAFile(t *testing.T) {
 	held(t, hosts[0], dseq+" /")
 	mustRun(t, 2, "release", first.String(), "-f", one).Says(t, "name the leases to release", "-f, -l and --all")
 	mustRun(t, 2, "release", "-f", one, "-n", first.Namespace()).Says(t, "the definitions name their leases")
-	mustRun(t, 0, "release", "-f", one, "-f", two, "--dry-run").Prints(t, "host/"+hosts[0]+" released", "host/"+hosts[1]+" released")
+	mustRun(t, 0, "release", "-f", one, "-f", two, "--dry-run").Prints(t, "host/"+hosts[0]+" released", "host/"+hosts[1]+" released").Says(t, "2 leases: 2 released, ")
 	mustRun(t, 0, "release", "-f", one).Prints(t, "host/"+hosts[0]+" released")
 	mustRun(t, 1, "release", "-f", one, "-f", two).Prints(t, "host/"+hosts[1]+" released").Says(t, "lease/"+first.Group().String()+" holds nothing")
 	mustRun(t, 0, "release", "-f", one, "-f", two, "--ignore-not-found")

@@ -59,7 +59,8 @@ func TestApplyNamesWhoHasTheAddress(t *testing.T) {
 	squatter := "squatter-" + id.Owner[len(id.Owner)-8:]
 	foreignService(t, squatter, ", annotations: {metallb.io/loadBalancerIPs: "+address+"}", "type: LoadBalancer")
 	grantsIn(t, "default", squatter, address)
-	mustRun(t, 5, "apply", "--config", config, "--timeout", "3s", "-f", define(t, id, leased("game", "public", 7001))).Says(t, "service default/"+squatter+" was granted "+address)
+	mustRun(t, 5, "apply", "--config", config, "--timeout", "3s", "-f", define(t, id, leased("game", "public", 7001))).Says(t,
+		"service default/"+squatter+" was granted "+address, "lease/"+id.Group().String()+" waiting for MetalLB to grant the addresses of service/game-ip-7001-tcp (since ")
 	mustRun(t, 0, "release", "--config", config, id.Group().String())
 	mustRun(t, 0, "release", "--config", config, other.Group().String())
 }
