@@ -125,6 +125,24 @@ func (v view) tellWithheld() (out Step) {
 	return out
 }
 
+// tellReserved tells what the lease has only reserved and is about to give up, because its definition does not name it.
+func (v view) tellReserved() (out Step) {
+	if v.want.Apply == nil {
+		return out
+	}
+	for _, c := range v.w.claimsOf(v.group) {
+		entries := partsOnly(c.Entries(v.group))
+		once := "reserved " + c.Name()
+		if !v.f.told[once] && slices.ContainsFunc(entries, func(p state.Part) bool { return !p.Applied && v.drops(c, p) }) {
+			out.Tells = append(out.Tells, Event{
+				Action: report.Pruning, Kind: string(c.Kind), Thing: c.Thing, Once: once,
+				Message: "the lease has only reserved it, and the definition does not name it",
+			})
+		}
+	}
+	return out
+}
+
 // heldBy formats the holder of a part that is withheld.
 func heldBy(by state.Holder) string {
 	if by.Lease != (lease.ID{}) {

@@ -18,9 +18,11 @@ const (
 	Created    Action = "created"
 	Configured Action = "configured"
 	Unchanged  Action = "unchanged"
-	Pruned     Action = "pruned"
-	Withheld   Action = "withheld"
-	Released   Action = "released"
+	// Pruning: what the lease has only reserved will be pruned.
+	Pruning  Action = "pruning"
+	Pruned   Action = "pruned"
+	Withheld Action = "withheld"
+	Released Action = "released"
 	// Transferred: another lease of the same owner holds the claim now.
 	Transferred Action = "transferred"
 	Deleted     Action = "deleted"

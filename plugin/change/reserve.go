@@ -55,7 +55,8 @@ func NewReserve(c *session.Session) *cobra.Command {
 			may become a lease, or before a pipeline delivers the routes.
 
 			The lease gets everything that is named, or nothing is changed. Name everything that it is to hold:
-			other things that it holds and that nothing serves are given up, unless --prune=false.
+			other things that it holds and that nothing serves are given up, unless --prune=false. So does an
+			apply of a definition that does not name them; it says so before.
 			With --expires it is a hold that expires by the API server's clock, unless "apply" or another
 			"reserve" makes it permanent before. With --require-dns-proof nothing is claimed unless DNS proves
 			that the tenant controls the hosts, as with "check --dns".

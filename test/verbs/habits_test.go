@@ -37,3 +37,19 @@ func TestReleaseOfAFile(t *testing.T) {
 	mustRun(t, 1, "release", "-f", one, "-f", two).Prints(t, "host/"+hosts[1]+" released").Says(t, "lease/"+first.Group().String()+" holds nothing")
 	mustRun(t, 0, "release", "-f", one, "-f", two, "--ignore-not-found")
 }
+
+// An apply says of what the lease has only reserved that it will be pruned, before it is; of what was applied it only says that it is.
+func TestApplySaysWhatIsOnlyReserved(t *testing.T) {
+	t.Parallel()
+	id, kept, applied, reserved := leaseOf(newOwner(), 1), newDomain(), newDomain(), newDomain()
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, kept, applied)))
+	mustRun(t, 0, "reserve", "--lease", id.String(), "--prune=false", reserved)
+	next := define(t, id, web("web", 80, kept))
+	for _, args := range [][]string{{"apply", "-f", next, "--dry-run"}, {"apply", "-f", next}} {
+		r := mustRun(t, 0, args...).Prints(t, "host/"+applied+" pruned", "host/"+reserved+" pruning (the lease has only reserved it", "host/"+reserved+" pruned")
+		if strings.Contains(r.Stdout, "host/"+applied+" pruning") ||
+			len(args) == 3 && strings.Index(r.Stdout, "host/"+reserved+" pruning") > strings.Index(r.Stdout, " pruned") {
+			t.Errorf("%q prints\n%s", args, r.Stdout)
+		}
+	}
+}
