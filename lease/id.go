@@ -176,6 +176,11 @@ func (g Group) String() string { return fmt.Sprintf("%s/%d/%d", g.Owner, g.DSeq,
 // limit of 128 characters.
 func (g Group) FieldManager() string { return "akash-net/" + g.String() }
 
+// Lease returns the lease of the order at a provider, which has won it.
+func (o Order) Lease(provider string) ID {
+	return ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: provider}
+}
+
 // String returns the order as Akash writes it: owner/dseq/gseq/oseq.
 func (o Order) String() string { return fmt.Sprintf("%s/%d/%d/%d", o.Owner, o.DSeq, o.GSeq, o.OSeq) }
 

@@ -39,7 +39,9 @@ const (
 
 // ProviderConfig is the spec of a ProviderConfig document, with defaults.
 type ProviderConfig struct {
-	Target            string
+	Target string
+	// Provider is the provider's own address; it completes the name of an order to that of a lease. Empty if it is not configured.
+	Provider          string
 	ManifestNamespace string
 	LedgerNamespace   string
 	Ingress           Ingress

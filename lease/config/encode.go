@@ -17,6 +17,7 @@ type Document struct {
 // Spec is a ProviderConfig.
 type Spec struct {
 	Target            string           `json:"target"`
+	Provider          string           `json:"provider"`
 	ManifestNamespace string           `json:"manifestNamespace"`
 	LedgerNamespace   string           `json:"ledgerNamespace"`
 	Ingress           IngressSpec      `json:"ingress"`
@@ -147,7 +148,7 @@ type ShardSpec struct {
 func Encode(cfg *ProviderConfig) *Document {
 	w, l := cfg.Workloads, cfg.Limits
 	return &Document{APIVersion: "net.akash.network/v1alpha1", Kind: "ProviderConfig", Spec: Spec{
-		Target: cfg.Target, ManifestNamespace: cfg.ManifestNamespace, LedgerNamespace: cfg.LedgerNamespace,
+		Target: cfg.Target, Provider: cfg.Provider, ManifestNamespace: cfg.ManifestNamespace, LedgerNamespace: cfg.LedgerNamespace,
 		Ingress: IngressSpec(cfg.Ingress),
 		Gateway: GatewaySpec{
 			Name: cfg.Gateway.Name, Namespace: cfg.Gateway.Namespace, Implementation: cfg.Gateway.Implementation, ProxyBufferSize: cfg.Gateway.ProxyBufferSize,

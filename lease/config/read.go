@@ -19,8 +19,8 @@ import (
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns",
-		"commitLevels", "workloads", "limits", "shards"}
+	specKeys     = []string{"target", "provider", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip",
+		"dns", "commitLevels", "workloads", "limits", "shards"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
@@ -85,6 +85,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	}
 	spec := root.Get("spec").Mapping(specKeys)
 	oneOf(spec.Get("target"), &cfg.Target, "target", TargetIngress, TargetHTTPRoute, TargetRoute)
+	text(spec.Get("provider"), &cfg.Provider, lease.CheckWallet)
 	text(spec.Get("manifestNamespace"), &cfg.ManifestNamespace, namespace)
 	text(spec.Get("ledgerNamespace"), &cfg.LedgerNamespace, namespace)
 	readIngress(spec.Get("ingress"), cfg)

@@ -31,7 +31,7 @@ func readFile(t *testing.T, name string) *ProviderConfig {
 func TestReadFull(t *testing.T) {
 	got := readFile(t, "testdata/full.yaml")
 	want := &ProviderConfig{
-		Target: TargetHTTPRoute, ManifestNamespace: "manifests", LedgerNamespace: "ledger",
+		Target: TargetHTTPRoute, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0", ManifestNamespace: "manifests", LedgerNamespace: "ledger",
 		Ingress: Ingress{ClassName: "nginx", Domain: "ingress.example.com", StaticHosts: true},
 		Gateway: Gateway{Name: "gw", Namespace: "gw-system", Implementation: GatewayNGF, Listeners: Listeners{
 			HTTP: []string{"web"}, HTTPS: Default().Gateway.Listeners.HTTPS, Passthrough: []string{"tls", "tls-2"},
@@ -138,8 +138,9 @@ func TestEmptyIsDefault(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for spec, want := range map[string]string{
-		"target: ingres":                                                             `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
-		"targets: ingress":                                                           `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
+		"target: ingres":   `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
+		"targets: ingress": `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
+		"provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6z0": "its checksum is wrong",
 		"manifestNamespace: A":                                                       `"A" is not the name of a namespace`,
 		"ingress: {staticHosts: true}":                                               "static hosts need ingress.domain",
 		"ingress: {domain: '*.foo.com'}":                                             `"*.foo.com" is not a domain`,

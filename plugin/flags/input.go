@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,7 +27,9 @@ type Input struct {
 	Workloads bool
 	// Warnings are those of the last Read.
 	Warnings lease.Problems
-	id       *lease.ID
+	// order is what --lease names, provider the rest of it; empty if the configuration has it.
+	order    lease.Order
+	provider string
 }
 
 // Add adds the flags.
@@ -40,7 +43,7 @@ func (f *Input) Add(cmd *cobra.Command) {
 func (f *Input) AddFiles(cmd *cobra.Command) {
 	f.Flags.Add(cmd, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.Lease, "lease", "",
-		"OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input without one (an SDL, a manifest)")
+		"OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]: the lease of an input without one (an SDL, a manifest); the provider may be left out if the configuration has it")
 }
 
 // NoFiles is the cobra.PositionalArgs of commands that take files, and no arguments.
@@ -66,17 +69,26 @@ func (f *Input) Check() error {
 		if err != nil {
 			return err
 		}
-		if t.ID == (lease.ID{}) {
-			return usage.Errorf("--lease: lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", lease.Clip(f.Lease))
+		if f.order, f.provider = t.ID.Order(), t.ID.Provider; t.ID == (lease.ID{}) {
+			if f.order, err = lease.ParseOrder(TrimLease(f.Lease)); err != nil {
+				return usage.Errorf("--lease: lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]", lease.Clip(f.Lease))
+			}
 		}
-		f.id = &t.ID
 	}
 	return nil
 }
 
-// Options are the options for reading the files. Call Check before.
-func (f *Input) Options(cfg *config.ProviderConfig) input.Options {
-	return input.Options{Lease: f.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: f.Workloads}
+// named returns the lease that --lease names, nil if it names none. The configuration has the provider that is left out. Call Check before.
+func (f *Input) named(cfg *config.ProviderConfig) (*lease.ID, error) {
+	if f.order == (lease.Order{}) {
+		return nil, nil //nolint:nilnil // --lease is not given
+	}
+	id := f.order.Lease(cmp.Or(f.provider, cfg.Provider))
+	if id.Provider == "" {
+		return nil, usage.Errorf("--lease: lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ/PROVIDER, and the configuration has no provider to complete it",
+			lease.Clip(f.Lease))
+	}
+	return &id, nil
 }
 
 // Read calls yield with each definition in the inputs. All files together may have limit bytes; 0 means no limit. Read prints
@@ -92,13 +104,17 @@ func (f *Input) Read(
 		f.Warnings = append(f.Warnings, found.Warnings()...)
 		problems = append(problems, found.Errors()...)
 	}
+	id, err := f.named(cfg)
+	if err != nil {
+		return err
+	}
 	if f.FromCluster {
-		if err := f.readCluster(ctx, cluster, cfg, report, yield); err != nil {
+		if err := f.readCluster(ctx, cluster, cfg, id, report, yield); err != nil {
 			return err
 		}
 	}
-	opts := f.Options(cfg)
-	err := f.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
+	opts := input.Options{Lease: id, DocumentSize: cfg.Limits.DocumentSize, Workloads: f.Workloads}
+	err = f.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
 		found, err := input.Read(ctx, r, name, opts, func(def *lease.Definition) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -114,14 +130,14 @@ func (f *Input) Read(
 	return err
 }
 
-// readCluster reads the definitions in the cluster's Manifest objects, or in that of --lease.
+// readCluster reads the definitions in the cluster's Manifest objects, or in that of one lease.
 func (f *Input) readCluster(
-	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, report func(lease.Problems),
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, id *lease.ID, report func(lease.Problems),
 	yield func(*lease.Definition) error,
 ) error {
 	found := false
 	err := observed.EachManifest(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
-		if f.id != nil && name != f.id.Namespace() {
+		if id != nil && name != id.Namespace() {
 			return nil
 		}
 		found = true
@@ -132,8 +148,8 @@ func (f *Input) readCluster(
 		}
 		return yield(def)
 	})
-	if err == nil && f.id != nil && !found {
-		return lease.Problems{{Message: fmt.Sprintf("no Manifest object of lease %s is in namespace %s", f.id, cfg.ManifestNamespace)}}
+	if err == nil && id != nil && !found {
+		return lease.Problems{{Message: fmt.Sprintf("no Manifest object of lease %s is in namespace %s", id, cfg.ManifestNamespace)}}
 	}
 	return err
 }

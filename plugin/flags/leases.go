@@ -62,6 +62,11 @@ func NamedLease(
 	}
 	id, err := FindLease(ctx, from, typed)
 	if _, none := errors.AsType[*session.MissingError](err); none {
+		order, err := lease.ParseOrder(typed)
+		if err == nil && cfg.Provider != "" {
+			id = order.Lease(cfg.Provider)
+			return &id, nil
+		}
 		return nil, usage.Errorf("%s: the cluster does not know lease %s; "+
 			"name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
 	}

@@ -53,3 +53,12 @@ func TestApplySaysWhatIsOnlyReserved(t *testing.T) {
 		}
 	}
 }
+
+// The configuration's provider completes the order of a lease that the cluster does not know; without it the lease is not known.
+func TestProviderOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newOwner(), 1), newDomain()
+	mustRun(t, 2, "reserve", "--lease", id.Order().String(), host).Says(t, "the cluster does not know lease "+id.Order().String())
+	mustRun(t, 0, "reserve", "--config", configure(t, "provider: "+id.Provider), "--lease", id.Order().String(), host).Prints(t, "host/"+host+" claimed", id.Group().String())
+	mustRun(t, 0, "release", id.String())
+}
