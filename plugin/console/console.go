@@ -37,8 +37,8 @@ type Console struct {
 	claims bool
 	// Terminal is true if standard output is a terminal.
 	Terminal bool
-	// width returns the number of columns of standard error; nil or 0 if it is no terminal.
-	width func() int
+	// width returns the number of columns of standard error, outWidth that of standard output; nil or 0 if it is no terminal.
+	width, outWidth func() int
 	// Color says when to print colours.
 	Color terminal.Color
 	// view shows leases on a terminal; nil otherwise.
@@ -65,7 +65,7 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 			In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.SafeWriter{Out: status.Wrap(streams.ErrOut)},
 		},
 		Stdin: streams.In, Text: &terminal.SafeWriter{Out: status.Wrap(out)}, out: out,
-		Terminal: terminal.IsTerminal(streams.Out), width: terminal.Width(streams.ErrOut), status: status,
+		Terminal: terminal.IsTerminal(streams.Out), width: terminal.Width(streams.ErrOut), outWidth: terminal.Width(streams.Out), status: status,
 	}
 }
 
@@ -111,4 +111,12 @@ func (c *Console) columns() int {
 		return 0
 	}
 	return c.width()
+}
+
+// Columns returns the number of columns of standard output, 0 if it is no terminal.
+func (c *Console) Columns() int {
+	if c.outWidth == nil {
+		return 0
+	}
+	return c.outWidth()
 }

@@ -219,7 +219,7 @@ func (c *Console) Warn(problems lease.Problems) { c.printLines("Warning: ", prob
 // printLines prints the first maxPrinted problems, one per line.
 func (c *Console) printLines(prefix string, problems lease.Problems) {
 	for _, p := range problems[:min(len(problems), maxPrinted)] {
-		fmt.Fprintln(c.ErrOut, prefix+terminal.OneLine(p.Error(), terminal.MaxCell))
+		fmt.Fprintln(c.ErrOut, terminal.Hang(prefix+terminal.OneLine(p.Error(), terminal.MaxCell), c.columns()))
 	}
 	if more := len(problems) - maxPrinted; more > 0 {
 		fmt.Fprintf(c.ErrOut, "%s… and %d more\n", prefix, more)

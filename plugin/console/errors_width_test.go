@@ -79,3 +79,39 @@ func TestUsageErrorNamesLeasesInWhole(t *testing.T) {
 type terminalError string
 
 func (e terminalError) Error() string { return string(e) }
+
+// On a terminal the errors in an input and the lines of events are folded between words, each below its beginning; names, with which
+// scripts go on, are not.
+func TestLinesOnTerminal(t *testing.T) {
+	problems := lease.Problems{
+		{At: lease.Place{File: "deploy.yaml", Line: 14, Column: 13}, Message: "99999 is not a port (1 to 65535)"},
+		{At: lease.Place{File: "deploy.yaml", Line: 15, Column: 13}, Message: "this key is not known", Warning: true},
+	}
+	event := report.Event{Action: report.Withheld, Kind: "host", Name: "shop.example.com", Message: "held by deployment 8438017"}
+	for output, want := range map[string]string{
+		"": `deploy.yaml:14:13: 99999 is not a port
+  (1 to 65535)
+Error: deploy.yaml has 1 error
+Warning: deploy.yaml:15:13: this key
+  is not known
+host/shop.example.com withheld (held
+  by deployment 8438017)
+`,
+		OutputName: `deploy.yaml:14:13: 99999 is not a port
+  (1 to 65535)
+Error: deploy.yaml has 1 error
+Warning: deploy.yaml:15:13: this key
+  is not known
+host/shop.example.com
+`,
+	} {
+		c, out := testConsole()
+		c.width, c.outWidth, c.Text = func() int { return 40 }, func() int { return 40 }, out
+		c.printProblems(problems)
+		c.Warn(problems)
+		NewEvents(c, output, "").Report(event)
+		if got := out.String(); got != want {
+			t.Errorf("-o %q:\n%s\nwant\n%s", output, got, want)
+		}
+	}
+}

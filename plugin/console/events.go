@@ -178,7 +178,11 @@ func (e *Events) line(w io.Writer, format string, args ...any) {
 	if e.c.Terminal && e.output != OutputName {
 		text = thing.ShortenLeases(text)
 	}
-	fmt.Fprintln(w, terminal.OneLine(text, terminal.MaxCell))
+	columns := e.c.Columns()
+	if e.output == OutputName {
+		columns = 0
+	}
+	fmt.Fprintln(w, terminal.Hang(terminal.OneLine(text, terminal.MaxCell), columns))
 }
 
 func (e *Events) json(event report.Event) {

@@ -113,9 +113,10 @@ func printChecks(c *console.Console, lines []examine.Line, output string) error 
 		if coloured {
 			mark = m.colour + mark + "\x1b[0m"
 		}
-		fmt.Fprintf(&out, "%s %s: %s\n", mark, line.Check, shown(line.Text))
+		text := terminal.Hang(line.Check+": "+shown(line.Text), max(c.Columns()-terminal.Cells("✔ "), 0))
+		fmt.Fprintf(&out, "%s %s\n", mark, strings.ReplaceAll(text, "\n", "\n  "))
 		if line.Mend != "" {
-			fmt.Fprintf(&out, "    %s\n", shown(line.Mend))
+			fmt.Fprintln(&out, terminal.Hang("    "+shown(line.Mend), c.Columns()))
 		}
 	}
 	if _, err := c.Out.Write([]byte(out.String())); err != nil {

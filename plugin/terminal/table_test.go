@@ -39,6 +39,20 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// The lines that follow the first hang below it.
+func TestHang(t *testing.T) {
+	const line = "  host/shop.example.com withheld (held by deployment 7)"
+	for width, want := range map[int]string{
+		0: line, len(line): line,
+		40: "  host/shop.example.com withheld (held\n    by deployment 7)",
+		1:  "  host/shop.example.com\n    withheld\n    (held\n    by\n    deployment\n    7)",
+	} {
+		if got := Hang(line, width); got != want {
+			t.Errorf("in %d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 // A table takes the first of its layouts that fits.
 func TestTableLayouts(t *testing.T) {
 	rows := [][]string{{"shop.example.com", "203.0.113.7", "no endpoints are ready"}, {"店.example.com", "-", ""}}

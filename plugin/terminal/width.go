@@ -82,6 +82,16 @@ func Fold(text string, width int) []string {
 	return lines
 }
 
+// Hang folds one line of a text. The lines that follow are indented by two more than the first.
+func Hang(line string, width int) string {
+	if width <= 0 || Cells(line) <= width {
+		return line
+	}
+	rest := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(rest)]
+	return indent + strings.Join(Fold(rest, max(width-len(indent)-2, 1)), "\n"+indent+"  ")
+}
+
 // FoldLines folds each line of a text. What follows a line has its indent.
 func FoldLines(text string, width int) string {
 	if width <= 0 {
