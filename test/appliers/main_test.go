@@ -1,5 +1,5 @@
-// Package appliers_test delivers rendered files by the programs that apply files: kubectl, and Flux by its own package. It shows
-// what each of them does to the objects of leases when it prunes, forces, or finds an empty folder.
+// Package appliers_test delivers rendered files by the programs that apply files: kubectl, and Flux and Argo CD by their own
+// packages. It shows what each of them does to the objects of leases when it prunes, forces, or finds an empty folder.
 package appliers_test
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Pools: true, Binary: true, Then: func(ctx context.Context) error {
+	os.Exit(harness.Main(m, harness.Setup{Controllers: true, Pools: true, Binary: true, Then: func(ctx context.Context) error {
 		if r := harness.Run(ctx, "install", "--guard", "--config", example("provider-config.yaml")); r.Code != 0 {
 			return errors.New(r.String())
 		}
@@ -54,7 +54,7 @@ type applier struct {
 // appliers returns the programs, each with nothing applied yet.
 func appliers(t *testing.T) []applier {
 	t.Helper()
-	inventory := filepath.Join(t.TempDir(), "inventory.json")
+	inventory, application := filepath.Join(t.TempDir(), "inventory.json"), fmt.Sprint("leases-", harness.Number())
 	return []applier{
 		{"kubectl", false, func(t *testing.T, folder string) error {
 			t.Helper()
@@ -64,6 +64,10 @@ func appliers(t *testing.T) []applier {
 		{"Flux", true, func(t *testing.T, folder string) error {
 			t.Helper()
 			return run(t, "flux", "-f", folder, "-inventory", inventory)
+		}},
+		{"Argo CD", true, func(t *testing.T, folder string) error {
+			t.Helper()
+			return run(t, "argocd", "-f", folder, "-app", application)
 		}},
 	}
 }

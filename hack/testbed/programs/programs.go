@@ -69,6 +69,10 @@ var modules = []module{
 		programs: map[string]string{"flux": "github.com/akash-net/kubectl-akash-net/hack/testbed/flux"},
 	},
 	{
+		name: "argocd", path: "github.com/argoproj/argo-cd/gitops-engine", takes: "4 minutes",
+		programs: map[string]string{"argocd": "github.com/akash-net/kubectl-akash-net/hack/testbed/argocd"},
+	},
+	{
 		name: "lint", path: "github.com/golangci/golangci-lint/v2", takes: "2 minutes",
 		programs: map[string]string{"golangci-lint": "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 	},
