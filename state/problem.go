@@ -139,6 +139,9 @@ type OwnObject struct {
 	Definition string
 	// Kept is true for an object of this program that Akash's provider declares. It stays when its lease is released.
 	Kept bool
+	// ByProvider is true for a route or a Service whose ProviderHost or ProviderLeasedIP Akash's provider declares for the same
+	// lease: Akash's operators write over it as often as they start.
+	ByProvider bool
 	// ForOperator is true for a ProviderHost whose route Akash's hostname operator writes.
 	ForOperator bool
 	// Uses are the hosts or the addresses that the object serves.

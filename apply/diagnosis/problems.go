@@ -140,6 +140,7 @@ func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 			}
 			o := ownObject(kind, live, s.Ownership(live))
 			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: live})
+			o.ByProvider = o.ByOperators && s.Declared(kind, live, o.Lease.Group())
 			o.Reports = state.Reports(live, routers)
 			out = append(out, o)
 		}

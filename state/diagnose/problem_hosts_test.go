@@ -364,6 +364,9 @@ var hostProblems = []aProblem{
 		"it has its marks":   func(f *facts) { f.Objects[0].Lost = nil },
 		"Akash keeps it":     func(f *facts) { f.Objects[0].Kept = true },
 		"it is none of ours": func(f *facts) { f.Objects[0].Ours = false },
+		"an operator has taken the annotation": func(f *facts) {
+			f.Objects[0].ByProvider, f.Objects[0].Lost = true, []string{state.MarkAnnotation}
+		},
 	}},
 	{state.LostMarks, "somebody has written over a route of nobody", func(f *facts) { f.routes("ingress", statetest.Shop, atHost).Lost = []string{state.MarkAnnotation} },
 		beside("it has its marks", func(f *facts) { f.Objects[0].Lost = nil })},

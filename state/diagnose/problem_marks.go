@@ -11,8 +11,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// checkMarks finds an object of this program that has lost marks. Objects that Akash's operators maintain need none.
+// checkMarks finds an object of this program that has lost marks. Objects that Akash's operators maintain need none: an
+// operator takes the annotation away whenever it starts, and if it changes nothing else, no managed field tells of it.
 func (p *problems) checkMarks(base state.Problem, o *state.OwnObject) {
+	if o.ByProvider && slices.Equal(o.Lost, []string{state.MarkAnnotation}) {
+		return
+	}
 	if !o.Ours || len(o.Lost) == 0 || o.Kept || slices.ContainsFunc(o.Uses, func(u state.Use) bool { return p.isAbandoned(o, u) }) {
 		return
 	}
