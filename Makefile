@@ -67,8 +67,8 @@ test-page: testbed ## look at the reconciler's page in headless Chromium (apt-ge
 	go test -count=1 -timeout 10m -v ./test/page $(if $(UPDATE),-update)
 
 .PHONY: generate
-generate: ## write the reference of all commands (docs/reference.md), and from the schema config.yaml and the table of its keys
-	go test ./manifests -run 'TestConfigIsOfTheSchema|TestTableOfKeys' -update
+generate: ## write the reference of all commands (docs/reference.md), from the schema config.yaml and the table of its keys, and the table of rights
+	go test ./manifests -run 'TestConfigIsOfTheSchema|TestTableOfKeys|TestTableOfRights' -update
 	go test ./plugin -run TestReference -update
 
 .PHONY: fuzz

@@ -1,5 +1,5 @@
 // Package reservation reserves for orders what their bids promise: it reads, announces, reads again and binds, as
-// package state/protocol/capacity decides. The claims are objects of the ledger; docs/cluster-service.md describes the
+// package state/protocol/capacity decides. The claims are objects of the ledger; docs/orders.md describes the
 // protocol.
 package reservation
 

@@ -3,15 +3,15 @@
 # programs of a control plane are built or fetched; then the same on a real API server without nodes, which
 # goes on running until `make demo-down`.
 #
-#   CLUSTER=current   use the cluster of kubectl's current context, after a question
-#   YES=1             do not ask
-#   DEMO_DIR=FOLDER   the control plane's folder in place of .cache/demo
-#   DEMO_BIN=FOLDER   where the plugin is, in place of bin
+#   CLUSTER=current      use the cluster of kubectl's current context, after a question
+#   YES=1                do not ask
+#   TESTBED_DIR=FOLDER   the control plane's folder in place of .cache/demo
+#   DEMO_BIN=FOLDER      where the plugin is, in place of bin
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PATH="${DEMO_BIN:-$PWD/bin}:$PATH"
 
-testbed() { go run ./hack/testbed/cmd/testbed ${DEMO_DIR:+-dir "$DEMO_DIR"} "$@"; }
+testbed() { go run ./hack/testbed/cmd/testbed "$@"; }
 
 # say prints what comes next; run prints a command and runs it.
 say() { printf '\n# %s\n' "$*"; }
@@ -85,8 +85,7 @@ current)
 	tail -n +1 -f --pid "$preparing" "$log" 2>/dev/null || while kill -0 "$preparing" 2>/dev/null; do sleep 5 && tail -n 1 "$log"; done
 	wait "$preparing"
 	trap 'rm -f "$log"' EXIT
-	testbed up
-	settings="$(testbed env)"
+	settings="$(testbed up)"
 	eval "$settings"
 	;;
 *)

@@ -41,7 +41,7 @@ const (
 // inLeases are the ClusterRoles that are bound in the namespaces of leases, because in all namespaces they show too much.
 var inLeases = map[string]bool{"akash-net-logs": true, workloads: true}
 
-// purposes say which commands need the ClusterRoles beside those of operators and viewers (docs/commands.md).
+// purposes say which commands need the ClusterRoles beside those of operators and viewers (docs/roles.md).
 var purposes = map[string]string{
 	"akash-net-capacity": "state resources, fit of documents, reserve --order",
 	"akash-net-grants":   "repair of GrantDiffers",

@@ -1,5 +1,5 @@
 // Package reserved is the claim with which an order reserves resources: its name, its stored form, and what it takes of
-// the cluster. docs/cluster-service.md has the protocol, docs/annotations.md the keys.
+// the cluster. docs/orders.md has the protocol, docs/annotations.md the keys.
 package reserved
 
 import (

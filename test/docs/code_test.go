@@ -6,11 +6,13 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 func TestExitCodesAreDocumented(t *testing.T) {
@@ -58,6 +60,28 @@ func TestActionsOfEventsAreDocumented(t *testing.T) {
 	for name, action := range actions {
 		if !strings.Contains(text, "| `"+action+"` |") {
 			t.Errorf("docs/commands.md has no row for the action %s (report.%s)", action, name)
+		}
+	}
+}
+
+// problemWords are words in backticks that look like the name of a problem.
+var problemWords = regexp.MustCompile("`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`")
+
+// The pages on problems name all kinds that there are, and troubleshooting no other.
+func TestProblemsAreDocumented(t *testing.T) {
+	text := read(t, "docs/problems.md")
+	for _, kind := range append(slices.Clone(state.ProblemKinds), state.Drift) {
+		if !strings.Contains(text, "\n| `"+kind+"`") {
+			t.Errorf("docs/problems.md has no row for %s", kind)
+		}
+	}
+	named := problemWords.FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1)
+	if len(named) < 5 {
+		t.Errorf("docs/troubleshooting.md names %d problems", len(named))
+	}
+	for _, m := range named {
+		if !slices.Contains(state.ProblemKinds, m[1]) && m[1] != state.Drift {
+			t.Errorf("docs/troubleshooting.md names %s, which is no problem", m[1])
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 type onControlPlane struct{ *testing.M }
 
 func (m onControlPlane) Run() int {
-	return harness.Main(m.M, harness.Setup{MetalLB: true})
+	return harness.Main(m.M, harness.Setup{Controllers: true, MetalLB: true})
 }
 
 // root is the repository's root, in which the commands of the documents are run.
@@ -55,8 +56,14 @@ func environment(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	caches, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	builds, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	path := filepath.Dir(self) + ":" + filepath.Dir(kubectl) + ":" + os.Getenv("PATH")
-	return append(os.Environ(), "PATH="+path, "KUBECONFIG="+harness.Plane.Kubeconfig, "HOME="+t.TempDir())
+	return append(os.Environ(), "PATH="+path, "KUBECONFIG="+harness.Plane.Kubeconfig, "HOME="+t.TempDir(),
+		"GOCACHE="+builds, "GOMODCACHE="+modules)
 }
 
 func read(t *testing.T, path string) string {

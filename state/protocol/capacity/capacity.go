@@ -1,7 +1,7 @@
 // Package capacity decides what a run does next to reserve resources, given what it wants and what it has read.
 // Capacity is a sum, so no object name can lock it: a run announces what it takes of which node, lists all
 // reservations, and binds if all of them fit. The package sends nothing and has no clock: test/model explores all
-// interleavings of it, and docs/cluster-service.md explains it.
+// interleavings of it, and docs/orders.md explains it.
 package capacity
 
 import (
@@ -114,7 +114,7 @@ type Next struct {
 	Refusal *inventory.Refusal
 }
 
-// Decide returns what a run does next. docs/cluster-service.md has the rules as a table.
+// Decide returns what a run does next. docs/orders.md has the rules as a table.
 func Decide(r Reserving) Next {
 	switch {
 	case r.Own == nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 )
 
-// Traces of the protocol, request by request: testdata has one for every row of the table in docs/cluster-service.md.
+// Traces of the protocol, request by request: testdata has one for every row of the table in docs/orders.md.
 // `go test ./state/protocol/capacity -rewrite` writes what the protocol says now.
 //
 // A block is a story that begins without reservations:

@@ -23,12 +23,12 @@ const usage = `usage: testbed [-dir FOLDER] COMMAND
 
   build [MODULE...]   build what is missing of the programs (all: %s)
   prepare             fetch or build the programs of a cluster
-  up                  start a cluster, if none runs in the folder
+  up                  start a cluster, if none runs in the folder, and print the shell commands that select it
   down                end it and remove its data
-  env                 print the shell commands that select it
+  env                 print the shell commands that select it once more
   path PROGRAM        print where a program is
 
-The folder is .cache/demo of the repository unless -dir names another.
+The folder is .cache/demo of the repository unless -dir or the variable TESTBED_DIR names another.
 `
 
 func main() {
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("testbed", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprintf(stderr, usage, strings.Join(programs.Names(), ", ")) }
-	dir := flags.String("dir", "", "the cluster's folder")
+	dir := flags.String("dir", os.Getenv("TESTBED_DIR"), "the cluster's folder")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -67,7 +67,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err := programs.Build(ctx, stderr, "etcd", "kubernetes", "metallb"); err != nil {
 			return err
 		}
-		return c.Up(ctx, stderr)
+		if err := c.Up(ctx, stderr); err != nil {
+			return err
+		}
+		return env(stdout, c)
 	case "serve": // what up starts
 		return c.Serve(ctx)
 	case "down":
