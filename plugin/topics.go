@@ -65,12 +65,13 @@ func plain(markdown string) string {
 	}
 	for line := range strings.Lines(markdown) {
 		line = strings.TrimRight(line, "\n")
-		row, prose := strings.HasPrefix(line, "|"), line != "" && !code && line[0] != '|' && line[0] != '`'
+		row, fence := strings.HasPrefix(line, "|"), strings.HasPrefix(line, "```")
+		prose := line != "" && !code && !row && !fence
 		if !prose || strings.HasPrefix(line, "- ") {
 			end()
 		}
 		switch {
-		case strings.HasPrefix(line, "```"):
+		case fence:
 			code = !code
 		case code:
 			out.WriteString("    " + line + "\n")

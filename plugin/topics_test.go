@@ -12,7 +12,7 @@ import (
 func TestTopics(t *testing.T) {
 	for topic, texts := range map[string][]string{
 		"exit-codes": {"\n  0\n", "\n  1\n", "\n  2\n", "\n  3\n", "\n  4\n", "\n  5\n", "\n  6\n", "\n  130\n"},
-		"names":      {"  host/shop.example.com,", "  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER\n", "akash1h24…9w3c9h/8438017/1", "--ignore-not-found"},
+		"names":      {"  host/shop.example.com,", "  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER\n", "akash1h24…9w3c9h/8438017/1", "--ignore-not-found", "apply --workloads also deploys"},
 		"states": {view.StateActive, view.StatePending, view.StateTransferring, view.StateReserved, view.StateExpired, view.StateWithheld, view.StateClaiming,
 			view.StatePartial},
 		"formats": {"  render\n      yaml (default)", "custom-columns=", "    lease akash1"},
