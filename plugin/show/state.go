@@ -9,12 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
@@ -28,23 +26,10 @@ import (
 type stateFlags struct {
 	print    printing.Flags
 	subjects []view.Subject
-	// things select rows by name.
-	things        []thing.Thing
-	ignoreMissing bool
-	selector      string
-	// owner and dseq select rows too: by the owner's wallet, of which the middle may be left out, and by the DSEQ.
-	owner string
-	dseq  uint64
-	// matches is the parsed selector, with owner and dseq.
-	matches labels.Selector
-	// namespace limits the rows to one lease; "" shows all.
-	namespace     string
-	allNamespaces bool
-	watch         bool
+	rows     selection
+	watch    bool
 	// files are the files to read instead of a cluster.
 	files files.Flags
-	// shard limits the routes to one shard; "" shows all.
-	shard string
 	// problems is true to show problems instead of holdings.
 	problems     bool
 	crashedAfter time.Duration
@@ -53,7 +38,7 @@ type stateFlags struct {
 
 // NewState returns the command that shows who holds which hosts and addresses.
 func NewState(c *session.Session) *cobra.Command {
-	f := &stateFlags{print: printing.NewFlags()}
+	f := &stateFlags{print: printing.NewFlags(), rows: selection{named: rowsOf}}
 	cmd := &cobra.Command{
 		Aliases: []string{"get"},
 		Use:     "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
@@ -129,7 +114,7 @@ func NewState(c *session.Session) *cobra.Command {
 			if err := f.check(cmd, args); err != nil {
 				return err
 			}
-			if err := f.selectLeases(cmd.Context(), c); err != nil {
+			if err := f.rows.complete(cmd.Context(), c, len(f.files.Files) > 0); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), c)
@@ -138,18 +123,11 @@ func NewState(c *session.Session) *cobra.Command {
 	}
 	f.print.AddFlags(cmd)
 	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
-	cmd.Flags().StringVar(&f.shard, "shard", "", "Only the routes of this shard of the configuration")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "",
-		"Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose "+
-			"own labels match")
-	cmd.Flags().StringVar(&f.owner, "owner", "", "Only rows of this owner's leases: a wallet, or as tables print it (akash1h24…9w3c9h)")
-	cmd.Flags().Uint64Var(&f.dseq, "dseq", 0, "Only rows of the deployment of this number")
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true,
-		"Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
+	cmd.Flags().StringVar(&f.rows.shard, "shard", "", "Only the routes of this shard of the configuration")
+	f.rows.add(cmd, "rows", ", or the routes in it", ", and routes whose own labels match")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
 	flags.AddCrashedAfter(cmd, &f.crashedAfter)
 	f.workloads.add(cmd)
-	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After listing one subject, show changed rows")
 	return c.SetScope(cmd, session.Scope{
 		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
@@ -159,24 +137,16 @@ func NewState(c *session.Session) *cobra.Command {
 
 // check parses the arguments and validates the flags.
 func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
-	if f.subjects, f.things, err = parseStateArgs(args); err != nil {
+	if f.subjects, f.rows.things, err = parseStateArgs(args); err != nil {
 		return err
 	}
-	if f.matches, err = labels.Parse(f.selector); err != nil {
-		return usage.Errorf("--selector: %w", err)
-	}
-	f.namespace = session.GivenNamespace(cmd)
-	if cmd.Flags().Changed("all-namespaces") && f.allNamespaces {
-		f.namespace = ""
+	if err := f.rows.check(cmd); err != nil {
+		return err
 	}
 	switch {
-	case f.selects() && len(f.things) > 0:
-		return usage.Errorf("--selector, --owner and --dseq choose rows by their leases, names by themselves: give one of them")
-	case f.ignoreMissing && len(f.things) == 0:
-		return usage.Errorf("--ignore-not-found is about names, and none is given")
-	case (f.namespace != "" || f.selects()) && slices.Contains(f.subjects, view.SubjectPools):
+	case (f.rows.namespace != "" || f.rows.byLease()) && slices.Contains(f.subjects, view.SubjectPools):
 		return usage.Errorf("pools belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them")
-	case (f.namespace != "" || f.selects()) && slices.Contains(f.subjects, view.SubjectResources):
+	case (f.rows.namespace != "" || f.rows.byLease()) && slices.Contains(f.subjects, view.SubjectResources):
 		return usage.Errorf("resources belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them")
 	case f.workloads.value && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
 		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
@@ -184,14 +154,12 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--workloads is about leases, not about --problems")
 	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
 		return usage.Errorf("--watch does not follow resources")
-	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
-		return usage.Errorf("--all-namespaces=false: name the namespace with --namespace")
-	case f.problems && (len(f.subjects) > 0 || f.watch || f.selects()):
+	case f.problems && (len(f.subjects) > 0 || f.watch || f.rows.byLease()):
 		return usage.Errorf("--problems cannot be combined with a subject, --watch, --selector, --owner or --dseq")
 	case len(f.files.Files) > 0 && (f.problems || f.watch):
 		return usage.Errorf("--problems and --watch look at a cluster, not at files")
-	case f.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
-		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
+	case f.rows.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
+		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.rows.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
 	case f.watch && f.print.SortBy != "":
@@ -203,7 +171,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	}
 	if len(f.subjects) == 0 {
 		f.subjects = view.Holdings
-		if f.selects() || f.namespace != "" {
+		if f.rows.byLease() || f.rows.namespace != "" {
 			f.subjects = f.subjects[:len(f.subjects)-1] // without pools, which belong to no lease
 		}
 	}
@@ -250,15 +218,15 @@ func (f *stateFlags) configuration(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster,
 ) (*config.ProviderConfig, error) {
 	cfg, err := c.Configuration(ctx, cluster)
-	if err != nil || f.shard == "" {
+	if err != nil || f.rows.shard == "" {
 		return cfg, err
 	}
 	var names []string
 	for _, s := range cfg.Shards {
 		names = append(names, s.Name)
 	}
-	if !slices.Contains(names, f.shard) {
-		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard,
+	if !slices.Contains(names, f.rows.shard) {
+		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.rows.shard,
 			terminal.Dash(strings.Join(names, ", ")))
 	}
 	return cfg, nil
@@ -270,31 +238,38 @@ func (f *stateFlags) offline(ctx context.Context, c *session.Session, show print
 	if err != nil {
 		return err
 	}
-	var objects []*unstructured.Unstructured
-	var contents view.Contents
-	warnings, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) {
-		if f.isDefinitions() {
-			objects = append(objects, o)
-		} else {
-			contents.Add(o, cfg.LedgerNamespace)
-		}
-	})
-	c.Warn(warnings)
-	if err != nil {
-		return err
-	}
 	if f.isDefinitions() {
+		var objects []*unstructured.Unstructured
+		warnings, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+		c.Warn(warnings)
+		if err != nil {
+			return err
+		}
 		from, err := cluster.OfObjects(objects)
 		if err != nil {
 			return err
 		}
 		return f.showDefinitions(ctx, c, from, cfg)
 	}
-	contents.Now = time.Now()
-	if !contents.Backends.HasSlices() { // files without endpoints need not have all Services
-		contents.Backends.ResetServices(false)
+	contents, err := contentsOf(ctx, c, cfg, &f.files)
+	if err != nil {
+		return err
 	}
 	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
 		return f.show(c, view.NewBook(cfg, contents, subjects...), show)
 	})
+}
+
+// contentsOf reads what the files hold of the things in the book.
+func contentsOf(ctx context.Context, c *session.Session, cfg *config.ProviderConfig, from *files.Flags) (view.Contents, error) {
+	var contents view.Contents
+	warnings, err := from.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) {
+		contents.Add(o, cfg.LedgerNamespace)
+	})
+	c.Warn(warnings)
+	contents.Now = time.Now()
+	if !contents.Backends.HasSlices() { // files without endpoints need not have all Services
+		contents.Backends.ResetServices(false)
+	}
+	return contents, err
 }

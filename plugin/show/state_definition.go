@@ -20,7 +20,7 @@ import (
 // isDefinitions reports whether to print the definitions of leases instead of rows: -o yaml with named leases. "apply" reads
 // the output.
 func (f *stateFlags) isDefinitions() bool {
-	return f.print.Output == "yaml" && len(f.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
+	return f.print.Output == "yaml" && len(f.rows.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
 }
 
 // showDefinitions prints the definitions that the leases were last applied with.
@@ -28,7 +28,7 @@ func (f *stateFlags) showDefinitions(
 	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
 ) error {
 	var groups []lease.Group
-	for _, t := range f.things {
+	for _, t := range f.rows.things {
 		groups = append(groups, t.Group)
 	}
 	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
@@ -36,20 +36,20 @@ func (f *stateFlags) showDefinitions(
 		return err
 	}
 	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool {
-		return f.namespace != "" && d.Lease.Namespace() != f.namespace
+		return f.rows.namespace != "" && d.Lease.Namespace() != f.rows.namespace
 	})
 	var out bytes.Buffer
 	if err := printing.Definitions(&out, defs, input.Encode, "yaml"); err != nil {
 		return err
 	}
-	if _, err := out.WriteTo(c.Out); err != nil || f.ignoreMissing {
+	if _, err := out.WriteTo(c.Out); err != nil || f.rows.ignoreMissing {
 		return err
 	}
 	why := ": apply keeps it; the lease's row is printed with -o json"
-	if f.namespace != "" {
-		why = " for a lease of namespace " + f.namespace
+	if f.rows.namespace != "" {
+		why = " for a lease of namespace " + f.rows.namespace
 	}
-	return flags.MissingThings(f.things, func(t thing.Thing) bool {
+	return flags.MissingThings(f.rows.things, func(t thing.Thing) bool {
 		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
 	}, "no definition of %s is kept%s", why)
 }

@@ -154,25 +154,6 @@ func matching[R any](rows []R, things []thing.Thing, isAbout func(R, thing.Thing
 	})
 }
 
-// missing returns an error with the named things that have no row, unless --ignore-not-found is set.
-func (f *stateFlags) missing(book *view.Book) error {
-	if f.ignoreMissing {
-		return nil
-	}
-	hasNoRow := func(t thing.Thing) bool {
-		rows := rowsOf(book, t)
-		return rows.Empty()
-	}
-	where := ""
-	if f.namespace != "" {
-		where += " of namespace " + f.namespace
-	}
-	if f.shard != "" {
-		where += " of shard " + f.shard
-	}
-	return flags.MissingThings(f.things, hasNoRow, "%s is not found among %s%s", joinSubjects(f.subjects), where)
-}
-
 // isHost reports whether a thing is the host or a path of it. A host without a path includes all its paths.
 func isHost(t thing.Thing, host, path string) bool {
 	return t.Kind == thing.Host && strings.EqualFold(t.Host, host) &&

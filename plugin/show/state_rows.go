@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,19 +23,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// filter keeps the rows that --selector, --namespace, --shard and the named things select.
-func (f *stateFlags) filter(book *view.Book) {
-	if !f.matches.Empty() || f.namespace != "" {
-		book.Select(f.matches, f.namespace)
-	}
-	if f.shard != "" {
-		book.SelectShard(f.shard)
-	}
-	if len(f.things) > 0 {
-		*book = rowsOf(book, f.things...)
-	}
-}
-
 // emptyMessages are the messages for subjects without rows.
 var emptyMessages = map[view.Subject]string{
 	view.SubjectHosts:     "No hosts held.",
@@ -49,34 +35,16 @@ var emptyMessages = map[view.Subject]string{
 	view.SubjectOrders:    "No orders have reserved anything.",
 }
 
-// noteEmpty prints a message if a table would be empty. It also says what the flags choose, which may have a typing error.
+// noteEmpty prints a message if a table would be empty.
 func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
-	if !book.Empty() || !f.print.IsTable() || len(f.things) > 0 {
+	if !f.print.IsTable() {
 		return
 	}
 	message := "Nothing is held."
 	if len(f.subjects) == 1 {
 		message = emptyMessages[f.subjects[0]]
 	}
-	fmt.Fprintln(c.ErrOut, message)
-	f.noteChosen(c)
-}
-
-// noteChosen says what --selector, --namespace and --shard choose.
-func (f *stateFlags) noteChosen(c *console.Console) {
-	var chosen []string
-	if f.selector != "" {
-		chosen = append(chosen, "has the labels "+f.selector)
-	}
-	if f.namespace != "" {
-		chosen = append(chosen, "is in namespace "+f.namespace)
-	}
-	if f.shard != "" {
-		chosen = append(chosen, "is of shard "+f.shard)
-	}
-	if len(chosen) > 0 {
-		fmt.Fprintf(c.ErrOut, "Only what %s was looked for.\n", strings.Join(chosen, " and "))
-	}
+	f.rows.noteEmpty(c, book, message)
 }
 
 // workloadsFlag is the flag --workloads of state.
@@ -121,7 +89,7 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 func (f *stateFlags) showProblems(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer,
 ) error {
-	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
+	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.rows.namespace)
 	if err != nil {
 		return err
 	}
@@ -130,7 +98,7 @@ func (f *stateFlags) showProblems(
 		return err
 	}
 	for _, x := range drift {
-		if f.namespace == "" || x.Namespace == f.namespace {
+		if f.rows.namespace == "" || x.Namespace == f.rows.namespace {
 			problems = append(problems, x)
 		}
 	}
@@ -139,7 +107,7 @@ func (f *stateFlags) showProblems(
 		book.Problems = []state.Problem{}
 		if f.print.IsTable() {
 			c.NoProblems()
-			f.noteChosen(&c.Console)
+			f.rows.noteChosen(&c.Console)
 		}
 	}
 	if err := show(book); err != nil {
@@ -152,12 +120,12 @@ func (f *stateFlags) showProblems(
 }
 
 func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {
-	f.filter(book)
+	f.rows.choose(book)
 	f.noteEmpty(&c.Console, book)
 	if err := show(book); err != nil {
 		return err
 	}
-	return f.missing(book)
+	return f.rows.missing(book, joinSubjects(f.subjects))
 }
 
 // showChanges shows the rows, then each changed row, until the context ends.
@@ -166,11 +134,11 @@ func (f *stateFlags) showChanges(
 ) error {
 	var earlier *view.Book
 	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
-		f.filter(book)
+		f.rows.choose(book)
 		changed := book
 		if earlier != nil {
 			changed = book.Changes(earlier)
-		} else if err := f.missing(book); err != nil {
+		} else if err := f.rows.missing(book, joinSubjects(f.subjects)); err != nil {
 			return err
 		}
 		earlier = book

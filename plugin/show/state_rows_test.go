@@ -91,15 +91,15 @@ func TestMissingNamesThingsWithoutRows(t *testing.T) {
 	book := testBook()
 	book.Pools = nil
 	things := []thing.Thing{{Kind: thing.Host, Host: "a.example.com"}, {Kind: thing.Host, Host: "c.example.com"}}
-	f := &stateFlags{matches: labels.Everything(), things: things, subjects: []view.Subject{view.SubjectHosts, view.SubjectDNS}}
-	f.filter(book)
-	f.namespace, f.shard = "n", "s"
+	rows := selection{named: rowsOf, matches: labels.Everything(), things: things}
+	rows.choose(book)
+	rows.namespace, rows.shard = "n", "s"
 	const want = "host/c.example.com is not found among hosts, dns of namespace n of shard s"
-	if err := f.missing(book); err == nil || err.Error() != want {
+	if err := rows.missing(book, "hosts, dns"); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	f.ignoreMissing = true
-	if err := f.missing(book); err != nil {
+	rows.ignoreMissing = true
+	if err := rows.missing(book, "hosts, dns"); err != nil {
 		t.Error(err)
 	}
 }

@@ -65,8 +65,8 @@ func TestSubjectsOfASelection(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := &stateFlags{print: printing.NewFlags()}
-			f.selector, _ = cmd.Flags().GetString("selector")
-			f.allNamespaces, _ = cmd.Flags().GetBool("all-namespaces")
+			f.rows.selector, _ = cmd.Flags().GetString("selector")
+			f.rows.allNamespaces, _ = cmd.Flags().GetBool("all-namespaces")
 			if err := f.check(cmd, cmd.Flags().Args()); err != nil {
 				t.Fatal(err)
 			}
