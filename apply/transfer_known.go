@@ -3,7 +3,6 @@ package apply
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -126,7 +125,7 @@ func serviceOf(claim *state.Claim, note state.Part) lease.Service {
 	e := lease.Expose{Port: note.Port, Protocol: lease.TCP, Global: true}
 	if claim.Kind.HasPorts() {
 		e.Protocol, e.As = state.Part{Key: note.For}.ProtocolPort()
-		e.IP = strings.TrimPrefix(claim.SharingKey, claim.Owner+"-ip-")
+		e.IP = lease.EndpointOf(claim.Owner, claim.SharingKey)
 	} else {
 		e.Path = note.Path
 		e.Hosts = []lease.Host{{Name: claim.Thing}}

@@ -121,6 +121,9 @@ func SharingKey(owner, endpoint string) string {
 	return owner + "-ip-" + endpoint
 }
 
+// EndpointOf returns the name of the IP endpoint with a sharing key, as far as the key has it, or the key of another owner.
+func EndpointOf(owner, key string) string { return strings.TrimPrefix(key, owner+"-ip-") }
+
 // OwnsSharingKey reports whether a sharing key is one of the owner's IP endpoints.
 func OwnsSharingKey(owner, key string) bool { return strings.HasPrefix(key, owner+"-ip-") }
 

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -188,7 +187,7 @@ func leasedEndpoint(held []*state.Claim, group lease.Group, part state.Part) (en
 	first := slices.MinFunc(ports, func(a, b port) int {
 		return cmp.Or(cmp.Compare(a.other, b.other), cmp.Compare(a.part.Port, b.part.Port), cmp.Compare(a.part.Key, b.part.Key))
 	})
-	endpoint = strings.TrimPrefix(first.key, group.Owner+"-ip-")
+	endpoint = lease.EndpointOf(group.Owner, first.key)
 	return endpoint, render.Addresses{endpoint: addresses[first.key]}
 }
 

@@ -129,7 +129,7 @@ func (t *tables) ips(rows []view.IPRow) *TableBuilder {
 func (t *tables) pools(rows []view.PoolRow) *TableBuilder {
 	table := NewTable("Range", "Addresses", "Used", "Free", "").Wide("Pool", "Mode")
 	for _, r := range rows {
-		table.Row("", some(r.Ranges), addresses(r.Addresses), r.Used, addresses(r.Free), bar(r), r.Name, r.Mode)
+		table.Row("", some(r.Ranges), view.CountText(r.Addresses), r.Used, view.CountText(r.Free), bar(r), r.Name, r.Mode)
 	}
 	return table
 }

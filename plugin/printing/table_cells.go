@@ -2,7 +2,6 @@ package printing
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -96,14 +95,6 @@ func moment(since metav1.Time) string {
 		return "-"
 	}
 	return since.UTC().Format(time.RFC3339)
-}
-
-// addresses returns a number of addresses. PoolRow counts only to the maximum of int64.
-func addresses(n int64) string {
-	if n == math.MaxInt64 {
-		return "≥2^63"
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // bar draws the usage of a pool: a square for each address, or 20 squares for a larger pool. It always shows at least one used

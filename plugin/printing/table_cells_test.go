@@ -45,8 +45,8 @@ func TestCells(t *testing.T) {
 		{"no age", narrow.age(metav1.Time{}), "<unknown>"},
 		{"a time", moment(at), "2026-11-18T07:34:00Z"},
 		{"no time", moment(metav1.Time{}), "-"},
-		{"a number of addresses", addresses(256), "256"},
-		{"more addresses than can be counted", addresses(math.MaxInt64), "≥2^63"},
+		{"a number of addresses", view.CountText(256), "256"},
+		{"more addresses than can be counted", view.CountText(math.MaxInt64), "≥2^63"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %q, want %q", c.name, c.got, c.want)

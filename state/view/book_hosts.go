@@ -27,6 +27,8 @@ type HostRow struct {
 	Unaccepted bool `json:"-"`
 	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
+	// Route is the namespace and the name of that route, with a slash between them, or empty.
+	Route string `json:"-"`
 	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. A host
 	// without a claim is Active, Pending or Reserved.
 	State string `json:"state"`
@@ -163,7 +165,8 @@ func addObjects(rows []HostRow, objects []*state.HostObject) {
 		if i := slices.IndexFunc(objects, func(o *state.HostObject) bool {
 			return o.Kind != kinds.ProviderHost.Singular && o.PathHash == lease.PathHash(row.Path) && row.servedBy(o)
 		}); i >= 0 && (row.State == StateReserved || row.State == StatePending) {
-			row.Target, row.State, row.Message = objects[i].Kind, StateTransferring, state.Transferring(row.From)
+			row.Target, row.Route = objects[i].Kind, objects[i].Namespace+"/"+objects[i].Name
+			row.State, row.Message = StateTransferring, state.Transferring(row.From)
 		}
 	}
 }
@@ -179,7 +182,7 @@ func (r *HostRow) addRoutes(routes []*state.HostObject) {
 	for _, o := range routes {
 		not := r.notLive(o)
 		if not == "" || !live {
-			r.Target = o.Kind
+			r.Target, r.Route = o.Kind, o.Namespace+"/"+o.Name
 		}
 		if live = live || not == ""; why == "" && not != "" {
 			why, r.Unaccepted = not, not == o.Unaccepted
@@ -231,7 +234,7 @@ func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) Ho
 		switch {
 		case o.Kind == kinds.ProviderHost.Singular:
 		case row.Target == "" && (o == holder || holder.HasLease && o.Of(holder.Lease.Group())):
-			row.Target, row.State = o.Kind, StateActive
+			row.Target, row.Route, row.State = o.Kind, o.Namespace+"/"+o.Name, StateActive
 			if o.Unaccepted != "" {
 				row.State, row.Message, row.Unaccepted = StatePending, o.Unaccepted, true
 			}

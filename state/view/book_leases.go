@@ -59,7 +59,7 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 	}
 	rows := make([]LeaseRow, 0, len(leases))
 	for id, row := range leases {
-		row.State = combineStates(states[id])
+		row.State = CombineStates(states[id])
 		rows = append(rows, *row)
 	}
 	sortLeases(rows)
@@ -83,7 +83,8 @@ func (t *Tenant) ID() lease.ID {
 	return lease.ID{Owner: t.Owner, DSeq: t.DSeq, GSeq: t.GSeq, OSeq: t.OSeq, Provider: t.Provider}
 }
 
-func combineStates(states []string) string {
+// CombineStates returns the state that several things have together, as that of LeaseRow.
+func CombineStates(states []string) string {
 	switch {
 	case len(states) == 1:
 		return states[0]

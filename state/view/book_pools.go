@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -31,6 +32,19 @@ type PoolRow struct {
 }
 
 func (r PoolRow) key() string { return r.Name }
+
+// Contains reports whether an address is one of the pool.
+func (r PoolRow) Contains(a netip.Addr) bool {
+	return slices.ContainsFunc(r.Pieces, func(piece config.Range) bool { return piece.Contains(a) })
+}
+
+// CountText returns a number of addresses, which a PoolRow counts only to the maximum of int64.
+func CountText(n int64) string {
+	if n == math.MaxInt64 {
+		return "≥2^63"
+	}
+	return strconv.FormatInt(n, 10)
+}
 
 // pools returns the configured ranges in their order, then the other IPAddressPools by name.
 func (f *bookBuilder) pools(in Contents) []PoolRow {

@@ -1,0 +1,158 @@
+package drawing
+
+import (
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/state/graph"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// mermaidCodes are the codes of characters in Mermaid.
+var mermaidCodes = regexp.MustCompile(`#\d+;`)
+
+// pictures are shown by the documents too.
+var pictures = filepath.Join("..", "..", "docs", "images")
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (go test ./plugin/drawing -update writes it)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// testGraph has a lease with two hosts of one Service and an address, and a lease that waits for a host.
+func testGraph() *graph.Graph {
+	const shop, blog = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1", "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn/5905803/1"
+	return &graph.Graph{
+		Nodes: []graph.Node{
+			{ID: "a", Kind: graph.Lease, Name: shop, State: view.StatePartial},
+			{ID: "b", Kind: graph.Host, Name: "shop.example.com", State: view.StateActive},
+			{ID: "c", Kind: "ingress", Name: "shop.example.com"},
+			{ID: "d", Kind: graph.Service, Name: "web:80", Message: "Service web has 0 of 2 endpoints ready"},
+			{ID: "e", Kind: graph.Host, Name: "api.example.com/v1", State: view.StatePending, Message: "httproute n/x is not accepted by any Gateway"},
+			{ID: "f", Kind: "httproute", Name: "x"},
+			{ID: "g", Kind: graph.Address, Name: "203.0.113.7", State: view.StateReserved},
+			{ID: "h", Kind: graph.Port, Name: "443/tcp", State: view.StateReserved},
+			{ID: "i", Kind: graph.Pool, Name: "akash-net-203-0-113-0-28", Message: "203.0.113.0/28: 9 of 14 in use"},
+			{ID: "j", Kind: graph.Lease, Name: blog, State: view.StateWithheld},
+			{ID: "k", Kind: graph.Host, Name: "shop.example.com", State: view.StateWithheld, Message: "held by " + shop},
+		},
+		Edges: []graph.Edge{
+			{From: "a", To: "b"}, {From: "b", To: "c"}, {From: "c", To: "d"}, {From: "a", To: "e"}, {From: "e", To: "f"}, {From: "f", To: "d"},
+			{From: "a", To: "g"}, {From: "g", To: "h"}, {From: "g", To: "i"}, {From: "j", To: "k"},
+		},
+	}
+}
+
+// State and message are beside the names where they fit, else below.
+func TestTree(t *testing.T) {
+	for name, tree := range map[string]Tree{"tree-pipe": {}, "tree-120": {Width: 120}, "tree-60": {Width: 60}, "tree-30": {Width: 30}, "tree-dumb": {Width: 80, Plain: true}, "tree-wide": {Whole: true}} {
+		got := tree.Draw(testGraph())
+		golden(t, filepath.Join("testdata", name+".golden"), got)
+		for line := range strings.Lines(got) {
+			if n := terminal.Cells(strings.TrimSuffix(line, "\n")); tree.Width >= 60 && n > tree.Width {
+				t.Errorf("%s: %q takes %d cells", name, line, n)
+			}
+		}
+	}
+}
+
+// Wide characters take two cells.
+func TestTreeIsAligned(t *testing.T) {
+	g := &graph.Graph{Nodes: []graph.Node{{ID: "a", Kind: graph.Host, Name: "店", State: "Active"}, {ID: "b", Kind: graph.Host, Name: "shop", State: "Active"}}}
+	if got, want := (Tree{}).Draw(g), "host/店     Active\nhost/shop   Active\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestFormats(t *testing.T) {
+	golden(t, filepath.Join("testdata", "graph.mmd"), Mermaid(testGraph()))
+	golden(t, filepath.Join("testdata", "graph.dot"), DOT(testGraph()))
+	golden(t, filepath.Join(pictures, "graph.svg"), SVG(testGraph()))
+}
+
+// hostile are texts that a format, or a terminal, could understand as something else than text.
+var hostile = []string{
+	`"]; click n0 "javascript:alert(1)"`, `<script>alert(1)</script>`, "a\nsubgraph x", "\x1b[2J\x1b]0;title\a", `\", shape=none, URL="x`, "`*bold*`",
+	"end", "%%{init: {}}%%", "&lt;b&gt; #35;", "\u202egnp.exe", "]]> --> n1", "\xff\x00", "#quot;",
+}
+
+// What stands in an annotation stays a text, in each format.
+func TestHostileNames(t *testing.T) {
+	for _, text := range hostile {
+		g := &graph.Graph{Nodes: []graph.Node{
+			{ID: text, Kind: graph.Host, Name: text, State: view.StateActive, Message: text}, {ID: "s", Kind: graph.Service, Name: text},
+		}, Edges: []graph.Edge{{From: text, To: "s"}}}
+		if lines := strings.Split(Tree{}.Draw(g), "\n"); len(lines) != 3 || strings.ContainsAny(lines[0], "\x1b\x00\a\u202e") {
+			t.Errorf("%q: the tree is %q", text, lines)
+		}
+		checkLabels(t, Mermaid(g), `  n0["host/`, `"]`, `"<>&#[]`+"`\x1b\x00\u202e", func(s string) string { return mermaidCodes.ReplaceAllString(strings.ReplaceAll(s, "<br/>", ""), "") })
+		checkLabels(t, DOT(g), `  n0 [label="host/`, `", color="#2f9e63"];`, "\"\x1b\x00\u202e", func(s string) string { return strings.NewReplacer(`\\`, "", `\"`, "").Replace(s) })
+		checkXML(t, SVG(g), string(terminal.Escape([]byte(terminal.OneLine(text, 99)))))
+	}
+}
+
+// checkLabels fails unless a text has four lines or more, of which one has a label that has nothing of bad but what is escaped.
+func checkLabels(t *testing.T, text, before, after, bad string, unescaped func(string) string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		inner, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), before)
+		if !ok {
+			continue
+		}
+		if inner, ok = strings.CutSuffix(inner, after); !ok || strings.ContainsAny(unescaped(inner), bad) {
+			t.Errorf("the label is not closed: %q", line)
+		}
+		return
+	}
+	t.Errorf("there is no label in %q", text)
+}
+
+// checkXML fails unless a text is well-formed, has only elements of a picture, and says something as text.
+func checkXML(t *testing.T, text, want string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(text))
+	var said strings.Builder
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			if !strings.Contains(" svg title style rect path g text ", " "+x.Name.Local+" ") {
+				t.Errorf("the picture has an element %s", x.Name.Local)
+			}
+		case xml.CharData:
+			said.Write(x)
+		}
+	}
+	if !strings.Contains(said.String(), "host/"+want) {
+		t.Errorf("the picture does not say %q", want)
+	}
+}
