@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/drawing"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -33,7 +36,9 @@ type Flags struct {
 	Output    string
 	noHeaders bool
 	// SortBy is the JSONPath expression of --sort-by; empty for the order of the book.
-	SortBy    string
+	SortBy string
+	// Color says when a heat map has colours.
+	Color     *terminal.Color
 	documents *genericclioptions.JSONYamlPrintFlags
 	templates *genericclioptions.KubeTemplatePrintFlags
 }
@@ -48,8 +53,33 @@ func NewFlags() Flags {
 
 // bookFormats are the formats of --output. A template follows those that end with "=".
 var bookFormats = []string{
-	"wide", "json", "yaml", "kyaml", "name", columnsFormat + "=",
+	"wide", FormatHeatMap, FormatSVG, "json", "yaml", "kyaml", "name", columnsFormat + "=",
 	"jsonpath=", "jsonpath-as-json=", "jsonpath-file=", "go-template=", "go-template-file=",
+}
+
+// The formats that draw the addresses of pools, from a book with pools and addresses.
+const (
+	FormatHeatMap = "heatmap"
+	FormatSVG     = "svg"
+)
+
+// IsMap reports whether the output is a map of addresses.
+func (f *Flags) IsMap() bool { return f.Output == FormatHeatMap || f.Output == FormatSVG }
+
+// mapPrinter returns the printer of a map of addresses.
+func (f *Flags) mapPrinter(out io.Writer, format string) Printer {
+	width := terminal.Width(out)
+	return func(b *view.Book) error {
+		text := ""
+		if format == FormatSVG {
+			text = drawing.PoolsSVG(b.Pools, b.IPs)
+		} else {
+			h := drawing.HeatMap{Width: width(), Plain: os.Getenv("TERM") == "dumb", Color: f.Color.On(out)}
+			text = h.Draw(b.Pools, b.IPs)
+		}
+		_, err := io.WriteString(out, text)
+		return err
+	}
 }
 
 // AddFlags adds the flags to a command.
@@ -97,6 +127,11 @@ func (f *Flags) printer(subjects []view.Subject, out io.Writer, now func() time.
 			width = nil
 		}
 		return newTables(subjects, out, width, format == "wide", f.noHeaders, now).print, nil
+	case FormatHeatMap, FormatSVG:
+		if !slices.Equal(subjects, []view.Subject{view.SubjectPools}) {
+			return nil, usage.Errorf("--output: %s shows pools: kubectl akash-net state pools -o %[1]s", format)
+		}
+		return f.mapPrinter(data, format), nil
 	case "name":
 		return func(b *view.Book) error { return printNames(out, b, subjects) }, nil
 	case columnsFormat:

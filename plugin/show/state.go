@@ -107,6 +107,10 @@ func NewState(c *session.Session) *cobra.Command {
 			# The longest held first
 			kubectl akash-net state hosts --sort-by .since
 
+			# Which addresses of the pools are used, held and free
+			kubectl akash-net state pools -o heatmap
+			kubectl akash-net state pools -o svg > pools.svg
+
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
 			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
@@ -122,6 +126,8 @@ func NewState(c *session.Session) *cobra.Command {
 		ValidArgsFunction: completeState(c),
 	}
 	f.print.AddFlags(cmd)
+	flags.AddColor(cmd, &c.Color)
+	f.print.Color = &c.Color
 	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	cmd.Flags().StringVar(&f.rows.shard, "shard", "", "Only the routes of this shard of the configuration")
 	f.rows.add(cmd, "rows", ", or the routes in it", ", and routes whose own labels match")
@@ -162,6 +168,8 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.rows.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
+	case f.watch && f.print.IsMap():
+		return usage.Errorf("--watch shows changed rows, and a map has none: leave out one of them")
 	case f.watch && f.print.SortBy != "":
 		return usage.Errorf("--watch shows changes as they come: leave out --sort-by")
 	case f.isDefinitions() && (f.watch || f.print.SortBy != ""):

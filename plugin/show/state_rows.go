@@ -59,9 +59,13 @@ func (f *workloadsFlag) add(cmd *cobra.Command) {
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
 }
 
-// withEndpoints returns the subjects, and the endpoints of hosts and addresses if the output shows them.
+// withEndpoints returns the subjects, the endpoints of hosts and addresses if the output shows them, and the addresses of pools if it is a
+// map of them.
 func (f *stateFlags) withEndpoints() []view.Subject {
 	subjects := slices.Clone(f.subjects)
+	if f.print.IsMap() {
+		return append(subjects, view.SubjectIPs)
+	}
 	if f.print.Output != "name" && (slices.Contains(subjects, view.SubjectHosts) || slices.Contains(subjects, view.SubjectIPs)) {
 		subjects = append(subjects, view.SubjectEndpoints)
 	}

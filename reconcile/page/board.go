@@ -71,7 +71,7 @@ func NewBoard(s *Seen, q Query) *Board {
 			}
 			return texts
 		}, nil)
-	by := usersOf(s.Book.IPs)
+	by := view.Users(s.Book.IPs)
 	b.Pools = section(&q, "pools", s.Book.Pools, func(r *view.PoolRow) PoolRow { return poolRow(r, by) }, func(r *view.PoolRow) []string {
 		return append([]string{r.Name}, r.Ranges...)
 	}, nil)
@@ -159,7 +159,7 @@ func tiles(s *Seen, b *Board) []Tile {
 	detail, tone = statesText(b.Hosts.States)
 	add(b.Hosts.Known, Tile{"hosts", "Hosts", number(b.Hosts.Total), detail, tone})
 	detail, tone = statesText(b.Addresses.States)
-	add(b.Addresses.Known, Tile{"addresses", "Addresses", number(len(usersOf(s.Book.IPs))), detail, tone})
+	add(b.Addresses.Known, Tile{"addresses", "Addresses", number(len(view.Users(s.Book.IPs))), detail, tone})
 	detail, tone = statesText(b.Leases.States)
 	add(b.Leases.Known, Tile{"leases", "Leases", number(b.Leases.Total), detail, tone})
 	free, full := freeText(s.Book.Pools)

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -92,15 +91,4 @@ func portText(r *view.IPRow) string {
 		return ""
 	}
 	return fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
-}
-
-// usersOf returns the rows of addresses, by address.
-func usersOf(rows []view.IPRow) map[netip.Addr]*view.IPRow {
-	by := map[netip.Addr]*view.IPRow{}
-	for i, r := range rows {
-		if r.Address.IsValid() && (by[r.Address] == nil || r.State == view.StateActive) {
-			by[r.Address] = &rows[i]
-		}
-	}
-	return by
 }
