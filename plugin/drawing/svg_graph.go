@@ -143,5 +143,5 @@ func (b *box) draw(p *picture) {
 		y += lineHeight
 		p.text(b.x+padding, y, "soft", text)
 	}
-	p.WriteString("</g>\n")
+	fmt.Fprintln(p, "</g>")
 }

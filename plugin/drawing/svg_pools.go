@@ -82,7 +82,7 @@ func (p *picture) block(x, y float64, b *view.Block, users map[netip.Addr]*view.
 	}
 	fmt.Fprintf(p, "<g><title>%s</title>", xmlText(oneLine(tip)))
 	p.mark(x, y, b.Use(), float64(b.Level(len(shades)))/float64(len(shades)))
-	p.WriteString("</g>\n")
+	fmt.Fprintln(p, "</g>")
 }
 
 // mark draws a use, of which a part is filled if it is of a block that is used in part.
@@ -104,5 +104,5 @@ func (p *picture) mark(x, y float64, u view.AddressUse, part float64) {
 	case view.UseNode:
 		shape = fmt.Sprintf(`<circle class="node" cx="%.1f" cy="%.1f" r="%.1f"/>`, x+side/2, y+side/2, side/2-2)
 	}
-	p.WriteString(shape)
+	fmt.Fprint(p, shape)
 }
