@@ -1,8 +1,11 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -20,7 +23,8 @@ func newCompletion(c *session.Session) *cobra.Command {
 		Long: `
 			kubectl completes "kubectl akash-net …" by running a program named kubectl_complete-akash_net on the
 			PATH. This program acts as that one if it is called by that name, so a link is enough: --install
-			creates it next to the program.
+			creates it in the folder of the PATH in which kubectl finds this program. That is also where krew keeps
+			its links, in the folder bin of KREW_ROOT.
 
 			With the name of a shell, the script that completes the program itself (kubectl-akash_net …) is
 			printed.`,
@@ -59,24 +63,44 @@ func newCompletion(c *session.Session) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&install, "install", false,
-		"Create the link through which kubectl finds the completions, next to this program")
+		"Create the link through which kubectl finds the completions, in the folder in which it finds this program")
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 
+// installCompletion makes the link where kubectl finds this program: beside the entry of the PATH that leads to it. A package
+// manager keeps programs elsewhere (krew in its store) and puts a link to them on the PATH; the link for completion leads to that one,
+// so it outlives an upgrade.
 func installCompletion(c *session.Session) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	link := filepath.Join(filepath.Dir(program), completionName+"akash_net")
-	if target, err := os.Readlink(link); err == nil && target == filepath.Base(program) {
+	switch found, err := exec.LookPath(filepath.Base(program)); {
+	case err != nil:
+		fmt.Fprintf(c.ErrOut, "Warning: %s is not on the PATH: kubectl finds neither this program nor the link\n", filepath.Dir(program))
+	case !sameFile(found, program):
+		fmt.Fprintf(c.ErrOut, "Warning: kubectl runs %s, and not this program\n", found)
+	default:
+		program = found
+	}
+	link := filepath.Join(filepath.Dir(program), completionName+"akash_net"+filepath.Ext(program))
+	if _, err := exec.LookPath(link); err == nil {
 		fmt.Fprintf(c.Out, "%s is there already\n", link)
 		return nil
 	}
+	if _, err := os.Stat(link); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(link) // a link to a program that is gone
+	}
 	if err := os.Symlink(filepath.Base(program), link); err != nil {
-		return fmt.Errorf("the link for completion could not be made: %w; make it in a folder of your PATH: ln -s %s DIR/%sakash_net",
-			err, program, completionName)
+		return fmt.Errorf("the link for completion could not be made: %w; make it in a folder of your PATH: ln -s %s DIR/%s",
+			err, program, filepath.Base(link))
 	}
 	fmt.Fprintf(c.Out, "%s created\n", link)
 	return nil
+}
+
+func sameFile(a, b string) bool {
+	first, errFirst := os.Stat(a)
+	second, errSecond := os.Stat(b)
+	return errFirst == nil && errSecond == nil && os.SameFile(first, second)
 }
