@@ -7,9 +7,13 @@ LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin/version.Versio
 FUZZTIME ?= 30s
 SOAK ?= 10m
 BENCH ?= .
+# The database of govulncheck that a Go module brings.
+VULNDB = file://$(shell cd hack/testbed/vulncheck && go mod download golang.org/x/vulndb && go list -m -f '{{.Dir}}' golang.org/x/vulndb)/data/osv
 
 TESTBED := go run ./hack/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
+# goreleaser with the programs that it runs. It signs and pushes only where it is told with which key, and that it may.
+GORELEASER = PATH="$(CURDIR)/.cache/bin:$$PATH" goreleaser release --clean --skip=$(if $(GPG_KEY),,sign,)$(if $(IMAGE),,docker,)announce
 # The packages whose code runs concurrently, or is called so; the race detector needs a C compiler. RACESIM are the tests
 # of the simulation that it watches too: sixteen leases at once, and 100 histories.
 RACE := ./lease/... ./state/... ./apply/... ./reconcile/...
@@ -67,9 +71,10 @@ test-page: testbed ## look at the reconciler's page in headless Chromium (apt-ge
 	go test -count=1 -timeout 10m -v ./test/page $(if $(UPDATE),-update)
 
 .PHONY: generate
-generate: ## write the reference of all commands (docs/reference.md), from the schema config.yaml and the table of its keys, and the table of rights
+generate: ## write the reference of all commands (docs/reference.md), the licences (THIRD_PARTY_LICENSES), from the schema config.yaml and the table of its keys, and the table of rights
 	go test ./manifests -run 'TestConfigIsOfTheSchema|TestTableOfKeys|TestTableOfRights' -update
 	go test ./plugin -run TestReference -update
+	go test ./test -run TestLicences -update
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s)
@@ -79,6 +84,11 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 		echo "$$package $$target, $(FUZZTIME)"; \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$$package" </dev/null; \
 	done
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what the programs call, with govulncheck; VULNDB= asks its database on the net
+	@$(TESTBED) build vulncheck
+	"$$($(TESTBED) path govulncheck)" $(if $(VULNDB),-db $(VULNDB)) ./cmd/...
 
 .PHONY: bench
 bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run; BENCH=Render chooses; figures in bench/results
@@ -95,13 +105,33 @@ demo-down: ## end the demo's control plane and remove its data
 
 .PHONY: image
 image: ## build the container image of a release, the same bytes on every machine (VERSION=v1.2.3; needs docker with buildx)
-	@mkdir -p dist
+	@rm -rf dist/image
+	for arch in amd64 arm64; do \
+		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
+			-o dist/image/linux/$$arch/ ./cmd/kubectl-akash_net ./cmd/kubectl-akash_net-reconcile; \
+	done
+	cp --parents LICENSE THIRD_PARTY_LICENSES manifests/argocd/plugin.yaml dist/image
 	SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" docker buildx build --platform linux/amd64,linux/arm64 --provenance=false \
-	--build-arg VERSION=$(VERSION) --output type=oci,rewrite-timestamp=true,dest=dist/image.tar --tag akash-net/kubectl-akash-net:$(VERSION) .
+	--output type=oci,rewrite-timestamp=true,dest=dist/image.tar --tag akash-net/kubectl-akash-net:$(VERSION) -f Dockerfile dist/image
 
-.PHONY: krew-manifest
-krew-manifest: ## build a release's archives into dist/ and write their digests into krew.yaml (VERSION=v1.2.3)
-	go run ./hack/release/cmd/release $(VERSION)
+.PHONY: release
+release: ## publish the tag that is checked out, with goreleaser; GPG_KEY=NAME signs the checksums, IMAGE=1 pushes the image
+	@$(TESTBED) build goreleaser cyclonedx
+	@awk '/^## /{on = $$0 == "## $(VERSION)"} on' CHANGELOG.md >.cache/release-notes.md
+	@[ -s .cache/release-notes.md ] || { echo "CHANGELOG.md has no heading \"## $(VERSION)\"" >&2; exit 1; }
+	$(GORELEASER) --release-notes .cache/release-notes.md
+
+.PHONY: test-release
+test-release: ## make a release of the last commit twice, compare, and install from it; publishes nothing (half an hour)
+	@$(TESTBED) build goreleaser cyclonedx kubernetes krew
+	.cache/bin/goreleaser check
+	rm -rf .cache/release dist
+	for n in 1 2; do git clone -q . .cache/release/$$n; done
+	for n in 1 2; do (cd .cache/release/$$n; $(GORELEASER) --snapshot); done
+	diff -r -x metadata.json .cache/release/1/dist .cache/release/2/dist # metadata.json says when
+	mv .cache/release/1/dist dist
+	RELEASE="$(CURDIR)/dist" go test -count=1 -v -run TestRelease ./test
+	@cat dist/checksums.txt
 
 .PHONY: clean
 clean: demo-down ## remove all that make has built

@@ -5,7 +5,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/akash-net/kubectl-akash-net/hack/release"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
@@ -111,20 +109,16 @@ func TestReconcilerImage(t *testing.T) {
 	}
 }
 
-// What kustomize applies runs the release that krew installs.
+// What kustomize applies runs the newest release, or the one that the repository is about to become.
 func TestKustomizationsNameTheRelease(t *testing.T) {
-	released := regexp.MustCompile(`(?m)^  version: (v\S+)$`).FindStringSubmatch(contents(t, "../krew.yaml"))
+	released := regexp.MustCompile(`(?m)^## (v\d+\.\d+\.\d+)\b`).FindStringSubmatch(contents(t, "../CHANGELOG.md"))
 	if released == nil {
-		t.Fatal("krew.yaml has no version")
+		t.Fatal("CHANGELOG.md has no version")
 	}
 	for _, file := range []string{"reconciler/kustomization.yaml", "examples/reconciler/cronjob/kustomization.yaml"} {
 		tag := regexp.MustCompile(`(?m)^- name: akash-net/kubectl-akash-net\n  newTag: (\S+)$`).FindStringSubmatch(contents(t, file))
 		if tag == nil || tag[1] != released[1] {
 			t.Errorf("%s does not name the image of %s: %q", file, released[1], tag)
-		}
-		next, err := release.Kustomization([]byte(contents(t, file)), "v9.8.7")
-		if want := strings.ReplaceAll(contents(t, file), tag[1], "v9.8.7"); err != nil || string(next) != want {
-			t.Errorf("%s of the next release is (%v)\n%s", file, err, next)
 		}
 	}
 }

@@ -36,21 +36,23 @@ type container struct {
 // newContainer lays out what the Dockerfile copies into the image.
 func newContainer(t *testing.T) container {
 	t.Helper()
-	c := container{root: t.TempDir()}
-	_, image := steps(t)
-	for _, s := range image[1:] {
+	c, programs := container{root: t.TempDir()}, compile(t, root)
+	for _, s := range steps(t) {
 		switch s.name {
+		case "arg": // TARGETPLATFORM, below
 		case "copy":
-			from := filepath.Join(root, s.args[0])
-			if slices.Contains(s.flags, "--from=build") {
-				from = compile(t, root) + "/."
-			}
-			to := filepath.Join(c.root, s.args[1])
-			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			to := filepath.Join(c.root, s.args[len(s.args)-1])
+			if err := os.MkdirAll(filepath.Dir(to+"x"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := harness.Succeed(exec.CommandContext(t.Context(), "cp", "-r", from, to)); err != nil {
-				t.Fatal(err)
+			for _, arg := range s.args[:len(s.args)-1] {
+				from := filepath.Join(root, arg)
+				if program, ok := strings.CutPrefix(arg, "$TARGETPLATFORM/"); ok {
+					from = filepath.Join(programs, program)
+				}
+				if err := harness.Succeed(exec.CommandContext(t.Context(), "cp", from, to)); err != nil {
+					t.Fatal(err)
+				}
 			}
 		case "user":
 			if n, err := fmt.Sscanf(s.args[0], "%d:%d", &c.user.Uid, &c.user.Gid); err != nil || n != 2 || c.user.Uid == 0 {

@@ -76,6 +76,19 @@ var modules = []module{
 		name: "lint", path: "github.com/golangci/golangci-lint/v2", takes: "2 minutes",
 		programs: map[string]string{"golangci-lint": "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 	},
+	{
+		name: "goreleaser", path: "github.com/goreleaser/goreleaser/v2", takes: "10 minutes",
+		ldflags:  "-X main.version=VERSION",
+		programs: map[string]string{"goreleaser": "github.com/goreleaser/goreleaser/v2"},
+	},
+	{
+		name: "cyclonedx", path: "github.com/CycloneDX/cyclonedx-gomod", takes: "a minute",
+		programs: map[string]string{"cyclonedx-gomod": "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod"},
+	},
+	{
+		name: "vulncheck", path: "golang.org/x/vuln", takes: "half a minute",
+		programs: map[string]string{"govulncheck": "golang.org/x/vuln/cmd/govulncheck"},
+	},
 }
 
 // Names lists the modules that Build knows.
