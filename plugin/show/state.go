@@ -28,6 +28,8 @@ type stateFlags struct {
 	subjects []view.Subject
 	rows     selection
 	watch    bool
+	// screen is true if a watch draws on the whole terminal.
+	screen bool
 	// files are the files to read instead of a cluster.
 	files files.Flags
 	// problems is true to show problems instead of holdings.
@@ -115,6 +117,7 @@ func NewState(c *session.Session) *cobra.Command {
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
 			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.screen = f.watch && (f.print.IsTable() || f.print.Output == printing.FormatHeatMap) && terminal.HasScreen(c.Out)
 			if err := f.check(cmd, args); err != nil {
 				return err
 			}
@@ -134,7 +137,7 @@ func NewState(c *session.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
 	flags.AddCrashedAfter(cmd, &f.crashedAfter)
 	f.workloads.add(cmd)
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After listing one subject, show changed rows")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "Show the rows on the whole terminal as they change; in a pipe, list one subject and then its changed rows")
 	return c.SetScope(cmd, session.Scope{
 		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
 		Offline: func() bool { return len(f.files.Files) > 0 },
@@ -168,13 +171,13 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.rows.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
-	case f.watch && f.print.IsMap():
+	case f.watch && f.print.IsMap() && !f.screen:
 		return usage.Errorf("--watch shows changed rows, and a map has none: leave out one of them")
 	case f.watch && f.print.SortBy != "":
 		return usage.Errorf("--watch shows changes as they come: leave out --sort-by")
 	case f.isDefinitions() && (f.watch || f.print.SortBy != ""):
 		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow and --sort-by does not sort; use -o json")
-	case f.watch && len(f.subjects) != 1:
+	case f.watch && len(f.subjects) != 1 && !f.screen:
 		return usage.Errorf("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
 	}
 	if len(f.subjects) == 0 {
@@ -210,6 +213,9 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 		return f.showProblems(ctx, c, cluster, cfg, show)
 	}
 	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
+		if f.screen {
+			return f.showScreen(ctx, cluster, cfg, subjects, c.Out)
+		}
 		if f.watch {
 			return f.showChanges(ctx, cluster, cfg, subjects, show)
 		}

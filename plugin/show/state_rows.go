@@ -35,16 +35,20 @@ var emptyMessages = map[view.Subject]string{
 	view.SubjectOrders:    "No orders have reserved anything.",
 }
 
-// noteEmpty prints a message if a table would be empty.
+// noteEmpty prints a message if a table or a map in the terminal would be empty.
 func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
-	if !f.print.IsTable() {
+	if !f.print.IsTable() && f.print.Output != printing.FormatHeatMap {
 		return
 	}
-	message := "Nothing is held."
+	f.rows.noteEmpty(c, book, f.emptyMessage())
+}
+
+// emptyMessage returns the message for a book without rows.
+func (f *stateFlags) emptyMessage() string {
 	if len(f.subjects) == 1 {
-		message = emptyMessages[f.subjects[0]]
+		return emptyMessages[f.subjects[0]]
 	}
-	f.rows.noteEmpty(c, book, message)
+	return "Nothing is held."
 }
 
 // workloadsFlag is the flag --workloads of state.
@@ -136,20 +140,34 @@ func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Pri
 func (f *stateFlags) showChanges(
 	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer,
 ) error {
-	var earlier *view.Book
-	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
-		f.rows.choose(book)
+	return f.watchRows(ctx, cluster, cfg, subjects, func(book, earlier *view.Book) error {
 		changed := book
 		if earlier != nil {
 			changed = book.Changes(earlier)
-		} else if err := f.rows.missing(book, joinSubjects(f.subjects)); err != nil {
-			return err
 		}
-		earlier = book
 		if changed.Empty() {
 			return nil
 		}
 		return show(changed)
+	})
+}
+
+// watchRows passes the chosen rows to show, with those before, and again whenever something changes, until the context ends or show
+// fails. The first time a named thing without a row is an error.
+func (f *stateFlags) watchRows(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show func(book, earlier *view.Book) error,
+) error {
+	var earlier *view.Book
+	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
+		f.rows.choose(book)
+		if earlier == nil {
+			if err := f.rows.missing(book, joinSubjects(f.subjects)); err != nil {
+				return err
+			}
+		}
+		before := earlier
+		earlier = book
+		return show(book, before)
 	})
 	return cmp.Or(ctx.Err(), err)
 }

@@ -24,6 +24,8 @@ func file(stream any) *os.File {
 		return file(s.Out)
 	case *SafeWriter:
 		return file(s.Out)
+	case *Screen:
+		return file(s.out)
 	case *clearingWriter:
 		return file(s.out)
 	}

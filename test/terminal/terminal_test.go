@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,32 +37,67 @@ func define(t *testing.T, id lease.ID, hosts string) string {
 	return harness.Define(t, id, []string{"{name: web, expose: [{port: 80, global: true, hosts: [" + hosts + "]}]}"}, nil)
 }
 
-// run runs the program with a variable of the environment on a terminal of so many columns, and returns what the terminal shows.
-func run(t *testing.T, columns int, env string, args ...string) string {
+// emulator is a terminal in which the program runs.
+type emulator struct {
+	t      *testing.T
+	socket string
+}
+
+// open runs the program with a variable of the environment on a terminal, and then the commands of rest.
+func open(t *testing.T, columns, rows int, env, rest string, args ...string) emulator {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "tmux") // a socket's path is short
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	socket := filepath.Join(folder, "s")
-	ctx, cancel := context.WithTimeout(t.Context(), harness.Deadline)
+	e := emulator{t, filepath.Join(folder, "s")}
+	script := fmt.Sprintf("%s '%s' %s; %s", env, filepath.Join(harness.Binaries(), harness.Program), strings.Join(args, " "), rest)
+	e.tmux("new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), script)
+	t.Cleanup(func() { _ = e.command(context.Background(), "kill-server").Run() })
+	return e
+}
+
+func (e emulator) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-f", os.DevNull, "-S", e.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "KUBECONFIG="+harness.Plane.Kubeconfig)
+	return cmd
+}
+
+// tmux sends a command to the terminal.
+func (e emulator) tmux(args ...string) string {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), harness.Deadline)
 	defer cancel()
-	tmux := func(args ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-f", os.DevNull, "-S", socket}, args...)...)
-		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "KUBECONFIG="+harness.Plane.Kubeconfig)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("tmux %v: %v: %s", args, err, out)
-		}
-		return string(out)
+	out, err := e.command(ctx, args...).CombinedOutput()
+	if err != nil {
+		e.t.Fatalf("tmux %v: %v: %s", args, err, out)
 	}
-	script := fmt.Sprintf("%s '%s' %s; tmux -S %s wait-for -S done; cat", env, filepath.Join(harness.Binaries(), harness.Program), strings.Join(args, " "), socket)
-	tmux("new-session", "-d", "-x", fmt.Sprint(columns), "-y", "80", script)
-	defer tmux("kill-server")
-	tmux("wait-for", "done")
-	return strings.TrimRight(tmux("capture-pane", "-e", "-p"), "\n") + "\n"
+	return string(out)
+}
+
+// shown returns what the terminal shows.
+func (e emulator) shown() string {
+	e.t.Helper()
+	return strings.TrimRight(e.tmux("capture-pane", "-e", "-p"), "\n") + "\n"
+}
+
+// shows waits until the terminal shows each of the texts, and returns all that it shows.
+func (e emulator) shows(texts ...string) (screen string) {
+	e.t.Helper()
+	harness.Eventually(e.t, fmt.Sprintf("the terminal shows %q", texts), func(context.Context) (bool, error) {
+		screen = e.shown()
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(screen, text) }), nil
+	})
+	return screen
+}
+
+// run runs the program with a variable of the environment on a terminal of so many columns, and returns what the terminal shows.
+func run(t *testing.T, columns int, env string, args ...string) string {
+	t.Helper()
+	e := open(t, columns, 80, env, "echo ended; cat", args...)
+	screen, _, _ := strings.Cut(e.shows("\nended\n"), "\nended\n")
+	return screen + "\n"
 }
 
 var (
@@ -95,6 +131,7 @@ func TestWidths(t *testing.T) {
 		"state":    {"state"},
 		"problems": {"state", "--problems"},
 		"conflict": {"apply", "-f", wanted},
+		"graph":    {"graph"},
 	} {
 		for _, columns := range []int{120, 80, 40} {
 			golden(t, fmt.Sprintf("%s-%d.golden", name, columns), steady(run(t, columns, "", args...)))
@@ -111,6 +148,37 @@ func TestWidths(t *testing.T) {
 			t.Errorf("%s diff %s shows\n%q", c.env, c.flag, screen)
 		}
 	}
+}
+
+// A watch has the whole terminal, as wide and as high as it is, shows what changes in place of what was there, and gives it back.
+func TestWatchScreen(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	one, two := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1)
+	hosts := []string{harness.NewHost("one"), harness.NewHost("two")}
+	harness.Run(t.Context(), "apply", "-f", define(t, one, hosts[0])).Exits(t, 0)
+	e := open(t, 80, 24, "echo before;", "echo after; cat", "state", "hosts", "-w", "--owner", one.Owner)
+	if screen := e.shows(hosts[0], "Active", "Ctrl-C ends"); strings.Contains(screen, "before") {
+		t.Errorf("the screen is not its own:\n%s", screen)
+	}
+	harness.Run(t.Context(), "release", one.String()).Exits(t, 0)
+	if screen := e.shows("No hosts held."); strings.Contains(screen, hosts[0]) {
+		t.Errorf("what is gone is still there:\n%s", screen)
+	}
+	e.tmux("send-keys", "C-c")
+	if screen := e.shows("before", "after"); strings.Contains(screen, "HOST") || strings.Contains(screen, "No hosts") {
+		t.Errorf("the terminal is not given back:\n%s", screen)
+	}
+
+	harness.Run(t.Context(), "apply", "-f", define(t, two, strings.Join([]string{hosts[1], "a." + hosts[1], "b." + hosts[1], "c." + hosts[1]}, ", "))).Exits(t, 0)
+	e = open(t, 80, 4, "", "cat", "state", "-w", "--owner", two.Owner)
+	e.shows("HOST", hosts[1], " more lines; ")
+	e.tmux("resize-window", "-x", "60", "-y", "40")
+	if screen := e.shows("c."+hosts[1], "Ctrl-C ends"); strings.Contains(screen, " more lines; ") {
+		t.Errorf("the screen is not as high as the terminal:\n%s", screen)
+	}
+	harness.Run(t.Context(), "release", two.String()).Exits(t, 0)
 }
 
 func golden(t *testing.T, name, got string) {
