@@ -204,9 +204,10 @@ type Event struct {
 	Object  Object
 	Of      Key
 	Message string
-	// From and To are those of a report.Event.
-	From []lease.Group
-	To   lease.Group
+	// From and To, Since and Until are those of a report.Event.
+	From         []lease.Group
+	To           lease.Group
+	Since, Until time.Time
 	// Once names what is told once. Changes is what goes into a plan with it; without an Action nobody is told.
 	Once    string
 	Changes *plan.Change

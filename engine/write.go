@@ -202,12 +202,19 @@ func (v view) awaitLive(k Key, what string, done func(seenLive) bool) (s Step, l
 	return read, false
 }
 
-// untilNext waits until something is to be read again that was read last at a time, at most until a wait is over.
+// untilNext waits until something is to be read again that was read last at a time, at most until a wait is over. A wait that lasts is
+// told once.
 func (v view) untilNext(what string, last, over time.Time) Step {
 	const pause = 200 * time.Millisecond
 	next := last.Add(pause)
 	if !next.After(v.w.Clock) {
 		return Step{}
+	}
+	since, once := over.Add(-v.t.Settings.Wait), "waits for "+what
+	if v.w.Clock.Sub(since) >= report.Patience && !v.f.told[once] {
+		return Step{Tells: []Event{{
+			Action: report.Waiting, Kind: "lease", Thing: v.group.String(), Message: "for " + what, Since: since, Until: over, Once: once,
+		}}}
 	}
 	if over.Before(next) {
 		next = over

@@ -121,7 +121,7 @@ func SharingKey(owner, endpoint string) string {
 	return owner + "-ip-" + endpoint
 }
 
-// EndpointOf returns the name of the IP endpoint with a sharing key, as far as the key has it, or the key of another owner.
+// EndpointOf returns the name of the owner's IP endpoint that has a sharing key. It returns the key of another owner's endpoint as it is.
 func EndpointOf(owner, key string) string { return strings.TrimPrefix(key, owner+"-ip-") }
 
 // OwnsSharingKey reports whether a sharing key is one of the owner's IP endpoints.

@@ -54,6 +54,9 @@ const (
 	Done Action = "done"
 )
 
+// Patience is how long a wait lasts before it is told.
+const Patience = 2 * time.Second
+
 // Event is one thing that happened. A run reports only by events.
 type Event struct {
 	Time   time.Time

@@ -285,7 +285,7 @@ func (l *loop) tellOne(x *executor.Executor, e engine.Event) {
 		}
 		x.Event(e.Action, k.Kind.Singular, k.Namespace, k.Name, e.Message)
 	default:
-		x.Send(report.Event{Action: e.Action, Kind: e.Kind, Name: e.Thing, Message: e.Message, From: e.From, To: e.To})
+		x.Send(report.Event{Action: e.Action, Kind: e.Kind, Name: e.Thing, Message: e.Message, From: e.From, To: e.To, Since: e.Since, Until: e.Until})
 	}
 }
 

@@ -17,20 +17,17 @@ func (x *Executor) Poll(ctx context.Context, what string, done wait.ConditionWit
 	return x.Command.WaitUntil(ctx, x.Left(), done)
 }
 
-// patience is how long a wait lasts before it is told.
-const patience = 2 * time.Second
-
 // Waits tells for what the run waits, since when and how long at most, unless over is called soon. Nothing is told after over has
 // returned.
 func (x *Executor) Waits(what string) (over func()) {
 	left := x.Left()
-	if left <= patience || !x.Command.Cluster.Waits() {
+	if left <= report.Patience || !x.Command.Cluster.Waits() {
 		return func() {}
 	}
 	since := time.Now()
 	var mu sync.Mutex
 	isOver := false
-	timer := time.AfterFunc(patience, func() {
+	timer := time.AfterFunc(report.Patience, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !isOver {

@@ -17,6 +17,7 @@ func (l *Lease) RolledOut(ctx context.Context) error {
 	if l.Work == nil {
 		return nil
 	}
+	defer l.X.Waits("what the lease runs to be rolled out")()
 	reported := map[string]string{}
 	var now rollout.Rollout
 	err := l.X.Command.WaitEvery(ctx, pollInterval, l.X.Left(), func(ctx context.Context) (bool, error) {

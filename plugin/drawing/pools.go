@@ -108,24 +108,30 @@ func (h HeatMap) pool(out *strings.Builder, r *view.PoolRow, users map[netip.Add
 		}
 	}
 	free, others := freeText(r, maps)
-	var legend []string
+	var legend []entry
 	for _, u := range noted {
 		if counts[u] > 0 {
-			legend = append(legend, h.mark(u)+fmt.Sprintf(" %d %s", counts[u], useMarks[u].name))
+			legend = append(legend, entry{h.mark(u) + " ", fmt.Sprintf("%d %s", counts[u], useMarks[u].name)})
 		}
 	}
-	legend = append(legend, h.mark(view.UseFree)+" "+free)
+	legend = append(legend, entry{h.mark(view.UseFree) + " ", free})
 	if others != "" {
-		legend = append(legend, others)
+		legend = append(legend, entry{"", others})
 	}
 	h.legend(out, legend, width)
 }
 
+// entry is an entry of a legend: its mark, which has a colour and takes two cells with the space behind it, or is empty; and its text.
+type entry struct{ mark, text string }
+
 // legend writes the entries in lines, between which they are not broken.
-func (h HeatMap) legend(out *strings.Builder, entries []string, width int) {
+func (h HeatMap) legend(out *strings.Builder, entries []entry, width int) {
 	line, used := "", 0
-	for _, entry := range entries {
-		n := terminal.Cells(plainText.Replace(entry))
+	for _, e := range entries {
+		n := terminal.Cells(e.text)
+		if e.mark != "" {
+			n += 2
+		}
 		if used > 0 && used+2+n > width-2 {
 			out.WriteString("  " + line + "\n")
 			line, used = "", 0
@@ -133,13 +139,10 @@ func (h HeatMap) legend(out *strings.Builder, entries []string, width int) {
 		if used > 0 {
 			line, used = line+"  ", used+2
 		}
-		line, used = line+entry, used+n
+		line, used = line+e.mark+e.text, used+n
 	}
 	out.WriteString("  " + line + "\n")
 }
-
-// plainText removes colours.
-var plainText = strings.NewReplacer("\x1b[90m", "", "\x1b[36m", "", "\x1b[32m", "", "\x1b[34m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[0m", "")
 
 // blocks writes the cells in lines, each of which begins with its first address.
 func (h HeatMap) blocks(out *strings.Builder, m *view.PoolMap, width int) {

@@ -26,7 +26,8 @@ func TestClaimOutlivesRoute(t *testing.T) {
 			change(t, ingresses, id.Namespace(), goes, func(o *object) { o.SetFinalizers([]string{"example.com/held"}) })
 			kept := "ingress " + id.Namespace() + "/" + goes + " to be gone (finalizers [example.com/held]); its claim is kept until then"
 			mustRun(t, 5, append(ends[name], "--wait=false")...).Says(t, "not waited for:", kept)
-			mustRun(t, 5, append(ends[name], "--timeout=1s")...).Says(t, "timed out after 1s", kept)
+			mustRun(t, 5, append(ends[name], "--timeout=3s")...).Says(t, "timed out after 3s", kept,
+				"lease/"+id.Group().String()+" waiting for ingress "+id.Namespace()+"/"+goes+" to be gone (since ")
 			mustRun(t, 4, "reserve", "--lease", other.String(), goes)
 			change(t, ingresses, id.Namespace(), goes, func(o *object) { o.SetFinalizers(nil) })
 			mustRun(t, 0, append(ends[name], "--wait=false")...)
