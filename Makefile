@@ -30,8 +30,8 @@ build: ## build the plugin into bin/, with its reconciler and the link that comp
 	@ln -sf kubectl-akash_net bin/kubectl_complete-akash_net
 
 .PHONY: testbed
-testbed: ## build what tests and demo run: a control plane, MetalLB, kubectl, krew, kustomize, flux, Argo CD (once, about 16 minutes)
-	@$(TESTBED) build etcd kubernetes metallb krew kustomize flux argocd
+testbed: ## build what tests and demo run: a control plane, MetalLB, kubectl (new and old), krew, kustomize, flux, Argo CD (once, about 20 minutes)
+	@$(TESTBED) build etcd kubernetes oldest metallb krew kustomize flux argocd
 
 .PHONY: test
 test: testbed ## lint, then all tests: unit, golden files, scripts, and end to end on a real control plane

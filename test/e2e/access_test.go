@@ -21,13 +21,20 @@ import (
 // kubectl runs the real kubectl as the administrator, with the plugin on its PATH.
 func kubectl(t *testing.T, args ...string) result {
 	t.Helper()
-	path, err := programs.Path("kubectl")
+	return kubectlOf(t, "kubectl", "", args...)
+}
+
+// kubectlOf runs a kubectl of the testbed, with text on its standard input.
+func kubectlOf(t *testing.T, program, stdin string, args ...string) result {
+	t.Helper()
+	path, err := programs.Path(program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+harness.Plane.Kubeconfig, "PATH="+harness.Binaries()+":"+os.Getenv("PATH"))
 	return finish(cmd)
 }

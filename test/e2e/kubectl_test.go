@@ -2,27 +2,45 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 )
 
-// kubectl finds the plugin by its name and hands it arguments and exit code.
+// Each kubectl, the newest and the oldest, finds the plugin by its name, hands it arguments, standard input and exit code,
+// and applies its YAML.
 func TestThroughKubectl(t *testing.T) {
-	t.Parallel()
-	var version struct{ Version, GoVersion, Platform string }
-	out := kubectl(t, "akash-net", "version", "-o", "json").Exits(t, 0)
-	if err := json.Unmarshal([]byte(out.Stdout), &version); err != nil || version.Version == "" || version.GoVersion == "" {
-		t.Errorf("%v: %s", err, out)
+	for _, program := range []string{"kubectl", "oldest"} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			run := func(stdin string, args ...string) result {
+				t.Helper()
+				return kubectlOf(t, program, stdin, args...)
+			}
+			var version struct{ Version, GoVersion, Platform string }
+			out := run("", "akash-net", "version", "-o", "json").Exits(t, 0)
+			if err := json.Unmarshal([]byte(out.Stdout), &version); err != nil || version.Version == "" || version.GoVersion == "" {
+				t.Errorf("%v: %s", err, out)
+			}
+			first, second, host := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1), newHost("kubectl")
+			text, err := os.ReadFile(define(t, first, web(host)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(string(text), "akash-net", "apply", "-f", "-").Exits(t, 0).Prints(t, "is live")
+			run("", "akash-net", "state", "hosts").Exits(t, 0).Prints(t, "HOST", host)
+			run("", "akash-net", "state", "hosts", "-n", first.Namespace(), "--request-timeout=1m", "-o", "name").Exits(t, 0).Prints(t, "host/"+host)
+			run("", "akash-net", "apply", "-f", define(t, second, web(host))).Exits(t, 4).Says(t, first.Group().String())
+			run("", "akash-net", "apply", "--no-such-flag").Exits(t, 2)
+			run("", "akash-net", "apply", "--help").Exits(t, 0).Prints(t, "kubectl akash-net apply -f")
+			// The claim is to be seen with kubectl alone.
+			run("", "-n", ledger, "get", "lease", host, "-o", "jsonpath={.spec.holderIdentity}").Exits(t, 0).Prints(t, first.Owner)
+			// A pipe of this kubectl applies what the plugin renders: each object is the one that apply wrote.
+			rendered := run(string(text), "akash-net", "render", "-f", "-").Exits(t, 0)
+			run(rendered.Stdout, "apply", "--server-side", "--dry-run=server", "-f", "-").Exits(t, 0).Prints(t, "ingress.networking.k8s.io/"+host)
+			run("", "akash-net", "release", first.Group().String(), "-y").Exits(t, 0).Prints(t, "released")
+		})
 	}
-	first, second, host := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1), newHost("kubectl")
-	kubectl(t, "akash-net", "apply", "-f", define(t, first, web(host))).Exits(t, 0).Prints(t, "is live")
-	kubectl(t, "akash-net", "state", "hosts").Exits(t, 0).Prints(t, "HOST", host)
-	kubectl(t, "akash-net", "state", "hosts", "-n", first.Namespace(), "--request-timeout=1m", "-o", "name").Exits(t, 0).Prints(t, "host/"+host)
-	kubectl(t, "akash-net", "apply", "-f", define(t, second, web(host))).Exits(t, 4).Says(t, first.Group().String())
-	kubectl(t, "akash-net", "apply", "--no-such-flag").Exits(t, 2)
-	kubectl(t, "akash-net", "apply", "--help").Exits(t, 0).Prints(t, "kubectl akash-net apply -f")
-	// The claim is to be seen with kubectl alone.
-	kubectl(t, "-n", ledger, "get", "lease", host, "-o", "jsonpath={.spec.holderIdentity}").Exits(t, 0).Prints(t, first.Owner)
 }
 
 // kubectl asks the plugin for completions by the name of the link.

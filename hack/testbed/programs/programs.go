@@ -38,6 +38,10 @@ var modules = []module{
 		},
 	},
 	{
+		name: "oldest", path: "k8s.io/kubectl", takes: "3 minutes",
+		programs: map[string]string{"oldest": "github.com/akash-net/kubectl-akash-net/hack/testbed/oldest"},
+	},
+	{
 		name: "metallb", path: "go.universe.tf/metallb", takes: "2 minutes",
 		programs: map[string]string{"metallb-controller": "go.universe.tf/metallb/controller"},
 	},
