@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,8 @@ type seenObject struct {
 	stale, unclear bool
 	misses         int
 	why            error
+	// ends is what is told once it is gone; an Event without Action if nothing more is.
+	ends Event
 }
 
 // foldObject records an object as it was read again.
@@ -93,6 +96,9 @@ func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Ti
 	default:
 		s.deleted, s.by, s.stale = answered, r.Read, false
 		s.there = r.Verb == DeleteObject && len(r.Object.Live.GetFinalizers()) > 0
+		if r.Event != nil && r.Event.Then != "" {
+			s.ends = Event{Action: r.Event.Then, Object: r.Object}
+		}
 	}
 	s.sent = sent
 	f.objects[r.Object.uid()] = s
@@ -162,6 +168,10 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 	case known:
 		o.Live = s.object.Live
 	}
+	if ends := o.Live.GetFinalizers(); len(ends) > 0 && v.t.Settings.Waits {
+		event.Action, event.Then = report.Deleting, action
+		event.Message = strings.TrimPrefix(fmt.Sprintf("%s; finalizers %v", message, ends), "; ")
+	}
 	return do(Request{Verb: DeleteObject, Object: o, Event: event, Changes: changes, Again: known, Read: v.reading().sent, Why: cmp.Or(message, "the lease gives it up")})
 }
 
@@ -188,7 +198,11 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 		case !next.idle():
 			return next
 		}
-		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "whether it is gone"})
+		look := Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "whether it is gone"}
+		if known && s.ends.Action != "" {
+			look.Event = &s.ends
+		}
+		return do(look)
 	}
 	if len(late) > 0 {
 		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: late})

@@ -160,7 +160,7 @@ func (r Request) MayWait() bool { return r.Verb == Leave }
 func (r Request) Shows(a Answer) bool {
 	switch r.Verb {
 	case GetObject:
-		return a.Err == nil && a.Live == nil
+		return a.Err == nil && (a.Live == nil || a.Live.GetUID() != r.Object.uid())
 	case GetDefinition:
 		return a.Err == nil && a.Definition == nil && r.Definition != nil
 	case Get:
@@ -198,8 +198,10 @@ func (r Request) String() string {
 // Event is what a person is told of a request: what was done to a thing, or to an Object.
 type Event struct {
 	Action report.Action
-	Kind   string
-	Thing  string
+	// Then is what is told of an object that is only deleting, once it is gone.
+	Then  report.Action
+	Kind  string
+	Thing string
 	// Object is an object that was deleted, Of the key of any other one.
 	Object  Object
 	Of      Key

@@ -26,8 +26,10 @@ const (
 	// Transferred: another lease of the same owner holds the claim now.
 	Transferred Action = "transferred"
 	Deleted     Action = "deleted"
-	Left        Action = "left"
-	Granted     Action = "granted"
+	// Deleting: the API server has taken the delete of an object, which is there until its finalizers have ended.
+	Deleting Action = "deleting"
+	Left     Action = "left"
+	Granted  Action = "granted"
 	// Accepted: a router has accepted the route.
 	Accepted Action = "accepted"
 	// Replaced: the object is deleted because a new one takes its place; changing it would not do.

@@ -154,7 +154,7 @@ func (r *result) note(e report.Event) {
 		if e.Kind == "lease" {
 			r.left = &e
 		}
-	case report.Claimed, report.Released, report.Deleted:
+	case report.Claimed, report.Released, report.Deleting, report.Deleted:
 		r.changed = true
 	default: // Done says whether an apply has changed anything
 	}

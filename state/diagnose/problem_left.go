@@ -98,6 +98,6 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 		base = base.ByName()
 		base.Plan, base.Mend = keptPlan, state.ApplyDefinition{Group: g, Kept: true}
 	}
-	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, state.Typed(c.Thing))
+	base.Message += fmt.Sprintf("; if the lease is over, give it up (kubectl akash-net release %s %s)", g, state.Typed(c.Thing))
 	p.add(base)
 }

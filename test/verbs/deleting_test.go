@@ -1,7 +1,9 @@
 package verbs
 
 import (
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -25,7 +27,11 @@ func TestClaimOutlivesRoute(t *testing.T) {
 			mustRun(t, 0, "apply", "-f", both, "--wait=false")
 			change(t, ingresses, id.Namespace(), goes, func(o *object) { o.SetFinalizers([]string{"example.com/held"}) })
 			kept := "ingress " + id.Namespace() + "/" + goes + " to be gone (finalizers [example.com/held]); its claim is kept until then"
-			mustRun(t, 5, append(ends[name], "--wait=false")...).Says(t, "not waited for:", kept)
+			r := mustRun(t, 5, append(ends[name], "--wait=false")...).Says(t, "not waited for:", kept)
+			// The server has not said that it is gone.
+			if r.Prints(t, "ingress/"+goes+" deleting (finalizers [example.com/held])"); regexp.MustCompile("ingress/"+goes+" (deleted|pruned)").MatchString(r.Stdout) {
+				t.Errorf("said to be gone: %s", r)
+			}
 			mustRun(t, 5, append(ends[name], "--timeout=3s")...).Says(t, "timed out after 3s", kept,
 				"lease/"+id.Group().String()+" waiting for ingress "+id.Namespace()+"/"+goes+" to be gone (since ")
 			mustRun(t, 4, "reserve", "--lease", other.String(), goes)
@@ -35,6 +41,29 @@ func TestClaimOutlivesRoute(t *testing.T) {
 			mustRun(t, 0, "release", other.String())
 		})
 	}
+}
+
+// An object with finalizers is deleting, and deleted once it is gone.
+func TestDeletingBeforeDeleted(t *testing.T) {
+	t.Parallel()
+	host := "ends." + newDomain()
+	id := leaseOf(newOwner(), 1)
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, host)), "--wait=false")
+	change(t, ingresses, id.Namespace(), host, func(o *object) { o.SetFinalizers([]string{"example.com/held"}) })
+	p := startProxy(t, nil)
+	var taken atomic.Bool
+	p.before = func(request string) {
+		switch request {
+		case "DELETE ingresses/" + host:
+			taken.Store(true)
+		case "GET ingresses/" + host:
+			if taken.CompareAndSwap(true, false) {
+				change(t, ingresses, id.Namespace(), host, func(o *object) { o.SetFinalizers(nil) })
+			}
+		}
+	}
+	runAs(t.Context(), p.kubeconfig, "release", id.String()).Exits(t, 0).
+		Prints(t, "ingress/"+host+" deleting (finalizers [example.com/held])\n", "ingress/"+host+" deleted\n", "host/"+host+" released")
 }
 
 // What an apply has written before it is refused stays, with its claims; the next apply goes on from there.
