@@ -168,7 +168,8 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 	case known:
 		o.Live = s.object.Live
 	}
-	if ends := o.Live.GetFinalizers(); len(ends) > 0 && v.t.Settings.Waits {
+	// Replaced says that another object takes its place, and not that it is gone.
+	if ends := o.Live.GetFinalizers(); len(ends) > 0 && v.t.Settings.Waits && action != report.Replaced {
 		event.Action, event.Then = report.Deleting, action
 		event.Message = strings.TrimPrefix(fmt.Sprintf("%s; finalizers %v", message, ends), "; ")
 	}
