@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -39,10 +40,11 @@ var shades = [...]struct{ fine, plain string }{{"░", "-"}, {"▒", "+"}, {"▓
 // noted are the uses in the order in which they are counted.
 var noted = []view.AddressUse{view.UseUsed, view.UseHeld, view.UsePending, view.UseUnclaimed, view.UseNode}
 
-// poolTitle returns the ranges of a pool, and its name if it is an administrator's.
+// poolTitle returns the ranges of a pool, and its name if it is an administrator's and says more.
 func poolTitle(r *view.PoolRow) string {
 	ranges := strings.Join(r.Ranges, ", ")
-	if r.Mode == "pool" {
+	only, err := config.ParseRange(ranges)
+	if r.Mode == config.ModePool && (err != nil || r.Name != only.PoolName()) {
 		return oneLine(r.Name + ": " + ranges)
 	}
 	return oneLine(ranges)
@@ -114,12 +116,18 @@ func (h HeatMap) pool(out *strings.Builder, r *view.PoolRow, users map[netip.Add
 			legend = append(legend, entry{h.mark(u) + " ", fmt.Sprintf("%d %s", counts[u], useMarks[u].name)})
 		}
 	}
+	if h.Plain {
+		free = asciiCounts.Replace(free)
+	}
 	legend = append(legend, entry{h.mark(view.UseFree) + " ", free})
 	if others != "" {
 		legend = append(legend, entry{"", others})
 	}
 	h.legend(out, legend, width)
 }
+
+// asciiCounts writes the counts of view.CountText with ASCII.
+var asciiCounts = strings.NewReplacer("≥", ">=", "≈", "~")
 
 // entry is an entry of a legend: its mark, which has a colour and takes two cells with the space behind it, or is empty; and its text.
 type entry struct{ mark, text string }

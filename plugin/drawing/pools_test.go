@@ -26,6 +26,8 @@ func testPools() ([]view.PoolRow, []view.IPRow) {
 		pool("2001:db8::/116", "range", "2001:db8::", "2001:db8::fff", 4096, 30),
 		pool("2001:db8:10::/64", "range", "2001:db8:10::", "2001:db8:10::ffff:ffff:ffff:ffff", 1<<62, 1),
 	}
+	pools[1].Name = "akash-net-198-51-100-0-24" // an administrator's, named after its range
+	pools[2].Mode, pools[2].Name = "pool", "six"
 	pools[0].Nodes = []netip.Addr{netip.MustParseAddr("203.0.113.15")}
 	var rows []view.IPRow
 	add := func(state string, claimed bool, addresses ...string) {

@@ -46,6 +46,11 @@ func TestCells(t *testing.T) {
 		{"a time", moment(at), "2026-11-18T07:34:00Z"},
 		{"no time", moment(metav1.Time{}), "-"},
 		{"a number of addresses", view.CountText(256), "256"},
+		{"as many addresses as IPv4 has", view.CountText(1 << 32), "2^32"},
+		{"one less", view.CountText(1<<32 - 1), "4294967295"},
+		{"a range without a few addresses", view.CountText(1<<62 - 3), "≈2^62"},
+		{"a range and a few addresses", view.CountText(1<<62 + 3), "≈2^62"},
+		{"addresses between two powers", view.CountText(3 << 40), "≥2^41"},
 		{"more addresses than can be counted", view.CountText(math.MaxInt64), "≥2^63"},
 	} {
 		if c.got != c.want {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/big"
 	"net/netip"
@@ -38,12 +39,22 @@ func (r PoolRow) Contains(a netip.Addr) bool {
 	return slices.ContainsFunc(r.Pieces, func(piece config.Range) bool { return piece.Contains(a) })
 }
 
-// CountText returns a number of addresses, which a PoolRow counts only to the maximum of int64.
+// CountText returns a number of addresses. One that is more than IPv4 has is a power of two, as prefixes count: after "≈" if it differs from
+// the power by less than a thousandth, else the next lower one after "≥". A PoolRow counts only to the maximum of int64.
 func CountText(n int64) string {
-	if n == math.MaxInt64 {
-		return "≥2^63"
+	if n < 1<<32 {
+		return strconv.FormatInt(n, 10)
 	}
-	return strconv.FormatInt(n, 10)
+	power := math.Log2(float64(n))
+	switch nearest := math.Round(power); {
+	case n == math.MaxInt64:
+		return "≥2^63"
+	case n&(n-1) == 0:
+		return fmt.Sprintf("2^%.0f", nearest)
+	case math.Abs(float64(n)/math.Exp2(nearest)-1) < 0.001:
+		return fmt.Sprintf("≈2^%.0f", nearest)
+	}
+	return fmt.Sprintf("≥2^%.0f", math.Floor(power))
 }
 
 // pools returns the configured ranges in their order, then the other IPAddressPools by name.
@@ -78,7 +89,9 @@ func (f *bookBuilder) pools(in Contents) []PoolRow {
 		row.count(o.Ranges, used, nil, o.Assigned)
 		if o.Counted {
 			row.Addresses = state.Saturated(o.Assigned, o.Available)
-			row.Free = max(0, o.Available-(row.Used-o.Assigned)) // Services may be newer than MetalLB's count
+			if row.Free = o.Available; row.Free < math.MaxInt64 {
+				row.Free = max(0, row.Free-(row.Used-o.Assigned)) // Services may be newer than MetalLB's count
+			}
 		}
 		rows = append(rows, row)
 	}

@@ -38,7 +38,7 @@ func TestBookPools(t *testing.T) {
 		Pools: []state.PoolObject{
 			poolObject("theirs", nil, "198.51.100.8/30", "garbage"),
 			poolObject("akash-net-203-0-113-0-28", map[string]any{"assignedIPv4": int64(5), "availableIPv4": int64(8)}, "203.0.113.0-203.0.113.2", "203.0.113.4/30", "203.0.113.8/29"),
-			poolObject("counted", map[string]any{"assignedIPv4": int64(2), "availableIPv4": int64(250), "assignedIPv6": int64(1), "availableIPv6": int64(math.MaxInt64)}, "192.0.2.0/24", "2001:db8::/32"),
+			poolObject("counted", map[string]any{"assignedIPv4": int64(0), "availableIPv4": int64(250), "assignedIPv6": int64(0), "availableIPv6": int64(math.MaxInt64)}, "192.0.2.0/24", "2001:db8::/32"),
 		},
 	}
 	configured := []PoolRow{
@@ -52,7 +52,7 @@ func TestBookPools(t *testing.T) {
 		}
 		return rows
 	}
-	counted := PoolRow{Name: "counted", Ranges: []string{"192.0.2.0/24", "2001:db8::/32"}, Mode: "pool", Addresses: math.MaxInt64, Used: 3, Free: math.MaxInt64}
+	counted := PoolRow{Name: "counted", Ranges: []string{"192.0.2.0/24", "2001:db8::/32"}, Mode: "pool", Addresses: math.MaxInt64, Used: 1, Free: math.MaxInt64}
 	theirs := PoolRow{Name: "theirs", Ranges: []string{"198.51.100.8/30", "garbage"}, Mode: "pool", Addresses: 4, Used: 1, Free: 3}
 	ours := PoolRow{Name: "akash-net-203-0-113-0-28", Ranges: []string{"203.0.113.0-203.0.113.2", "203.0.113.4/30", "203.0.113.8/29"}, Mode: "pool", Addresses: 13, Used: 5, Free: 8}
 
