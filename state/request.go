@@ -131,7 +131,11 @@ func checkInRanges(problems *lease.Problems, at lease.Place, a netip.Addr, cfg *
 
 // checkHasRanges adds a problem if the provider has no ranges to lease an address from.
 func checkHasRanges(problems *lease.Problems, at lease.Place, cfg *config.ProviderConfig) {
-	if len(cfg.IP.Ranges.Include) == 0 {
+	switch {
+	case len(cfg.IP.Ranges.Include) > 0:
+	case cfg.Missing != "":
+		problems.Add(at, "no address can be leased: the cluster has no configuration (%s); create it with: kubectl akash-net install", cfg.Missing)
+	default:
 		problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
 	}
 }

@@ -54,6 +54,9 @@ type ProviderConfig struct {
 	Limits            Limits
 	// Shards are the routers that share the cluster's routes; if there are none, one router serves all.
 	Shards []Shard
+	// Missing is the place where a cluster has no configuration, so that the defaults apply: nothing is installed there. It is empty if the
+	// cluster has one, or a file was read.
+	Missing string
 }
 
 // Shard is a router that serves a subset of the routes. A host must be unique within a shard, but not across shards.

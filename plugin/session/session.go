@@ -128,6 +128,9 @@ func (c *Session) Configured(ctx context.Context, cluster *cluster.Cluster) (cfg
 	if err == nil {
 		cfg, err = c.ReadConfig(read)
 	}
+	if cfg != nil && c.ConfigFile == "" && read.Text == "" {
+		cfg.Missing = read.Place
+	}
 	if _, wrong := errors.AsType[lease.Problems](err); wrong && c.ConfigFile == "" {
 		fmt.Fprintln(c.ErrOut, "Note: the provider's configuration in the cluster has errors. \"kubectl akash-net config edit\" opens it, "+
 			"\"kubectl akash-net install --config FILE\" replaces it; until then --config FILE names another one.")

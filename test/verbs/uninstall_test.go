@@ -20,8 +20,11 @@ func TestUninstallBesideApply(t *testing.T) {
 		t.Helper()
 		return runAs(t.Context(), kubeconfig, args...).Exits(t, code)
 	}
-	do(0, bare.Kubeconfig, "install")
 	id, host := leaseOf(newOwner(), 1), newDomain()
+	address := define(t, id, leased("web", "public", 443))
+	do(3, bare.Kubeconfig, "apply", "-f", address).Says(t, "no address can be leased: the cluster has no configuration (configmap "+ledger+"/config); create it with: kubectl akash-net install")
+	do(0, bare.Kubeconfig, "install")
+	do(3, bare.Kubeconfig, "apply", "-f", address).Says(t, "no address can be leased: the provider's configuration has no ip.ranges")
 	definition := define(t, id, web("web", 80, host))
 
 	// The uninstall comes when the claim is taken and nothing is written: it refuses, and opens again.
