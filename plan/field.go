@@ -35,14 +35,28 @@ type Owner struct {
 // Telling returns the fields that a person has to look at: without the hash of the definition, which changes with every other
 // field. It is empty if the hash is all that changes.
 func (c Change) Telling() []Field {
-	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool {
-		return !f.Conflict && slices.Equal(f.Path, Path{"metadata", "annotations", lease.AnnotationDefinition})
-	})
+	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool { return !f.Conflict && f.isHash() })
+}
+
+// isHash reports whether the field is the hash of the definition from which its object was rendered.
+func (f Field) isHash() bool {
+	return slices.Equal(f.Path, Path{"metadata", "annotations", lease.AnnotationDefinition})
 }
 
 // Conflicts returns the fields that other managers own, with other values.
 func (c Change) Conflicts() []Field {
 	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool { return !f.Conflict })
+}
+
+// Removed returns the fields that an update sets and of which the object has none. Somebody has removed them: if the definition, the
+// configuration or the program were others since, fields of the lease's own would change too, and then none is returned. The API server
+// keeps no trace of a removal. Akash's label is no such field: an object may lack it (see state.OwnershipOf).
+func (c Change) Removed() []Field {
+	fields := slices.DeleteFunc(lasting(c.Fields), func(f Field) bool { return slices.Equal(f.Path, Path{"metadata", "labels", lease.LabelManaged}) })
+	if slices.ContainsFunc(fields, func(f Field) bool { return f.isHash() || f.Before != nil && !f.Conflict }) {
+		return nil
+	}
+	return slices.DeleteFunc(fields, func(f Field) bool { return f.Before != nil })
 }
 
 // Others returns the managers that own the fields in conflict, each once.

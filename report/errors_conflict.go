@@ -49,6 +49,9 @@ func Conflict(f plan.Field) string {
 
 // Taken says which value a field has, and who has set it.
 func Taken(f plan.Field) string {
+	if f.Before == nil {
+		return fmt.Sprintf(".%s is not set", f.Path)
+	}
 	var by []string
 	for _, o := range f.Owners {
 		text := o.Manager

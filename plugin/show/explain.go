@@ -98,8 +98,8 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 		return err
 	}
 	var drift []state.Problem
-	if slices.ContainsFunc(things, mayDrift) {
-		if drift, err = apply.Drift(ctx, cluster, cfg); err != nil {
+	if may := slices.DeleteFunc(slices.Clone(things), hasNoObjects); len(may) > 0 {
+		if drift, err = apply.Drift(ctx, cluster, cfg, may...); err != nil {
 			return err
 		}
 	}
@@ -127,15 +127,16 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	return nil
 }
 
-// mayDrift reports whether objects serve a thing: a host or a lease.
-func mayDrift(of thing.Thing) bool { return of.Kind == thing.Host || of.Kind == thing.Lease }
+// hasNoObjects reports whether a thing is neither a host nor a lease, which objects serve.
+func hasNoObjects(of thing.Thing) bool { return of.Kind != thing.Host && of.Kind != thing.Lease }
 
-// addDrift adds what others have set on the objects of a lease, or of a host, to its explanation.
+// addDrift adds how the objects of a lease, or of a host, differ from what the lease wants to its explanation.
 func addDrift(x *diagnose.Explanation, of thing.Thing, drift []state.Problem) {
 	for _, d := range drift {
 		_, name, _ := strings.Cut(d.Thing, "/")
+		host, _, _ := lease.ParseRouteName(name)
 		id, err := lease.ParseID(d.Lease)
-		if err == nil && (of.Kind == thing.Host && name == of.Host || of.Kind == thing.Lease && id.Group() == of.Group) {
+		if err == nil && (of.Kind == thing.Host && host == of.Host || of.Kind == thing.Lease && id.Group() == of.Group) {
 			x.Facts = append(x.Facts, fmt.Sprintf("%s in namespace %s is not as the lease wants it: %s.", d.Thing, d.Namespace, d.Message))
 			if !slices.Contains(x.Next, d.Command) {
 				x.Next = append(x.Next, d.Command)

@@ -102,3 +102,35 @@ func TestForceConflictsKeepsToTheLease(t *testing.T) {
 		t.Errorf("an object with the labels of another lease was forced: %s", r)
 	}
 }
+
+// A field that somebody has removed has no owner, and is drift by the kept definition: the lease wants it.
+func TestARemovedFieldIsDrift(t *testing.T) {
+	t.Parallel()
+	id, domain := leaseOf(newOwner(), 1), newDomain()
+	host, other := "a."+domain, "b."+domain
+	definition := define(t, id, web("web", 8080, host, other))
+	mustRun(t, 0, "apply", "-f", definition)
+	// The configuration by which the drift is looked for has no addresses for this one.
+	mustRun(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+newNet()+"0/29]}"), "-f", define(t, leaseOf(newOwner(), 1), leased("game", "public", 7777)))
+	_, err := harness.Objects.Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
+		[]byte(`{"spec":{"ingressClassName":null}}`), metav1.PatchOptions{FieldManager: "kubectl-patch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const drift = ".spec.ingressClassName is not set; the lease wants \"akash-ingress-class\""
+	for _, of := range []string{host, id.Group().String()} {
+		mustRun(t, 0, "explain", of).Prints(t, "ingress/"+host+" in namespace "+id.Namespace()+" is not as the lease wants it: "+drift+".", "-> kubectl akash-net diff "+id.Group().String())
+	}
+	if r := mustRun(t, 0, "explain", other); strings.Contains(r.Stdout, "is not as the lease wants it") {
+		t.Errorf("another host is as it should be: %s", r)
+	}
+	r := mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", id.Namespace()).Prints(t, "problem: Drift\n", drift, "plan: apply the lease again, or change its definition")
+	if strings.Count(r.Stdout, "problem: ") != 1 {
+		t.Errorf("there is one problem: %s", r)
+	}
+	mustRun(t, 0, "apply", "-f", definition)
+	if is := classOf(t, id.Namespace(), host); is != "akash-ingress-class" {
+		t.Errorf("the field is %q", is)
+	}
+	mustRun(t, 0, "state", "--problems", "-n", id.Namespace())
+}
