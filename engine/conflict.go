@@ -116,7 +116,7 @@ func (v view) seizeByHand(d Desired, live *unstructured.Unstructured) Step {
 // program has written for the lease: only such fields are ever taken back by force. live has to be the version over which the
 // managers refuse the apply.
 func (v view) byHand(d Desired, live *unstructured.Unstructured, managers []string) bool {
-	if !areHands(managers) {
+	if len(managers) == 0 || slices.ContainsFunc(managers, func(manager string) bool { return !managed.IsHand(manager) }) {
 		return false
 	}
 	if v.runs(d.Object) {
@@ -163,13 +163,6 @@ func (v view) adopts(k Key, live *unstructured.Unstructured, id lease.ID, labell
 func (v view) mayForce(live *unstructured.Unstructured, managers []string) bool {
 	return v.want.Adopt && len(managers) > 0 && deployed.StandingOf(live, v.group, v.id.Namespace()) != deployed.Foreign &&
 		!slices.ContainsFunc(managers, func(manager string) bool { return manager != managed.Akash })
-}
-
-// areHands reports whether all field managers are those of kubectl's commands, which a person types ("kubectl-edit", "kubectl-patch", …).
-func areHands(managers []string) bool {
-	return len(managers) > 0 && !slices.ContainsFunc(managers, func(manager string) bool {
-		return manager != "kubectl" && !strings.HasPrefix(manager, "kubectl-")
-	})
 }
 
 // areFormer reports whether all field managers are those of deployments of the owner.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // Labelled is what the metadata of an object says about its lease, whoever wrote the object.
@@ -26,13 +27,15 @@ type Labelled struct {
 	// Owner is the owner label, which may be set without the other labels of a lease.
 	Owner string
 	Since time.Time
+	// Edited is true if kubectl users own fields of the object, which this program has applied.
+	Edited bool
 }
 
 // LabelledOf reads the labels of an object of the kind.
 func LabelledOf(kind string, o metav1.Object) Labelled {
 	l := Labelled{
 		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
-		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time,
+		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time, Edited: managed.Edited(o),
 	}
 	if l.Lease, l.HasLease = labelledLease(kind, o); !l.HasLease && isForged(o) {
 		l.Owner = ""

@@ -177,6 +177,20 @@ func (e Entry) Ours() bool {
 	return ofGroup || e.Manager == lease.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
 }
 
+// IsHand reports whether a field manager is that of one of kubectl's commands, which a person types ("kubectl-edit", "kubectl-patch", …).
+func IsHand(manager string) bool {
+	return manager == "kubectl" || strings.HasPrefix(manager, "kubectl-")
+}
+
+// Edited reports whether kubectl users own fields of an object that this program has applied.
+func Edited(o metav1.Object) bool {
+	ours, byHand := false, false
+	for e := range Of(o) {
+		ours, byHand = ours || e.Ours(), byHand || IsHand(e.Manager)
+	}
+	return ours && byHand
+}
+
 // Set returns the fields of the entry. ok is false if they cannot be read.
 func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 	set = &fieldpath.Set{}

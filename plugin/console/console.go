@@ -97,6 +97,9 @@ func (c *Console) say(format string, args ...any) {
 	fmt.Fprintln(c.ErrOut, terminal.FoldLines(c.shorten(fmt.Sprintf(format, args...)), c.columns()))
 }
 
+// Note prints a note on standard error: a sentence without the last full stop.
+func (c *Console) Note(format string, args ...any) { c.say("Note: "+format, args...) }
+
 // shorten shortens the names of leases in a text for standard error if that is a terminal.
 func (c *Console) shorten(text string) string {
 	if c.columns() == 0 {

@@ -223,7 +223,9 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 		if err != nil {
 			return err
 		}
-		return f.show(c, book, show)
+		err = f.show(c, book, show)
+		f.noteEdited(&c.Console, book)
+		return err
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -86,8 +85,7 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 	}
 	err := show(append(slices.Clone(subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
-		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this "+
-			"note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
+		c.Note("workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(subjects)
 	}
 	return err
@@ -125,6 +123,19 @@ func (f *stateFlags) showProblems(
 		return &console.ReportedError{Message: lease.Count(len(problems), "problem")}
 	}
 	return nil
+}
+
+// noteEdited says below a table whose objects kubectl users have set fields of. Whether those are drift takes more reads than a table.
+func (f *stateFlags) noteEdited(c *console.Console, book *view.Book) {
+	leases := book.EditedLeases()
+	if !f.print.IsTable() || len(leases) == 0 {
+		return
+	}
+	of, command := "lease "+leases[0].String(), "explain "+leases[0].Group().String()
+	if len(leases) > 1 {
+		of, command = lease.Count(len(leases), "lease"), "state --problems"
+	}
+	c.Note("kubectl users have set fields of objects of %s. To see what is not as the lease wants it: kubectl akash-net %s", of, command)
 }
 
 func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {

@@ -79,6 +79,9 @@ type Book struct {
 
 	// Addresses count the addresses that leases can get, if the pools were requested; nil if leases get none.
 	Addresses *inventory.Addresses `json:"-"`
+	// Edited are the leases of whose objects kubectl users own fields, as far as the subjects need those objects. Only a plan tells
+	// whether the fields are drift.
+	Edited map[lease.ID]bool `json:"-"`
 	// WithWorkloads is true if the leases include the rollout state of their workloads.
 	WithWorkloads bool `json:"-"`
 }
@@ -92,7 +95,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 		}
 	}
 	f := bookBuilder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
-	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}
+	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Edited: in.edited()}
 	var hosts []HostRow
 	var ips []IPRow
 	both := slices.Contains(subjects, SubjectLeases)
@@ -154,6 +157,27 @@ func (b *Book) Select(selector labels.Selector, namespace string) {
 	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return !keep(r.labels, r.Namespace) })
 	b.DNS = slices.DeleteFunc(b.DNS, func(r DNSRow) bool { return drop(r.Tenant) })
 	b.Orders = slices.DeleteFunc(b.Orders, func(r OrderRow) bool { return drop(r.Tenant) })
+}
+
+// EditedLeases returns the leases in the book's rows of whose objects kubectl users own fields, sorted.
+func (b *Book) EditedLeases() []lease.ID {
+	var leases []lease.ID
+	add := func(t *Tenant) {
+		if b.Edited[t.ID()] {
+			leases = append(leases, t.ID())
+		}
+	}
+	for _, r := range b.Hosts {
+		add(r.Tenant)
+	}
+	for _, r := range b.IPs {
+		add(r.Tenant)
+	}
+	for _, r := range b.Leases {
+		add(r.Tenant)
+	}
+	slices.SortFunc(leases, lease.ID.Compare)
+	return slices.Compact(leases)
 }
 
 // Changes returns a book with the rows that are new or different since an earlier book. A row that is gone is included

@@ -133,6 +133,26 @@ func (c *Contents) takeHostRows() []HostRow {
 	return rows
 }
 
+// edited returns the leases of whose objects kubectl users own fields.
+func (c *Contents) edited() map[lease.ID]bool {
+	leases := map[lease.ID]bool{}
+	add := func(o state.Labelled) {
+		if o.Edited && o.HasLease {
+			leases[o.Lease] = true
+		}
+	}
+	for i := range c.Hosts {
+		add(c.Hosts[i].Labelled)
+	}
+	for i := range c.Ports {
+		add(c.Ports[i].Labelled)
+	}
+	for i := range c.Services {
+		add(c.Services[i].Labelled)
+	}
+	return leases
+}
+
 // DropClaims removes the claims that were added.
 func (c *Contents) DropClaims() { c.Claims, c.hostRows = nil, nil }
 

@@ -7,9 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
@@ -93,5 +96,26 @@ func TestClaimedHosts(t *testing.T) {
 	c.DropClaims()
 	if got := slices.Collect(c.ClaimedHosts()); len(got) > 0 {
 		t.Errorf("claims that were dropped: %q", got)
+	}
+}
+
+// The leases of edited objects are known for the rows that are shown, also after a choice among them.
+func TestEditedLeases(t *testing.T) {
+	service := claimtest.Service(statetest.Shop, "web-ip-443-tcp", "a", "TCP", 443, "203.0.113.0", "203.0.113.0")
+	service.Edited = true
+	in := Contents{
+		Claims: []*state.Claim{
+			claimtest.AddressClaim("203.0.113.0", "a", statetest.Shop, claimtest.HTTPS()), claimtest.HostClaim("a.example.com", statetest.Blog, ""),
+		},
+		Services: []state.ServiceObject{service},
+	}
+	for subject, want := range map[Subject][]lease.ID{SubjectIPs: {statetest.Shop}, SubjectLeases: {statetest.Shop}, SubjectHosts: nil, SubjectPools: nil} {
+		b := NewBook(config.Default(), in, subject)
+		if got := b.EditedLeases(); !slices.Equal(got, want) {
+			t.Errorf("%s: the leases are %v, want %v", subject, got, want)
+		}
+		if b.Select(labels.Everything(), statetest.Blog.Namespace()); len(b.EditedLeases()) > 0 {
+			t.Errorf("%s of another lease: there are %v", subject, b.EditedLeases())
+		}
 	}
 }

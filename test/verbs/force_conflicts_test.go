@@ -72,6 +72,9 @@ func TestForceConflicts(t *testing.T) {
 	}
 	mustRun(t, 1, "state", "--problems", "-o", "name").Prints(t, "problem/Drift/ingress/"+two+"\n")
 	mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", id.Namespace()).Prints(t, "problem: Drift\n", drift, "apply the lease again with --force-conflicts")
+	for _, subject := range []string{"hosts", "leases"} {
+		mustRun(t, 0, "state", subject, "-n", id.Namespace()).Says(t, "Note: kubectl users have set fields of objects of lease "+id.String(), "kubectl akash-net explain "+id.Group().String())
+	}
 	mustRun(t, 0, force...).Prints(t, "ingress/"+two+" configured (taken back: .spec.ingressClassName: \"contour\", set by kubectl-edit since ")
 	if is := classOf(t, id.Namespace(), two); is != "akash-ingress-class" {
 		t.Errorf("the field is %q", is)
@@ -79,6 +82,9 @@ func TestForceConflicts(t *testing.T) {
 	mustRun(t, 0, force...).Prints(t, "unchanged")
 	if r := run(t.Context(), "state", "--problems", "-o", "name"); strings.Contains(r.Stdout, two) {
 		t.Errorf("there is drift no more: %s", r)
+	}
+	if r := run(t.Context(), "state", "-n", id.Namespace()); strings.Contains(r.Stderr, "kubectl users") {
+		t.Errorf("kubectl users own no fields any more: %s", r)
 	}
 }
 
