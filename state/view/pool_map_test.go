@@ -23,23 +23,23 @@ func TestPoolMaps(t *testing.T) {
 	}{
 		"no range": {},
 		"addresses": {"192.0.2.0-192.0.2.3", "192.0.2.3", map[string]string{"192.0.2.1": used, "192.0.2.2": held, "198.51.100.1": used}, []string{
-			"192.0.2.0/32 192.0.2.1/32:used 192.0.2.2/32:held 192.0.2.3/32:node, single",
+			"192.0.2.0/32 192.0.2.1/32:used 192.0.2.2/32:held 192.0.2.3/32:node, single; 1 node; 1 used; 1 held",
 		}},
-		"an address of a node that a lease has": {"192.0.2.0-192.0.2.0", "192.0.2.0", map[string]string{"192.0.2.0": unclaimed}, []string{"192.0.2.0/32:unclaimed, single"}},
+		"an address of a node that a lease has": {"192.0.2.0-192.0.2.0", "192.0.2.0", map[string]string{"192.0.2.0": unclaimed}, []string{"192.0.2.0/32:unclaimed, single; 1 unclaimed"}},
 		"pieces in any order, one address is left out": {"192.0.2.2-192.0.2.3 192.0.2.0-192.0.2.0", "", map[string]string{"192.0.2.1": used, "192.0.2.2": used}, []string{
-			"192.0.2.0/32 192.0.2.2/32:used 192.0.2.3/32, single",
+			"192.0.2.0/32 192.0.2.2/32:used 192.0.2.3/32, single; 1 used",
 		}},
 		"blocks": {"192.0.2.0-192.0.2.7", "", map[string]string{"192.0.2.0": used, "192.0.2.1": pending, "192.0.2.7": used}, []string{
-			"192.0.2.0/31:used+pending 192.0.2.2/31 192.0.2.4/31 192.0.2.6/31:used",
+			"192.0.2.0/31:used+pending 192.0.2.2/31 192.0.2.4/31 192.0.2.6/31:used; 2 used; 1 pending",
 		}},
 		"blocks of a range between prefixes": {"192.0.2.3-192.0.2.12", "", map[string]string{"192.0.2.3": used}, []string{
-			"192.0.2.0/30:used 192.0.2.4/30 192.0.2.8/30 192.0.2.12/30",
+			"192.0.2.0/30:used 192.0.2.4/30 192.0.2.8/30 192.0.2.12/30; 1 used",
 		}},
 		"two families": {"2001:db8::-2001:db8::1 192.0.2.0-192.0.2.1", "", map[string]string{"2001:db8::1": used}, []string{
-			"192.0.2.0/32 192.0.2.1/32, single", "2001:db8::/128 2001:db8::1/128:used, single",
+			"192.0.2.0/32 192.0.2.1/32, single", "2001:db8::/128 2001:db8::1/128:used, single; 1 used",
 		}},
 		"a /64": {"2001:db8::-2001:db8::ffff:ffff:ffff:ffff", "", map[string]string{"2001:db8::1": used, "2001:db8::2": held, "2001:db8::ff00": used}, []string{
-			"2001:db8::/120:used+held 2001:db8::ff00/120:used, only used",
+			"2001:db8::/120:used+held 2001:db8::ff00/120:used, only used; 2 used; 1 held",
 		}},
 		"a /64 that nobody uses": {"2001:db8::-2001:db8::ffff:ffff:ffff:ffff", "", nil, []string{"only used"}},
 	} {
@@ -68,7 +68,7 @@ func TestPoolMaps(t *testing.T) {
 	}
 }
 
-// mapText writes the blocks of a map, each with its uses.
+// mapText writes the blocks of a map, each with its uses, and the counts of the map.
 func mapText(m *PoolMap) string {
 	names := [uses]string{UseNode: "node", UseUsed: "used", UseHeld: "held", UsePending: "pending", UseUnclaimed: "unclaimed"}
 	var blocks []string
@@ -89,6 +89,11 @@ func mapText(m *PoolMap) string {
 	for said, is := range map[string]bool{"single": m.Single, "only used": m.OnlyUsed} {
 		if is {
 			text = strings.TrimPrefix(text+", "+said, ", ")
+		}
+	}
+	for u, name := range names {
+		if m.Counts[u] > 0 {
+			text += fmt.Sprintf("; %d %s", m.Counts[u], name)
 		}
 	}
 	return text
