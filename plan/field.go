@@ -48,11 +48,13 @@ func (c Change) Conflicts() []Field {
 	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool { return !f.Conflict })
 }
 
-// Removed returns the fields that an update sets and of which the object has none. Somebody has removed them: if the definition, the
-// configuration or the program were others since, fields of the lease's own would change too, and then none is returned. The API server
-// keeps no trace of a removal. Akash's label is no such field: an object may lack it (see state.OwnershipOf).
+// Removed returns the fields that an update sets and of which the object has none, as if somebody had removed them. It returns none if
+// fields of the lease's own change too: then the definition, the configuration or the program are others since. One that only adds fields
+// looks like a removal, of which the API server keeps no trace. Akash's label is no such field: an object may lack it (see
+// state.OwnershipOf).
 func (c Change) Removed() []Field {
-	fields := slices.DeleteFunc(lasting(c.Fields), func(f Field) bool { return slices.Equal(f.Path, Path{"metadata", "labels", lease.LabelManaged}) })
+	isAkash := func(f Field) bool { return slices.Equal(f.Path, Path{"metadata", "labels", lease.LabelManaged}) }
+	fields := slices.DeleteFunc(lasting(c.Fields), isAkash)
 	if slices.ContainsFunc(fields, func(f Field) bool { return f.isHash() || f.Before != nil && !f.Conflict }) {
 		return nil
 	}

@@ -85,7 +85,8 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 	}
 	err := show(append(slices.Clone(subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
-		c.Note("workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
+		c.Note("workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note",
+			role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(subjects)
 	}
 	return err
