@@ -29,7 +29,7 @@ func TestClaimOutlivesRoute(t *testing.T) {
 			kept := "ingress " + id.Namespace() + "/" + goes + " to be gone (finalizers [example.com/held]); its claim is kept until then"
 			r := mustRun(t, 5, append(ends[name], "--wait=false")...).Says(t, "not waited for:", kept)
 			// The server has not said that it is gone.
-			if r.Prints(t, "ingress/"+goes+" deleting (finalizers [example.com/held])"); regexp.MustCompile("ingress/"+goes+" (deleted|pruned)").MatchString(r.Stdout) {
+			if r.Prints(t, "ingress/"+goes+" deleting (finalizers [example.com/held])"); regexp.MustCompile("ingress/" + goes + " (deleted|pruned)").MatchString(r.Stdout) {
 				t.Errorf("said to be gone: %s", r)
 			}
 			mustRun(t, 5, append(ends[name], "--timeout=3s")...).Says(t, "timed out after 3s", kept,
