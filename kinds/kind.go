@@ -35,6 +35,7 @@ var (
 	Service          = kind("", "v1", "Service", "services")
 	IPAddressPool    = kind("metallb.io", "v1beta1", "IPAddressPool", "ipaddresspools")
 	L2Advertisement  = kind("metallb.io", "v1beta1", "L2Advertisement", "l2advertisements")
+	BGPAdvertisement = kind("metallb.io", "v1beta1", "BGPAdvertisement", "bgpadvertisements")
 	DNSRecord        = kind("extensions.gardener.cloud", "v1alpha1", "DNSRecord", "dnsrecords")
 	DNSEndpoint      = kind("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
 

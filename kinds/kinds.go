@@ -25,8 +25,10 @@ var (
 	ClaimLike = []Kind{ProviderHost, ProviderLeasedIP}
 	// Records are the kinds of DNS records. They are written last and deleted first, because they point at serving objects.
 	Records = []Kind{DNSRecord, DNSEndpoint}
+	// Advertisements are the kinds by which MetalLB announces the addresses of a pool.
+	Advertisements = []Kind{L2Advertisement, BGPAdvertisement}
 	// Pools are MetalLB's kinds. Leases share these objects.
-	Pools = []Kind{IPAddressPool, L2Advertisement}
+	Pools = append([]Kind{IPAddressPool}, Advertisements...)
 
 	// Stages are the kinds of a lease in the order of writing.
 	Stages = [][]Kind{ClaimLike, Filters, ServingKinds, Policies}
@@ -93,6 +95,19 @@ func WrittenRecords(cfg *config.ProviderConfig) []Kind {
 		return []Kind{DNSEndpoint}
 	}
 	return nil
+}
+
+// AdvertisementOf returns the kind of the advertisements to write (ip.advertisement.type).
+func AdvertisementOf(cfg *config.ProviderConfig) Kind {
+	if cfg.IP.Advertisement.Type == config.AdvertiseBGP {
+		return BGPAdvertisement
+	}
+	return L2Advertisement
+}
+
+// WrittenPools returns MetalLB's kinds to write, the pool before its advertisement.
+func WrittenPools(cfg *config.ProviderConfig) []Kind {
+	return []Kind{IPAddressPool, AdvertisementOf(cfg)}
 }
 
 // Optional reports whether a cluster may lack the kind. A list of a kind that is not installed is then empty, not an error.

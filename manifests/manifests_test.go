@@ -144,7 +144,7 @@ func TestOperatorWritesWhatIsRendered(t *testing.T) {
 	rules := roles(t)[role{"ClusterRole", "akash-net-operator"}]
 	for _, resource := range []string{
 		"akash.network/providerhosts", "akash.network/providerleasedips", "networking.k8s.io/ingresses",
-		"gateway.networking.k8s.io/httproutes", "/services", "metallb.io/ipaddresspools", "metallb.io/l2advertisements",
+		"gateway.networking.k8s.io/httproutes", "/services", "metallb.io/ipaddresspools", "metallb.io/l2advertisements", "metallb.io/bgpadvertisements",
 	} {
 		want := []string{"create", "delete", "get", "list", "patch", "watch"}
 		if diff := cmp.Diff(want, verbs(rules)[resource]); diff != "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -179,6 +180,32 @@ var goldenCases = []goldenCase{
 	{
 		name: "ip-dedicated", services: []lease.Service{dns()}, configure: ip(config.ModeDedicated, nil),
 		addrs: render.Addresses{"public": addrs("203.0.113.7")},
+	},
+	{
+		name: "ip-l2-nodes", services: []lease.Service{game()},
+		configure: ip(config.ModeRange, func(c *config.ProviderConfig) {
+			c.IP.Advertisement.Interfaces = []string{"eth0", "bond0.100"}
+			c.IP.Advertisement.NodeSelectors = []metav1.LabelSelector{
+				{MatchLabels: map[string]string{"kubernetes.io/hostname": "edge-1"}},
+				{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "rack", Operator: metav1.LabelSelectorOpIn, Values: []string{"a", "b"}}}},
+			}
+		}),
+		addrs: render.Addresses{"public": addrs("203.0.113.7")},
+	},
+	{
+		name: "ip-bgp", services: []lease.Service{game()},
+		configure: ip(config.ModeRange, func(c *config.ProviderConfig) {
+			c.IP.Advertisement = config.Advertisement{
+				Type: config.AdvertiseBGP, NodeSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"edge": "true"}}},
+				Peers: []string{"tor-a"}, Communities: []string{"64500:100", "no-export"}, LocalPref: 200, AggregationLength: 31, AggregationLengthV6: 128,
+			}
+		}),
+		addrs: render.Addresses{"public": addrs("203.0.113.7")},
+	},
+	{
+		name: "ip-bgp-defaults", services: []lease.Service{game()},
+		configure: ip(config.ModeDedicated, func(c *config.ProviderConfig) { c.IP.Advertisement.Type = config.AdvertiseBGP }),
+		addrs:     render.Addresses{"public": addrs("203.0.113.7")},
 	},
 	{name: "ip-pool", services: []lease.Service{dns()}, configure: ip(config.ModePool, nil)},
 	{name: "ip-pool-named", services: []lease.Service{game()}, configure: ip(config.ModePool, func(c *config.ProviderConfig) {

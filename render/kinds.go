@@ -28,7 +28,7 @@ func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []kinds.Kind {
 	if leased {
 		add(kinds.ProviderLeasedIP, kinds.Service)
 		if cfg.IP.Mode != config.ModePool {
-			add(kinds.IPAddressPool, kinds.L2Advertisement)
+			add(kinds.WrittenPools(cfg)...)
 		}
 	}
 	if len(routes) > 0 || leased {

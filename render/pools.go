@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -19,11 +21,19 @@ type poolSpec struct {
 	AutoAssign bool     `json:"autoAssign"`
 }
 
+// advertisementSpec has the fields of the specs of both kinds of advertisements. The configuration has only those of one kind.
 type advertisementSpec struct {
-	IPAddressPools []string `json:"ipAddressPools"`
+	IPAddressPools      []string               `json:"ipAddressPools"`
+	NodeSelectors       []metav1.LabelSelector `json:"nodeSelectors,omitempty"`
+	Interfaces          []string               `json:"interfaces,omitempty"`
+	Peers               []string               `json:"peers,omitempty"`
+	Communities         []string               `json:"communities,omitempty"`
+	LocalPref           uint32                 `json:"localPref,omitempty"`
+	AggregationLength   int                    `json:"aggregationLength,omitempty"`
+	AggregationLengthV6 int                    `json:"aggregationLengthV6,omitempty"`
 }
 
-// Pools renders the IPAddressPools that serve the addresses, each followed by its L2Advertisement: one pair per
+// Pools renders the IPAddressPools that serve the addresses, each followed by its advertisement: one pair per
 // configured range in range mode, one per address in dedicated mode, none in pool mode. Leases share them, so they
 // belong to no lease. It returns an error for an address that no pool can serve.
 func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
@@ -69,10 +79,17 @@ func Pool(cfg *config.ProviderConfig, name string, ranges []config.Range) Object
 	return NewCustom(kinds.IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: texts(ranges)})
 }
 
-// PoolPair renders an IPAddressPool with the addresses of ranges, and its L2Advertisement.
+// PoolPair renders an IPAddressPool with the addresses of ranges, and its advertisement.
 func PoolPair(cfg *config.ProviderConfig, name string, ranges []config.Range) []Object {
-	advertisement := NewCustom(kinds.L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
-	return []Object{Pool(cfg, name, ranges), advertisement}
+	a := cfg.IP.Advertisement
+	spec := advertisementSpec{
+		IPAddressPools: []string{name}, NodeSelectors: a.NodeSelectors, Interfaces: a.Interfaces, Peers: a.Peers, Communities: a.Communities,
+		LocalPref: a.LocalPref,
+	}
+	if a.Type == config.AdvertiseBGP {
+		spec.AggregationLength, spec.AggregationLengthV6 = a.AggregationLength, a.AggregationLengthV6
+	}
+	return []Object{Pool(cfg, name, ranges), NewCustom(kinds.AdvertisementOf(cfg), poolMeta(cfg, name), spec)}
 }
 
 func poolMeta(cfg *config.ProviderConfig, name string) Meta {

@@ -23,11 +23,10 @@ import (
 
 // The kinds that only an examination reads.
 var (
-	definitions       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	bgpAdvertisements = schema.GroupVersionResource{Group: "metallb.io", Version: "v1beta1", Resource: "bgpadvertisements"}
-	ingressClasses    = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingressclasses"}
-	gatewayClasses    = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gatewayclasses"}
-	routers           = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
+	definitions    = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	ingressClasses = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingressclasses"}
+	gatewayClasses = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gatewayclasses"}
+	routers        = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
 
 	admission = schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
 	policies  = []schema.GroupVersionResource{
@@ -175,7 +174,9 @@ func (r *reader) metallb(ctx context.Context) error {
 	group.Go(func() error {
 		return list(reading, r, &r.seen.L2Advertisements, kinds.L2Advertisement.Resource(), namespace)
 	})
-	group.Go(func() error { return list(reading, r, &r.seen.BGPAdvertisements, bgpAdvertisements, namespace) })
+	group.Go(func() error {
+		return list(reading, r, &r.seen.BGPAdvertisements, kinds.BGPAdvertisement.Resource(), namespace)
+	})
 	return group.Wait()
 }
 

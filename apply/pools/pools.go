@@ -3,7 +3,9 @@ package pools
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,7 +87,11 @@ func (p *Pools) fit(o render.Object) (render.Object, error) {
 	if fitted == nil {
 		fitted = sync.OnceValues(func() (render.Object, error) {
 			ranges := state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), p.live(), p.used())
-			return render.Pool(p.cfg, o.Name, ranges), checkOverlap(p.live(), o, ranges)
+			err := checkOverlap(p.live(), o, ranges)
+			if err == nil {
+				err = checkAdvertised(p.cfg, o.Name, ranges)
+			}
+			return render.Pool(p.cfg, o.Name, ranges), err
 		})
 		p.fitted[o.Name] = fitted
 	}
@@ -97,6 +103,17 @@ func (p *Pools) fit(o render.Object) (render.Object, error) {
 func checkOverlap(live *state.PoolIndex, o render.Object, ranges []config.Range) error {
 	if pool, theirs, ok := live.Overlap(ranges, o.Namespace, o.Name); ok {
 		return &report.PoolOverlapError{Pool: pool.Name, Wanted: o.Name, Addresses: theirs.Text}
+	}
+	return nil
+}
+
+// checkAdvertised returns an error if a pool with these ranges cannot be advertised as configured. MetalLB drops its whole configuration
+// over one such pool, too. The configuration is valid for whole ranges, a pool may have the rest of one.
+func checkAdvertised(cfg *config.ProviderConfig, name string, ranges []config.Range) error {
+	for _, r := range ranges {
+		if err := cfg.IP.Advertisement.Check(r); err != nil {
+			return fmt.Errorf("IPAddressPool %s cannot be advertised as ip.advertisement of the configuration says: %w", name, err)
+		}
 	}
 	return nil
 }
@@ -119,7 +136,7 @@ func (p *Pools) Remove(ctx context.Context, x *executor.Executor, a netip.Addr, 
 	if action == report.Released { // claims are released, objects deleted
 		action = report.Deleted
 	}
-	for _, kind := range []kinds.Kind{kinds.L2Advertisement, kinds.IPAddressPool} {
+	for _, kind := range append(slices.Clone(kinds.Advertisements), kinds.IPAddressPool) {
 		live := p.snapshot.At(kind, namespace, name)
 		if live == nil {
 			continue

@@ -201,3 +201,34 @@ func TestNeedsPool(t *testing.T) {
 		})
 	}
 }
+
+// A rest of a range that could not be advertised as configured is not written: MetalLB would drop its whole configuration.
+func TestTooSmallToBeAdvertised(t *testing.T) {
+	for name, tt := range map[string]struct {
+		others  []state.PoolObject
+		used    []string
+		length  int
+		refused string
+	}{
+		"the whole range":                {length: 28},
+		"half of it":                     {length: 29, others: []state.PoolObject{pool(true, "akash-old", "203.0.113.8/29")}},
+		"half of it, as the whole range": {length: 28, others: []state.PoolObject{pool(true, "akash-old", "203.0.113.8/29")}, refused: rangePool},
+		"a pool that keeps one address":  {length: 28, others: []state.PoolObject{pool(true, rangePool, network, "198.51.100.1/32")}, used: []string{"198.51.100.1"}, refused: rangePool},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := statetest.Config(t, config.ModeRange, network)
+			cfg.IP.Advertisement.Type, cfg.IP.Advertisement.AggregationLength = config.AdvertiseBGP, tt.length
+			p := New(cfg, ot.Snapshot(nil))
+			p.live = func() *state.PoolIndex { return state.NewPoolIndex(tt.others) }
+			p.used = inUse(tt.used...).InUse
+			address := netip.MustParseAddr("203.0.113.1")
+			_, applied := p.Wanted(render.Addresses{"public": {address}})
+			_, rendered := Beside(cfg, []netip.Addr{address}, &Known{Addresses: inUse(tt.used...), Pools: tt.others})
+			for _, err := range []error{applied, rendered} {
+				if (err != nil) != (tt.refused != "") || err != nil && !strings.Contains(err.Error(), "IPAddressPool "+tt.refused+" cannot be advertised") {
+					t.Errorf("error %v, want one of pool %q", err, tt.refused)
+				}
+			}
+		})
+	}
+}

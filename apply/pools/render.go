@@ -132,6 +132,9 @@ func (x *collector) objects(wanted []render.Object) ([]render.Object, error) {
 	}
 	var objects []render.Object
 	for _, name := range slices.Sorted(maps.Keys(x.ranges)) {
+		if err := checkAdvertised(x.cfg, name, x.ranges[name]); err != nil {
+			return nil, err
+		}
 		if len(x.ranges[name]) > 0 {
 			objects = append(objects, render.PoolPair(x.cfg, name, x.ranges[name])...)
 		}

@@ -65,9 +65,12 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 		}
 		return note, asChanged(r.command.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
-	advertisement := r.snapshot.At(kinds.L2Advertisement, live.GetNamespace(), live.GetName())
-	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
-		if _, err := r.delete(ctx, kinds.L2Advertisement, advertisement, observed.OfTenant(advertisement)); err != nil {
+	for _, kind := range kinds.Advertisements {
+		advertisement := r.snapshot.At(kind, live.GetNamespace(), live.GetName())
+		if advertisement == nil || advertisement.GetLabels()[lease.LabelOurs] != "true" {
+			continue
+		}
+		if _, err := r.delete(ctx, kind, advertisement, observed.OfTenant(advertisement)); err != nil {
 			return "", err
 		}
 	}

@@ -164,6 +164,8 @@ type IP struct {
 	MetalLBNamespace string
 	// AnnotationPrefix is the prefix of MetalLB's annotations, without the slash.
 	AnnotationPrefix string
+	// Advertisement says how MetalLB announces the pools that this program creates.
+	Advertisement Advertisement
 }
 
 // MetalLBPrefix returns the prefix of the annotations that a MetalLB wants, by the resources of metallb.io/v1beta1 that it serves. All
@@ -209,6 +211,7 @@ func Default() *ProviderConfig {
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
 			MetalLBNamespace: "metallb-system", AnnotationPrefix: prefixes[0],
+			Advertisement: Advertisement{Type: AdvertiseL2, AggregationLength: 32, AggregationLengthV6: 128},
 		},
 		DNS: DNS{Form: DNSNone, Sources: []string{FromStatus}, AnnotationPrefix: "external-dns.alpha.kubernetes.io"},
 	}

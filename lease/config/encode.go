@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Document is a ProviderConfig document for writing. It has every key that the reader reads, with its value.
@@ -72,6 +73,20 @@ type IPSpec struct {
 	Pool             string   `json:"pool"`
 	MetalLBNamespace string   `json:"metallbNamespace"`
 	AnnotationPrefix string   `json:"annotationPrefix"`
+
+	Advertisement AdvertisementSpec `json:"advertisement"`
+}
+
+// AdvertisementSpec is an Advertisement.
+type AdvertisementSpec struct {
+	Type                string                 `json:"type"`
+	NodeSelectors       []metav1.LabelSelector `json:"nodeSelectors"`
+	Interfaces          []string               `json:"interfaces"`
+	Peers               []string               `json:"peers"`
+	Communities         []string               `json:"communities"`
+	LocalPref           uint32                 `json:"localPref"`
+	AggregationLength   int                    `json:"aggregationLength"`
+	AggregationLengthV6 int                    `json:"aggregationLengthV6"`
 }
 
 // DNSSpec is a DNS.
@@ -161,6 +176,7 @@ func Encode(cfg *ProviderConfig) *Document {
 		IP: IPSpec{
 			Mode: cfg.IP.Mode, Ranges: encodeRanges(cfg.IP.Ranges), Families: mapped(cfg.IP.Families, func(f Family) string { return string(f) }),
 			Pool: cfg.IP.Pool, MetalLBNamespace: cfg.IP.MetalLBNamespace, AnnotationPrefix: cfg.IP.AnnotationPrefix,
+			Advertisement: encodeAdvertisement(cfg.IP.Advertisement),
 		},
 		DNS:          encodeDNS(cfg.DNS),
 		CommitLevels: CommitLevelsSpec(cfg.CommitLevels),
@@ -181,6 +197,14 @@ func Encode(cfg *ProviderConfig) *Document {
 func encodeRanges(rs Ranges) []string {
 	out := mapped(rs.Include, func(r Range) string { return r.Text })
 	return append(out, mapped(rs.Exclude, func(r Range) string { return "!" + r.Text })...)
+}
+
+func encodeAdvertisement(a Advertisement) AdvertisementSpec {
+	return AdvertisementSpec{
+		Type: a.Type, NodeSelectors: mapped(a.NodeSelectors, func(s metav1.LabelSelector) metav1.LabelSelector { return s }),
+		Interfaces: list(a.Interfaces), Peers: list(a.Peers), Communities: list(a.Communities), LocalPref: a.LocalPref,
+		AggregationLength: a.AggregationLength, AggregationLengthV6: a.AggregationLengthV6,
+	}
 }
 
 func encodeDNS(d DNS) DNSSpec {

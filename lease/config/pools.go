@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PoolFor returns the name of the IPAddressPool, and of its L2Advertisement, for an address. ok is false if there is no
+// PoolFor returns the name of the IPAddressPool, and of its advertisement, for an address. ok is false if there is no
 // pool for it: the mode is pool, or the address is excluded or in none of the ranges. In dedicated mode without ranges
 // every address has a pool.
 func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {

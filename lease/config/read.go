@@ -25,7 +25,7 @@ var (
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
 	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership", "generated"}
-	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix"}
+	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix", "advertisement"}
 	dnsKeys      = []string{"form", "sources", "targets", "ttl", "ownership", "annotationPrefix", "gardener"}
 	gardenerKeys = []string{"type", "class", "secretRef", "region", "zone", "zones"}
 	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
@@ -33,8 +33,12 @@ var (
 	commitKeys   = []string{"cpu", "gpu", "memory", "storage"}
 	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret",
 		"apiServers", "nodePorts"}
-	limitKeys = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
-	shardKeys = []string{"name", "selector", "namespaceSelector"}
+	advertisementKeys = []string{"type", "nodeSelectors", "interfaces", "peers", "communities", "localPref", "aggregationLength",
+		"aggregationLengthV6"}
+	selectorKeys   = []string{"matchLabels", "matchExpressions"}
+	expressionKeys = []string{"key", "operator", "values"}
+	limitKeys      = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
+	shardKeys      = []string{"name", "selector", "namespaceSelector"}
 )
 
 // Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml, which has neither

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -42,6 +43,13 @@ func TestReadFull(t *testing.T) {
 		},
 		IP: IP{
 			Mode: ModeDedicated, Families: []Family{IPv6, IPv4}, Pool: "public", MetalLBNamespace: "metallb", AnnotationPrefix: "metallb.io",
+			Advertisement: Advertisement{
+				Type: AdvertiseBGP, Peers: []string{"tor-a"}, Communities: []string{"64500:100", "large:64500:1:2"}, LocalPref: 200,
+				NodeSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"rack": "a"}, MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: "zone", Operator: "NotIn", Values: []string{"b", "c"}},
+				}}, {}},
+				AggregationLength: 32, AggregationLengthV6: 128,
+			},
 		},
 		DNS: DNS{
 			Form: DNSGardener, Sources: []string{FromAddress, FromDomain}, TTL: 300, Ownership: true, AnnotationPrefix: "external-dns.kubernetes.io",
@@ -307,7 +315,9 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"shards": {spec.Properties["shards"].Items, shardKeys},
 		"dns":    {spec.Properties["dns"], dnsKeys}, "dns.gardener": {spec.Properties["dns"].Properties["gardener"], gardenerKeys},
 		"zone": {root.Defs["zone"], zoneKeys}, "secretRef": {root.Defs["secretRef"], secretKeys}, "commitLevels": {spec.Properties["commitLevels"], commitKeys}, "workloads": {spec.Properties["workloads"], workloadKeys},
-		"limits": {spec.Properties["limits"], limitKeys},
+		"limits": {spec.Properties["limits"], limitKeys}, "ip.advertisement": {spec.Properties["ip"].Properties["advertisement"], advertisementKeys},
+		"labelSelector":    {root.Defs["labelSelector"], selectorKeys},
+		"matchExpressions": {root.Defs["labelSelector"].Properties["matchExpressions"].Items, expressionKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {

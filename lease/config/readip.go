@@ -27,6 +27,7 @@ func readIP(c document.Cursor, ip *IP) {
 		}
 		ip.AnnotationPrefix = v.Text()
 	}
+	readAdvertisement(m.Get("advertisement"), ip)
 }
 
 // readRanges reads the ranges in their order; a leading "!" excludes a range. It reports overlapping ranges, because

@@ -51,7 +51,7 @@ var prefixes = map[string]Kind{
 // others are words that this program prints before names that are not things.
 var others = []string{
 	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost",
-	"providerleasedip", "ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
+	"providerleasedip", "ipaddresspool", "l2advertisement", "bgpadvertisement", "dnsrecord", "dnsendpoint",
 }
 
 // Parse reads a name:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -22,7 +23,7 @@ func (s *Seen) leasesAddresses() bool {
 // metallb checks whether MetalLB is installed, and whether its controller answers.
 func (s *Seen) metallb() []Line {
 	const installIt = "install MetalLB (https://metallb.io)"
-	for _, k := range kinds.Pools {
+	for _, k := range kinds.WrittenPools(s.Config) {
 		line, served := s.serves(k, installIt)
 		switch {
 		case served:
@@ -94,7 +95,50 @@ func (s *Seen) pools() []Line {
 	for _, r := range s.Config.IP.Ranges.Include {
 		lines = append(lines, s.rangeOf(r, state.NewPoolIndex(pools))...)
 	}
+	return append(lines, s.formerAdvertisements()...)
+}
+
+// formerAdvertisements finds the pools of this program that have an advertisement of this program of another type than configured.
+func (s *Seen) formerAdvertisements() []Line {
+	if s.L2Advertisements.Unread != nil || s.BGPAdvertisements.Unread != nil {
+		return nil // announced says so
+	}
+	of := map[kinds.Kind][]Object{kinds.L2Advertisement: s.L2Advertisements.Value, kinds.BGPAdvertisement: s.BGPAdvertisements.Value}
+	want := kinds.AdvertisementOf(s.Config)
+	var lines []Line
+	for _, former := range kinds.Advertisements {
+		var only, both []string
+		for _, o := range of[former] {
+			switch pool := named(s.Pools.Value, o.GetName()); {
+			case former == want || pool == nil || !isOurs(o) || !isOurs(pool) || o.GetDeletionTimestamp() != nil:
+			case slices.ContainsFunc(of[want], func(a Object) bool { return selects(a, pool) }):
+				both = append(both, o.GetName())
+			default:
+				only = append(only, o.GetName())
+			}
+		}
+		if len(only) > 0 {
+			lines = append(lines, warning(s.advertise(), "IPAddressPool %s is announced by the %s of this program alone; ip.advertisement.type is %s",
+				some(only), former.Kind, s.Config.IP.Advertisement.Type))
+		} else if len(both) > 0 {
+			lines = append(lines, warning("kubectl -n "+s.Config.IP.MetalLBNamespace+" delete "+former.Plural+" -l "+lease.LabelOurs+"=true",
+				"IPAddressPool %s is announced by the %s of this program, too; ip.advertisement.type is %s", some(both), former.Kind, s.Config.IP.Advertisement.Type))
+		}
+	}
 	return lines
+}
+
+// isOurs reports whether this program has created an object.
+func isOurs(o Object) bool { return o.GetLabels()[lease.LabelOurs] == "true" }
+
+// advertise returns the command that writes the advertisements of the pools. Its field manager is that of apply, so that later applies may
+// change them.
+func (s *Seen) advertise() string {
+	leases := ""
+	if s.Config.IP.Mode == config.ModeDedicated {
+		leases = " -R -f LEASES"
+	}
+	return "kubectl akash-net render pools --ledger cluster" + leases + " | kubectl apply --server-side --field-manager=" + lease.FieldManager + " -f -"
 }
 
 // poolOfAdministrator checks the pool from which MetalLB chooses addresses (ip.mode pool). Services that name the pool "default"
@@ -158,7 +202,7 @@ func (s *Seen) rangeOf(r config.Range, pools *state.PoolIndex) []Line {
 	case s.Config.IP.Mode == config.ModeDedicated:
 		return []Line{ok("%s: each leased address has a pool of its own", r.Text)}
 	}
-	return []Line{ok("%s: apply creates IPAddressPool %s with its L2Advertisement when a lease needs it", r.Text, r.PoolName())}
+	return []Line{ok("%s: apply creates IPAddressPool %s with its %s when a lease needs it", r.Text, r.PoolName(), kinds.AdvertisementOf(s.Config).Kind)}
 }
 
 // announced checks whether an advertisement selects a pool. of says what the pool is for.
@@ -177,7 +221,7 @@ func (s *Seen) announced(pool Object, of string) Line {
 	}
 	mend := "create an L2Advertisement or a BGPAdvertisement for it (https://metallb.io/configuration)"
 	if state.PoolObjectOf(pool).Ours {
-		mend = "kubectl akash-net render pools --ledger cluster | kubectl apply --server-side -f -"
+		mend = s.advertise()
 	}
 	return problem(mend, "%s: nothing announces IPAddressPool %s: its addresses are granted, and not reached", of, pool.GetName())
 }

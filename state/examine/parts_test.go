@@ -44,7 +44,7 @@ func TestRights(t *testing.T) {
 			holding(s, append(beside, viewer)...)
 			s.Rights[Right{Verb: "patch", Group: "networking.k8s.io", Resource: "ingresses"}] = Answer[bool]{}
 		}, want: `ok: your rights cover akash-net-grants, akash-net-capacity, akash-net-status, akash-net-logs and akash-net-viewer
-warning: your rights do not cover akash-net-operator in all namespaces: you may not create, patch and delete providerhosts.akash.network; create, patch and delete providerleasedips.akash.network; create, patch and delete ingresses.networking.k8s.io; 19 more resources
+warning: your rights do not cover akash-net-operator in all namespaces: you may not create, patch and delete providerhosts.akash.network; create, patch and delete providerleasedips.akash.network; create, patch and delete ingresses.networking.k8s.io; 20 more resources
   kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU
 warning: your rights do not cover akash-net-operator: you may not create, patch and delete leases.coordination.k8s.io in namespace akash-net; update leases.coordination.k8s.io akash-net-reconciler in namespace akash-net
   kubectl -n akash-net create rolebinding NAME --role=akash-net-operator --user=YOU`},
@@ -134,7 +134,15 @@ func TestPools(t *testing.T) {
 	}
 	const announced = "ok: 203.0.113.0/28: IPAddressPool " + name + " is announced by L2Advertisement ads"
 	const silent = "problem: 203.0.113.0/28: nothing announces IPAddressPool " + name + ": its addresses are granted, and not reached\n" +
-		"  kubectl akash-net render pools --ledger cluster | kubectl apply --server-side -f -"
+		"  kubectl akash-net render pools --ledger cluster | kubectl apply --server-side --field-manager=akash-net -f -"
+	byBGP := func(s *Seen) { s.Config.IP.Advertisement.Type = config.AdvertiseBGP }
+	own := func(kind string) string {
+		return "{kind: " + kind + ", metadata: {name: " + name + ", namespace: metallb-system, labels: {net.akash.network/managed: 'true'}}, spec: {ipAddressPools: [" + name + "]}}"
+	}
+	both := func(s *Seen) { s.L2Advertisements, s.BGPAdvertisements = found(own("L2Advertisement")), found(own("BGPAdvertisement")) }
+	announcedAs := func(kind string) string {
+		return "ok: 203.0.113.0/28: IPAddressPool " + name + " is announced by " + kind + " " + name
+	}
 	run(t, "pools", []check{
 		{name: "no ranges", want: "ok: ip.ranges is empty: no addresses are leased"},
 		{name: "not yet", with: with(), want: "ok: 203.0.113.0/28: apply creates IPAddressPool " + name + " with its L2Advertisement when a lease needs it"},
@@ -143,6 +151,21 @@ func TestPools(t *testing.T) {
 		{name: "announced with all", with: with(pooled(ours(name)), l2("{}")), want: announced},
 		{name: "announced by BGP", with: with(pooled(ours(name)), func(s *Seen) { s.BGPAdvertisements = found(advertisement("BGPAdvertisement", "{}")) }),
 			want: strings.ReplaceAll(announced, "L2", "BGP")},
+		{name: "not yet, by BGP", with: with(byBGP), want: "ok: 203.0.113.0/28: apply creates IPAddressPool " + name + " with its BGPAdvertisement when a lease needs it"},
+		{name: "of a former type only", with: with(byBGP, pooled(ours(name)), func(s *Seen) { s.L2Advertisements = found(own("L2Advertisement")) }),
+			want: announcedAs("L2Advertisement") + "\nwarning: IPAddressPool " + name + " is announced by the L2Advertisement of this program alone; ip.advertisement.type is bgp\n" +
+				"  kubectl akash-net render pools --ledger cluster | kubectl apply --server-side --field-manager=akash-net -f -"},
+		{name: "of a former type only, dedicated", with: with(byBGP, mode(config.ModeDedicated, ""), pooled(ours(name)), func(s *Seen) { s.L2Advertisements = found(own("L2Advertisement")) }),
+			want: "ok: 203.0.113.0/28: each leased address has a pool of its own\nwarning: IPAddressPool " + name + " is announced by the L2Advertisement of this program alone; ip.advertisement.type is bgp\n" +
+				"  kubectl akash-net render pools --ledger cluster -R -f LEASES | kubectl apply --server-side --field-manager=akash-net -f -"},
+		{name: "of both types, after a change to BGP", with: with(byBGP, pooled(ours(name)), both),
+			want: announcedAs("L2Advertisement") + "\nwarning: IPAddressPool " + name + " is announced by the L2Advertisement of this program, too; ip.advertisement.type is bgp\n" +
+				"  kubectl -n metallb-system delete l2advertisements -l net.akash.network/managed=true"},
+		{name: "of both types, after a change to L2", with: with(pooled(ours(name)), both),
+			want: announcedAs("L2Advertisement") + "\nwarning: IPAddressPool " + name + " is announced by the BGPAdvertisement of this program, too; ip.advertisement.type is l2\n" +
+				"  kubectl -n metallb-system delete bgpadvertisements -l net.akash.network/managed=true"},
+		{name: "the other type is an administrator's", with: with(byBGP, pooled(ours(name)), l2("{}"), func(s *Seen) { s.BGPAdvertisements = found(own("BGPAdvertisement")) }),
+			want: announced},
 		{name: "not announced", with: with(pooled(ours(name))), want: silent},
 		{name: "others are announced", with: with(pooled(ours(name)), l2("{ipAddressPools: [x], ipAddressPoolSelectors: [{matchLabels: {zone: b}}]}")), want: silent},
 		{name: "perhaps by BGP", with: with(pooled(ours(name)), func(s *Seen) { s.BGPAdvertisements = refused[[]Object]("list", "bgpadvertisements") }),

@@ -181,7 +181,7 @@ func names(all []Object) []string {
 
 // Kinds returns the kinds that the checks ask of a cluster: whether they are served.
 func Kinds(cfg *config.ProviderConfig) []kinds.Kind {
-	all := slices.Concat([]kinds.Kind{kinds.Manifest, kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Pools, kinds.WrittenRecords(cfg))
+	all := slices.Concat([]kinds.Kind{kinds.Manifest, kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.WrittenPools(cfg), kinds.WrittenRecords(cfg))
 	switch cfg.Target {
 	case config.TargetHTTPRoute:
 		all = append(all, gatewayKinds(cfg.Gateway)...)

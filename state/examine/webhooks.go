@@ -62,7 +62,7 @@ var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: 
 func (s *Seen) written() []schema.GroupVersionResource {
 	of := slices.Concat(kinds.OfTarget(s.Config.Target), []kinds.Kind{kinds.Service, kinds.Namespace}, kinds.ClaimLike, kinds.WrittenRecords(s.Config))
 	if s.leasesAddresses() {
-		of = append(of, kinds.Pools...)
+		of = append(of, kinds.WrittenPools(s.Config)...)
 	}
 	all := []schema.GroupVersionResource{leases}
 	for _, k := range of {

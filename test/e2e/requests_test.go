@@ -22,7 +22,7 @@ func reads(id lease.ID, withAddresses bool) []string {
 		"LIST proxysettingspolicies", "LIST routes", "LIST services", "LIST snippetsfilters", "LIST tlsroutes",
 	}
 	if withAddresses {
-		out = append(out, "LIST ipaddresspools", "LIST l2advertisements", "LIST nodes")
+		out = append(out, "LIST bgpadvertisements", "LIST ipaddresspools", "LIST l2advertisements", "LIST nodes")
 	}
 	slices.Sort(out)
 	return out

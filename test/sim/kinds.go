@@ -74,6 +74,7 @@ var served = sync.OnceValues(func() (map[string]*kind, error) {
 		{GroupVersionKind: schema.GroupVersionKind{Group: akash, Version: "v2beta2", Kind: "Manifest"}, plural: "manifests", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "IPAddressPool"}, plural: "ipaddresspools", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "L2Advertisement"}, plural: "l2advertisements", namespaced: true, generations: true},
+		{GroupVersionKind: schema.GroupVersionKind{Group: metalLB, Version: "v1beta1", Kind: "BGPAdvertisement"}, plural: "bgpadvertisements", namespaced: true, generations: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "HTTPRoute"}, plural: "httproutes", namespaced: true, generations: true, further: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: gateway, Version: "v1", Kind: "TLSRoute"}, plural: "tlsroutes", namespaced: true, generations: true, further: true},
 		{GroupVersionKind: schema.GroupVersionKind{Group: openShift, Version: "v1", Kind: "Route"}, plural: "routes", namespaced: true, generations: true, further: true},
@@ -184,6 +185,7 @@ func customKinds() (managedfields.TypeConverter, error) {
 	}
 	for _, k := range []schema.GroupVersionKind{ // their lists are replaced whole
 		{Group: metalLB, Version: "v1beta1", Kind: "IPAddressPool"}, {Group: metalLB, Version: "v1beta1", Kind: "L2Advertisement"},
+		{Group: metalLB, Version: "v1beta1", Kind: "BGPAdvertisement"},
 		{Group: gateway, Version: "v1", Kind: "HTTPRoute"}, {Group: gateway, Version: "v1", Kind: "TLSRoute"}, {Group: openShift, Version: "v1", Kind: "Route"},
 	} {
 		s := (&spec.Schema{}).Typed("object", "")

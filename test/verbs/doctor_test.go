@@ -125,12 +125,12 @@ func TestDoctor(t *testing.T) {
 	eventually(t, "the viewer's rights", func(ctx context.Context) (bool, error) {
 		return runAs(ctx, viewer, "state").Code != 1 || !strings.Contains(runAs(ctx, viewer, "state").Stderr, "not allowed"), nil
 	})
-	lines = doctored(t, 0, viewer, "--config", leasing) // nothing that was seen is a problem
+	lines = doctored(t, 1, viewer, "--config", leasing)
 	says(t, lines, "rights", "ok your rights cover akash-net-viewer")
 	says(t, lines, "rights", "warning your rights do not cover akash-net-operator in all namespaces: you may not create, patch and delete providerhosts.akash.network")
 	says(t, lines, "webhooks", "unknown you may not list ")
 	says(t, lines, "routes", "unknown you may not list ingressclasses.networking.k8s.io -> no role of this program allows it")
-	says(t, lines, "pools", "unknown 192.0.2.0/28: whether IPAddressPool akash-net-192-0-2-0-28 is announced is not known: you may not list bgpadvertisements.metallb.io")
+	says(t, lines, "pools", "problem 192.0.2.0/28: nothing announces IPAddressPool akash-net-192-0-2-0-28")
 	says(t, lines, "definitions", "ok akash.network/v2beta2 serves ")
 }
 

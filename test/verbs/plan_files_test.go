@@ -53,7 +53,7 @@ func exportedFiles(t *testing.T, _ lease.ID, _ ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	save(t, folder, claims, ledger, nil)
-	for _, resource := range []schema.GroupVersionResource{namespaces, ingresses, services, hosts, leasedIPs, pools, kinds.L2Advertisement.Resource()} {
+	for _, resource := range []schema.GroupVersionResource{namespaces, ingresses, services, hosts, leasedIPs, pools, kinds.L2Advertisement.Resource(), kinds.BGPAdvertisement.Resource()} {
 		save(t, folder, resource, "", nil)
 	}
 	return folder

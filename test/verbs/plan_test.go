@@ -12,7 +12,7 @@ import (
 )
 
 // everything are the resources of which a plan may change something.
-var everything = []string{"ingresses", "services", "providerhosts", "providerleasedips", "leases", "namespaces", "ipaddresspools", "l2advertisements"}
+var everything = []string{"ingresses", "services", "providerhosts", "providerleasedips", "leases", "namespaces", "ipaddresspools", "l2advertisements", "bgpadvertisements"}
 
 // savePlan writes the plan of a definition into a file.
 func savePlan(t *testing.T, format string, args ...string) string {

@@ -20,7 +20,7 @@ import (
 func resourceOf(t *testing.T, o *unstructured.Unstructured) schema.GroupVersionResource {
 	t.Helper()
 	for _, k := range []kinds.Kind{
-		kinds.ProviderHost, kinds.Ingress, kinds.HTTPRoute, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool, kinds.L2Advertisement,
+		kinds.ProviderHost, kinds.Ingress, kinds.HTTPRoute, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool, kinds.L2Advertisement, kinds.BGPAdvertisement,
 	} {
 		if k.GroupVersionKind == o.GroupVersionKind() {
 			return k.Resource()
