@@ -139,7 +139,9 @@ func TestPools(t *testing.T) {
 	own := func(kind string) string {
 		return "{kind: " + kind + ", metadata: {name: " + name + ", namespace: metallb-system, labels: {net.akash.network/managed: 'true'}}, spec: {ipAddressPools: [" + name + "]}}"
 	}
-	both := func(s *Seen) { s.L2Advertisements, s.BGPAdvertisements = found(own("L2Advertisement")), found(own("BGPAdvertisement")) }
+	both := func(s *Seen) {
+		s.L2Advertisements, s.BGPAdvertisements = found(own("L2Advertisement")), found(own("BGPAdvertisement"))
+	}
 	announcedAs := func(kind string) string {
 		return "ok: 203.0.113.0/28: IPAddressPool " + name + " is announced by " + kind + " " + name
 	}
