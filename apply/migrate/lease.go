@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -166,48 +163,6 @@ func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 	return out, nil
 }
 
-// checkMovable refuses a lease before anything is written: if Akash's hostname operator creates its routes, or somebody
-// else holds its hosts. It sets why for routes whose part the lease does not hold.
-func (m *leaseMigration) checkMovable() error {
-	if m.x.Snapshot.Operators.Hostname && len(m.routes) > 0 {
-		return &report.OperatorError{Lease: m.x.Request.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
-			"change that, and it makes the others"}
-	}
-	var refused []report.HeldThing
-	for _, c := range m.ready() {
-		claim := m.x.Snapshot.Claim(state.HostName(c.use.Host))
-		switch {
-		case claim == nil || claim.Deleting || len(claim.Parts) == 0 && claim.Unreadable == "":
-			uses := m.x.Snapshot.HostUses[c.use.Host]
-			i := slices.IndexFunc(uses, func(u state.Use) bool { return !u.HasLease || u.Lease.Owner != m.x.Group.Owner })
-			if i >= 0 {
-				by := state.Holder{Object: uses[i].String(), Since: uses[i].Since, Namespace: uses[i].Namespace}
-				refused = append(refused, report.HeldThing{Kind: state.Host, Thing: c.use.Host, By: by})
-			}
-		case claim.Unreadable != "" || claim.Owner != m.x.Group.Owner:
-			refused = append(refused, report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
-		default:
-			if part := claim.Part(state.RouteKey(c.use.Path)); part == nil || part.Lease.Group() != m.x.Group {
-				c.why = "the lease does not hold " + lease.HostPath(c.use.Host, c.use.Path) + ": \"repair\" removes what was left behind"
-			}
-		}
-	}
-	return report.ErrorOfHeld(m.x.Request.Lease, refused)
-}
-
-// current returns the lease's routes that have the target's kind already.
-func (m *leaseMigration) current() (out []*unstructured.Unstructured) {
-	for _, kind := range kinds.OfTarget(m.x.Command.Options.Config.Target) {
-		for o := range m.x.Snapshot.Of(kind) {
-			id, ours := isOf(m.x.Snapshot, o)
-			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, o); ours && isRoute && id == m.x.Request.Lease {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
 // renderRoutes parses the old routes and renders their new forms. It sets why for routes that cannot be migrated, and
 // reports what the new forms lack.
 func (m *leaseMigration) renderRoutes() {
@@ -277,60 +232,6 @@ func (m *leaseMigration) findKinds() error {
 	return errors.Join(errs...)
 }
 
-// superseded reports whether the new form exists and has to stay as it is: Akash's provider wrote it for the lease, or
-// it was written from another definition since (timestamps have whole seconds).
-func (m *leaseMigration) superseded(c *crossing) bool {
-	live := m.x.Snapshot.Find(c.main())
-	if live == nil {
-		return false
-	}
-	if m.byAkash(live) {
-		return true
-	}
-	was, is := c.old.Live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
-	if records.ResidualTTL(c.old.Live) > 0 {
-		return was != is // the old one was last written to note that it goes
-	}
-	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.Live))
-}
-
-// byAkash reports whether Akash's provider has written a route for the lease.
-func (m *leaseMigration) byAkash(live *unstructured.Unstructured) bool {
-	if live == nil {
-		return false
-	}
-	id, ok := lease.IDFromLabels(live.GetLabels())
-	return ok && id.Group() == m.x.Group && m.x.Snapshot.Ownership(live).Shared
-}
-
-// leadsElsewhere returns why the new route that Akash's provider wrote does not stand for the old one: it takes other requests, or
-// leads to something else. Otherwise, and for a route of this program, it returns "".
-func (m *leaseMigration) leadsElsewhere(c *crossing, live *unstructured.Unstructured) string {
-	if !m.byAkash(live) {
-		return ""
-	}
-	to := ""
-	switch now, err := render.ReadRoute(live, m.x.Command.Options.Config, m.surroundings()); {
-	case err != nil:
-		to = err.Error()
-	case now.LeadsTo() != c.live.LeadsTo():
-		to = "it leads " + now.LeadsTo()
-	default:
-		return ""
-	}
-	o := c.main()
-	return fmt.Sprintf("it leads %s, and %s %s/%s of Akash's provider does not: %s. If that is right, delete this one; otherwise: kubectl -n %s delete %s %s",
-		c.live.LeadsTo(), o.Kind.Singular, o.Namespace, o.Name, to, o.Namespace, o.Kind.Singular, o.Name)
-}
-
-// lastApplied returns when this program last wrote an object.
-func lastApplied(o *unstructured.Unstructured) time.Time {
-	if e, ok := managed.Applied(o, lease.FieldManager); ok && e.Time != nil {
-		return e.Time.Time
-	}
-	return time.Time{}
-}
-
 // hash returns the definition hash of the lease's objects, or, if Akash's provider wrote all of them, one made from the
 // lease.
 func (m *leaseMigration) hash() string {
@@ -370,47 +271,6 @@ func (m *leaseMigration) surroundings() render.Surroundings {
 		}
 	}
 	return s
-}
-
-// stayed returns the error of routes that were left as they are since it was called last, or nil.
-func (m *leaseMigration) stayed() error {
-	names := m.left
-	if m.left = nil; len(names) == 0 {
-		return nil
-	}
-	return &StayedError{Lease: m.x.Request.Lease, Routes: names}
-}
-
-// companions returns the objects that accompany routes of the other kinds and that no route needs which stays.
-func (m *leaseMigration) companions(stays []*crossing) (out []engine.Object) {
-	if m.x.Command.Options.Config.Target == config.TargetHTTPRoute {
-		return nil
-	}
-	needed := map[string]bool{}
-	for _, c := range stays {
-		if c.old.Kind != kinds.HTTPRoute && c.old.Kind != kinds.TLSRoute {
-			continue
-		}
-		name := c.old.Live.GetName()
-		for _, kind := range slices.Concat(kinds.Filters, kinds.Policies) {
-			needed[kind.Plural+"/"+name] = true
-		}
-		needed[kinds.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
-		for _, service := range state.Backends(c.old.Live) {
-			needed[kinds.BackendTLSPolicy.Plural+"/"+service] = true
-		}
-	}
-	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
-		for live := range m.x.Snapshot.Of(kind) {
-			id, ours := isOf(m.x.Snapshot, live)
-			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease || needed[kind.Plural+"/"+live.GetName()] {
-				continue
-			}
-			o := observed.Owned{Kind: kind, Live: live, Group: m.x.Group}
-			out = append(out, engine.Object{Kind: kind, Live: live, Group: m.x.Group, Lease: id, Ours: true, Stays: m.x.Snapshot.Stays(o)})
-		}
-	}
-	return out
 }
 
 // annotated returns the apply of an object as this program has applied it, with and without some annotations.

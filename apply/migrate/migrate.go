@@ -5,12 +5,8 @@ package migrate
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
@@ -99,20 +95,6 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 	}
 	slices.SortFunc(out.leases, func(a, b *leaseMigration) int { return a.x.Request.Lease.Compare(b.x.Request.Lease) })
 	return out, nil
-}
-
-// isOf returns the lease of an object that this program or Akash's provider wrote for it.
-func isOf(s *observed.Snapshot, o *unstructured.Unstructured) (id lease.ID, ok bool) {
-	whose := s.Ownership(o)
-	id = whose.Lease
-	return id, whose.Labelled && o.GetNamespace() == id.Namespace() && (whose.Ours || o.GetLabels()[lease.LabelManaged] == "true")
-}
-
-// roleOf reports whether an object is a route, and whether that has the target's kind. Others accompany routes.
-func roleOf(target string, kind kinds.Kind, o *unstructured.Unstructured) (isNew, isRoute bool) {
-	_, _, redirect := lease.ParseRouteName(o.GetName())
-	isRoute = slices.Contains(kinds.RouteKinds, kind) && !redirect
-	return isRoute && slices.Contains(kinds.OfTarget(target), kind), isRoute
 }
 
 // Leases returns the leases that have routes.
@@ -269,16 +251,6 @@ func (m *Migration) end(ctx context.Context) error {
 	return report.Gather(append([]error{err}, errs...))
 }
 
-// ready returns the routes that go on.
-func (m *leaseMigration) ready() (out []*crossing) {
-	for _, c := range m.routes {
-		if c.ready {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // reportDone reports the end of a lease's migration, unless a route had to stay.
 func (m *leaseMigration) reportDone(keep bool) {
 	how := "migrated"
@@ -304,14 +276,4 @@ func (m *leaseMigration) reportDone(keep bool) {
 		Time: time.Now(), Action: report.Done, Lease: m.x.Request.Lease, Kind: "lease", Name: m.x.Request.Lease.String(), Message: how,
 		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.x.Changed(), Took: m.x.Took()},
 	})
-}
-
-// StayedError reports routes that could not be moved. The events contain the reasons.
-type StayedError struct {
-	Lease  lease.ID
-	Routes []string
-}
-
-func (e *StayedError) Error() string {
-	return fmt.Sprintf("lease %s: %d of its routes stay as they are: %s", e.Lease, len(e.Routes), strings.Join(e.Routes, ", "))
 }
