@@ -2,6 +2,7 @@ package drawing
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -24,8 +25,9 @@ func testPools() ([]view.PoolRow, []view.IPRow) {
 		pool("203.0.113.0/28", "range", "203.0.113.0", "203.0.113.15", 16, 7),
 		pool("198.51.100.0/24", "pool", "198.51.100.0", "198.51.100.255", 256, 3),
 		pool("2001:db8::/116", "range", "2001:db8::", "2001:db8::fff", 4096, 30),
-		pool("2001:db8:10::/64", "range", "2001:db8:10::", "2001:db8:10::ffff:ffff:ffff:ffff", 1<<62, 1),
+		pool("2001:db8:10::/64", "range", "2001:db8:10::", "2001:db8:10::ffff:ffff:ffff:ffff", math.MaxInt64, 1),
 	}
+	pools[3].Free = math.MaxInt64               // counts end there
 	pools[1].Name = "akash-net-198-51-100-0-24" // an administrator's, named after its range
 	pools[2].Mode, pools[2].Name = "pool", "six"
 	pools[0].Nodes = []netip.Addr{netip.MustParseAddr("203.0.113.15")}
