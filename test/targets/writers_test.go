@@ -186,7 +186,7 @@ func TestWritersOfTheSameBytes(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 15 {
+	if len(seen) != 16 {
 		t.Errorf("the golden files have %d kinds", len(seen))
 	}
 }
