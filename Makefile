@@ -77,12 +77,16 @@ generate: ## write the reference of all commands (docs/reference.md), the licenc
 	go test ./test -run TestLicences -update
 
 .PHONY: fuzz
-fuzz: ## run each fuzz target for FUZZTIME (30s)
-	@go test -list '^Fuzz' ./... \
-	| awk '/^Fuzz/ {targets[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, targets[i]; n = 0}' \
-	| while read -r package target; do \
-		echo "$$package $$target, $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$$package" </dev/null; \
+fuzz: ## run each fuzz target for FUZZTIME (30s); KEEP=N keeps the N shortest inputs that reached new code in testdata/fuzz
+	@grep -l '^func Fuzz' $$(git ls-files '*_test.go') | xargs -n 1 dirname | sort -u | while read -r folder; do \
+		package="$$(go list "./$$folder")"; \
+		go test -list '^Fuzz' "$$package" </dev/null | grep '^Fuzz' | while read -r target; do \
+			echo "$$package $$target, $(FUZZTIME)"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$$package" </dev/null; \
+			found="$$(go env GOCACHE)/fuzz/$$package/$$target"; \
+			[ -z "$(KEEP)" ] || [ ! -d "$$found" ] || { mkdir -p "$$folder/testdata/fuzz/$$target"; \
+				ls -Sr "$$found" | sed -n '1,$(KEEP)p' | while read -r input; do cp "$$found/$$input" "$$folder/testdata/fuzz/$$target/"; done; }; \
+		done; \
 	done
 
 .PHONY: vulncheck

@@ -9,11 +9,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
-// The grammars once more, as OpenShift documents them.
+// The grammars once more, as OpenShift documents them; a control character is one of Unicode, as terminals take it.
 var (
 	headerValue = map[bool]*regexp.Regexp{
-		false: regexp.MustCompile(`\A(?:%%|%(?:\{[-+]?[QXE](?:,[-+]?[QXE])*\})?\[(?:req\.hdr\([-0-9A-Za-z]+\)|ssl_c_der)(?:,(?:lower|base64))*\]|[^%[:cntrl:]])+\z`),
-		true:  regexp.MustCompile(`\A(?:%%|%(?:\{[-+]?[QXE](?:,[-+]?[QXE])*\})?\[(?:res\.hdr\([-0-9A-Za-z]+\)|ssl_c_der)(?:,(?:lower|base64))*\]|[^%[:cntrl:]])+\z`),
+		false: regexp.MustCompile(`\A(?:%%|%(?:\{[-+]?[QXE](?:,[-+]?[QXE])*\})?\[(?:req\.hdr\([-0-9A-Za-z]+\)|ssl_c_der)(?:,(?:lower|base64))*\]|[^%\p{Cc}])+\z`),
+		true:  regexp.MustCompile(`\A(?:%%|%(?:\{[-+]?[QXE](?:,[-+]?[QXE])*\})?\[(?:res\.hdr\([-0-9A-Za-z]+\)|ssl_c_der)(?:,(?:lower|base64))*\]|[^%\p{Cc}])+\z`),
 	}
 	token = `(?:includeSubDomains|preload)`
 	wider = map[string]*regexp.Regexp{

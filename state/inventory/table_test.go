@@ -30,7 +30,7 @@ import (
 // [id=1] [count=1] cpu=1 memory=1Gi gpu=1 attr=vendor/nvidia/model/* disk=1Gi ram=1Gi class=CLASS/1Gi
 // volume=SIZE/CLASS/PERSISTENT ip=1.
 func TestRules(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			q := &question{t: t}
 			for line := range strings.Lines(d.Input) {

@@ -11,10 +11,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 )
 
-// The answers as they are printed, a public format: testdata has cases, each written over several lines, and
+// The answers as they are printed, a public format: testdata/answers has cases, each written over several lines, and
 // `go test ./state/inventory/cases -rewrite` writes what is answered. Those in akash.txt are Akash's own inventory's answers.
 func TestAnswers(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/answers", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out bytes.Buffer
 			for c, err := range cases.Read(strings.NewReader(strings.ReplaceAll(d.Input, "\n", " ")), "case", 1<<20) {
