@@ -3,6 +3,7 @@ package change
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -150,7 +151,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	}
 	err = repair.Repair(ctx, apply.New(cluster, with), opts)
 	if err == nil && !found.Load() && f.output == "" {
-		c.NoProblems()
+		fmt.Fprintln(c.ErrOut, "Nothing to repair. Edits by hand are in \"kubectl akash-net state --problems\", if there are any.")
 	}
 	return beside(unread, err)
 }

@@ -67,7 +67,7 @@ func TestABadManifestStopsNoOther(t *testing.T) {
 	held(t, "good."+domain, "1 /")
 	held(t, "twice."+domain)
 	mustRun(t, 3, "reserve", "--from-cluster", "--config", cfg).Prints(t, "lease "+good.Group().String()+" is reserved: 1 host, unchanged").Says(t, "UPPER."+domain)
-	mustRun(t, 3, "repair", "--from-cluster", "--config", cfg, "-n", good.Namespace()).Says(t, "No problems.", "UPPER."+domain)
+	mustRun(t, 3, "repair", "--from-cluster", "--config", cfg, "-n", good.Namespace()).Says(t, "Nothing to repair.", "UPPER."+domain)
 
 	// A bad one alone is an error of its lease alone, and so are those in files.
 	mustRun(t, 3, "apply", "--from-cluster", "--lease", upper.String(), "--config", cfg).Says(t, "is not lower case", "is left out")
