@@ -136,7 +136,7 @@ func (r ending) claimedAgain(ctx context.Context) (bool, error) {
 // await waits until a deleted namespace is gone and reports it. If an apply has begun meanwhile, it may have
 // written into that namespace, and the error asks to run it again.
 func (r ending) await(ctx context.Context, live *unstructured.Unstructured) error {
-	name, message := live.GetName(), "it goes as soon as Kubernetes has emptied it"
+	name, action, message := live.GetName(), report.Deleting, "it goes as soon as Kubernetes has emptied it"
 	if r.of.Command.Options.Wait > 0 {
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.of.Command.Options.Wait, true, func(ctx context.Context) (bool, error) {
 			now, err := r.of.Command.Cluster.Get(ctx, kinds.Namespace, "", name)
@@ -149,9 +149,9 @@ func (r ending) await(ctx context.Context, live *unstructured.Unstructured) erro
 		if err != nil {
 			return err
 		}
-		message = ""
+		action, message = report.Deleted, ""
 	}
-	r.of.Event(report.Deleted, kinds.Namespace.Singular, "", name, message)
+	r.of.Event(action, kinds.Namespace.Singular, "", name, message)
 	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
 		return err
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -168,10 +167,10 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 	case known:
 		o.Live = s.object.Live
 	}
-	// Replaced says that another object takes its place, and not that it is gone.
-	if ends := o.Live.GetFinalizers(); len(ends) > 0 && v.t.Settings.Waits && action != report.Replaced {
-		event.Action, event.Then = report.Deleting, action
-		event.Message = strings.TrimPrefix(fmt.Sprintf("%s; finalizers %v", message, ends), "; ")
+	if v.t.Settings.Waits {
+		if event.Action, event.Message = report.Deletion(action, o.Live, message); event.Action != action {
+			event.Then = action
+		}
 	}
 	return do(Request{Verb: DeleteObject, Object: o, Event: event, Changes: changes, Again: known, Read: v.reading().sent, Why: cmp.Or(message, "the lease gives it up")})
 }

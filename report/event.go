@@ -3,7 +3,11 @@
 package report
 
 import (
+	"fmt"
+	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -55,6 +59,16 @@ const (
 	// Done is the last event of a lease.
 	Done Action = "done"
 )
+
+// Deletion returns what is told of an object whose delete the API server has taken: Deleting, with its finalizers added to the message,
+// while they keep it; action if it is gone. Replaced says that another object takes its place, and not that it is gone.
+func Deletion(action Action, o metav1.Object, message string) (Action, string) {
+	ends := o.GetFinalizers()
+	if len(ends) == 0 || action == Replaced {
+		return action, message
+	}
+	return Deleting, strings.TrimPrefix(fmt.Sprintf("%s; finalizers %v", message, ends), "; ")
+}
 
 // Patience is how long a wait lasts before it is told.
 const Patience = 2 * time.Second

@@ -49,7 +49,8 @@ func (l *loop) takeBack(ctx context.Context, one *Lease, why error) error {
 			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", k, executor.UndoError(ctx, err)))
 		}
 		if deleted != nil {
-			one.X.Event(report.Deleted, k.Kind.Singular, k.Namespace, k.Name, "taken back")
+			action, message := report.Deletion(report.Deleted, deleted, "taken back")
+			one.X.Event(action, k.Kind.Singular, k.Namespace, k.Name, message)
 		}
 	}
 	return errors.Join(errs...)

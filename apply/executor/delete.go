@@ -22,7 +22,8 @@ func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.A
 		return may, err
 	})
 	if deleted != nil {
-		x.Event(action, o.Kind.Singular, deleted.GetNamespace(), deleted.GetName(), "")
+		action, message := report.Deletion(action, deleted, "")
+		x.Event(action, o.Kind.Singular, deleted.GetNamespace(), deleted.GetName(), message)
 	}
 	if errors.Is(err, cluster.ErrMoving) {
 		return &report.MovingError{Done: "deleted", Kind: o.Kind.Singular, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName(), Why: err.Error()}

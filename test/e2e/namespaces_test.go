@@ -29,7 +29,7 @@ func TestReleaseDeletesTheNamespace(t *testing.T) {
 
 	admin().do(t, "apply", "-f", definition).Prints(t, namespace+" created")
 	for _, mode := range []string{"client", "server"} {
-		admin().do(t, "release", group, "--delete-namespace", "--dry-run="+mode).Prints(t, "host/"+host+" released", namespace+" deleted (")
+		admin().do(t, "release", group, "--delete-namespace", "--dry-run="+mode).Prints(t, "host/"+host+" released", namespace+" deleting (")
 		need(t, claims, ledger, host)
 		need(t, cluster.Namespaces, "", id.Namespace())
 	}
@@ -61,6 +61,14 @@ func TestReleaseKeepsTheNamespace(t *testing.T) {
 		need(t, cluster.Namespaces, "", id.Namespace())
 		if r := admin().do(t, "release", id.Group().String(), "--ignore-not-found"); strings.Contains(r.Stdout, "namespace/") {
 			t.Errorf("a release offers to delete a namespace of somebody else's: %s", r)
+		}
+	})
+	t.Run("not waited for", func(t *testing.T) {
+		id := leaseOf(newTenant(), 1)
+		admin().do(t, "apply", "-f", define(t, id, web(newHost("nowait"))))
+		r := admin().do(t, "release", id.Group().String(), "--delete-namespace", "--wait=false").Prints(t, "namespace/"+id.Namespace()+" deleting (it goes as soon as")
+		if strings.Contains(r.Stdout, "namespace/"+id.Namespace()+" deleted") {
+			t.Errorf("said to be gone: %s", r)
 		}
 	})
 	t.Run("one host", func(t *testing.T) {
