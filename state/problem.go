@@ -40,7 +40,7 @@ const (
 	NotDeclared        = "NotDeclared"
 	NothingLeft        = "NothingLeft"
 	AsksForNothing     = "AsksForNothing"
-	TerminatingClaim   = "TerminatingClaim"
+	Terminating   = "Terminating"
 	AddressSquatted    = "AddressSquatted"
 	MissingRoute       = "MissingRoute"
 	StrayDefinition    = "StrayDefinition"
@@ -64,7 +64,7 @@ var ProblemKinds = []string{
 	CrashedRun, NamespaceGone, RouteWithoutClaim, NotServed, TwoRoutes, StrayRoute,
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
-	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
+	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, Terminating,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
 	OperatorStops, WrongWallet, RoomGone, NodeAddress, StrayWorkload, LeaseFails,
 }
@@ -156,6 +156,9 @@ type OwnObject struct {
 	Reports []Report
 	// OldVersions is true if managed fields have another API version than the object.
 	OldVersions bool
+	// Deleting is true for an object with a deletion timestamp. Finalizers delay its deletion.
+	Deleting   bool
+	Finalizers []string
 }
 
 // Of reports whether the object belongs to the deployment group.

@@ -156,6 +156,7 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
 		ByOperators: slices.Contains(kinds.ServingKinds, kind) && o.GetLabels()[lease.LabelManaged] == "true",
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
+		Deleting:    o.GetDeletionTimestamp() != nil, Finalizers: o.GetFinalizers(),
 	}
 	switch kind {
 	case kinds.Service:

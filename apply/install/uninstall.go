@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
@@ -201,8 +202,30 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	case err != nil && !apierrors.IsNotFound(err):
 		return i.Cluster.Explain(err, "delete", resource)
 	}
+	if left, err := i.stillThere(ctx, resource, live); err != nil || left {
+		if err == nil {
+			i.report(report.Deleting, o, "it goes as soon as Kubernetes has emptied it")
+		}
+		return err
+	}
 	i.report(report.Deleted, o, "")
 	return nil
+}
+
+// stillThere reports whether an object whose delete the API server has taken is there yet, as a namespace is until it is empty. A dry run
+// deletes nothing, and asks nothing.
+func (i *Installer) stillThere(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) (bool, error) {
+	if !i.Cluster.Waits() {
+		return false, nil
+	}
+	now, err := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, i.Cluster.Explain(err, "get", resource)
+	}
+	return now.GetUID() == o.GetUID(), nil
 }
 
 // keep returns why an object is not to be uninstalled, or "".

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,11 +21,7 @@ func (p *problems) checkClaim(c *state.Claim) {
 		return
 	}
 	if c.Deleting && len(c.Finalizers) > 0 {
-		base = fill(base, state.TerminatingClaim, "it is being deleted, and kept by "+c.Kept(),
-			"nobody can take it until who put them there removes them", nil)
-		base.Manual = true
-		base.Command = fmt.Sprintf("kubectl -n %s edit lease.coordination.k8s.io/%s", p.Config.LedgerNamespace, c.Name())
-		p.add(base)
+		p.addTerminating(base, c.Finalizers, state.ObjectRef{Kind: "lease.coordination.k8s.io", Namespace: p.Config.LedgerNamespace, Name: c.Name()})
 		return
 	}
 	if why := c.Refused(p.Config); why != "" {
@@ -39,6 +36,15 @@ func (p *problems) checkClaim(c *state.Claim) {
 		p.checkPool(base, c)
 		p.checkSquatters(base, c)
 	}
+}
+
+// addTerminating adds an object that was deleted, and is kept by finalizers. Until it is gone nobody else can take its thing: a claim has
+// its name, and the claim of a route or a Service goes after it.
+func (p *problems) addTerminating(base state.Problem, finalizers []string, o state.ObjectRef) {
+	x := fill(base, state.Terminating, "it is being deleted, and kept by its finalizers "+strings.Join(finalizers, ", "),
+		"nobody can take it until who put them there removes them", nil)
+	x.Manual, x.Command = true, fmt.Sprintf("kubectl -n %s edit %s/%s", o.Namespace, o.Kind, o.Name)
+	p.add(x)
 }
 
 func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group) {

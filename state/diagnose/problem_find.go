@@ -93,7 +93,7 @@ func newProblems(f ProblemFacts) *problems {
 	}
 	for _, o := range f.Objects {
 		p.written[o.UID] = o.Ours
-		if !o.Ours || o.Definition == "" || p.servesForAnother(&o) {
+		if !o.Ours || o.Deleting || o.Definition == "" || p.servesForAnother(&o) {
 			continue
 		}
 		g := o.Lease.Group()
@@ -174,6 +174,12 @@ func (p *problems) checkObject(o *state.OwnObject) {
 	base := state.Problem{Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Since: metav1.NewTime(o.Since)}
 	if o.HasLease {
 		base.Lease = o.Lease.String()
+	}
+	if o.Deleting {
+		if o.HasLease && (o.Ours || o.Shared) && len(o.Finalizers) > 0 {
+			p.addTerminating(base, o.Finalizers, o.ObjectRef)
+		}
+		return
 	}
 	if o.OldVersions {
 		p.add(fill(base, state.OldManagedFields,

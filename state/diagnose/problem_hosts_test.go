@@ -133,12 +133,26 @@ var claimProblems = []aProblem{
 		f.routes("ingress", statetest.Shop, atHost)
 		f.Definitions = []KeptDefinition{{ObjectRef: state.ObjectRef{Kind: "lease", Name: atHost}, Unreadable: "it has no text"}}
 	}, beside("somebody has deleted it", func(f *facts) { f.Definitions = nil })},
-	{state.TerminatingClaim, "a claim is kept by finalizers", func(f *facts) {
+	{state.Terminating, "a claim is kept by finalizers", func(f *facts) {
 		c := f.holds(statetest.Shop, atHost)
 		c.Deleting, c.Finalizers = true, []string{"example.com/keep", "example.com/too"}
 	}, besides{
 		"nothing keeps it":        func(f *facts) { f.Claims[0].Finalizers = nil },
 		"it is not being deleted": func(f *facts) { f.Claims[0].Deleting = false },
+	}},
+	{state.Terminating, "a released route is kept by finalizers, and its ProviderHost is gone", func(f *facts) {
+		f.holds(statetest.Shop, atHost)
+		o := f.routes("ingress", statetest.Shop, atHost)
+		o.ByOperators, o.Deleting, o.Finalizers = true, true, []string{"example.com/keep"}
+	}, besides{
+		"nothing keeps it": func(f *facts) { f.Objects[0].Finalizers = nil },
+		"it is of another definition than what stands": func(f *facts) {
+			f.Objects[0].Finalizers, f.Objects[0].Definition = nil, "former"
+			f.holds(statetest.Shop, "b.example.com")
+			f.routes("ingress", statetest.Shop, "b.example.com").Definition = "latter"
+			f.routes(kinds.ProviderHost.Singular, statetest.Shop, "b.example.com").Definition = "latter"
+		},
+		"somebody else made it": func(f *facts) { f.Objects[0].Ours, f.Objects[0].HasLease = false, false },
 	}},
 	{state.LostMarks, "a claim was restored from a backup", func(f *facts) { f.holds(statetest.Shop, atHost).Unmanaged = []lease.Group{statetest.Shop.Group()} }, besides{
 		"its managers own it":     func(f *facts) { f.Claims[0].Unmanaged = nil },

@@ -71,7 +71,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	u.do(t, "uninstall").Prints(t, "customresourcedefinition/providerhosts.akash.network left (it is not from install)",
 		"namespace/"+id.Namespace()+" left (what its lease runs may be in it; delete it if nothing is)", "namespace/"+manifests+" left (it is Akash's provider's too)",
-		"customresourcedefinition/providerleasedips.akash.network deleted", "namespace/akash-net deleted", "clusterrole/akash-net-viewer deleted")
+		"customresourcedefinition/providerleasedips.akash.network delet", "namespace/akash-net deleting (it goes as soon as Kubernetes has emptied it)", "clusterrole/akash-net-viewer deleted")
 	if exists(namespaces, ledger) || exists(clusterRoles, "akash-net-operator") || !exists(crds, akashs.GetName()) || !exists(namespaces, manifests) {
 		t.Error("uninstall has not removed what install brought, and that alone")
 	}

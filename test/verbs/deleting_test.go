@@ -35,6 +35,8 @@ func TestClaimOutlivesRoute(t *testing.T) {
 			mustRun(t, 5, append(ends[name], "--timeout=3s")...).Says(t, "timed out after 3s", kept,
 				"lease/"+id.Group().String()+" waiting for ingress "+id.Namespace()+"/"+goes+" to be gone (since ")
 			mustRun(t, 4, "reserve", "--lease", other.String(), goes)
+			mustRun(t, 1, "state", "--problems", "-n", id.Namespace()).Prints(t, "Terminating", "ingress/"+goes,
+				"it is being deleted, and kept by its finalizers example.com/held", "kubectl -n "+id.Namespace()+" edit ingress/"+goes)
 			change(t, ingresses, id.Namespace(), goes, func(o *object) { o.SetFinalizers(nil) })
 			mustRun(t, 0, append(ends[name], "--wait=false")...)
 			mustRun(t, 0, "reserve", "--lease", other.String(), goes)

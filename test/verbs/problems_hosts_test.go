@@ -113,7 +113,7 @@ func hostProblems() []madeProblem {
 			})
 			return produced{thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
 		}},
-		{state.TerminatingClaim, byOthers, func(t *testing.T, s scene) produced {
+		{state.Terminating, byOthers, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers([]string{"example.com/stays"}) })
 			mustRun(t, 0, "release", "--config", s.plain, s.id.Group().String())
