@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -178,6 +179,17 @@ func TestLedger(t *testing.T) {
 	good, broken := write("a.yaml", object("a")), write("b.yaml", "a: [\n---\n"+object("b"))
 	none, other := write("c.yaml", "# nothing\n"), write("d.txt", "a: 1\n")
 	odd := write("e.yaml", "{apiVersion: v1, kind: Service, metadata: {name: odd, labels: {a: 1}}}\n---\n"+object("e"))
+	fill := func(texts ...string) string {
+		folder := t.TempDir()
+		for i, text := range texts {
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.yaml", i)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return folder
+	}
+	definition := "{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: shop}}\n"
+	wants, sdls, both := fill(definition), fill("version: '2.0'\n"), fill(definition, object("a"))
 	for name, tt := range map[string]struct {
 		names    []string
 		in       string
@@ -189,9 +201,12 @@ func TestLedger(t *testing.T) {
 		"a folder with broken ones": {names: []string{folder}, want: "a b e", problems: []string{"b.yaml:1:", "e.yaml:1:1: Service odd: metadata: "}},
 		"a broken file":             {names: []string{broken, good}, want: "b a", problems: []string{"b.yaml:1:"}},
 		"a file with a broken one":  {names: []string{odd}, want: "e", problems: []string{"Service odd"}},
-		"a file with nothing":       {names: []string{none, good}, want: "a", problems: []string{"c.yaml: there are no Kubernetes objects in it"}},
-		"a file with no objects":    {names: []string{other}, problems: []string{"this is not a Kubernetes object", "there are no Kubernetes objects"}},
-		"an empty pipe":             {names: []string{"-"}, problems: []string{"-: there are no Kubernetes objects in it"}},
+		"a file with nothing":       {names: []string{none, good}, want: "a", problems: []string{"c.yaml: there are no objects of a cluster in it"}},
+		"a file with no objects":    {names: []string{other}, problems: []string{"this is not a Kubernetes object", "there are no objects of a cluster"}},
+		"a folder of definitions":   {names: []string{wants}, want: "shop", problems: []string{wants + ": there are no objects of a cluster in it"}},
+		"a folder of SDLs":          {names: []string{sdls, good}, want: "a", problems: []string{sdls + ": there are no objects of a cluster in it"}},
+		"a folder of both":          {names: []string{both}, want: "shop a"},
+		"an empty pipe":             {names: []string{"-"}, problems: []string{"-: there are no objects of a cluster in it"}},
 		"an empty list in a pipe":   {names: []string{"-"}, in: "{apiVersion: v1, kind: List, items: []}"},
 		"a pipe and a file":         {names: []string{"-", good}, in: object("x"), want: "x a"},
 		"an object twice":           {names: []string{good, good}, want: "a", problems: []string{"duplicate object Service /a"}},

@@ -35,9 +35,10 @@ func (f *Flags) Objects(
 
 // objectReader reads the objects in files.
 type objectReader struct {
-	// take is called with each object; found counts the objects and Lists.
-	take  func(*unstructured.Unstructured)
-	found int
+	// take is called with each object. documents counts what was read, found the objects of a cluster and Lists among it: a
+	// definition says what is wanted, and is in no cluster.
+	take             func(*unstructured.Unstructured)
+	documents, found int
 	// whole reports objects that a client cannot read, and does not take them.
 	whole bool
 	// size is the maximum size of a document in bytes.
@@ -83,6 +84,9 @@ func (r *objectReader) read(ctx context.Context, in io.Reader, name string) erro
 func (r *objectReader) add(value any, at lease.Place) {
 	fields, ok := value.(map[string]any)
 	o := &unstructured.Unstructured{Object: fields}
+	if value != nil {
+		r.documents++
+	}
 	switch {
 	case value == nil:
 	case !ok || o.GetAPIVersion() == "" || o.GetKind() == "":
@@ -94,7 +98,9 @@ func (r *objectReader) add(value any, at lease.Place) {
 			r.add(item, at)
 		}
 	default:
-		r.found++
+		if o.GroupVersionKind().Group != lease.Domain {
+			r.found++
+		}
 		r.addObject(o, at)
 	}
 }
