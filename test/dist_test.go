@@ -71,6 +71,12 @@ func TestRelease(t *testing.T) {
 	t.Run("Debian", func(t *testing.T) {
 		installsDebian(t, filepath.Join(dist, "kubectl-akash-net_linux_"+here.Arch+".deb"), m.Spec.Version)
 	})
+	t.Run("signature", func(t *testing.T) {
+		checksums := filepath.Join(dist, "checksums.txt")
+		if err := harness.Succeed(exec.CommandContext(t.Context(), "gpg", "--batch", "--verify", checksums+".sig", checksums)); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("bill of materials", func(t *testing.T) { billOfMaterials(t, dist) })
 }
 
