@@ -40,7 +40,7 @@ const (
 	NotDeclared        = "NotDeclared"
 	NothingLeft        = "NothingLeft"
 	AsksForNothing     = "AsksForNothing"
-	Terminating   = "Terminating"
+	Terminating        = "Terminating"
 	AddressSquatted    = "AddressSquatted"
 	MissingRoute       = "MissingRoute"
 	StrayDefinition    = "StrayDefinition"
