@@ -180,7 +180,7 @@ func NewUninstall(c *session.Session) *cobra.Command {
 			}
 			if len(destroyed) > 0 {
 				showDestroyed(&c.Console, destroyed)
-				if !yes && dryRun == "" && !confirmed(&c.Console, "Uninstall?") {
+				if !yes && dryRun == "" && !c.Confirm("Uninstall?") {
 					return errors.New("nothing was uninstalled; -y answers the question")
 				}
 			}

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 
@@ -84,16 +83,5 @@ func (s *selection) confirm(c *console.Console, dryRun string, leases int, quest
 	if !s.all && !s.short && !several || s.yes || dryRun != "" {
 		return true
 	}
-	return confirmed(c, question)
-}
-
-// confirmed asks the user a question, and reports whether the answer is yes.
-func confirmed(c *console.Console, question string) bool {
-	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
-	line, _ := bufio.NewReader(c.In).ReadString('\n') // an error means no
-	if !strings.HasSuffix(line, "\n") {
-		fmt.Fprintln(c.ErrOut) // ends the line of the question
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
+	return c.Confirm(question)
 }
