@@ -29,6 +29,8 @@ type Labelled struct {
 	Since time.Time
 	// Edited is true if kubectl users own fields of the object, which this program has applied.
 	Edited bool
+	// Rendered is true for an object that says from which definition it was rendered.
+	Rendered bool
 }
 
 // LabelledOf reads the labels of an object of the kind.
@@ -36,6 +38,7 @@ func LabelledOf(kind string, o metav1.Object) Labelled {
 	l := Labelled{
 		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
 		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time, Edited: managed.Edited(o),
+		Rendered: o.GetAnnotations()[lease.AnnotationDefinition] != "",
 	}
 	if l.Lease, l.HasLease = labelledLease(kind, o); !l.HasLease && isForged(o) {
 		l.Owner = ""

@@ -224,7 +224,10 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 			return err
 		}
 		err = f.show(c, book, show)
-		f.noteEdited(&c.Console, book)
+		if f.print.IsTable() {
+			noteUnclaimed(&c.Console, book)
+			noteEdited(&c.Console, book)
+		}
 		return err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -126,10 +127,26 @@ func (f *stateFlags) showProblems(
 	return nil
 }
 
+// noteUnclaimed says below a table what leases use without a claim. Objects that Akash's provider has written alone do not count: nobody
+// claims what they use.
+func noteUnclaimed(c *console.Console, book *view.Book) {
+	hosts, ports := book.Unclaimed()
+	var used []string
+	if hosts > 0 {
+		used = append(used, lease.Count(hosts, "host"))
+	}
+	if ports > 0 {
+		used = append(used, lease.Count(ports, "port"))
+	}
+	if len(used) > 0 {
+		c.Note("leases use %s that nobody has claimed. To see what to do: kubectl akash-net state --problems", strings.Join(used, " and "))
+	}
+}
+
 // noteEdited says below a table whose objects kubectl users have set fields of. Whether those are drift takes more reads than a table.
-func (f *stateFlags) noteEdited(c *console.Console, book *view.Book) {
+func noteEdited(c *console.Console, book *view.Book) {
 	leases := book.EditedLeases()
-	if !f.print.IsTable() || len(leases) == 0 {
+	if len(leases) == 0 {
 		return
 	}
 	of, command := "lease "+leases[0].String(), "explain "+leases[0].Group().String()

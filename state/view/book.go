@@ -180,6 +180,21 @@ func (b *Book) EditedLeases() []lease.ID {
 	return slices.Compact(leases)
 }
 
+// Unclaimed counts the hosts and the ports in the book's rows that objects use that were rendered for leases, and that nobody has claimed.
+func (b *Book) Unclaimed() (hosts, ports int) {
+	for _, r := range b.Hosts {
+		if r.Unclaimed {
+			hosts++
+		}
+	}
+	for _, r := range b.IPs {
+		if r.Unclaimed {
+			ports++
+		}
+	}
+	return hosts, ports
+}
+
 // Changes returns a book with the rows that are new or different since an earlier book. A row that is gone is included
 // once as Released. Pools that are gone are left out, and so are ports without an address that have got one.
 func (b *Book) Changes(earlier *Book) *Book {

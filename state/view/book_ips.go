@@ -31,8 +31,10 @@ type IPRow struct {
 	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable.
 	State string `json:"state"`
 	// Claimed is false for a port that only Akash's objects or a Service declare.
-	Claimed bool        `json:"claimed"`
-	Since   metav1.Time `json:"since"`
+	Claimed bool `json:"claimed"`
+	// Unclaimed is true if an object that was rendered for a lease uses the port, and nobody has claimed it.
+	Unclaimed bool        `json:"-"`
+	Since     metav1.Time `json:"since"`
 	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -245,6 +247,7 @@ func (x *ipFold) addService(s *state.ServiceObject) {
 	row := IPRow{
 		Tenant: x.tenantOf(s.Labelled), SharingKey: s.SharingKey, Protocol: s.Protocol, Port: s.Port,
 		Service: s.Service, ContainerPort: s.ContainerPort, Pool: s.Pool, Since: metav1.NewTime(s.Since), Object: s.Name,
+		Unclaimed: s.Rendered,
 	}
 	if p := x.ports[key]; p != nil {
 		row.Since = metav1.NewTime(p.Since)
@@ -275,6 +278,7 @@ func (x *ipFold) addPort(p *state.PortObject) {
 	x.rows = append(x.rows, IPRow{
 		Tenant: x.tenantOf(p.Labelled), SharingKey: p.SharingKey, Protocol: p.Protocol, Port: p.Port,
 		Service: p.Service, State: StateReserved, Since: metav1.NewTime(p.Since),
+		Unclaimed: p.Rendered,
 	})
 }
 

@@ -119,3 +119,26 @@ func TestEditedLeases(t *testing.T) {
 		}
 	}
 }
+
+// What was rendered for a lease and has no claim is counted, and what Akash's provider alone has written is not.
+func TestUnclaimed(t *testing.T) {
+	use := func(host string, rendered bool) state.HostObject {
+		return state.HostObject{Host: host, Labelled: state.Labelled{Kind: "ingress", Namespace: statetest.Shop.Namespace(), Name: host, Lease: statetest.Shop, HasLease: true, Rendered: rendered}}
+	}
+	service := claimtest.Service(statetest.Shop, "web-ip-443-tcp", "a", "TCP", 443, "203.0.113.0", "203.0.113.0")
+	service.Rendered = true
+	in := Contents{
+		Claims:   []*state.Claim{claimtest.HostClaim("claimed.example.com", statetest.Shop, "")},
+		Hosts:    []state.HostObject{use("claimed.example.com", true), use("lost.example.com", true), use("akashs.example.com", false)},
+		Services: []state.ServiceObject{service},
+	}
+	b := NewBook(config.Default(), in, SubjectHosts, SubjectIPs)
+	if hosts, ports := b.Unclaimed(); hosts != 1 || ports != 1 {
+		t.Errorf("%d hosts and %d ports are unclaimed, want one of each", hosts, ports)
+	}
+	in.Claims = append(in.Claims, claimtest.HostClaim("lost.example.com", statetest.Shop, ""), claimtest.AddressClaim("203.0.113.0", "a", statetest.Shop, claimtest.HTTPS()))
+	b = NewBook(config.Default(), in, SubjectHosts, SubjectIPs)
+	if hosts, ports := b.Unclaimed(); hosts+ports > 0 {
+		t.Errorf("%d hosts and %d ports are unclaimed, and all are claimed", hosts, ports)
+	}
+}

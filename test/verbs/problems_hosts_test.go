@@ -93,7 +93,11 @@ func hostProblems() []madeProblem {
 		}},
 		{state.RouteWithoutClaim, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
+			if r := mustRun(t, 0, "state", "hosts", "-n", s.id.Namespace()); r.Stderr != "" {
+				t.Errorf("it is claimed: %s", r)
+			}
 			remove(t, claims, ledger, s.host)
+			mustRun(t, 0, "state", "hosts", "-n", s.id.Namespace()).Says(t, "Note: leases use 1 host that nobody has claimed. To see what to do: kubectl akash-net state --problems")
 			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
 		}},
 		{state.StrayRoute, byItself, func(t *testing.T, s scene) produced {
