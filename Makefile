@@ -137,7 +137,7 @@ test-release: ## make a release of the last commit twice, compare, and install f
 	gpg --batch --quiet --passphrase '' --quick-generate-key $(GPG_KEY)
 	for n in 1 2; do git clone -q . .cache/release/$$n; done
 	for n in 1 2; do (cd .cache/release/$$n; $(GORELEASER) --snapshot); done
-	diff -r -x metadata.json -x '*.sig' .cache/release/1/dist .cache/release/2/dist # which say when
+	diff -r -x metadata.json -x artifacts.json -x '*.sig' .cache/release/1/dist .cache/release/2/dist # two say when, one in which order
 	mv .cache/release/1/dist dist
 	RELEASE="$(CURDIR)/dist" go test -count=1 -v -run TestRelease ./test
 	@cat dist/checksums.txt

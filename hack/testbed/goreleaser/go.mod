@@ -2,7 +2,7 @@ module github.com/akash-net/kubectl-akash-net/hack/testbed/goreleaser
 
 go 1.26.1
 
-require github.com/goreleaser/goreleaser/v2 v2.15.1
+require github.com/goreleaser/goreleaser/v2 v2.15.2
 
 require (
 	al.essio.dev/pkg/shellescape v1.6.0 // indirect
