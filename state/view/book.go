@@ -183,12 +183,12 @@ func (b *Book) EditedLeases() []lease.ID {
 // Unclaimed counts the hosts and the ports in the book's rows that objects use that were rendered for leases, and that nobody has claimed.
 func (b *Book) Unclaimed() (hosts, ports int) {
 	for _, r := range b.Hosts {
-		if r.Unclaimed {
+		if r.Rendered {
 			hosts++
 		}
 	}
 	for _, r := range b.IPs {
-		if r.Unclaimed {
+		if r.Rendered {
 			ports++
 		}
 	}

@@ -35,8 +35,8 @@ type HostRow struct {
 	// Claimed is false for a host that only Akash's objects declare. Another tenant's provider may reassign it without
 	// asking the ledger.
 	Claimed bool `json:"claimed"`
-	// Unclaimed is true if an object that was rendered for a lease uses the host, and nobody has claimed it.
-	Unclaimed bool `json:"-"`
+	// Rendered is true for a host without a claim of which an object says from which definition it was rendered.
+	Rendered bool `json:"-"`
 	// Since is when the owner claimed the host, or its object was created. It is zero for one that is withheld: nothing says since when.
 	Since metav1.Time `json:"since"`
 	// From is the deployment group whose route still serves the host after a transfer.
@@ -231,7 +231,7 @@ func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) Ho
 	row := HostRow{
 		Host: host, Tenant: f.tenantOf(holder.Labelled), Service: holder.Service, Port: holder.Port,
 		State: StateReserved, Since: metav1.NewTime(holder.Since),
-		Unclaimed: slices.ContainsFunc(objects, func(o *state.HostObject) bool { return o.Rendered }),
+		Rendered: slices.ContainsFunc(objects, func(o *state.HostObject) bool { return o.Rendered }),
 	}
 	for _, o := range objects {
 		switch {

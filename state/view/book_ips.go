@@ -32,9 +32,9 @@ type IPRow struct {
 	State string `json:"state"`
 	// Claimed is false for a port that only Akash's objects or a Service declare.
 	Claimed bool `json:"claimed"`
-	// Unclaimed is true if an object that was rendered for a lease uses the port, and nobody has claimed it.
-	Unclaimed bool        `json:"-"`
-	Since     metav1.Time `json:"since"`
+	// Rendered is true for a port without a claim whose object says from which definition it was rendered.
+	Rendered bool        `json:"-"`
+	Since    metav1.Time `json:"since"`
 	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -247,7 +247,7 @@ func (x *ipFold) addService(s *state.ServiceObject) {
 	row := IPRow{
 		Tenant: x.tenantOf(s.Labelled), SharingKey: s.SharingKey, Protocol: s.Protocol, Port: s.Port,
 		Service: s.Service, ContainerPort: s.ContainerPort, Pool: s.Pool, Since: metav1.NewTime(s.Since), Object: s.Name,
-		Unclaimed: s.Rendered,
+		Rendered: s.Rendered,
 	}
 	if p := x.ports[key]; p != nil {
 		row.Since = metav1.NewTime(p.Since)
@@ -278,26 +278,6 @@ func (x *ipFold) addPort(p *state.PortObject) {
 	x.rows = append(x.rows, IPRow{
 		Tenant: x.tenantOf(p.Labelled), SharingKey: p.SharingKey, Protocol: p.Protocol, Port: p.Port,
 		Service: p.Service, State: StateReserved, Since: metav1.NewTime(p.Since),
-		Unclaimed: p.Rendered,
+		Rendered: p.Rendered,
 	})
-}
-
-// serviceState returns the state of an address that is claimed for a Service's port, and the reason. The state is "" if
-// the Service is for the other family.
-func serviceState(s *state.ServiceObject, a netip.Addr) (state, message string) {
-	other := func(b netip.Addr) bool { return b.BitLen() == a.BitLen() && b != a }
-	sameFamily := func(b netip.Addr) bool { return b.BitLen() == a.BitLen() }
-	if slices.Contains(s.Granted, a) {
-		return StateActive, ""
-	}
-	if len(s.Asked) > 0 && !slices.ContainsFunc(s.Asked, sameFamily) {
-		return "", ""
-	}
-	if i := slices.IndexFunc(s.Granted, other); i >= 0 {
-		return StatePending, fmt.Sprintf("MetalLB granted %s instead", s.Granted[i])
-	}
-	if i := slices.IndexFunc(s.Asked, other); i >= 0 && !slices.Contains(s.Asked, a) {
-		return StatePending, fmt.Sprintf("service %s/%s asks for %s", s.Namespace, s.Name, s.Asked[i])
-	}
-	return StatePending, ""
 }
