@@ -117,6 +117,10 @@ func (a *Announcement) Over(now time.Time) bool {
 	return now.Sub(a.Renewed).Abs() > a.Lasts+Margin
 }
 
+// Patience is how long another command watches an announcement that does not change before it takes the command for crashed: as long as a
+// renewal is valid, and a third more, since steady clocks differ by how fast they run.
+func (a *Announcement) Patience() time.Duration { return a.Lasts + a.Lasts/3 }
+
 // Dead reports whether the announcement seems to have expired, or is older than after since its last renewal. With after
 // 0 every announcement counts as dead.
 func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
@@ -135,7 +139,7 @@ func (a *Announcement) InTheWay() string {
 			a.Name(), a.Unreadable)
 	}
 	return fmt.Sprintf("another command is at work on it: %s; it has crashed if it does not renew its announcement, lease.coordination.k8s.io/%s, for %s: "+
-		"kubectl akash-net state --problems lists it then, and this command goes on in its place", a, a.Name(), a.Lasts+Margin)
+		"kubectl akash-net state --problems lists it then, and this command goes on in its place", a, a.Name(), a.Patience())
 }
 
 // Stands describes the run and its state. now is by the API server's clock.

@@ -52,8 +52,9 @@ type Options struct {
 	AssumeCrashed bool
 	// InTurn lets the command wait for its turn though it has nothing to write: another one for its leases may have crashed.
 	InTurn bool
-	// Version is the program's version, for the announcement.
+	// Version is the program's version, for the announcement. Lasts is how long that is valid without a renewal; 0 is turn.Lasts.
 	Version string
+	Lasts   time.Duration
 	// Adopt lets a lease take over what objects of its own owner use without a claim, and what Akash's provider has
 	// deployed for it.
 	Adopt bool

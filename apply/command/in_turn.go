@@ -16,7 +16,7 @@ import (
 // NewTurn returns a turn of the command for deployment groups.
 func (c *Command) NewTurn(groups []lease.Group) *turn.Turn {
 	return turn.New(c.Cluster, c.Ledger, groups, turn.Options{
-		By: turn.WhoRuns(), Version: c.Options.Version, AssumeCrashed: c.Options.AssumeCrashed, Waiting: c.reportWaiting,
+		By: turn.WhoRuns(), Version: c.Options.Version, Lasts: c.Options.Lasts, AssumeCrashed: c.Options.AssumeCrashed, Waiting: c.reportWaiting,
 	})
 }
 

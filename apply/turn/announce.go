@@ -36,7 +36,7 @@ func (t *Turn) announce(ctx context.Context) error {
 	now := t.cluster.Now()
 	want := &state.Announcement{
 		Nonce: t.nonce, Groups: t.groups, By: t.opts.By, Version: t.opts.Version,
-		Begun: now, Renewed: now, Lasts: Lasts, Phase: state.Active,
+		Begun: now, Renewed: now, Lasts: t.opts.Lasts, Phase: state.Active,
 	}
 	if err := t.put(ctx, want); err != nil {
 		return fmt.Errorf("the command could not be announced: %w", err)
@@ -120,7 +120,7 @@ func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(Lasts / 3)
+		ticker := time.NewTicker(t.opts.Lasts / 3)
 		defer ticker.Stop()
 		for {
 			select {
@@ -139,7 +139,7 @@ func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
 
 // stoodStill reports whether the announcement has not been renewed while it was valid. The caller holds mu.
 func (t *Turn) stoodStill() bool {
-	return time.Since(t.renewed) >= Lasts || time.Since(t.renewedAt) >= Lasts
+	return time.Since(t.renewed) >= t.opts.Lasts || time.Since(t.renewedAt) >= t.opts.Lasts
 }
 
 // isDoubtful reports whether other commands may have taken this one for crashed, or write for its groups. The caller holds mu.

@@ -29,7 +29,7 @@ func (t *Turn) enter(ctx context.Context, inTurn, anew bool) (until time.Time, e
 	t.locked(func() {
 		old, lost = t.met && !inTurn, t.lost
 		if t.own != nil {
-			until = t.renewed.Add(Lasts)
+			until = t.renewed.Add(t.opts.Lasts)
 		}
 	})
 	if lost == nil && old {

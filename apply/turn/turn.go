@@ -4,6 +4,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -19,7 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// Lasts is how long an announcement is valid without a renewal. The command renews it three times as often.
+// Lasts is how long an announcement is valid without a renewal, unless Options say otherwise. The command renews it three times as often.
 const Lasts = 15 * time.Second
 
 // LostError reports that another command has declared this one crashed.
@@ -41,6 +42,9 @@ func (e *LostError) Error() string {
 type Options struct {
 	// By is who runs the command, as USER@HOST; Version is the program's version.
 	By, Version string
+	// Lasts is how long the announcement is valid without a renewal, in whole seconds; 0 is the constant Lasts. Others that wait watch it for
+	// its Patience.
+	Lasts time.Duration
 	// AssumeCrashed takes every other command for crashed.
 	AssumeCrashed bool
 	// Waiting is called once for each command that this one waits for.
@@ -90,6 +94,7 @@ type Turn struct {
 
 // New returns a turn that has not begun. It writes nothing before the command's first write.
 func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options) *Turn {
+	opts.Lasts = cmp.Or(opts.Lasts, Lasts)
 	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: state.NewNonce(c.Now()), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1), asking: semaphore.NewWeighted(1), watch: protocol.Watch{}}
 	t.groups = slices.Clone(groups)
 	slices.SortFunc(t.groups, lease.Group.Compare)

@@ -45,11 +45,16 @@ type ControlPlane struct {
 }
 
 // Main starts a control plane, hands it to setup (which may be nil), runs the package's tests and
-// ends the control plane, also when the tests are interrupted. It returns the exit code.
+// ends the control plane, also when the tests are interrupted. It returns the exit code. On a machine where no control plane was built it
+// says how to build one, and runs nothing.
 func Main(m *testing.M, setup func(context.Context, *ControlPlane) error) int {
 	flag.Parse()
 	if list := flag.Lookup("test.list"); list != nil && list.Value.String() != "" {
 		return m.Run() // names tests, runs none
+	}
+	if _, err := programs.Path("kube-apiserver"); err != nil && os.Getenv("CI") == "" {
+		fmt.Println("skipped, for want of a control plane: make testbed builds it once (" + err.Error() + ")")
+		return 0
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -25,5 +25,5 @@ func (w Watch) Over(a *state.Announcement, now time.Time) bool {
 		w[a.Nonce] = Sighting{a.ResourceVersion, now}
 		return false
 	}
-	return a.Phase != state.Closing && now.Sub(seen.Since) >= a.Lasts+state.Margin
+	return a.Phase != state.Closing && now.Sub(seen.Since) >= a.Patience()
 }

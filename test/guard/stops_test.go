@@ -199,7 +199,7 @@ func TestCrashedRunsAreTakenOver(t *testing.T) {
 		nonce := state.NewNonce(time.Now())
 		dead := &state.Announcement{
 			Nonce: nonce, Groups: []lease.Group{id.Group()}, By: "bob@laptop", Version: "v1",
-			Begun: time.Unix(1790000000, 0), Renewed: time.Unix(1790000000, 0), Lasts: 15 * time.Second, Phase: state.Active,
+			Begun: time.Unix(1790000000, 0), Renewed: time.Unix(1790000000, 0), Lasts: time.Second, Phase: state.Active,
 		}
 		claim := &state.Claim{Kind: state.Host, Thing: host, Owner: bob}
 		part := state.Part{Key: rootPath, Lease: id, Path: "/", Service: "web", Port: 80, Run: nonce}

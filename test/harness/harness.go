@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -142,11 +143,26 @@ func (s Setup) install(ctx context.Context) error {
 	return nil
 }
 
-// Binaries returns the folder with the program and with the link that kubectl runs for completions.
-func Binaries() string { return filepath.Join(Plane.Dir, "bin") }
+// Long reports whether all is to be tried that takes long: `make test-long` sets LONG.
+func Long() bool { return os.Getenv("LONG") != "" }
 
-// build compiles the program into Binaries.
+// NeedsLong skips a test of what only `make test-long` tries.
+func NeedsLong(t *testing.T) {
+	t.Helper()
+	if !Long() {
+		t.Skip("it takes long: LONG=1 runs it, as make test-long does")
+	}
+}
+
+// Binaries returns the folder with the programs and with the link that kubectl runs for completions: the one that AKASH_NET_BIN names, where
+// `make test` has built them once for all packages, or one of this control plane.
+func Binaries() string { return cmp.Or(os.Getenv("AKASH_NET_BIN"), filepath.Join(Plane.Dir, "bin")) }
+
+// build compiles the program into Binaries, unless it is there.
 func build(ctx context.Context, reconciler bool) error {
+	if os.Getenv("AKASH_NET_BIN") != "" {
+		return nil
+	}
 	if err := os.Mkdir(Binaries(), 0o750); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestKilledCommandIsSucceeded(t *testing.T) {
 	then := harness.ServerTime(t).Add(-time.Minute)
 	killed := state.Announcement{
 		Nonce: "0killed" + host[:6], Groups: []lease.Group{id.Group()}, By: "ann@laptop", Version: "v1",
-		Begun: then, Renewed: then, Lasts: 15 * time.Second, Phase: state.Active,
+		Begun: then, Renewed: then, Lasts: time.Second, Phase: state.Active,
 	}
 	body, err := json.Marshal(killed.Configuration("akash-net"))
 	if err != nil {

@@ -1,0 +1,563 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+var (
+	dnsRecords = kinds.DNSRecord.Resource()
+)
+
+// byGardener is a configuration of the form gardener.
+func byGardener(t *testing.T, dns string, lines ...string) string {
+	t.Helper()
+	return configure(t, append(lines, "dns: {form: gardener, gardener: {type: aws-route53, secretRef: {name: dns, namespace: garden}}, "+dns+"}")...)
+}
+
+// extension stands for the controllers of DNS records: it acts on the objects of one lease as
+// Gardener's extensions and external-dns do, until the test ends.
+type extension struct {
+	mu sync.Mutex
+	// fails is the error of each operation; acted the operations, as "reconcile NAME".
+	fails string
+	acted []string
+}
+
+// extend starts the extension for a lease's namespace. With a finalizer it holds DNSRecords back, as
+// the real one does, until it has taken them out of the zone.
+func extend(t *testing.T, id lease.ID, fails string) *extension {
+	t.Helper()
+	e := &extension{fails: fails}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var work sync.WaitGroup
+	for _, resource := range []schema.GroupVersionResource{dnsRecords, dnsEndpoints} {
+		records := harness.Objects.Resource(resource).Namespace(id.Namespace())
+		w, err := records.Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work.Go(func() {
+			for event := range w.ResultChan() {
+				if o, ok := event.Object.(*unstructured.Unstructured); ok {
+					e.act(ctx, resource, o)
+				}
+			}
+		})
+		t.Cleanup(w.Stop)
+	}
+	t.Cleanup(func() { cancel(); work.Wait() })
+	return e
+}
+
+const finalizer = "extensions.gardener.cloud/dnsrecord"
+
+// act reconciles one object. A write that comes too late is followed by another event.
+func (e *extension) act(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) {
+	objects := harness.Objects.Resource(resource).Namespace(o.GetNamespace())
+	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+	annotations := o.GetAnnotations()
+	update := metav1.UpdateOptions{FieldManager: "extension"}
+	switch {
+	case resource == dnsEndpoints:
+		if observed != o.GetGeneration() {
+			_ = unstructured.SetNestedField(o.Object, o.GetGeneration(), "status", "observedGeneration")
+			_, _ = objects.UpdateStatus(ctx, o, update)
+		}
+	case o.GetDeletionTimestamp() != nil:
+		if len(o.GetFinalizers()) > 0 {
+			o.SetFinalizers(nil)
+			if _, err := objects.Update(ctx, o, update); err == nil {
+				e.note("delete " + o.GetName())
+			}
+		}
+	case annotations["gardener.cloud/operation"] == "reconcile":
+		delete(annotations, "gardener.cloud/operation")
+		o.SetAnnotations(annotations)
+		o.SetFinalizers([]string{finalizer})
+		now, err := objects.Update(ctx, o, update)
+		if err != nil {
+			return
+		}
+		e.note("reconcile " + o.GetName())
+		state, said := "Succeeded", "done"
+		if e.fails != "" {
+			state, said = "Error", "the operation did not end well"
+			_ = unstructured.SetNestedField(now.Object, e.fails, "status", "lastError", "description")
+		}
+		_ = unstructured.SetNestedMap(now.Object, map[string]any{
+			"description": said, "lastUpdateTime": "2026-11-21T00:00:00Z", "progress": int64(100), "state": state, "type": "Reconcile",
+		}, "status", "lastOperation")
+		_ = unstructured.SetNestedField(now.Object, now.GetGeneration(), "status", "observedGeneration")
+		_ = unstructured.SetNestedField(now.Object, "Z-found", "status", "zone")
+		_, _ = objects.UpdateStatus(ctx, now, update)
+	}
+}
+
+func (e *extension) note(what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.acted = append(e.acted, what)
+}
+
+// did is what the extension has done since it was last asked.
+func (e *extension) did() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	acted := e.acted
+	e.acted = nil
+	return acted
+}
+
+// specOf is a field of an object's spec.
+func specOf(o *unstructured.Unstructured, name string) string {
+	return fmt.Sprint(o.Object["spec"].(map[string]any)[name])
+}
+
+// A host gets its records, is live once they are served, and an unchanged lease is not written.
+func TestRecordsOfGardener(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	r.config = byGardener(t, "targets: [192.0.2.1, '2001:db8::1'], ttl: 300, ownership: true")
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	e := extend(t, id, "")
+	r.do(t, "apply", "-f", definition).Prints(t,
+		"dnsrecord/"+host+"-a created", "dnsrecord/"+host+"-aaaa created", "dnsrecord/"+host+"-txt created",
+		"dnsrecord/"+host+"-a served (A 192.0.2.1)", "is live")
+	a := need(t, dnsRecords, id.Namespace(), host+"-a")
+	if got := specOf(a, "name") + " " + specOf(a, "recordType") + " " + specOf(a, "values") + " " + specOf(a, "ttl"); got != host+" A [192.0.2.1] 300" {
+		t.Errorf("the record is %s", got)
+	}
+	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-txt"), "values"); got != "[heritage=akash-net,akash-net/lease="+id.String()+"]" {
+		t.Errorf("the owner's record is %s", got)
+	}
+	e.did()
+
+	a = need(t, dnsRecords, id.Namespace(), host+"-a")
+	r.sent()
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a unchanged", "is live", "unchanged")
+	want := append(reads(id, false), "LIST dnsendpoints", "LIST dnsrecords")
+	slices.Sort(want)
+	if diff := cmp.Diff(dropped(want, "GET configmaps/config"), sorted(r.sent())); diff != "" {
+		t.Errorf("requests of the second apply (-want +got):\n%s", diff)
+	}
+	if after := need(t, dnsRecords, id.Namespace(), host+"-a"); after.GetResourceVersion() != a.GetResourceVersion() {
+		t.Errorf("the unchanged record was written: %v", after.Object)
+	}
+
+	r.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "192.0.2.1", "2001:db8::1", "Z-found", "Reconcile Succeeded", "Active")
+	out := r.do(t, "state", "dns", "-o", "json", "-l", "akash.network/lease.id.owner="+id.Owner)
+	var book struct{ DNS []map[string]any }
+	if err := json.Unmarshal([]byte(out.Stdout), &book); err != nil || len(book.DNS) != 3 || book.DNS[0]["host"] != host || book.DNS[0]["lease"] != id.String() {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func dropped(list []string, gone string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == gone })
+}
+
+// A new value is one write of the record, and asks the extension to act once more.
+func TestRecordValueChanges(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	e := extend(t, id, "")
+	r.with(byGardener(t, "targets: [192.0.2.1]")).do(t, "apply", "-f", definition)
+	first := need(t, dnsRecords, id.Namespace(), host+"-a").GetAnnotations()["gardener.cloud/timestamp"]
+	e.did()
+	r.sent()
+	u := r.with(byGardener(t, "targets: [192.0.2.2]"))
+	u.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
+	if diff := cmp.Diff([]string{"PATCH announcement", "PATCH dnsrecords/" + host + "-a", "DELETE announcement"}, writesOf(r.sent())); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"reconcile " + host + "-a"}, e.did()); diff != "" {
+		t.Errorf("the extension (-want +got):\n%s", diff)
+	}
+	a := need(t, dnsRecords, id.Namespace(), host+"-a").GetAnnotations()
+	if a["gardener.cloud/timestamp"] == first || a["gardener.cloud/operation"] != "" {
+		t.Errorf("annotations %v, before %s", a, first)
+	}
+	// A new definition that leaves the record as it is does not ask the extension to act.
+	u.do(t, "apply", "-f", defineParts(t, id, webPart(host, newHost("more")))).Prints(t, "dnsrecord/"+host+"-a configured")
+	if got := e.did(); slices.Contains(got, "reconcile "+host+"-a") {
+		t.Errorf("the extension did %v", got)
+	}
+}
+
+// What cannot be changed is replaced: named in the plan, deleted, waited for until the extension
+// lets it go, and made anew.
+func TestRecordIsReplaced(t *testing.T) {
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	e := extend(t, id, "")
+	address := byGardener(t, "targets: [192.0.2.1, '2001:db8::1']")
+	admin().with(address).do(t, "apply", "-f", definition)
+	e.did()
+	name := byGardener(t, "targets: [lb.example.net]")
+	before := fingerprints(t)
+	for _, mode := range []string{"client", "server"} {
+		admin().with(name).do(t, "apply", "-f", definition, "--dry-run="+mode).Prints(t,
+			"dnsrecord/"+host+"-a replaced (by dnsrecord/"+host+"-cname)", "dnsrecord/"+host+"-aaaa replaced", "dnsrecord/"+host+"-cname created")
+	}
+	if diff := cmp.Diff(before, fingerprints(t)); diff != "" {
+		t.Fatalf("the dry run changed the cluster:\n%s", diff)
+	}
+	admin().with(name).do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a replaced", "dnsrecord/"+host+"-cname created", "is live")
+	if diff := cmp.Diff([]string{"delete " + host + "-a", "delete " + host + "-aaaa", "reconcile " + host + "-cname"}, sortedButLast(e.did())); diff != "" {
+		t.Errorf("the extension (-want +got):\n%s", diff)
+	}
+
+	other := configure(t, "dns: {form: gardener, gardener: {type: google-clouddns, class: garden, secretRef: {name: dns, namespace: garden}}, targets: [lb.example.net]}")
+	admin().with(other).do(t, "apply", "-f", definition, "--dry-run=server").Prints(t,
+		`replaced (its type cannot be changed from "aws-route53" to "google-clouddns")`, "-cname created (in place of what was)")
+	admin().with(other).do(t, "apply", "-f", definition).Prints(t, "-cname replaced", "-cname created", "is live")
+	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-cname"), "type"); got != "google-clouddns" {
+		t.Errorf("the type is %s", got)
+	}
+
+	endpoint := configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")
+	admin().with(endpoint).do(t, "apply", "-f", definition).Prints(t, "-cname replaced (by dnsendpoint/"+host+")", "dnsendpoint/"+host+" created", "is live")
+	absent(t, dnsRecords, id.Namespace(), host+"-cname")
+}
+
+// sortedButLast sorts what happens side by side; the last has to be the last.
+func sortedButLast(list []string) []string {
+	if len(list) > 1 {
+		slices.Sort(list[:len(list)-1])
+	}
+	return list
+}
+
+// A record that its controller does not let go ends the run with the code for a timeout; nothing else
+// of the lease suffers, and the same command goes on.
+func TestStuckRecord(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	admin().with(byGardener(t, "targets: [192.0.2.1]")).do(t, "apply", "-f", definition, "--wait=false")
+	o := need(t, dnsRecords, id.Namespace(), host+"-a")
+	o.SetFinalizers([]string{finalizer})
+	update(t, "extension", dnsRecords, o)
+	name := byGardener(t, "targets: [lb.example.net]")
+	admin().with(name).run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
+		Prints(t, "dnsrecord/"+host+"-cname left (what it replaces is still being deleted").Says(t, "to be gone, so that another can take its place")
+	need(t, ingresses, id.Namespace(), host)
+	unmarked(t, id.Owner)
+	extend(t, id, "")
+	admin().with(name).do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-cname created", "is live")
+}
+
+// What its controller cannot do is told with its words, and what it does not do in time is a timeout.
+func TestRecordFails(t *testing.T) {
+	t.Parallel()
+	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	u.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
+		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a to be served", "has not taken it up yet", "kubectl -n "+id.Namespace()+" describe dnsrecords.extensions.gardener.cloud")
+	need(t, ingresses, id.Namespace(), host)
+	unmarked(t, id.Owner)
+
+	id, host = leaseOf(newTenant(), 1), newHost("dns")
+	extend(t, id, "no hosted zone for the name")
+	u.run(t, "apply", "-f", defineParts(t, id, webPart(host))).Exits(t, 1).
+		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a: the record was not made (Reconcile Error): no hosted zone for the name")
+	u.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "Failed", "no hosted zone for the name")
+}
+
+// Records go with their hosts, before the routes; the claim is kept until the record is gone.
+func TestRecordsGoFirst(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	r.config = configure(t, "dns: {form: endpoint, targets: [192.0.2.1]}")
+	id, stays, goes := leaseOf(newTenant(), 1), newHost("stays"), newHost("goes")
+	extend(t, id, "")
+	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays, goes)))
+	r.sent()
+	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays))).Prints(t, "dnsendpoint/"+goes+" pruned", "host/"+goes+" pruned")
+	deleted := slices.DeleteFunc(writesOf(r.sent()), func(s string) bool { return !strings.HasPrefix(s, "DELETE") })
+	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + goes, "DELETE ingresses/" + goes, "DELETE providerhosts/" + goes, "DELETE leases/" + goes, "DELETE announcement"}, deleted); diff != "" {
+		t.Errorf("deletes (-want +got):\n%s", diff)
+	}
+	r.do(t, "release", id.Group().String()).Prints(t, "dnsendpoint/"+stays+" deleted")
+	if diff := cmp.Diff([]string{"PATCH announcement", "DELETE leases/" + kept.Name(id.Group()), "DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays, "DELETE announcement"}, writesOf(r.sent())); diff != "" {
+		t.Errorf("writes of the release (-want +got):\n%s", diff)
+	}
+}
+
+// The claim of a host is kept as long as a record of it is held back.
+func TestClaimOutlivesRecord(t *testing.T) {
+	t.Parallel()
+	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
+	id, stays, goes := leaseOf(newTenant(), 1), newHost("stays"), newHost("goes")
+	u.do(t, "apply", "-f", defineParts(t, id, webPart(stays, goes)), "--wait=false")
+	o := need(t, dnsRecords, id.Namespace(), goes+"-a")
+	o.SetFinalizers([]string{finalizer})
+	update(t, "extension", dnsRecords, o)
+	u.run(t, "apply", "-f", defineParts(t, id, webPart(stays)), "--timeout=1s").Exits(t, 5).Says(t, "its claim is kept until then")
+	need(t, claims, ledger, goes)
+	o = need(t, dnsRecords, id.Namespace(), goes+"-a")
+	o.SetFinalizers(nil)
+	update(t, "extension", dnsRecords, o)
+	extend(t, id, "")
+	u.do(t, "apply", "-f", defineParts(t, id, webPart(stays))).Prints(t, "host/"+goes+" pruned")
+	absent(t, claims, ledger, goes)
+}
+
+// publish writes into an Ingress' status where its controller is reached.
+func publish(t *testing.T, namespace, name string, entries ...any) {
+	t.Helper()
+	o := need(t, ingresses, namespace, name)
+	if err := unstructured.SetNestedSlice(o.Object, entries, "status", "loadBalancer", "ingress"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := harness.Objects.Resource(ingresses).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The value comes from the Ingress' status once it is there. Another Ingress of the class says it for
+// one that the controller has not seen yet.
+func TestRecordFromIngressStatus(t *testing.T) {
+	t.Parallel()
+	class := newHost("class")
+	r := record(t)
+	r.config = configure(t, "ingress: {className: "+class+"}", "dns: {form: endpoint}")
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	extend(t, id, "")
+	definition := defineParts(t, id, webPart(host))
+	r.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left (its record is written once the ingress controller has said")
+	absent(t, dnsEndpoints, id.Namespace(), host)
+	r.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).Says(t, "host "+host+": its record is written once")
+
+	// The controller answers while the run waits.
+	polled, answered := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	r.hold(func(_ context.Context, q request) {
+		if q.String() == "GET ingresses/"+host {
+			once.Do(func() { close(polled) })
+		}
+	}, nil)
+	go func() {
+		defer close(answered)
+		await(t.Context(), t, polled)
+		publish(t, id.Namespace(), host, map[string]any{"ip": "192.0.2.7"}, map[string]any{"hostname": "lb.example.net"})
+	}()
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsendpoint/"+host+" created", "served (A 192.0.2.7)", "is live")
+	<-answered
+	r.hold(nil, nil)
+
+	second := newHost("dns")
+	r.do(t, "apply", "-f", defineParts(t, leaseOf(id.Owner, 2), webPart(second)), "--wait=false").Prints(t, "dnsendpoint/"+second+" created")
+	// A host name takes the place of the address: the object is changed, external-dns does the rest.
+	publish(t, id.Namespace(), host, map[string]any{"hostname": "lb.example.net"})
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsendpoint/"+host+" configured", "served (CNAME lb.example.net)")
+	unmarked(t, id.Owner)
+}
+
+// A Gateway's status has the value for HTTPRoutes; leased addresses are known without any status.
+func TestRecordFromGatewayAndAddress(t *testing.T) {
+	t.Parallel()
+	v4, v6 := newRanges()
+	name := strings.ReplaceAll(newHost("gw"), ".", "-")
+	gateways := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
+	gateway := createAs(t, "administrator", gateways, fmt.Sprintf(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+		"metadata": {"name": %q, "namespace": "default"}, "spec": {"gatewayClassName": "none", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}`, name))
+	u := admin().with(configure(t, "target: httproute", "gateway: {name: "+name+", namespace: default}",
+		"ip: {ranges: ["+v4+"0/28, '"+v6+"0/124'], families: [IPv4, IPv6]}", "dns: {form: endpoint, sources: [address, status]}"))
+	id, host, mx := leaseOf(newTenant(), 1), newHost("dns"), newHost("mx")
+	definition := defineParts(t, id, webPart(host), service("mail", "{port: 25, global: true, ip: public, hosts: ["+mx+"]}"), endpoint("public"))
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+name+" has an address")
+	targets := func(host string) string {
+		var out []string
+		for _, e := range need(t, dnsEndpoints, id.Namespace(), host).Object["spec"].(map[string]any)["endpoints"].([]any) {
+			m := e.(map[string]any)
+			out = append(out, fmt.Sprint(m["recordType"], m["targets"]))
+		}
+		return strings.Join(out, " ")
+	}
+	if got := targets(mx); got != "A["+v4+"0] AAAA["+v6+"0]" && got != "A["+v4+"0] AAAA["+strings.TrimSuffix(v6, ":")+":]" {
+		t.Errorf("the leased host has %s (%s, %s)", got, v4, v6)
+	}
+	if err := unstructured.SetNestedSlice(gateway.Object, []any{
+		map[string]any{"type": "IPAddress", "value": "192.0.2.9"}, map[string]any{"type": "IPAddress", "value": "2001:db8::9"},
+	}, "status", "addresses"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := harness.Objects.Resource(gateways).Namespace("default").UpdateStatus(t.Context(), gateway, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+host+" created", "dnsendpoint/"+mx+" unchanged")
+	if got := targets(host); got != "A[192.0.2.9] AAAA[2001:db8::9]" {
+		t.Errorf("the routed host has %s", got)
+	}
+}
+
+// A transfer takes the old lease's record away before the new lease's is made: two objects for one
+// name would undo each other.
+func TestRecordIsTransferred(t *testing.T) {
+	t.Parallel()
+	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
+	owner, host := newTenant(), newHost("dns")
+	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
+	extend(t, blue, "")
+	extend(t, green, "")
+	u.do(t, "apply", "-f", defineParts(t, blue, webPart(host)))
+	u.do(t, "apply", "-f", defineParts(t, green, webPart(host))).Prints(t, "host/"+host+" withheld")
+	u.do(t, "transfer", host, "--to", green.String()).Prints(t, "dnsrecord/"+host+"-a created")
+	absent(t, dnsRecords, blue.Namespace(), host+"-a")
+	need(t, dnsRecords, green.Namespace(), host+"-a")
+	u.do(t, "apply", "-f", defineParts(t, blue, webPart(host)))
+	need(t, dnsRecords, green.Namespace(), host+"-a")
+	u.do(t, "apply", "-f", defineParts(t, green, webPart(host))).Prints(t, "dnsrecord/"+host+"-a unchanged")
+}
+
+// What would be no valid record is told before anything is claimed; render needs a value that it can
+// know.
+func TestRecordsAreCheckedFirst(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	loop := configure(t, "dns: {form: endpoint, targets: ["+host+"]}")
+	admin().with(loop).run(t, "apply", "-f", definition).Exits(t, 3).Says(t, "leads to itself", ":7:")
+	absent(t, claims, ledger, host)
+	admin().with(configure(t, "dns: {form: annotations}")).run(t, "apply", "-f", definition, "--operators=on").Exits(t, 1).Says(t, "knows no annotations for external-dns")
+	absent(t, claims, ledger, host)
+	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).Exits(t, 3).Says(t, "takes its value from the cluster's status", "dns.targets")
+	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).Prints(t, "kind: DNSEndpoint", "- lb.example.net")
+}
+
+// A record that nobody stands for any more, or that says something else than it should, is a
+// problem, and mended.
+func TestRecordProblems(t *testing.T) {
+	config := byGardener(t, "targets: [192.0.2.1], ttl: 60")
+	u := admin().with(config)
+	id, stray, drifted := leaseOf(newTenant(), 1), newHost("stray"), newHost("drifted")
+	definition := defineParts(t, id, webPart(stray, drifted))
+	e := extend(t, id, "")
+	u.do(t, "apply", "-f", definition)
+	problems := func(u user) []string {
+		var book struct {
+			Problems []struct{ Problem, Thing, Message, Plan string }
+		}
+		r := u.run(t, "state", "--problems", "-o", "json")
+		if err := json.Unmarshal([]byte(r.Stdout), &book); err != nil {
+			t.Fatal(err, r)
+		}
+		var out []string
+		for _, p := range book.Problems {
+			if p.Thing == stray || p.Thing == drifted {
+				out = append(out, p.Problem+" "+p.Thing+": "+p.Message+"; "+p.Plan)
+			}
+		}
+		return out
+	}
+	if got := problems(u); len(got) > 0 {
+		t.Errorf("a lease without fault has %v", got)
+	}
+	remove(t, ingresses, id.Namespace(), stray)
+	remove(t, hosts, manifests, stray)
+	remove(t, claims, ledger, stray)
+	o := need(t, dnsRecords, id.Namespace(), drifted+"-a")
+	if err := unstructured.SetNestedStringSlice(o.Object, []string{"203.0.113.99"}, "spec", "values"); err != nil {
+		t.Fatal(err)
+	}
+	update(t, "hand-editor", dnsRecords, o)
+	where := "dnsrecord " + id.Namespace() + "/"
+	want := []string{
+		"RecordDiffers " + drifted + ": " + where + drifted + "-a says A 203.0.113.99 (TTL 60), it is to be 192.0.2.1 (TTL 60); write the DNS records of the host anew",
+		"StrayRecord " + stray + ": " + where + stray + "-a has a DNS record of it, and nobody has claimed it; delete " + where + stray + "-a",
+	}
+	if diff := cmp.Diff(want, problems(u)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	e.did()
+	u.run(t, "repair").Prints(t, "RecordDiffers/"+drifted+" repaired", "StrayRecord/"+stray+" repaired")
+	if got := problems(u); len(got) > 0 {
+		t.Errorf("after the repair there are %v", got)
+	}
+	if got := specOf(need(t, dnsRecords, id.Namespace(), drifted+"-a"), "values"); got != "[192.0.2.1]" {
+		t.Errorf("the mended record says %s", got)
+	}
+	eventually(t, "the extension takes up the mended record", func(context.Context) (bool, error) {
+		return slices.Contains(e.did(), "reconcile "+drifted+"-a"), nil
+	})
+	eventually(t, "the stray record goes", func(context.Context) (bool, error) {
+		return find(t, dnsRecords, id.Namespace(), stray+"-a") == nil, nil
+	})
+	u.do(t, "apply", "-f", defineParts(t, id, webPart(drifted))).Prints(t, "is live")
+
+	// Without a form of records nobody keeps the one that is there.
+	if got := problems(admin()); len(got) != 1 || !strings.Contains(got[0], "none of that form (dns.form: none)") {
+		t.Errorf("with dns.form none: %v", got)
+	}
+}
+
+// What is rendered is what the resource definitions of Gardener and external-dns have, to the field.
+func TestRenderedRecordsFitTheirDefinitions(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../render/testdata/dns-*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range strings.Split(string(text), "---\n") {
+			o := parse(t, document)
+			resource := map[string]schema.GroupVersionResource{"DNSRecord": dnsRecords, "DNSEndpoint": dnsEndpoints}[o.GetKind()]
+			if resource.Resource == "" {
+				continue
+			}
+			seen[o.GetKind()]++
+			o.SetNamespace("default")
+			_, err := harness.Objects.Resource(resource).Namespace("default").Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+	if seen["DNSRecord"] < 5 || seen["DNSEndpoint"] < 3 {
+		t.Errorf("seen %v", seen)
+	}
+}
+
+// The roles let operators write records, and viewers see them.
+func TestRolesForRecords(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	operator, _ := userOf(t, "akash-net-operator", "patch")
+	viewer, _ := userOf(t, "akash-net-viewer", "list")
+	for _, dns := range []string{"{form: endpoint, targets: [192.0.2.1]}", "{form: gardener, targets: [192.0.2.1], gardener: {type: x, secretRef: {name: x, namespace: x}}}"} {
+		operator.with(configure(t, "dns: "+dns)).do(t, "apply", "-f", definition, "--wait=false")
+		viewer.do(t, "state", "dns").Prints(t, host, "192.0.2.1")
+		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to list manifests")
+		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).Prints(t, "deleted")
+	}
+	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left")
+}

@@ -1,0 +1,209 @@
+package commands
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// reads are the requests of a run on a lease that has nothing to do: the configuration, the lease's definition, and one
+// LIST of each kind. Pools are read where addresses are leased.
+func reads(id lease.ID, withAddresses bool) []string {
+	out := []string{
+		"GET configmaps/config", "GET leases/" + kept.Name(id.Group()), "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST grpcroutes", "LIST httproutes",
+		"LIST ingresses", "LIST leases", "LIST namespaces", "LIST providerhosts", "LIST providerleasedips",
+		"LIST proxysettingspolicies", "LIST routes", "LIST services", "LIST snippetsfilters", "LIST tlsroutes",
+	}
+	if withAddresses {
+		out = append(out, "LIST bgpadvertisements", "LIST ipaddresspools", "LIST l2advertisements", "LIST nodes")
+	}
+	slices.Sort(out)
+	return out
+}
+
+func sorted(requests []request) []string {
+	out := make([]string, len(requests))
+	for i, r := range requests {
+		out[i] = r.String()
+	}
+	slices.Sort(out)
+	return out
+}
+
+// To apply what is applied already reads each kind once and writes nothing.
+func TestSecondApplyWritesNothing(t *testing.T) {
+	for name, parts := range map[string][]part{
+		"hosts":     {webPart(newHost("same"), newHost("same"))},
+		"addresses": {webPart(newHost("same")), service("mail", leasedPart("public", "TCP", 25), leasedPart("public", "UDP", 25)), endpoint("public")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := record(t)
+			id := leaseOf(newTenant(), 1)
+			definition := defineParts(t, id, parts...)
+			r.do(t, "apply", "-f", definition)
+			r.sent()
+			r.do(t, "apply", "-f", definition).Prints(t, "unchanged")
+			if diff := cmp.Diff(reads(id, name == "addresses"), sorted(r.sent())); diff != "" {
+				t.Errorf("requests of the second apply (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The first apply of one host makes nine requests after its reads: the announcement is made, compared with the others, and
+// deleted; the claim is written once and compared with the wildcard above; then come the definition and the objects.
+func TestRequestsOfAFirstApply(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	id, host := leaseOf(newTenant(), 1), newHost("first")
+	r.do(t, "apply", "-f", defineParts(t, id, webPart(host)))
+	var after []string
+	for _, q := range r.sent() {
+		if q.announces() || len(after) > 0 {
+			after = append(after, q.String())
+		}
+	}
+	_, domain, _ := strings.Cut(host, ".")
+	want := []string{
+		"PATCH announcement", "LIST leases", "PATCH leases/" + host, "GET leases/wc--any." + domain, "PATCH leases/" + kept.Name(id.Group()),
+		"POST namespaces", "PATCH ingresses/" + host, // a dry run: what is refused later is refused before the first object
+		"PATCH providerhosts/" + host, "PATCH ingresses/" + host, "DELETE announcement",
+	}
+	if diff := cmp.Diff(want, after); diff != "" {
+		t.Errorf("requests after the reads (-want +got):\n%s", diff)
+	}
+}
+
+// A reservation writes each claim once, and a second one writes nothing.
+func TestRequestsOfAReserve(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	id, one, two := leaseOf(newTenant(), 1), newHost("one"), newHost("two")
+	after := func() (out []string) {
+		r.do(t, "reserve", one, two, "--lease", id.String())
+		for _, q := range r.sent() {
+			if q.announces() || len(out) > 0 {
+				out = append(out, q.String())
+			}
+		}
+		return out
+	}
+	first := after()
+	if len(first) < 4 {
+		t.Fatalf("requests after the reads: %q", first)
+	}
+	want := []string{"PATCH announcement", "LIST leases", "PATCH leases/" + one, "PATCH leases/" + two}
+	if diff := cmp.Diff(want, first[:4]); diff != "" {
+		t.Errorf("requests after the reads (-want +got):\n%s", diff)
+	}
+	for _, read := range first[4 : len(first)-1] {
+		if !strings.HasPrefix(read, "GET ") && !strings.HasPrefix(read, "LIST ") {
+			t.Errorf("the reservation sent %s besides", read)
+		}
+	}
+	if again := after(); len(again) > 0 {
+		t.Errorf("the second reservation sent %q after its reads", again)
+	}
+}
+
+// What a lease no longer defines goes: routes first, claims last. --prune=false keeps it.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	r := record(t)
+	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
+	id := leaseOf(newTenant(), 1)
+	stays, goes := newHost("stays"), newHost("goes")
+	r.do(t, "apply", "-f", defineParts(t, id, service("web", served(stays, goes), leasedPart("public", "TCP", 443), leasedPart("public", "UDP", 443)), endpoint("public")))
+	smaller := defineParts(t, id, service("web", served(stays), leasedPart("public", "TCP", 443)), endpoint("public"))
+
+	r.do(t, "apply", "-f", smaller, "--prune=false")
+	if got := claimsOf(t, id.Owner); len(got) != 3 {
+		t.Errorf("with --prune=false the claims are %v", got)
+	}
+	need(t, ingresses, id.Namespace(), goes)
+	r.sent()
+
+	r.do(t, "apply", "-f", smaller).Prints(t, "ingress/"+goes+" pruned", "providerhost/"+goes+" pruned", "host/"+goes+" pruned",
+		"service/web-ip-443-udp pruned", "address/"+v4+"0 pruned")
+	claim, key := claimName(v4+"0"), lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.UDP, 443)
+	want := []string{
+		"PATCH announcement",
+		"DELETE ingresses/" + goes, "DELETE services/web-ip-443-udp",
+		"DELETE providerhosts/" + goes, "DELETE providerleasedips/" + key,
+		"DELETE leases/" + goes, "PATCH leases/" + claim,
+		"DELETE announcement",
+	}
+	if diff := cmp.Diff(want, writesOf(r.sent())); diff != "" {
+		t.Errorf("writes, in their order (-want +got):\n%s", diff)
+	}
+	annotations := need(t, claims, ledger, claim).GetAnnotations()
+	if annotations["port.net.akash.network/tcp-443"] == "" || annotations["port.net.akash.network/udp-443"] != "" {
+		t.Errorf("the address is held with %v", annotations)
+	}
+	if diff := cmp.Diff([]string{claim, stays}, claimsOf(t, id.Owner)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if got := endpointAddress(t, id, "web-ip-443-tcp"); got != v4+"0" {
+		t.Errorf("the port that stays has %q", got)
+	}
+}
+
+// A release deletes what serves before the claims, and each delete names the very object, in the
+// very version, that was read.
+func TestReleaseIsPinnedAndInOrder(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	r := record(t)
+	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
+	id, host := leaseOf(newTenant(), 1), newHost("pinned")
+	r.do(t, "apply", "-f", defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public")))
+	before := fingerprints(t)
+	r.sent()
+
+	r.do(t, "release", id.Group().String())
+	sent := slices.DeleteFunc(r.sent(), func(q request) bool { return !q.writes() })
+	want := []string{
+		"PATCH announcement",
+		"DELETE leases/" + kept.Name(id.Group()), // nothing heals what is being released
+		"DELETE ingresses/" + host, "DELETE services/web-ip-443-tcp",
+		"DELETE providerhosts/" + host, "DELETE providerleasedips/" + id.Owner + "-ip-public-tcp-443",
+		"DELETE leases/" + host, "DELETE leases/" + claimName(v4+"0"),
+		"DELETE announcement",
+	}
+	if diff := cmp.Diff(want, writesOf(sent)); diff != "" {
+		t.Errorf("writes, in their order (-want +got):\n%s", diff)
+	}
+	for _, q := range sent {
+		if q.announces() {
+			continue // there was none before
+		}
+		var options metav1.DeleteOptions
+		if err := json.Unmarshal([]byte(q.body), &options); err != nil {
+			t.Fatalf("%s: %v: %q", q, err, q.body)
+		}
+		resource, name := q.target()
+		pin := options.Preconditions
+		if pin == nil || pin.UID == nil || pin.ResourceVersion == nil {
+			t.Errorf("%s is not pinned: %s", q, q.body)
+			continue
+		}
+		if got := string(*pin.UID) + " " + *pin.ResourceVersion; !slices.ContainsFunc([]string{manifests, ledger, id.Namespace()}, func(namespace string) bool {
+			return before[resource+" "+namespace+"/"+name] == got
+		}) {
+			t.Errorf("%s is pinned to %s, which is not what was there", q, got)
+		}
+	}
+	r.do(t, "release", id.Group().String(), "--ignore-not-found").Prints(t, "holds nothing")
+	if writes := writesOf(r.sent()); len(writes) > 0 {
+		t.Errorf("the second release writes %s", strings.Join(writes, ", "))
+	}
+}
