@@ -10,15 +10,26 @@ BENCH ?= .
 # The database of govulncheck that a Go module brings.
 VULNDB = file://$(shell cd hack/testbed/vulncheck && go mod download golang.org/x/vulndb && go list -m -f '{{.Dir}}' golang.org/x/vulndb)/data/osv
 
+# Programs, tests and the linter compile with the flags of a release, so that each package is compiled once.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(shell go env GOFLAGS) -trimpath
+
 TESTBED := go run ./hack/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
 # goreleaser with the programs that it runs. It signs and pushes only where it is told with which key, and that it may.
 GORELEASER = PATH="$(CURDIR)/.cache/bin:$$PATH" goreleaser release --clean --skip=$(if $(GPG_KEY),,sign,)$(if $(IMAGE),,docker,)announce
-# The packages whose code runs concurrently, or is called so; the race detector needs a C compiler. RACESIM are the tests
-# of the simulation that it watches too: sixteen leases at once, and 100 histories.
-RACE := ./lease/... ./state/... ./apply/... ./reconcile/...
-RACESIM := -run 'TestHistories$$|TestSixteenLeasesAtOnce' ./test/sim -histories 100
-RACEFLAG := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null && echo -race)
+# The packages in which things run at once. The race detector, which needs a C compiler, watches them, and of the simulation sixteen leases
+# at once and 50 histories.
+RACE := ./lease/parallel ./apply/cluster ./apply/execute ./apply/executor ./apply/turn ./apply/ledger ./apply/book ./apply/leaselogs ./apply/live ./apply/command ./reconcile/...
+RACESIM := -run 'TestHistories$$|TestSixteenLeasesAtOnce' ./test/sim -histories 50
+RACEFLAG := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
+
+# Tests of whole programs wait for one another and for the API server, so more of them run than there are processors. The times of a run are
+# kept for test-times.
+TIMES := .cache/test-times.json
+BINARIES := $(CURDIR)/.cache/test
+GOTEST := AKASH_NET_BIN="$(BINARIES)" go test -json -vet=off -p 3 -parallel 8
+RECORD := "$(BINARIES)/testtimes" -file $(TIMES)
 
 .PHONY: help
 help: ## show this list
@@ -30,30 +41,38 @@ build: ## build the plugin into bin/, with its reconciler and the link that comp
 	@ln -sf kubectl-akash_net bin/kubectl_complete-akash_net
 
 .PHONY: testbed
-testbed: ## build what tests and demo run: a control plane, MetalLB, kubectl (new and old), krew, kustomize, flux, Argo CD (once, about 20 minutes)
+testbed: ## build what all tests and the demo run: a control plane, MetalLB, kubectl (new and old), krew, kustomize, flux, Argo CD (once, about 20 minutes)
 	@$(TESTBED) build etcd kubernetes oldest metallb krew kustomize flux argocd
 
+.PHONY: programs
+programs:
+	@$(TESTBED) build etcd kubernetes metallb lint
+	@go build -ldflags '$(LDFLAGS)' -o "$(BINARIES)/" ./cmd/... ./hack/testtimes
+	@ln -sf kubectl-akash_net "$(BINARIES)/kubectl_complete-akash_net"
+	@rm -f $(TIMES)
+
 .PHONY: test
-test: testbed ## lint, then all tests: unit, golden files, scripts, and end to end on a real control plane
-	@$(TESTBED) build lint
-	@status=0; \
+test: programs ## lint, then the tests: unit, golden files, scripts, and end to end on a real control plane; builds that at first
+	@status=0; race="$$(go list $(RACE))"; rest="$$(go list ./... | grep -vxF "$$race")"; \
 	echo "golangci-lint run ./..."; $(LINT) || status=1; \
-	race="$$(go list $(RACE))"; \
-	rest="$$(go list ./... | grep -vxF "$$race")"; \
-	echo "go test $(RACEFLAG) $(RACE)"; go test $(RACEFLAG) -timeout 20m $$race || status=1; \
-	echo "go test $(RACEFLAG)" $(RACESIM); go test $(RACEFLAG) -timeout 20m $(RACESIM) || status=1; \
-	echo "go test, all other packages"; go test -timeout 30m $$rest || status=1; \
+	echo "go test, all packages that the race detector does not watch"; $(GOTEST) -timeout 15m $$rest | $(RECORD) || status=1; \
+	echo "go test $(RACEFLAG)"; CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \
+	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $(RACESIM) | $(RECORD) || status=1; \
 	exit $$status
+
+.PHONY: test-times
+test-times: ## the ten slowest packages and tests of the last make test; fails where a package took more than two minutes
+	@go run ./hack/testtimes -file $(TIMES) -slowest
+
+.PHONY: test-long
+test-long: testbed programs ## what make test tries a sample of, in full: all crash points, torn reads, histories, rules of the guard, releases that are reproducible (hours)
+	LONG=1 CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD)
+	$(GOTEST) -timeout 2h -run TestInterleavings ./engine -exhaustive | $(RECORD)
 
 .PHONY: lint
 lint: ## check the code with golangci-lint (built from its module once, about 2 minutes)
 	@$(TESTBED) build lint
 	@$(LINT)
-
-.PHONY: test-ledger
-test-ledger: testbed ## the histories of ledger and orders at full length, all crash points, pairs and torn reads, the model, the orders of all commands that meet, 100,000 simulated histories
-	LEDGER_OPERATIONS=10000 go test -timeout 2h -v ./test/ledger ./test/orders ./test/model ./test/sim/...
-	go test -timeout 2h -run TestInterleavings ./engine -exhaustive
 
 .PHONY: soak
 soak: testbed ## leave the ledger to many tenants and kills for SOAK (10m), half of it beside Akash's operators, audit it, repair it; figures in bench/results
