@@ -2,43 +2,17 @@ package printing
 
 import (
 	"bytes"
-	"flag"
 	"math"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v (go test ./plugin/printing -update writes it)", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
 
 var testNow = time.Date(2026, 11, 18, 9, 4, 0, 0, time.UTC)
 
@@ -131,7 +105,7 @@ func TestPrintBook(t *testing.T) {
 			f := NewFlags()
 			f.Output, f.noHeaders = tc.output, tc.noHeaders
 			*f.templates.TemplateArgument = tc.template
-			golden(t, "state/"+name+".golden", printBook(t, f, tc.subjects, testBook()))
+			golden.Check(t, "testdata/state/"+name+".golden", string(printBook(t, f, tc.subjects, testBook())))
 		})
 	}
 }
@@ -142,7 +116,7 @@ func TestPrintShards(t *testing.T) {
 	for i := range b.Routes[:2] {
 		b.Routes[i].Shard = "public"
 	}
-	golden(t, "state/shards.golden", printBook(t, NewFlags(), []view.Subject{view.SubjectRoutes}, b))
+	golden.Check(t, "testdata/state/shards.golden", string(printBook(t, NewFlags(), []view.Subject{view.SubjectRoutes}, b)))
 }
 
 // An empty list is written, a list that was not asked for is not.
@@ -195,7 +169,7 @@ func TestPrintChanges(t *testing.T) {
 			for _, b := range []*view.Book{first, changed} {
 				b.IPs, b.Leases, b.Pools = nil, nil, nil
 			}
-			golden(t, "state/"+name+".golden", printBook(t, f, hosts, first, changed))
+			golden.Check(t, "testdata/state/"+name+".golden", string(printBook(t, f, hosts, first, changed)))
 		})
 	}
 }

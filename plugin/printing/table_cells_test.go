@@ -1,18 +1,25 @@
 package printing
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 func TestCells(t *testing.T) {
@@ -166,43 +173,7 @@ func TestPlanText(t *testing.T) {
 		{Lease: "b/1/1/1/p"},
 		{Lease: "c/1/1/1/p", Refused: "held\n"},
 	})
-	want := `lease/a/1/1/1/p
-host/x.example.com
--   / -> old:80
--   /v0 -> old:80
-+   / -> web:80
-+   /v1
-order/a/1/1/1
-+   cpu: 1
-host/y.example.com
-!   withheld: held by b/1/1
-host/z.example.com
-!   not held: given up
-ingress/x.example.com in namespace n
--   deleted: not defined
-ingress/w.example.com in namespace n
--   deleted
-service/s in namespace n
-+   kind: Service
-service/t in namespace n
-+   no value changes, only which manager owns the fields
-service/u in namespace n: only the definition's hash changes
-service/v in namespace n
-  spec
-+     x: 1
-service/w in namespace n
-  metadata.annotations
-!     net.akash.network/definition: a
-+     net.akash.network/definition: b
-address/10.0.0.1
--   tcp/1
-lease/c/1/1/1/p
-!   refused: held\n
-2 claim, 1 create, 4 update, 2 delete, 1 release, 1 withheld, 1 left, 1 refused
-`
-	if got := string(PlanText(p, false)); got != want {
-		t.Errorf("text is\n%s\nwant\n%s", got, want)
-	}
+	golden.Check(t, "testdata/plan.golden", string(PlanText(p, false)))
 	if got := string(PlanText(plan.Plan{Leases: p.Leases[2:]}, true)); got != "lease/c/1/1/1/p\n\x1b[33m!   refused: held\\n\x1b[0m\n1 refused\n" {
 		t.Errorf("coloured text is %q", got)
 	}
@@ -211,5 +182,161 @@ lease/c/1/1/1/p
 	}
 	if got := string(PlanText(plan.Plan{Leases: p.Leases[1:2]}, false)); got != "" {
 		t.Errorf("no changes are printed as %q", got)
+	}
+}
+
+// The records of hosts in the formats that are made here.
+func TestPrintRecords(t *testing.T) {
+	shop := testBook().Hosts[0].Tenant
+	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(testNow.Add(-d)) }
+	book := &view.Book{APIVersion: "net.akash.network/v1alpha1", Kind: "Book", DNS: []view.DNSRow{
+		{Host: "api.example.com", Name: "api.example.com", Type: dns.A, Values: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"}, TTL: 300, Zone: "Z1", Tenant: shop, Kind: "dnsrecord", Object: "api.example.com-a", LastOperation: "Reconcile Succeeded", State: view.StateActive, Since: ago(time.Hour)},
+		{Host: "api.example.com", Name: "_akash-net.api.example.com", Type: dns.TXT, Values: []string{"heritage=akash-net"}, TTL: 300, Zone: "Z1", Tenant: shop, Kind: "dnsrecord", Object: "api.example.com-txt", LastOperation: "Create Error", State: view.StateFailed, Since: ago(time.Hour), Message: "no such zone"},
+		{Host: "shop.example.com", Name: "shop.example.com", Type: dns.CNAME, Values: []string{"lb.example.net"}, Tenant: shop, Kind: "dnsendpoint", Object: "shop.example.com", State: view.StatePending, Since: ago(time.Second)},
+	}}
+	for name, output := range map[string]string{"table": "", "wide": "wide", "name": "name", "json": "json"} {
+		f := NewFlags()
+		f.Output = output
+		golden.Check(t, "testdata/dns/"+name, string(printBook(t, f, []view.Subject{view.SubjectDNS}, book)))
+	}
+}
+
+func TestResourceBar(t *testing.T) {
+	for _, c := range []struct {
+		row  view.ResourceRow
+		want string
+	}{
+		{view.ResourceRow{Allocatable: 20, InUse: 5, Reserved: 5}, "■■■■■▣▣▣▣▣□□□□□□□□□□"},
+		{view.ResourceRow{Allocatable: 1000, InUse: 1, Reserved: 1}, "■▣□□□□□□□□□□□□□□□□□□"},
+		{view.ResourceRow{Allocatable: 10, InUse: 10, Reserved: 10}, "■■■■■■■■■■■■■■■■■■■■"},
+		{view.ResourceRow{Allocatable: 10, InUse: 99}, "■■■■■■■■■■■■■■■■■■■■"},
+		{view.ResourceRow{Allocatable: math.MaxUint64, InUse: math.MaxUint64 / 2}, "■■■■■■■■■■□□□□□□□□□□"},
+		{view.ResourceRow{Allocatable: 0, InUse: 1}, ""},
+		{view.ResourceRow{Allocatable: math.MaxUint64, Unlimited: true}, ""},
+	} {
+		if got := resourceBar(c.row); got != c.want {
+			t.Errorf("%+v: got %s, want %s", c.row, got, c.want)
+		}
+	}
+}
+
+// narrowBook is testBook with problems.
+func narrowBook() *view.Book {
+	b := testBook()
+	since := metav1.NewTime(testNow.Add(-time.Hour))
+	b.Problems = []state.Problem{
+		{
+			Problem: "UnservedHost", Thing: "shop.example.com", Lease: b.Leases[0].Lease, Namespace: b.Leases[0].Namespace, Since: since,
+			Message: "the host is held by lease akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1, and nothing routes it",
+			Plan:    "apply its definition again", Command: "kubectl akash-net repair UnservedHost/shop.example.com",
+		},
+		{Problem: "StrayRoute", Thing: "stray.example.com", Message: "no lease holds it", Plan: "delete it"},
+	}
+	return b
+}
+
+// At the width of a terminal no line wraps except a word that is longer than the terminal.
+func TestPrintNarrow(t *testing.T) {
+	subjects := append(view.Subjects[:len(view.Subjects):len(view.Subjects)], view.SubjectProblems)
+	for _, width := range []int{160, 80, 40} {
+		for _, wide := range []bool{false, true} {
+			name := fmt.Sprintf("state/columns-%d.golden", width)
+			if wide {
+				name = fmt.Sprintf("state/columns-%d-wide.golden", width)
+			}
+			var out bytes.Buffer
+			now := func() time.Time { return testNow }
+			if err := newTables(subjects, &out, func() int { return width }, wide, false, now).print(narrowBook()); err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, "testdata/"+name, out.String())
+			for line := range strings.Lines(out.String()) {
+				line = strings.TrimSuffix(line, "\n")
+				folded := strings.Contains(line, "kubectl ") || !strings.Contains(strings.TrimSpace(line), " ")
+				if n := terminal.Cells(line); n > width && !folded {
+					t.Errorf("%s: %d cells: %s", name, n, line)
+				}
+			}
+		}
+	}
+}
+
+// Rows are sorted by a field: texts with numbers in them as people sort them, addresses and numbers by their value, rows without it first.
+func TestSortBy(t *testing.T) {
+	hosts := []view.HostRow{
+		{Host: "n10.example.com", Tenant: &view.Tenant{DSeq: 9}}, {Host: "n9.example.com", Tenant: &view.Tenant{DSeq: 10}, Port: 80},
+		{Host: "a.example.com", Tenant: &view.Tenant{DSeq: 10}, Port: 9},
+	}
+	ips := []view.IPRow{{Address: netip.MustParseAddr("203.0.113.10")}, {Address: netip.MustParseAddr("203.0.113.9")}}
+	for _, tt := range []struct {
+		by, want string
+		subject  view.Subject
+	}{
+		{".host", "host/a.example.com host/n9.example.com host/n10.example.com", view.SubjectHosts},
+		{"{.host}", "host/a.example.com host/n9.example.com host/n10.example.com", view.SubjectHosts},
+		{"dseq", "host/n10.example.com host/n9.example.com host/a.example.com", view.SubjectHosts},
+		{".port", "host/n10.example.com host/a.example.com host/n9.example.com", view.SubjectHosts},
+
+		{".address", "address/203.0.113.9 address/203.0.113.10", view.SubjectIPs},
+	} {
+		var out bytes.Buffer
+		f := NewFlags()
+		f.Output, f.SortBy = "name", tt.by
+		show, err := f.Printer([]view.Subject{tt.subject}, &out, time.Now)
+		if err == nil {
+			err = show(&view.Book{Hosts: append([]view.HostRow(nil), hosts...), IPs: append([]view.IPRow(nil), ips...)})
+		}
+		if got := strings.Join(strings.Fields(out.String()), " "); err != nil || got != tt.want {
+			t.Errorf("--sort-by %s: %s, %v; want %s", tt.by, got, err, tt.want)
+		}
+	}
+	f := NewFlags()
+	f.SortBy = ".hots"
+	show, err := f.Printer([]view.Subject{view.SubjectHosts}, &bytes.Buffer{}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := show(&view.Book{Hosts: hosts}); err == nil || !strings.Contains(err.Error(), `no row has a field ".hots"`) {
+		t.Errorf("a field that no row has: %v", err)
+	}
+	if err := show(&view.Book{}); err != nil {
+		t.Errorf("no rows: %v", err)
+	}
+	f.SortBy = "{.host"
+	if _, err := f.Printer([]view.Subject{view.SubjectHosts}, &bytes.Buffer{}, time.Now); err != nil {
+		t.Errorf("a path without its last brace: %v", err)
+	}
+	f.SortBy = ".host[("
+	if _, err := f.Printer([]view.Subject{view.SubjectHosts}, &bytes.Buffer{}, time.Now); err == nil {
+		t.Error("no path is taken for one")
+	}
+}
+
+// A changed field is printed below its parent; of a multi-line value only the changed lines are, with two lines of context.
+func TestPlanTextOfFields(t *testing.T) {
+	list := func(image string, more ...any) []any {
+		return append([]any{map[string]any{"a": 1, "b": 2, "c": 3, "d": 4, "image": image, "name": "web"}}, more...)
+	}
+	by := []plan.Owner{{Manager: "kubectl"}}
+	for name, tt := range map[string]struct {
+		fields []plan.Field
+		want   string
+	}{
+		"values below one path": {[]plan.Field{
+			{Path: plan.Path{"spec", "a"}, Before: 1, After: 2, Owners: by}, {Path: plan.Path{"spec", "b"}, After: "x"}, {Path: plan.Path{"spec", "c"}, Before: true},
+		}, "  spec\n-     a: 1   (kubectl)\n+     a: 2\n+     b: x\n-     c: true\n"},
+		"a field of an item": {[]plan.Field{{Path: plan.Path{"spec", "containers", `k:{"name":"web"}`, "image"}, Before: "web:1", After: "web:2"}}, "  spec.containers[name=\"web\"]\n-     image: web:1\n+     image: web:2\n"},
+		"an item": {[]plan.Field{{Path: plan.Path{"spec", "ports", `k:{"port":80,"protocol":"TCP"}`}, Before: map[string]any{"port": 80, "protocol": "TCP"}}},
+			"  spec\n-     ports[port=80,protocol=\"TCP\"]:\n-       port: 80\n-       protocol: TCP\n"},
+		"a line of many": {[]plan.Field{{Path: plan.Path{"services"}, Before: list("web:1"), After: list("web:2"), Owners: by}},
+			"    services:   (kubectl)\n        …\n          c: 3\n          d: 4\n-         image: web:1\n+         image: web:2\n          name: web\n"},
+		"lines in conflict":    {[]plan.Field{{Path: plan.Path{"l"}, Before: []any{"a", "b"}, After: []any{"a", "c"}, Owners: by, Conflict: true}}, "    l:   owned by kubectl\n        - a\n!       - b\n+       - c\n"},
+		"one line becomes two": {[]plan.Field{{Path: plan.Path{"l"}, Before: []any{"a"}, After: []any{"a", "c"}}}, "    l:\n        - a\n+       - c\n"},
+	} {
+		w := PlanWriter{}
+		w.fields(tt.fields)
+		if diff := cmp.Diff(tt.want, w.out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -1,8 +1,13 @@
 package terminal
 
 import (
+	"bytes"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestCells(t *testing.T) {
@@ -56,68 +61,29 @@ func TestHang(t *testing.T) {
 // A table takes the first of its layouts that fits.
 func TestTableLayouts(t *testing.T) {
 	rows := [][]string{{"shop.example.com", "203.0.113.7", "no endpoints are ready"}, {"店.example.com", "-", ""}}
-	for _, c := range []struct {
-		name    string
+	two := []string{"HOST", "IP", ""}
+	one := [][]string{{"shop.example.com", "203.0.113.7", "Active"}}
+	got := golden.Cases{}
+	for name, c := range map[string]struct {
 		width   int
 		columns []string
 		rows    [][]string
-		want    string
 	}{
-		{"a pipe", 0, []string{"HOST", "IP", ""}, rows, `
-HOST               IP
-shop.example.com   203.0.113.7   no endpoints are ready
-店.example.com     -
-`},
-		{"as wide as the terminal", 55, []string{"HOST", "IP", ""}, rows, `
-HOST               IP
-shop.example.com   203.0.113.7   no endpoints are ready
-店.example.com     -
-`},
-		{"the text does not fit", 31, []string{"HOST", "IP", ""}, rows, `
-HOST               IP
-shop.example.com   203.0.113.7
-  no endpoints are ready
-店.example.com     -
-`},
-		{"less room between columns", 29, []string{"HOST", "IP", ""}, rows, `
-HOST              IP
-shop.example.com  203.0.113.7
-  no endpoints are ready
-店.example.com    -
-`},
-		{"the name does not fit", 20, []string{"HOST", "IP", ""}, rows, `
-HOST
-  IP
-shop.example.com
-  203.0.113.7
-  no endpoints are
-  ready
-店.example.com
-  -
-`},
-		{"blocks, as nothing else fits", 24, []string{"HOST", "IP", "HOLDER"}, rows, `
-HOST
-  shop.example.com
-IP       203.0.113.7
-HOLDER   no endpoints
-         are ready
-
-HOST     店.example.com
-IP       -
-HOLDER
-`},
-		{"a single row", 29, []string{"HOST", "IP", "STATE"}, [][]string{{"shop.example.com", "203.0.113.7", "Active"}}, `
-HOST    shop.example.com
-IP      203.0.113.7
-STATE   Active
-`},
+		"a pipe":                       {0, two, rows},
+		"as wide as the terminal":      {55, two, rows},
+		"the text does not fit":        {31, two, rows},
+		"less room between columns":    {29, two, rows},
+		"the name does not fit":        {20, two, rows},
+		"blocks, as nothing else fits": {24, []string{"HOST", "IP", "HOLDER"}, rows},
+		"a single row":                 {29, []string{"HOST", "IP", "STATE"}, one},
 	} {
 		var out strings.Builder
-		table := Table{Out: &out, Width: func() int { return c.width }}
-		if err := table.Print(c.columns, c.rows); err != nil || out.String() != c.want[1:] {
-			t.Errorf("%s, %v:\n%s\nwant\n%s", c.name, err, out.String(), c.want)
+		if err := (&Table{Out: &out, Width: func() int { return c.width }}).Print(c.columns, c.rows); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
+		got[name] = out.String()
 	}
+	got.Check(t, "testdata/layouts.golden")
 }
 
 // Later rows have the layout of the first ones, and no header; a row that does not fit has another layout.
@@ -129,15 +95,69 @@ func TestTableGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := out.String(), `  HOST   STATE
-  a      Active
-  b.example.io  Pending
-  HOST    b.example.com
-  STATE   Pending
+	golden.Check(t, "testdata/grows.golden", out.String())
+}
 
-  HOST    a
-  STATE   Active
-`; got != want {
-		t.Errorf("\n%s\nwant\n%s", got, want)
+func TestColorOfPipe(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	for text, want := range map[string]bool{"auto": false, "never": false, "always": true} {
+		var c Color
+		if err := c.Set(text); err != nil || c.On(&bytes.Buffer{}) != want {
+			t.Errorf("--color=%s: %v, %v", text, c.On(&bytes.Buffer{}), err)
+		}
 	}
+	var c Color
+	if c.On(&bytes.Buffer{}) || c.Set("yes") == nil {
+		t.Error("a pipe has colours, or --color=yes is accepted")
+	}
+}
+
+// Each text is drawn over the one before, at once and as high as the terminal is now. The end restores the terminal, once.
+func TestScreen(t *testing.T) {
+	var out bytes.Buffer
+	rows := 4
+	s := &Screen{out: &out, size: func() (int, int) { return 10, rows }}
+	s.Close()
+	show := func(text, below, want string) {
+		t.Helper()
+		out.Reset()
+		_, _ = io.WriteString(s, text)
+		if err := s.Show(below); err != nil || out.String() != want {
+			t.Errorf("%v, %q, want %q", err, out.String(), want)
+		}
+	}
+	show("a\nb\n", "end\x1b", openScreen+beginFrame+"a\x1b[K\r\nb\x1b[K\r\n"+`end\x1b`+endFrame)
+	show("c\n", "a longer line", beginFrame+"c\x1b[K\r\na longer l"+endFrame)
+	rows = 2
+	show("a\nb\nc\n", "", beginFrame+"a\x1b[K\r\n2 more lin"+endFrame)
+	out.Reset()
+	s.Close()
+	s.Close()
+	if out.String() != closeScreen {
+		t.Errorf("the end writes %q", out.String())
+	}
+}
+
+// The progress has the number of items done, their rate, and the time left.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p Progress
+		for _, step := range []struct {
+			passed    time.Duration
+			done, all int
+			want      string
+		}{
+			{0, 0, 120, "0 of 120 leases"},
+			{0, 1, 120, "1 of 120 leases"},
+			{10 * time.Second, 40, 120, "40 of 120 leases, 4.0/s, 20s left"},
+			{50 * time.Second, 30, 120, "30 of 120 leases, 30.0/min, 3m0s left"},
+			{time.Hour, 0, 8, "0 of 8 leases"}, // the next step
+			{4 * time.Second, 8, 8, "8 of 8 leases, 2.0/s, 0s left"},
+		} {
+			time.Sleep(step.passed) // of the bubble's clock
+			if got := p.Text("leases", step.done, step.all); got != step.want {
+				t.Errorf("%q, want %q", got, step.want)
+			}
+		}
+	})
 }
