@@ -62,18 +62,9 @@ func TestDecide(t *testing.T) {
 		"a source that owns nothing names no other": {[]reconcile.Said{says("", true, 2)}, keeps("", 2), tenth, "2: apply"},
 		"a source may be empty":                     {[]reconcile.Said{says("prod", true)}, keeps("prod", 1), tenth, "1: empty of prod"},
 		"two sources name it":                       {[]reconcile.Said{says("prod", true, 1), says("test", true, 1)}, nil, tenth, "1: lease akash1a/1/1 is defined twice, at 1.yaml and at 1.yaml, and is left as it is: define it once"},
-		"too many are over at once": {
-			[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), tenth,
-			"1: too many, 2: too many, 3: apply for prod",
-		},
-		"as many as are allowed": {
-			[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), reconcile.Limits{MaxDeletes: 2},
-			"1: empty of prod, 2: empty of prod, 3: apply for prod",
-		},
-		"none are allowed": {
-			[]reconcile.Said{says("prod", true, 1)}, keeps("prod", 2), reconcile.Limits{},
-			"1: apply for prod, 2: too many",
-		},
+		"too many are over at once":                 {[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), tenth, "1: too many, 2: too many, 3: apply for prod"},
+		"as many as are allowed":                    {[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), reconcile.Limits{MaxDeletes: 2}, "1: empty of prod, 2: empty of prod, 3: apply for prod"},
+		"none are allowed":                          {[]reconcile.Said{says("prod", true, 1)}, keeps("prod", 2), reconcile.Limits{}, "1: apply for prod, 2: too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := reconcile.NewView(tt.said, tt.kept, tt.limits)

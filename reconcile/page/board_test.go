@@ -1,25 +1,20 @@
 package page_test
 
 import (
-	"flag"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page/pagetest"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata")
 
 func board(t *testing.T, s *page.Seen, query string) *page.Board {
 	t.Helper()
@@ -43,19 +38,7 @@ func TestGolden(t *testing.T) {
 			answer := get(t, shows(t, c.seen), "/?"+c.query)
 			got := answer.Body.String()
 			got = got[strings.Index(got, "<main"):]
-			path := filepath.Join("testdata", name+".html")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("it has changed (-update writes it):\n%s", diff)
-			}
+			golden.Check(t, "testdata/"+name+".html", got)
 		})
 	}
 }

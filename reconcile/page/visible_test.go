@@ -66,34 +66,18 @@ func TestCells(t *testing.T) {
 		tones               []string
 		first, scale        string
 	}{
-		"each address": {
-			[]string{"192.0.2.1", "198.51.100.1"}, []string{"192.0.2.2"}, []string{"192.0.2.0/30"},
-			[]string{"free", "active", "node", "free"}, "192.0.2.0, free", "a cell is an address",
-		},
-		"pieces in order": {
-			[]string{"192.0.2.9"}, nil, []string{"192.0.2.8-192.0.2.9", "192.0.2.0-192.0.2.1"},
-			[]string{"free", "free", "free", "active"}, "192.0.2.0, free", "a cell is an address",
-		},
-		"the last addresses": {
-			[]string{"255.255.255.255"}, nil, []string{"255.255.255.254-255.255.255.255"}, []string{"free", "active"}, "255.255.255.254, free", "a cell is an address",
-		},
-		"blocks": {
-			[]string{"10.0.0.0", "10.0.0.1", "10.0.1.254"}, nil, []string{"10.0.0.0/23"},
-			append(append([]string{"h5"}, some(254, "free")...), "h3"), "10.0.0.0/31, 2 of 2 in use", "a cell is a block of /31",
-		},
-		"parts of blocks": {
-			[]string{"10.0.0.1"}, nil, []string{"10.0.0.1-10.0.2.0"},
-			append([]string{"h2"}, some(128, "free")...), "10.0.0.0/30, 1 of 3 in use", "a cell is a block of /30",
-		},
+		"each address":       {[]string{"192.0.2.1", "198.51.100.1"}, []string{"192.0.2.2"}, []string{"192.0.2.0/30"}, []string{"free", "active", "node", "free"}, "192.0.2.0, free", "a cell is an address"},
+		"pieces in order":    {[]string{"192.0.2.9"}, nil, []string{"192.0.2.8-192.0.2.9", "192.0.2.0-192.0.2.1"}, []string{"free", "free", "free", "active"}, "192.0.2.0, free", "a cell is an address"},
+		"the last addresses": {[]string{"255.255.255.255"}, nil, []string{"255.255.255.254-255.255.255.255"}, []string{"free", "active"}, "255.255.255.254, free", "a cell is an address"},
+		"blocks":             {[]string{"10.0.0.0", "10.0.0.1", "10.0.1.254"}, nil, []string{"10.0.0.0/23"}, append(append([]string{"h5"}, some(254, "free")...), "h3"), "10.0.0.0/31, 2 of 2 in use", "a cell is a block of /31"},
+		"parts of blocks":    {[]string{"10.0.0.1"}, nil, []string{"10.0.0.1-10.0.2.0"}, append([]string{"h2"}, some(128, "free")...), "10.0.0.0/30, 1 of 3 in use", "a cell is a block of /30"},
 		"very many": {
 			[]string{"2001:db8::1", "2001:db8::2", "2001:db8::ff00:1"}, nil, []string{"2001:db8::/32"},
 			[]string{"h1", "h1"}, "2001:db8::/120, 2 of 256 in use", "a cell is a block of /120, and only those are shown that are in use",
 		},
 		"very many, none in use": {nil, nil, []string{"::/0"}, nil, "", "a cell is a block of /120, and only those are shown that are in use"},
-		"two families": {
-			[]string{"192.0.2.1", "2001:db8::1"}, nil, []string{"2001:db8::1", "192.0.2.1"}, []string{"active", "active"}, "192.0.2.1, active, ", "a cell is an address",
-		},
-		"none": {nil, nil, nil, nil, "", ""},
+		"two families":           {[]string{"192.0.2.1", "2001:db8::1"}, nil, []string{"2001:db8::1", "192.0.2.1"}, []string{"active", "active"}, "192.0.2.1, active, ", "a cell is an address"},
+		"none":                   {nil, nil, nil, nil, "", ""},
 	} {
 		tones, first, scale := cellsOf(t, c.used, c.nodes, c.ranges...)
 		if diff := cmp.Diff(c.tones, tones); diff != "" || first != c.first || scale != c.scale {

@@ -209,10 +209,7 @@ func TestMigrate(t *testing.T) {
 		answer            string
 		moves             []string
 	}{
-		"no such lease (MG-1)": {
-			path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":9,"destination_gseq":1}`,
-			code: 400, answer: "destination deployment does not exist\n",
-		},
+		"no such lease (MG-1)": {path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":9,"destination_gseq":1}`, code: 400, answer: "destination deployment does not exist\n"},
 		"a host that it does not define (MG-2)": {
 			path: hosts, body: `{"hostnames_to_migrate":["a.example.com","foobar.org"],"destination_dseq":2,"destination_gseq":1}`,
 			code: 400, answer: "the hostname \"foobar.org\" is not used by this deployment\n",
@@ -229,10 +226,7 @@ func TestMigrate(t *testing.T) {
 			path: endpoints, body: `{"endpoints_to_migrate":["public"],"destination_dseq":2,"destination_gseq":1}`, err: io.EOF,
 			code: 500, answer: "failed transferring \"public\": EOF\n", moves: []string{"endpoint/public"},
 		},
-		"an endpoint": {
-			path: endpoints, body: `{"endpoints_to_migrate":["public"],"destination_dseq":2,"destination_gseq":1}`,
-			code: 200, answer: "{\n  \"transferred\": [\n    \"public\"\n  ]\n}\n", moves: []string{"endpoint/public"},
-		},
+		"an endpoint": {path: endpoints, body: `{"endpoints_to_migrate":["public"],"destination_dseq":2,"destination_gseq":1}`, code: 200, answer: "{\n  \"transferred\": [\n    \"public\"\n  ]\n}\n", moves: []string{"endpoint/public"}},
 		"an endpoint that it does not define": {
 			path: endpoints, body: `{"endpoints_to_migrate":["other"],"destination_dseq":2,"destination_gseq":1}`,
 			code: 400, answer: "the endpoint \"other\" does not exist in the destination deployment\n",

@@ -227,151 +227,62 @@ func containsAll(text string, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
-// Whatever changes what files say, and however it is done, is noticed; after that the next change is, too.
-func TestChanges(t *testing.T) {
-	a, b, c := def(1, "a.example.com"), def(2, "b.example.com"), def(3, "c.example.com")
-	again := def(1, "again.example.com")
-	type step struct {
-		do   func(in folder)
-		want string
+// do makes a change as testdata/changes.txt has it: "FILE = LEASES" writes a file in place, "ln" makes a link or replaces it.
+func (f folder) do(change string) {
+	f.Helper()
+	if name, leases, writes := strings.Cut(change, " = "); writes {
+		var defs []string
+		for _, of := range strings.Fields(leases) {
+			defs = append(defs, def(map[string]int{"a": 1, "again": 1, "b": 2, "c": 3}[of], of+".example.com"))
+		}
+		f.write(name, strings.Join(defs, "---\n"))
+		return
 	}
-	for name, test := range map[string]struct {
-		names     []string
-		recursive bool
-		steps     []step
-	}{
-		"a file, in place": {[]string{"in/a.yaml"}, false, []step{
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.write("in/a.yaml", again) }, "again.example.com"},
-			{func(in folder) { in.write("in/a.yaml", a+"---\n"+b) }, "a.example.com b.example.com"},
-		}},
-		"a file, by a rename": {[]string{"in/a.yaml"}, false, []step{
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.write("in/new", again); in.rename("in/new", "in/a.yaml") }, "again.example.com"},
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.write("in/new", b); in.rename("in/new", "in/a.yaml") }, "b.example.com"},
-		}},
-		"a file by another name": {[]string{"in/a.yaml"}, false, []step{
-			{func(in folder) { in.write("in/a.yaml", a); in.must(os.Link(in.at("in/a.yaml"), in.at("other"))) }, "a.example.com"},
-			{func(in folder) { in.write("other", again) }, "again.example.com"},
-			{func(in folder) { in.remove("in/a.yaml"); in.write("in/a.yaml", b) }, "b.example.com"},
-			{func(in folder) { in.must(os.Link(in.at("in/a.yaml"), in.at("third"))); in.write("third", c) }, "c.example.com"},
-		}},
-		"a file that goes and comes": {[]string{"in/a.yaml"}, false, []step{
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.remove("in/a.yaml") }, "incomplete"},
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.remove("in") }, "incomplete"},
-			{func(in folder) { in.write("in/a.yaml", again) }, "again.example.com"},
-		}},
-		"what comes later": {[]string{"x/y/in"}, false, []step{
-			{func(in folder) {}, "incomplete"},
-			{func(in folder) { in.write("x/y/in/a.yaml", a) }, "a.example.com"},
-		}},
-		"files of a folder": {[]string{"in"}, false, []step{
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.write("in/b.yaml", b) }, "a.example.com b.example.com"},
-			{func(in folder) { in.write("in/b.yaml", c) }, "a.example.com c.example.com"},
-			{func(in folder) { in.rename("in/a.yaml", "in/a.txt") }, "c.example.com"},
-			{func(in folder) { in.rename("in/a.txt", "in/z.yaml") }, "c.example.com a.example.com"},
-			{func(in folder) { in.remove("in/b.yaml") }, "a.example.com"},
-			{func(in folder) { in.remove("in/z.yaml") }, "incomplete"},
-			{func(in folder) { in.write("in/b.yaml", b) }, "b.example.com"},
-		}},
-		"a folder that is removed": {[]string{"x/in"}, false, []step{
-			{func(in folder) { in.write("x/in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.remove("x/in") }, "incomplete"},
-			{func(in folder) { in.write("x/in/b.yaml", b) }, "b.example.com"},
-			{func(in folder) { in.remove("x"); in.write("x/in/c.yaml", c) }, "c.example.com"},
-			{func(in folder) { in.write("x/in/c.yaml", a) }, "a.example.com"},
-		}},
-		"a folder above that is replaced": {[]string{"x/y/in"}, false, []step{
-			{func(in folder) { in.write("x/y/in/a.yaml", a); in.write("new/y/in/a.yaml", b) }, "a.example.com"},
-			{func(in folder) { in.rename("x", "old"); in.rename("new", "x") }, "b.example.com"},
-			{func(in folder) { in.write("x/y/in/a.yaml", c) }, "c.example.com"},
-			{func(in folder) { in.rename("x", "new"); in.rename("old", "x") }, "a.example.com"},
-			{func(in folder) { in.write("x/y/in/a.yaml", again) }, "again.example.com"},
-		}},
-		"subfolders": {[]string{"in"}, true, []step{
-			{func(in folder) { in.write("in/a.yaml", a) }, "a.example.com"},
-			{func(in folder) { in.write("in/x/y/b.yaml", b) }, "a.example.com b.example.com"},
-			{func(in folder) { in.write("in/x/y/b.yaml", c) }, "a.example.com c.example.com"},
-			{func(in folder) { in.rename("in/x", "in/z"); in.write("in/z/y/b.yaml", b) }, "a.example.com b.example.com"},
-			{func(in folder) { in.write("in/z/y/b.yaml", c) }, "a.example.com c.example.com"},
-			{func(in folder) { in.remove("in/z") }, "a.example.com"},
-		}},
-		"a mounted ConfigMap": {[]string{"in"}, true, []step{
-			{func(in folder) {
-				in.write("in/..1/a.yaml", a)
-				in.link("..1", "in/..data")
-				in.link("..data/a.yaml", "in/a.yaml")
-			}, "a.example.com"},
-			{func(in folder) { in.write("in/..2/a.yaml", again); in.link("..2", "in/..data"); in.remove("in/..1") }, "again.example.com"},
-			{func(in folder) {
-				in.write("in/..3/a.yaml", a)
-				in.write("in/..3/b.yaml", b)
-				in.link("..3", "in/..data")
-				in.link("..data/b.yaml", "in/b.yaml")
-				in.remove("in/..2")
-			}, "a.example.com b.example.com"},
-		}},
-		"a file of a mounted ConfigMap": {[]string{"in/a.yaml"}, true, []step{
-			{func(in folder) {
-				in.write("in/..1/a.yaml", a)
-				in.link("..1", "in/..data")
-				in.link("..data/a.yaml", "in/a.yaml")
-			}, "a.example.com"},
-			{func(in folder) { in.write("in/..2/a.yaml", again); in.link("..2", "in/..data") }, "again.example.com"},
-			{func(in folder) { in.write("in/..2/a.yaml", b) }, "b.example.com"},
-		}},
-		"git-sync": {[]string{"git/current"}, true, []step{
-			{func(in folder) { in.write("git/.worktrees/1/sub/a.yaml", a); in.link(".worktrees/1", "git/current") }, "a.example.com"},
-			{func(in folder) {
-				in.write("git/.worktrees/2/sub/a.yaml", again)
-				in.link(".worktrees/2", "git/current")
-				in.remove("git/.worktrees/1")
-			}, "again.example.com"},
-			{func(in folder) { in.write("git/.worktrees/2/sub/b.yaml", b) }, "again.example.com b.example.com"},
-			{func(in folder) {
-				in.write("git/.worktrees/3/sub/a.yaml", c)
-				in.link(in.at("git/.worktrees/3"), "git/current")
-			}, "c.example.com"},
-		}},
-		"a link's parent": {[]string{"git/current/.././a.yaml"}, false, []step{
-			{func(in folder) {
-				in.write("git/a.yaml", a)
-				in.write("git/.worktrees/a.yaml", b)
-				in.write("git/.worktrees/1/a.yaml", c)
-				in.link(".worktrees/1", "git/current")
-			}, "b.example.com"},
-			{func(in folder) { in.write("git/.worktrees/a.yaml", c) }, "c.example.com"},
-		}},
-		"links behind links": {[]string{"one"}, false, []step{
-			{func(in folder) {
-				in.write("x/a.yaml", a)
-				in.write("y/a.yaml", b)
-				in.must(os.Mkdir(in.at("l"), 0o755))
-				in.link("../x", "l/two")
-				in.link("l/two", "one")
-			}, "a.example.com"},
-			{func(in folder) { in.link("../y", "l/two") }, "b.example.com"},
-			{func(in folder) { in.write("y/a.yaml", c) }, "c.example.com"},
-			{func(in folder) { in.link("x", "one") }, "a.example.com"},
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
+	switch words := strings.Fields(change); words[0] {
+	case "mv":
+		f.rename(words[1], words[2])
+	case "rm":
+		f.remove(words[1])
+	case "mkdir":
+		f.must(os.Mkdir(f.at(words[1]), 0o755))
+	case "hard":
+		f.must(os.Link(f.at(words[1]), f.at(words[2])))
+	case "ln":
+		target, absolute := strings.CutPrefix(words[1], "/")
+		if absolute {
+			target = f.at(target)
+		}
+		f.link(target, words[2])
+	}
+}
+
+// Whatever changes what files say, and however it is done, is noticed; after that the next change is, too. A case of the data has the
+// name that is read, then changes with what the source says after them.
+func TestChanges(t *testing.T) {
+	text, err := os.ReadFile("testdata/changes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+		lines := strings.Split(block, "\n")
+		t.Run(strings.TrimPrefix(lines[0], "# "), func(t *testing.T) {
 			in := newFolder(t)
+			name, recursive := strings.CutPrefix(lines[1], "-R ")
 			var source said
-			for i, step := range test.steps {
-				step.do(in)
+			for i, line := range lines[2:] {
+				changes, says, _ := strings.Cut(line, " => ")
+				for _, change := range strings.Split(changes, "; ") {
+					in.do(change)
+				}
 				if i == 0 {
-					of := in.source(test.recursive)
-					for _, name := range test.names {
-						of.named.Files = append(of.named.Files, in.path+"/"+name)
-					}
+					of := in.source(recursive)
+					of.named.Files = []string{in.path + "/" + name}
 					source = run(t, of)
 				}
-				source.await(step.want)
+				if says != "incomplete" {
+					says = strings.ReplaceAll(says, " ", ".example.com ") + ".example.com"
+				}
+				source.await(says)
 			}
 		})
 	}

@@ -4,15 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Of too many failures the old ones are forgotten, and then those that failed first.
@@ -114,5 +123,191 @@ func TestDue(t *testing.T) {
 	f.note(group(1), nil, now)
 	if got := f.due([]lease.Group{group(1)}, "", now); fmt.Sprint(got) != fmt.Sprint([]dueAfter{{group: group(1)}}) {
 		t.Errorf("one that does not fail any more: %v", got)
+	}
+}
+
+// What becomes due while a batch is worked on is the next one: nobody waits for more than that, and each gets its own answer.
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
+		var sizes []int
+		goOn, failed := make(chan struct{}), errors.New("failed")
+		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
+			sizes = append(sizes, len(groups))
+			<-goOn
+			errs := map[lease.Group]error{}
+			for _, g := range groups {
+				if g.DSeq%2 == 0 {
+					errs[g] = fmt.Errorf("%w: %d", failed, g.DSeq)
+				}
+			}
+			return errs, nil
+		}, func(error) {})
+		var all sync.WaitGroup
+		for n := range 101 {
+			all.Go(func() {
+				err := b.do(t.Context(), group(n))
+				if even := n%2 == 0; even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n) {
+					t.Errorf("%d: %v", n, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(goOn)
+		all.Wait()
+		if !slices.Equal(sizes, []int{1, 40, 40, 20}) {
+			t.Errorf("batches of %v", sizes)
+		}
+	})
+}
+
+// A panic is the error of each group of its batch, and the next batches are worked on as before.
+func TestBatchesAfterPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
+		goOn, said := make(chan struct{}), []error(nil)
+		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
+			if len(groups) == 1 {
+				<-goOn
+			} else {
+				panic("a fault")
+			}
+			return nil, nil
+		}, new(complaints{complain: func(err error) { said = append(said, err) }}).note)
+		var all sync.WaitGroup
+		for n := range 10 {
+			all.Go(func() {
+				_, fault := errors.AsType[*parallel.FaultError](b.do(t.Context(), group(n)))
+				if first := n == 0; fault == first {
+					t.Errorf("%d: %v", n, fault)
+				}
+			})
+			synctest.Wait()
+		}
+		close(goOn)
+		all.Wait()
+		if err := b.do(t.Context(), group(1)); err != nil {
+			t.Error(err)
+		}
+		if len(said) != 1 {
+			t.Errorf("it is said %d times: %v", len(said), said)
+		}
+	})
+}
+
+// What concerns no lease alone is complained of once, and again if it was over meanwhile. That the reconciler is stopped is no complaint.
+func TestComplaints(t *testing.T) {
+	said := 0
+	c := complaints{complain: func(error) { said++ }}
+	away := errors.New("away")
+	for i, tt := range []struct {
+		err  error
+		want int
+	}{{nil, 0}, {away, 1}, {away, 1}, {context.Canceled, 1}, {away, 1}, {errors.New("forbidden"), 2}, {nil, 2}, {away, 3}} {
+		if c.note(tt.err); said != tt.want {
+			t.Errorf("%d: after %v it has complained %d times, want %d", i, tt.err, said, tt.want)
+		}
+	}
+}
+
+// seenAt is the announcement of a command for deployment groups, as it is watched.
+func seenAt(nonce string, phase state.Phase, groups ...lease.Group) *metav1.ObjectMeta {
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.String())
+	}
+	return &metav1.ObjectMeta{Name: state.AnnouncementName(nonce), Annotations: map[string]string{
+		state.AnnotationGroups: strings.Join(names, " "), state.AnnotationPhase: string(phase),
+	}}
+}
+
+// A lease waits for another command that is announced for it, and says which one that is. What is watched is old: a command that has ended
+// by now, as one of the reconciler's own, is not waited for, and one for other leases is not asked about.
+func TestBusy(t *testing.T) {
+	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
+	begun := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	at := func(nonce string, phase state.Phase, groups ...lease.Group) *state.Announcement {
+		return &state.Announcement{Nonce: nonce, Groups: groups, By: "ann@laptop", Begun: begun, Lasts: 15 * time.Second, Phase: phase}
+	}
+	now := map[string]*state.Announcement{
+		"works":  at("works", state.Active, group(1), group(9)),
+		"gaveup": at("gaveup", state.Fenced, group(3)),
+		"fewer":  at("fewer", state.Active, group(9)),
+	}
+	watched := []*metav1.ObjectMeta{
+		seenAt("works", state.Active, group(1), group(9)), seenAt("ended", state.Active, group(2)), seenAt("gaveup", state.Active, group(3)),
+		seenAt("fewer", state.Active, group(4), group(9)), seenAt("fenced", state.Fenced, group(5)), seenAt("others", state.Active, group(9)),
+	}
+	groups := []lease.Group{group(1), group(2), group(3), group(4), group(5)}
+	busy, err := busyOf(groups, watched, func(nonce string) (*state.Announcement, error) {
+		if nonce == "others" || nonce == "fenced" {
+			t.Errorf("%s is read, and is in nobody's way", nonce)
+		}
+		return now[nonce], nil
+	})
+	if err != nil || len(busy) != 1 || busy[group(1)] == nil {
+		t.Fatalf("%v %v", busy, err)
+	}
+	for _, want := range []string{"run works of ann@laptop, begun 2026-11-20T12:00:00Z", "lease.coordination.k8s.io/run--works", "kubectl akash-net state --problems"} {
+		if text := busy[group(1)].Error(); !strings.Contains(text, want) {
+			t.Errorf("%q does not say %q", text, want)
+		}
+	}
+	failed := errors.New("no answer")
+	if _, err := busyOf(groups, watched, func(string) (*state.Announcement, error) { return nil, failed }); !errors.Is(err, failed) {
+		t.Error("an announcement that cannot be read is nobody's")
+	}
+}
+
+// managed is an object whose fields two managers have.
+func managed(name, field string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "managedFields": []any{
+		map[string]any{"manager": "a", "time": name, "fieldsV1": map[string]any{"f:" + field: map[string]any{}}},
+		map[string]any{"manager": "b", "subresource": "status"},
+	}}}}
+}
+
+func fieldsOf(o *unstructured.Unstructured) uintptr {
+	entries, _, _ := unstructured.NestedFieldNoCopy(o.Object, "metadata", "managedFields")
+	return reflect.ValueOf(entries.([]any)[0].(map[string]any)["fieldsV1"]).Pointer()
+}
+
+// Objects with the same managed fields share them, and nothing about an object changes.
+func TestSharing(t *testing.T) {
+	s := &sharing{}
+	first, second, other := managed("first", "spec"), managed("second", "spec"), managed("other", "data")
+	for _, o := range []*unstructured.Unstructured{first, second, other} {
+		before := o.DeepCopy()
+		if out, err := s.transform(o); err != nil || out != any(o) || !reflect.DeepEqual(o, before) {
+			t.Errorf("%v, %v, want %v", out, err, before)
+		}
+	}
+	if fieldsOf(first) != fieldsOf(second) || fieldsOf(first) == fieldsOf(other) {
+		t.Error("not those share their fields that have the same")
+	}
+	of := func(raw string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(raw)}, {}},
+		}}
+	}
+	one, same := of("{}"), of("{}")
+	for _, o := range []*metav1.PartialObjectMetadata{one, same} {
+		if _, err := s.transform(o); err != nil {
+			t.Error(err)
+		}
+	}
+	if one.ManagedFields[0].FieldsV1 != same.ManagedFields[0].FieldsV1 {
+		t.Error("metadata does not share its fields")
+	}
+	if odd, err := s.transform("a tombstone"); err != nil || odd != "a tombstone" {
+		t.Errorf("%v, %v", odd, err)
+	}
+	if _, err := s.transform(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": []any{"hostile", map[string]any{}}}}}); err != nil {
+		t.Error(err)
+	}
+	for i := range 2 * mostFields {
+		if _, err := s.transform(managed("", strconv.Itoa(i))); err != nil || len(s.fields) > mostFields {
+			t.Fatal(len(s.fields), err)
+		}
 	}
 }
