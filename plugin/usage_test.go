@@ -4,10 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // What is no name, or no name of what is listed, is exit code 2 with what to type, before a cluster is asked.
@@ -82,3 +89,114 @@ func TestHelpThatIsLost(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// The command that is printed after an interrupt must not release more than the interrupted command has changed.
+func TestInterruptSaysHowToGoOn(t *testing.T) {
+	const again, undo = "Run the same command again to finish", "kubectl akash-net release"
+	for _, tt := range []struct {
+		args  []string
+		again bool
+		undo  bool
+	}{
+		{[]string{"apply", "-f", "-"}, true, false}, // nothing is begun
+		{[]string{"apply", "-f", "-", "--dry-run"}, false, false},
+		{[]string{"apply", "-f", "-", "--dry-run=server"}, false, false},
+		{[]string{"diff", "-f", "-"}, false, false},
+		{[]string{"convert", "-f", "-"}, false, false},
+		{[]string{"repair", "-f", "-"}, true, false},
+		{[]string{"install"}, true, false},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var out bytes.Buffer
+		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+		args := append([]string{"kubectl-akash_net"}, tt.args...)
+		if tt.args[0] != "convert" {
+			args = append(args, "--server", "https://127.0.0.1:1", "--kubeconfig", os.DevNull)
+		}
+		code := Main(ctx, args, streams)
+		text := out.String()
+		if code != codeInterrupted || !strings.Contains(text, "Interrupted.") || strings.Contains(text, again) != tt.again || strings.Contains(text, undo) != tt.undo {
+			t.Errorf("%q: exit code %d\n%s", tt.args, code, text)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the reference")
+
+const referenceHead = `# Reference
+
+The help of every command, as ` + "`kubectl akash-net COMMAND --help`" + ` prints it. This file is generated:
+` + "`make generate`" + ` writes it anew. What all commands have in common (exit codes, output formats,
+events, environment) is in [commands.md](commands.md).
+`
+
+var (
+	listed      = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
+	blanksAtEnd = regexp.MustCompile(`(?m)[ \t]+$`)
+)
+
+// docs/reference.md is the help of all commands, in the order in which the program lists them; with -update it is written.
+func TestReference(t *testing.T) {
+	const file = "../docs/reference.md"
+	// What a flag's default takes from the environment is shown by the variable's name.
+	t.Setenv("HOME", "$HOME")
+	t.Setenv("KUBECACHEDIR", "")
+	want := referenceHead
+	section := func(words ...string) string {
+		var out, wrong bytes.Buffer
+		args := append(append([]string{"kubectl-akash_net"}, words...), "--help")
+		if code := Main(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &wrong}); code != 0 {
+			t.Fatalf("%q ends with %d: %s", args, code, wrong.String())
+		}
+		help := strings.TrimSpace(blanksAtEnd.ReplaceAllString(strings.ReplaceAll(out.String(), "\t", "        "), ""))
+		want += fmt.Sprintf("\n## %s\n\n```text\n%s\n```\n", strings.Join(append([]string{"kubectl akash-net"}, words...), " "), help)
+		return help
+	}
+	commands := listed.FindAllStringSubmatch(section(), -1)
+	if len(commands) == 0 {
+		t.Fatal("the help lists no commands")
+	}
+	for _, m := range commands {
+		for _, sub := range listed.FindAllStringSubmatch(section(m[1]), -1) {
+			section(m[1], sub[1])
+		}
+	}
+	section("options")
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s is not what the commands' help says (%v); write it with: make generate", file, err)
+	}
+}
+
+// Each topic is explained offline, in plain text that fits a terminal, and completely.
+func TestTopics(t *testing.T) {
+	for topic, texts := range map[string][]string{
+		"exit-codes": {"\n  0\n", "\n  1\n", "\n  2\n", "\n  3\n", "\n  4\n", "\n  5\n", "\n  6\n", "\n  130\n"},
+		"names":      {"  host/shop.example.com,", "  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER\n", "akash1h24…9w3c9h/8438017/1", "--ignore-not-found", "apply --workloads also deploys"},
+		"states":     {view.StateActive, view.StatePending, view.StateTransferring, view.StateReserved, view.StateExpired, view.StateWithheld, view.StateClaiming, view.StatePartial},
+		"formats":    {"  render\n      yaml (default)", "custom-columns=", "    lease akash1"},
+	} {
+		code, out, errOut := main1(t, "", "help", topic)
+		if code != codeDone || errOut != "" {
+			t.Errorf("%s: exit code %d: %s", topic, code, errOut)
+		}
+		for _, text := range texts {
+			if !strings.Contains("\n"+out, text) {
+				t.Errorf("%s: there is no %q in\n%s", topic, text, out)
+			}
+		}
+		for line := range strings.Lines(out) {
+			if code := strings.HasPrefix(line, "    "); (strings.Contains(line, "`") || strings.Contains(line, "](")) && !code || !code && utf8.RuneCountInString(line) > helpWidth+1 {
+				t.Errorf("%s: the line %q", topic, line)
+			}
+		}
+	}
+	if code, out, _ := main1(t, "", "exit-codes"); code != codeDone || !strings.Contains(out, "success") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}

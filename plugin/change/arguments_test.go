@@ -2,24 +2,30 @@ package change
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 const group = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/7/1"
@@ -292,10 +298,7 @@ func TestSelection(t *testing.T) {
 		asks   bool
 	}{
 		{"yes", selection{all: true}, "", " Yes\n", true, true},
-		{"y without a newline", selection{all: true}, "", "y", true, true},
-		{"no", selection{all: true}, "", "n\n", false, true},
 		{"no answer", selection{all: true}, "", "", false, true},
-		{"another word", selection{all: true}, "", "yeah\n", false, true},
 		{"-y", selection{all: true, yes: true}, "", "", true, false},
 		{"a dry run", selection{all: true}, "client", "", true, false},
 		{"named leases", selection{}, "", "", true, false},
@@ -310,5 +313,131 @@ func TestSelection(t *testing.T) {
 				t.Errorf("confirmed %t, asked %q", got, asked.String())
 			}
 		})
+	}
+}
+
+// A command waits for as long as --timeout says: not at all with 0, and for a week with less, as `kubectl wait` does.
+func TestTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want time.Duration
+	}{
+		{nil, time.Minute},
+		{[]string{"--timeout=90s"}, 90 * time.Second},
+		{[]string{"--timeout=0"}, 0},
+		{[]string{"--timeout=-1s"}, 7 * 24 * time.Hour},
+		{[]string{"--wait=false"}, 0},
+		{[]string{"--wait=false", "--timeout=-1s"}, 0},
+	} {
+		var f changeFlags
+		cmd := &cobra.Command{}
+		f.addWait(cmd, "for it")
+		if err := cmd.ParseFlags(tt.args); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.options(config.Default(), &console.Events{}).Wait; got != tt.want {
+			t.Errorf("%q waits for %s, want %s", tt.args, got, tt.want)
+		}
+	}
+}
+
+// apply --plan reads what diff has printed, whatever characters a definition has.
+func TestPlansAreReadAsTheyWerePrinted(t *testing.T) {
+	const env = "A=a\u0085b\x7fc\u2028d\ufeffe😀\x1b f\u009fg"
+	const definition = "{\"env\":[\"A=a\u0085b\x7f\"]}"
+	p := plan.New(plan.Settings{Operators: "auto", Scheduler: []byte("{\"a\":\"x\u0085\"}")}, []plan.Lease{
+		{Lease: "akash1one/1/1/1/p", Definition: []byte(definition), Changes: []plan.Change{{Action: plan.Update, Kind: "deployment", Name: "web", Fields: []plan.Field{{Path: plan.Path{"env"}, Before: "A=x", After: env}}}}},
+	})
+	for _, output := range []string{"json", "yaml"} {
+		var out bytes.Buffer
+		if err := printPlan(&console.Console{IOStreams: genericiooptions.IOStreams{Out: &out}}, p, output); err != nil {
+			t.Errorf("%s: %v", output, err)
+			continue
+		}
+		var got plan.Plan
+		if err := readPlan(out.Bytes(), "plan", &got); err != nil {
+			t.Errorf("%s: %v", output, err)
+			continue
+		}
+		if after := got.Leases[0].Changes[0].Fields[0].After; after != env {
+			t.Errorf("%s: the value is %q, want %q", output, after, env)
+		}
+		var text bytes.Buffer
+		if err := json.Compact(&text, got.Leases[0].Definition); err != nil || text.String() != definition {
+			t.Errorf("%s: the definition is %q (%v), want %q", output, &text, err, definition)
+		}
+	}
+}
+
+// Each change follows the line of its event; other events follow for each lease. On a terminal unchanged objects are omitted, and
+// control characters in values are escaped.
+func TestPreviewText(t *testing.T) {
+	one, two := lease.ID{Owner: "akash1one", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}, lease.ID{Owner: "akash1two", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}
+	event := func(id lease.ID, action report.Action, kind, name, message string) report.Event {
+		return report.Event{Lease: id, Action: action, Kind: kind, Name: name, Message: message}
+	}
+	p := plan.New(plan.Settings{}, []plan.Lease{
+		{Lease: one.String(), Changes: []plan.Change{
+			{Action: plan.Claim, Kind: "host", Name: "a.example.com", After: map[string]any{"/": "web:80"}},
+			{Action: plan.Claim, Kind: "wildcard", Name: "*.example.com", Before: map[string]any{"/": "old:80"}, After: map[string]any{"/": "web:80"}},
+			{Action: plan.Delete, Kind: "dnsrecord", Name: "a.example.com"},
+			{Action: plan.Update, Kind: "ingress", Name: "a.example.com", Fields: []plan.Field{{Path: plan.Path{"spec", "x"}, Before: "1", After: "2\x1b[2J"}}},
+			{Action: plan.Update, Kind: "ingress", Name: "b.example.com", Fields: []plan.Field{{Path: plan.Path{"metadata", "annotations", lease.AnnotationDefinition}, Before: "1", After: "2"}}},
+		}},
+		{Lease: two.String(), Refused: "host b.example.com is held"},
+	})
+	told := []report.Event{
+		event(two, report.Failed, "lease", two.String(), ""),
+		event(one, report.Claimed, "host", "a.example.com", ""),
+		event(one, report.Left, "definition", "", "too long"),
+		event(one, report.Replaced, "dnsrecord", "a.example.com", "by another"),
+		event(one, report.Configured, "ingress", "a.example.com", ""),
+		event(one, report.Configured, "ingress", "b.example.com", ""),
+		event(one, report.Unchanged, "namespace", "ns", ""),
+	}
+	golden.Cases{"brief": string(previewText(p, told, false, true)), "whole": string(previewText(p, told, false, false))}.Check(t, "testdata/preview.golden")
+}
+
+// Leases, hosts and addresses are told from the names of problems, however they are written.
+func TestSplitNames(t *testing.T) {
+	leases, things, problems := splitNames([]string{
+		"akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1", "Shop.example.com.", "host/a.example.com", "a.example.com/v2", "203.0.113.7",
+		"ip/2001:db8::1", "BlockedHost/bad.example.com", "blockedhost/bad.example.com", "LostMarks/ingress/a.example.com", "BlockedHost", "*.example.com",
+	})
+	if len(leases) != 1 || leases[0].DSeq != 8438017 {
+		t.Errorf("leases %v", leases)
+	}
+	if want := []string{"shop.example.com", "a.example.com", "a.example.com", "203.0.113.7", "2001:db8::1", "*.example.com"}; !slices.Equal(things, want) {
+		t.Errorf("things %q, want %q", things, want)
+	}
+	if want := []string{"BlockedHost/bad.example.com", "blockedhost/bad.example.com", "LostMarks/ingress/a.example.com", "BlockedHost"}; !slices.Equal(problems, want) {
+		t.Errorf("problems %q, want %q", problems, want)
+	}
+}
+
+// All spellings of a thing give the printed name of the problem.
+func TestProblemName(t *testing.T) {
+	const order = "order/akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1"
+	for typed, want := range map[string]string{
+		"HoldEnded/" + order:                       "HoldEnded/" + order,
+		"HoldEnded/host/A.example.com.":            "HoldEnded/a.example.com",
+		"UnreadableClaim/a.example.com":            "UnreadableClaim/a.example.com",
+		"UnreadableClaim/rs--x/y z":                "UnreadableClaim/rs--x/y z",
+		"SquattedAddress/ip/203.0.113.7":           "SquattedAddress/203.0.113.7",
+		"HoldEnded/https://a.example.com/not?that": "HoldEnded/https://a.example.com/not?that",
+	} {
+		if got := problemName(typed); got != want {
+			t.Errorf("%s is %s, want %s", typed, got, want)
+		}
+	}
+}
+
+// The addresses of reserve may have the prefix of an address in all its forms.
+func TestReserveAddresses(t *testing.T) {
+	f := reserveFlags{addresses: []string{"203.0.113.1", "address/203.0.113.2", "ip/203.0.113.3", "IPs/203.0.113.4"}}
+	hosts, err := f.parseArgs([]string{"hosts/shop.example.com", "addresses/203.0.113.5"})
+	want := []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4", "203.0.113.5"}
+	if err != nil || !slices.Equal(hosts, []string{"shop.example.com"}) || !slices.Equal(f.addresses, want) {
+		t.Errorf("hosts %q, addresses %q, error %v", hosts, f.addresses, err)
 	}
 }

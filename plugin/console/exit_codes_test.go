@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
@@ -23,6 +24,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 var testLease = lease.ID{Owner: "o", DSeq: 1, GSeq: 2, OSeq: 3, Provider: "p"}
@@ -36,45 +38,46 @@ func testConsole() (*Console, *bytes.Buffer) {
 
 // The codes are those of the table in docs/commands.md.
 func TestExitCodes(t *testing.T) {
+	got := golden.Cases{}
 	for _, c := range []struct {
-		name  string
-		err   error
-		code  int
-		prose string
+		name string
+		err  error
+		code int
 	}{
-		{"nothing is wrong", nil, 0, ""},
-		{"any other error", errors.New("broken"), 1, "Error: broken\n"},
-		{"a usage error", usage.Errorf("which one?"), 2, "Error: which one?\nSee 'kubectl akash-net --help' for usage.\n"},
-		{"an invalid input", lease.Problems{{Message: "wrong"}}, 3, "Error: wrong\n"},
-		{"an input that wants a thing twice", lease.Problems{{Message: "wrong", Held: true}}, 4, "Error: wrong\n"},
-		{"a host that is not proved", &apply.UnprovedError{Lease: testLease}, 3, "Nothing was changed for lease o/1/2/3/p.\n"},
-		{"a thing of another lease", &report.HeldError{Lease: testLease, Held: []report.HeldThing{{Thing: "a.b"}}}, 4, "Error: a.b is held by another lease\n"},
-		{"objects that keep claims", &report.KeptError{}, 4, "Error: "},
-		{"addresses outside a new configuration", &install.StrandedError{}, 4, "Error: "},
-		{"another ledger than that of the claims", &install.LedgerLeftError{}, 4, "Error: "},
-		{"a refused answer", &RefusedError{Err: errors.New("no room")}, 4, "Error: no room\n"},
-		{"workloads of another lease", &workloads.TakenError{}, 4, "Error: "},
-		{"an order that does not fit", &reservation.RefusedError{}, 4, "Error: "},
-		{"an order without addresses", &reservation.AddressesError{}, 4, "Error: "},
-		{"no free address", &report.ExhaustedError{}, 4, "Nothing was changed. Release leases that are over"},
-		{"a wait that took too long", &report.TimeoutError{}, 5, "run the same command again to continue waiting.\n"},
-		{"another run of the same order", &reservation.TimeoutError{}, 5, "Nothing was changed; try again.\n"},
-		{"old routes that must stay", &migrate.SettlingError{After: 90 * time.Second}, 5, "with --timeout=1m31s it waits for that now.\n"},
-		{"a failed diff", &DiffError{Err: errors.New("broken")}, 6, "Error: broken\n"},
-		{"a diff with differences", &ReportedError{Message: "differences"}, 1, ""},
-		{"an error that wraps another one", fmt.Errorf("lease x: %w", &report.TimeoutError{}), 5, "Error: lease x: "},
-		{"the highest of several", report.Failures{&report.TimeoutError{}, errors.New("broken")}, 5, "Error: broken\n"},
+		{"nothing is wrong", nil, 0},
+		{"any other error", errors.New("broken"), 1},
+		{"a usage error", usage.Errorf("which one?"), 2},
+		{"an invalid input", lease.Problems{{Message: "wrong"}}, 3},
+		{"an input that wants a thing twice", lease.Problems{{Message: "wrong", Held: true}}, 4},
+		{"a host that is not proved", &apply.UnprovedError{Lease: testLease}, 3},
+		{"a thing of another lease", &report.HeldError{Lease: testLease, Held: []report.HeldThing{{Thing: "a.b"}}}, 4},
+		{"objects that keep claims", &report.KeptError{}, 4},
+		{"addresses outside a new configuration", &install.StrandedError{}, 4},
+		{"another ledger than that of the claims", &install.LedgerLeftError{}, 4},
+		{"a refused answer", &RefusedError{Err: errors.New("no room")}, 4},
+		{"workloads of another lease", &workloads.TakenError{}, 4},
+		{"an order that does not fit", &reservation.RefusedError{}, 4},
+		{"an order without addresses", &reservation.AddressesError{}, 4},
+		{"no free address", &report.ExhaustedError{}, 4},
+		{"a wait that took too long", &report.TimeoutError{}, 5},
+		{"another run of the same order", &reservation.TimeoutError{}, 5},
+		{"old routes that must stay", &migrate.SettlingError{After: 90 * time.Second}, 5},
+		{"what could not be given back", &report.HalfError{Why: errors.New("held"), Left: errors.New("host a.b could not be given back: forbidden")}, 1},
+		{"a server that went away", &report.LeaseError{Err: &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("refused")}, Done: strings.Split(strings.Repeat("host/a.b claimed,", 11)+"x", ",")}, 1},
+		{"a failed diff", &DiffError{Err: errors.New("broken")}, 6},
+		{"a diff with differences", &ReportedError{Message: "differences"}, 1},
+		{"an error that wraps another one", fmt.Errorf("lease x: %w", &report.TimeoutError{}), 5},
+		{"the highest of several", report.Failures{&report.TimeoutError{}, errors.New("broken")}, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			con, out := testConsole()
 			if code := con.End(t.Context(), c.err); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
-			if got := out.String(); !strings.Contains(got, c.prose) || (got == "") != (c.prose == "") {
-				t.Errorf("printed %q, want %q", got, c.prose)
-			}
+			got[c.name] = out.String()
 		})
 	}
+	got.Check(t, "testdata/exit-codes.golden")
 	con, _ := testConsole()
 	con.running = false
 	if code := con.End(t.Context(), errors.New("unknown flag")); code != 2 {
@@ -155,46 +158,21 @@ func TestHeldCells(t *testing.T) {
 }
 
 func TestHeldThingsSayHowToGetThem(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		held []report.HeldThing
-		want string
-	}{
-		{
-			"the holder is known", []report.HeldThing{{Thing: "a.b", By: state.Holder{Lease: testLease}}, {Thing: "c.d"}},
-			"Error: a.b, c.d are held by another lease\n\n|The holder can release it: kubectl akash-net release o/1/2\n",
-		},
-		{"the holder is unknown", []report.HeldThing{{Thing: "a.b"}}, "The holder can release it: kubectl akash-net release LEASE\n"},
-		{
-			"an object without a lease", []report.HeldThing{{Thing: "a.b", By: state.Holder{Object: "ingress x/y"}}},
-			"Nobody has claimed a.b, and ingress x/y uses it, which names no lease. To see what it serves: kubectl -n x get ingress y -o yaml\n",
-		},
-		{
-			"an object of this lease", []report.HeldThing{{Thing: "a.b", By: state.Holder{Lease: testLease, Object: "ingress x/y"}}},
-			"Error: a.b is in use already\n|ingress x/y serves it in the namespace of this lease. To claim it: the same command with --adopt\n",
-		},
-		{
-			"an object of another lease", []report.HeldThing{{Thing: "*.b", By: state.Holder{Lease: otherLease, Object: "ingress x/y"}}},
-			"Its owner claims it with: kubectl akash-net reserve '*.b' --adopt --lease p/1/2/3/p\n",
-		},
-		{
-			"two owners in one input", []report.HeldThing{{Thing: "a.b", At: lease.Place{File: "in", Line: 9}, By: state.Holder{Lease: testLease, Input: "in:1"}}},
-			"Error: a.b is wanted by two owners of this input: first by lease o/1/2/3/p (in:1), then by lease o/1/2/3/p (in:9",
-		},
+	thing := func(name string, by state.Holder) report.HeldThing { return report.HeldThing{Thing: name, By: by} }
+	got := golden.Cases{}
+	for name, held := range map[string][]report.HeldThing{
+		"the holder is known":        {thing("a.b", state.Holder{Lease: testLease}), thing("c.d", state.Holder{})},
+		"the holder is unknown":      {thing("a.b", state.Holder{})},
+		"an object without a lease":  {thing("a.b", state.Holder{Object: "ingress x/y"})},
+		"an object of this lease":    {thing("a.b", state.Holder{Lease: testLease, Object: "ingress x/y"})},
+		"an object of another lease": {thing("*.b", state.Holder{Lease: otherLease, Object: "ingress x/y"})},
+		"two owners in one input":    {{Thing: "a.b", At: lease.Place{File: "in", Line: 9}, By: state.Holder{Lease: testLease, Input: "in:1"}}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			con, out := testConsole()
-			con.printHeld(&report.HeldError{Lease: testLease, Held: c.held})
-			for _, want := range strings.Split(c.want, "|") {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("no %q in:\n%s", want, out.String())
-				}
-			}
-			if n := strings.Count(out.String(), "Nothing was changed for lease o/1/2/3/p.\n"); n != 1 {
-				t.Errorf("it says %d times that nothing was changed:\n%s", n, out.String())
-			}
-		})
+		con, out := testConsole()
+		con.printHeld(&report.HeldError{Lease: testLease, Held: held})
+		got[name] = out.String()
 	}
+	got.Check(t, "testdata/held.golden")
 }
 
 func TestUnprovedHosts(t *testing.T) {
@@ -207,22 +185,7 @@ func TestUnprovedHosts(t *testing.T) {
 		}},
 		{Host: "c.d", Err: errors.New("broken")},
 	}})
-	want := `Error: a.b, c.d are not proved to belong to o
-
-  HOST   ASKED FOR                  OF           ANSWER
-  a.b    TXT _akash-challenge.a.b   9.9.9.9:53   refused
-  a.b    -                          -            without an answer
-  c.d    -                          -            broken
-
-The tenant can prove it with these DNS records:
-  _akash-challenge.a.b. TXT "o"
-  or  a.b. CNAME in.example.com.
-
-Nothing was changed for lease o/1/2/3/p.
-`
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
-	}
+	golden.Check(t, "testdata/unproved.golden", out.String())
 }
 
 func TestManyProblemsAreCounted(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // onTerminal is a command whose output is a terminal.
@@ -87,68 +88,37 @@ func TestOnATerminal(t *testing.T) {
 	away := &cluster.AwayError{Host: "https://cluster", Err: errors.New("refused")}
 	begun := failedWith(1, away)
 	begun.Rest.Stays = true
+	got := golden.Cases{}
 	for name, tt := range map[string]struct {
 		leases int
 		events []report.Event
-		want   string
 	}{
 		"one lease": {1, []report.Event{
 			happened(1, report.Proved, "host/1.example.com", "by TXT"), happened(1, report.Claimed, "host/1.example.com", ""),
 			happened(1, report.Unchanged, "namespace/n1", ""),
 			happened(1, report.Created, "service/web", ""), happened(1, report.Granted, "service/web", "203.0.113.0"),
 			happened(1, report.Created, "ingress/1.example.com", ""), apart, finished(1),
-		}, `host/1.example.com proved (by TXT), claimed
-service/web created, granted 203.0.113.0
-ingress/1.example.com created
-ingress/1.example.com created
-lease akash1owner/1/1 is live: 1 host, 1s
-`},
+		}},
 		"one lease, without an end": {1, []report.Event{
 			happened(1, report.Deleted, "ingress/1.example.com", ""), happened(1, report.Released, "host/1.example.com", ""), next,
-		}, `lease akash1owner/1/1
-  ingress/1.example.com deleted
-  host/1.example.com released
-  namespace/n1 left (to delete it): kubectl delete
-`},
-		"one lease that was refused": {1, []report.Event{failedWith(1, errors.New("held"))}, ""},
+		}},
+		"one lease that was refused": {1, []report.Event{failedWith(1, errors.New("held"))}},
 		"leases side by side": {3, []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
 			finished(2), failedWith(3, errors.New("held")),
 			happened(1, report.Released, "host/1.example.com", ""), failedWith(1, errors.New("forbidden")), failedWith(1, errors.New("forbidden")),
-		}, `lease akash1owner/2/1 is live: 1 host, 1s
-  host/2.example.com claimed
-lease akash1owner/3/1 failed
-lease akash1owner/1/1 failed
-  host/1.example.com claimed, released
-3 leases: 2 done, 1 live, 0s
-`},
+		}},
 		"a server that went away": {3, []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), begun, failedWith(2, away),
 			happened(3, report.Claimed, "host/3.example.com", ""), happened(3, report.Released, "host/3.example.com", "given back"), failedWith(3, away),
-		}, `lease akash1owner/1/1 is not finished
-  host/1.example.com claimed
-lease akash1owner/3/1 is as it was before
-  host/3.example.com claimed, released (given back)
-`},
+		}},
 		"many leases": {6, []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
 			happened(2, report.Left, "dns/2.example.com", "why"), happened(2, report.Lacks, "httproute/2.example.com", "a limit"), finished(2), happened(7, report.Released, "host/7.example.com", ""), happened(3, report.Deleted, "ingress/3.example.com", ""),
 			happened(4, report.Claimed, "host/4.example.com", ""), failedWith(4, errors.New("held")), failedWith(5, errors.New("held")), failedWith(6, context.Canceled),
 			happened(3, report.Deleted, "service/3", ""), happened(3, report.Released, "host/3.example.com", ""),
-		}, `lease akash1owner/2/1 is live: 1 host, 1s, 1 left, 1 lacking
-lease akash1owner/4/1 failed: 1 claimed
-lease akash1owner/5/1 failed
-lease akash1owner/1/1: 1 claimed
-lease akash1owner/3/1: 2 deleted, 1 released
-lease akash1owner/7/1: 1 released
-6 leases: 3 done, 1 live, 2 released, 0s
-`},
-		"problems": {0, []report.Event{problem(1), problem(2), nobodys}, `StaleHold/9.example.com repaired (given up)
-lease akash1owner/1/1
-  StaleHold/1.example.com repaired (given up)
-lease akash1owner/2/1
-  StaleHold/2.example.com repaired (given up)
-`},
+		}},
+		"problems": {0, []report.Event{problem(1), problem(2), nobodys}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := newOnTerminal(tt.leases)
@@ -159,11 +129,10 @@ lease akash1owner/2/1
 			if code := term.End(t.Context(), nil); code != exitDone {
 				t.Errorf("exit code %d", code)
 			}
-			if diff := cmp.Diff(tt.want, term.seen()); diff != "" {
-				t.Errorf("on the terminal (-want +got):\n%s", diff)
-			}
+			got[name] = term.seen()
 		})
 	}
+	got.Check(t, "testdata/on-terminal.golden")
 }
 
 // What a dry run would do is marked on each line.
@@ -237,16 +206,6 @@ func TestLastOnATerminal(t *testing.T) {
 	term.End(t.Context(), nil)
 	if got, want := term.seen(), "lease akash1owner/1/1\n  service/web\\x1b[2J created\n"; got != want {
 		t.Errorf("at the end %q, want %q", got, want)
-	}
-}
-
-// A command without output leaves no status.
-func TestProgressIsGoneAtTheEnd(t *testing.T) {
-	term := newOnTerminal(6)
-	NewEvents(term.Console, "", "").Progress("leases", 0, 6)
-	term.End(t.Context(), nil)
-	if got, want := term.written.String(), erase+"0 of 6 leases"+erase; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
 // Each claim is "OWNER HOST[/PATH]", in this order; the wanted problems are those of the whole run.
@@ -25,37 +27,16 @@ func TestClaimedHosts(t *testing.T) {
 		{"different hosts", []string{"a x.example.com", "b y.example.com"}, nil},
 		{"a host twice", []string{"a x.example.com", "a x.example.com"}, []string{"host x.example.com is claimed twice in one run (first near in:1:1)"}},
 		{"different paths of a host", []string{"a x.example.com/v1", "a x.example.com/v2"}, nil},
-		{
-			"a path twice", []string{"a x.example.com/v1", "a x.example.com/v1"},
-			[]string{"path x.example.com/v1 is claimed twice in one run (first near in:1:1)"},
-		},
+		{"a path twice", []string{"a x.example.com/v1", "a x.example.com/v1"}, []string{"path x.example.com/v1 is claimed twice in one run (first near in:1:1)"}},
 		{"a host and a path of it", []string{"a x.example.com", "a x.example.com/v1"}, nil},
 		{"a path and then its host", []string{"a x.example.com/v1", "a x.example.com"}, nil},
-		{
-			"a path, and its host twice", []string{"a x.example.com/v1", "a x.example.com", "a x.example.com"},
-			[]string{"host x.example.com is claimed twice in one run (first near in:2:1)"},
-		},
-		{
-			"a host of another owner", []string{"a x.example.com", "b x.example.com"},
-			[]string{"host x.example.com is wanted by two owners of this input, first near in:1:1"},
-		},
-		{
-			"a path of another owner's host", []string{"a x.example.com", "b x.example.com/v1"},
-			[]string{"host x.example.com is wanted by two owners of this input, first near in:1:1"},
-		},
+		{"a path, and its host twice", []string{"a x.example.com/v1", "a x.example.com", "a x.example.com"}, []string{"host x.example.com is claimed twice in one run (first near in:2:1)"}},
+		{"a host of another owner", []string{"a x.example.com", "b x.example.com"}, []string{"host x.example.com is wanted by two owners of this input, first near in:1:1"}},
+		{"a path of another owner's host", []string{"a x.example.com", "b x.example.com/v1"}, []string{"host x.example.com is wanted by two owners of this input, first near in:1:1"}},
 		{"a host below the owner's wildcard", []string{"a *.example.com", "a x.example.com"}, nil},
-		{
-			"a host below another owner's wildcard", []string{"a *.example.com", "b x.example.com"},
-			[]string{"*.example.com, which covers x.example.com, is wanted by two owners of this input, first near in:1:1"},
-		},
-		{
-			"a wildcard above another owner's host", []string{"a x.example.com", "b *.example.com"},
-			[]string{"a host below *.example.com is wanted by two owners of this input, first near in:1:1"},
-		},
-		{
-			"a wildcard above hosts of its owner and of another one", []string{"b x.example.com", "a y.example.com", "b *.example.com"},
-			[]string{"a host below *.example.com is wanted by two owners of this input, first near in:2:1"},
-		},
+		{"a host below another owner's wildcard", []string{"a *.example.com", "b x.example.com"}, []string{"*.example.com, which covers x.example.com, is wanted by two owners of this input, first near in:1:1"}},
+		{"a wildcard above another owner's host", []string{"a x.example.com", "b *.example.com"}, []string{"a host below *.example.com is wanted by two owners of this input, first near in:1:1"}},
+		{"a wildcard above hosts of its owner and of another one", []string{"b x.example.com", "a y.example.com", "b *.example.com"}, []string{"a host below *.example.com is wanted by two owners of this input, first near in:2:1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config.Default()
@@ -170,4 +151,45 @@ func places(err error) string {
 		out = append(out, fmt.Sprintf("%s:%d", p.At.File, p.At.Line))
 	}
 	return strings.Join(out, " ")
+}
+
+func TestFirstSeenKeepsFirstEntries(t *testing.T) {
+	r := newFirstSeen()
+	name := func(i int) []byte {
+		if i%1000 == 0 { // longer than a chunk
+			return fmt.Appendf(nil, "%s%d", strings.Repeat("a", 1<<chunkBits), i)
+		}
+		return fmt.Appendf(nil, "host shop-%d.example.com", i)
+	}
+	const n = 20000
+	numbers := map[uint32]bool{}
+	for i := range n {
+		number, _, known := r.add(name(i), entry{file: 3, line: uint32(i), holder: 1 << 20, whole: i%2 == 0})
+		if known || number == 0 || numbers[number] {
+			t.Fatalf("name %d is new; add says known %v, number %d", i, known, number)
+		}
+		numbers[number] = true
+	}
+	for i := range n {
+		number, first, known := r.add(name(i), entry{line: 1})
+		want := entry{file: 3, line: uint32(i), holder: 1 << 20, whole: i%2 == 0}
+		if !known || first != want || !numbers[number] {
+			t.Fatalf("name %d was added as %+v; add says known %v, first %+v, number %d", i, want, known, first, number)
+		}
+	}
+}
+
+// A claim is one in the ledger's namespace: tenants may write Leases in their own.
+func TestClaimsAreInTheLedger(t *testing.T) {
+	ledger := addressLedger{namespace: "akash-net"}
+	for _, namespace := range []string{"akash-net", "default", ""} {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}}
+		o.SetName("ip--203-0-113-7")
+		o.SetNamespace(namespace)
+		o.SetLabels(map[string]string{state.LabelKind: string(state.Address), state.LabelOwner: statetest.Shop.Owner})
+		ledger.add(o)
+	}
+	if len(ledger.claims) != 1 {
+		t.Errorf("%d claims", len(ledger.claims))
+	}
 }

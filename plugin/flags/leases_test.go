@@ -90,10 +90,7 @@ func TestParseThings(t *testing.T) {
 	}{
 		{"a thing of the first kind", "shop.example.com", []thing.Kind{thing.Host, thing.Address}, ""},
 		{"a thing of the last kind", "203.0.113.7", []thing.Kind{thing.Host, thing.Address}, ""},
-		{
-			"a thing of another kind", "endpoint/public", []thing.Kind{thing.Host, thing.Address},
-			"endpoint/public is not what this command takes: a host (host/shop.example.com), an address (address/203.0.113.7)",
-		},
+		{"a thing of another kind", "endpoint/public", []thing.Kind{thing.Host, thing.Address}, "endpoint/public is not what this command takes: a host (host/shop.example.com), an address (address/203.0.113.7)"},
 		{"no thing", "host/", []thing.Kind{thing.Host}, "the host name is empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
