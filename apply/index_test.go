@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +11,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -54,114 +51,44 @@ func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
 	return s, groups
 }
 
-// askOf asks what a release asks of a snapshot for one lease.
-func askOf(s *observed.Snapshot, objects []observed.Owned, group lease.Group) (theirs, claims int) {
-	for _, o := range objects {
-		claims += len(s.ClaimsNear(o))
-	}
-	return s.WrittenByOthers(group), claims
-}
-
-// ofGroup are all objects of a group, whoever wrote them.
-func ofGroup(s *observed.Snapshot, group lease.Group) (objects []observed.Owned) {
-	for _, kind := range append([]kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Filters...) {
-		for o := range s.Of(kind) {
-			if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == group {
-				objects = append(objects, observed.Owned{Kind: kind, Live: o, Group: group})
+// The work on a lease, and on a thing that a transfer names, does not grow with the number of leases.
+func TestWorkOnALeaseIsItsOwn(t *testing.T) {
+	things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
+	allocations := func(n int) (release, transfers float64) {
+		s, groups := manyLeases(n)
+		var objects []observed.Owned
+		for _, kind := range append([]kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Filters...) {
+			for o := range s.Of(kind) {
+				if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == groups[0] {
+					objects = append(objects, observed.Owned{Kind: kind, Live: o, Group: groups[0]})
+				}
 			}
 		}
-	}
-	return objects
-}
-
-// The work on a lease does not grow with the number of leases.
-func TestWorkOnALeaseIsItsOwn(t *testing.T) {
-	allocations := func(n int) float64 {
-		s, groups := manyLeases(n)
-		objects := ofGroup(s, groups[0])
-		if len(objects) < 3 {
-			t.Fatalf("%d objects", len(objects))
+		ask := func() (theirs, claims int) {
+			for _, o := range objects {
+				claims += len(s.ClaimsNear(o))
+			}
+			return s.WrittenByOthers(groups[0]), claims
 		}
-		if theirs, claims := askOf(s, objects, groups[0]); theirs != len(objects) || claims != 2 {
-			t.Errorf("of %d leases: %d objects of others, want %d; %d claims, want those on the host and the address", n, theirs, len(objects), claims)
-		}
-		return testing.AllocsPerRun(10, func() { askOf(s, objects, groups[0]) })
-	}
-	few, many := allocations(20), allocations(200)
-	if many > 2*few {
-		t.Errorf("%.0f allocations for one of 20 leases, %.0f for one of 200", few, many)
-	}
-}
-
-// What a transfer names is found at once, however many claims there are.
-func TestWorkOnAThingIsItsOwn(t *testing.T) {
-	allocations := func(n int) float64 {
-		s, _ := manyLeases(n)
-		r := &transfer{to: someLease(someOwner, 1)}
-		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
-		var names []string
-		find := func() {
-			names = nil
+		find := func() (names []string) {
 			for _, thing := range things {
-				for _, c := range r.claims(s, thing) {
+				for _, c := range (&transfer{to: someLease(someOwner, 1)}).claims(s, thing) {
 					names = append(names, c.Thing)
 				}
 			}
+			return slices.Compact(names) // an endpoint and its address
 		}
-		find()
-		names = slices.Compact(names) // an endpoint and its address
-		if want := []string{"shop-0.example.com", "10.0.0.1", "10.0.0.2", "10.0.0.3"}; !slices.Equal(names, want) {
-			t.Errorf("of %d leases: %q, want %q", n, names, want)
+		if theirs, claims := ask(); len(objects) < 3 || theirs != len(objects) || claims != 2 {
+			t.Errorf("of %d leases: %d objects of others, want %d; %d claims, want those on the host and the address", n, theirs, len(objects), claims)
 		}
-		return testing.AllocsPerRun(10, find)
-	}
-	few, many := allocations(20), allocations(200)
-	if many > 2*few {
-		t.Errorf("%.0f allocations for what is named among 20 leases, %.0f among 200", few, many)
-	}
-}
-
-func BenchmarkReleaseQuestions(b *testing.B) {
-	for _, n := range []int{200, 2000} {
-		s, groups := manyLeases(n)
-		objects := map[lease.Group][]observed.Owned{}
-		for _, kind := range []kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP} {
-			for o := range s.Of(kind) {
-				id, _ := lease.IDFromLabels(o.GetLabels())
-				objects[id.Group()] = append(objects[id.Group()], observed.Owned{Kind: kind, Live: o, Group: id.Group()})
-			}
+		if got, want := find(), []string{"shop-0.example.com", "10.0.0.1", "10.0.0.2", "10.0.0.3"}; !slices.Equal(got, want) {
+			t.Errorf("of %d leases: %q, want %q", n, got, want)
 		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				for _, g := range groups {
-					askOf(s, objects[g], g)
-				}
-			}
-		})
+		return testing.AllocsPerRun(10, func() { ask() }), testing.AllocsPerRun(10, func() { find() })
 	}
-}
-
-// A panic in the release of one lease is its error; the other leases are released.
-func TestFaultInAReleaseIsItsError(t *testing.T) {
-	s, c := newServer(t, 1)
-	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
-	a, _ := applier(t, c)
-	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err != nil {
-		t.Fatal(err)
-	}
-	a.Command.Options.Report = func(e report.Event) {
-		if e.Action == report.Deleted && e.Lease.Group() == first.Group() {
-			panic("broken")
-		}
-	}
-	err := a.Release(t.Context(), []lease.Group{first.Group(), second.Group()})
-	if _, ok := errors.AsType[*parallel.FaultError](err); !ok {
-		t.Errorf("got %v", err)
-	}
-	if s.objects[claimPath+state.HostName("b.example.com")] != nil {
-		t.Error("the other lease was not released")
-	}
-	if s.objects[claimPath+state.HostName("a.example.com")] == nil {
-		t.Error("the claim is gone, though the release of its lease has failed")
+	release, transfers := allocations(20)
+	many, more := allocations(200)
+	if many > 2*release || more > 2*transfers {
+		t.Errorf("%.0f and %.0f allocations for one of 20 leases, %.0f and %.0f for one of 200", release, transfers, many, more)
 	}
 }

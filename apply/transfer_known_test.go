@@ -6,9 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -16,8 +19,6 @@ import (
 // knownOf is what a lease is known to ask for of things, by claims and a kept definition; nil if there is none.
 func knownOf(t *testing.T, to lease.ID, def *lease.Definition, things []string, claims ...*state.Claim) *lease.Definition {
 	t.Helper()
-	_, c := newServer(t, 1)
-	a, _ := applier(t, c)
 	s := observed.NewSnapshot()
 	s.AddClaims(claims)
 	if def != nil {
@@ -27,7 +28,7 @@ func knownOf(t *testing.T, to lease.ID, def *lease.Definition, things []string, 
 		}
 		s.Definitions = map[string]*kept.Definition{kept.Name(to.Group()): d}
 	}
-	return (&transfer{applier: a, to: to, things: things}).known(s).def
+	return (&transfer{applier: New(&cluster.Cluster{}, command.Options{Config: config.Default()}), to: to, things: things}).known(s).def
 }
 
 // What the kept definition says of a part comes before what a note says of it, unless the note asks for something else:
