@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
+	"path"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -16,68 +16,105 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// A continue token that has expired means that what was read is of a moment that is over: nothing
-// of it is kept, and reading begins again.
-func TestListBeginsAgainWhenItsTokenExpires(t *testing.T) {
-	for name, read := range map[string]func(*cluster.Cluster) ([]string, error){
-		"metadata": func(c *cluster.Cluster) (names []string, err error) {
-			metas, err := c.Metas(t.Context(), cluster.Leases, "akash-net")
-			for _, m := range metas {
-				names = append(names, m.Name)
-			}
-			return names, err
-		},
-		"the book": func(c *cluster.Cluster) (names []string, err error) {
-			book, err := Read(t.Context(), c, config.Default(), view.SubjectHosts)
-			if err == nil {
-				for _, h := range book.Hosts {
-					names = append(names, h.Host)
-				}
-			}
-			return names, err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(forgetful())
-			defer server.Close()
-			c, err := cluster.Connect(&rest.Config{Host: server.URL}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			names, err := read(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := []string{"first", "new"}; !slices.Equal(names, want) {
-				t.Errorf("the list is %q, want %q", names, want)
-			}
-		})
+// lists are what a server answers to LISTs of resources, by the number of the request.
+type lists map[string]func(n int) (code int, next, items string)
+
+// connect connects to a server with these lists; others are empty.
+func connect(t *testing.T, all lists) *cluster.Cluster {
+	t.Helper()
+	asked := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resource, code, next, items := path.Base(r.URL.Path), http.StatusOK, "", ""
+		if answer := all[resource]; answer != nil {
+			asked[resource]++
+			code, next, items = answer(asked[resource])
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if w.WriteHeader(code); code != http.StatusOK {
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, map[int]string{403: "Forbidden", 410: "Expired"}[code], code)
+			return
+		}
+		fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"continue":%q},"items":[%s]}`, next, items)
+	}))
+	t.Cleanup(server.Close)
+	c, err := cluster.Connect(&rest.Config{Host: server.URL}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func has(items string) func(int) (int, string, string) {
+	return func(int) (int, string, string) { return http.StatusOK, "", items }
+}
+
+func refused(int) (int, string, string) { return http.StatusForbidden, "", "" }
+
+// forgets is a list of two pages, of which the server has forgotten the first when it is asked for the second; then it has others.
+func forgets(old, first, second string) func(int) (int, string, string) {
+	return func(n int) (int, string, string) {
+		switch n {
+		case 1:
+			return http.StatusOK, "page-2", old
+		case 2:
+			return http.StatusGone, "", ""
+		case 3:
+			return http.StatusOK, "page-2-again", first
+		}
+		return http.StatusOK, "", second
 	}
 }
 
-// forgetful is a server with claims in two pages, which has forgotten the first when it is asked for
-// the second, and nothing else.
-func forgetful() http.Handler {
-	pages := 0
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		item := func(name string) string {
-			return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"akash-net","labels":{%q:"host"},"annotations":{%q:"v1"}}}`, name, state.LabelKind, state.AnnotationLedger)
+// A continue token that has expired means that what was read is of a moment that is over: nothing of it is kept, and reading
+// begins again.
+func TestListBeginsAgainWhenItsTokenExpires(t *testing.T) {
+	claim := func(name string) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"akash-net","labels":{%q:"host"},"annotations":{%q:"v1"}}}`, name, state.LabelKind, state.AnnotationLedger)
+	}
+	of := lists{cluster.Leases.Resource: forgets(claim("old"), claim("first"), claim("new"))}
+	metas, err := connect(t, of).Metas(t.Context(), cluster.Leases, "akash-net")
+	if err != nil || len(metas) != 2 || metas[0].Name != "first" || metas[1].Name != "new" {
+		t.Errorf("metadata: %v, %v", metas, err)
+	}
+	book, err := Read(t.Context(), connect(t, of), config.Default(), view.SubjectHosts)
+	if err != nil || len(book.Hosts) != 2 || book.Hosts[0].Host != "first" || book.Hosts[1].Host != "new" {
+		t.Errorf("the book: %+v, %v", book, err)
+	}
+}
+
+// All pages of EndpointSlices count. What may not be listed is unknown, and everything else is shown.
+func TestReadEndpoints(t *testing.T) {
+	const labels = `"labels":{"akash.network/lease.id.owner":"akash1a","kubernetes.io/service-name":"web"}`
+	slice := func(name string, ready bool) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"n",%s},"addressType":"IPv4","ports":[{"name":"http"}],
+			"endpoints":[{"addresses":[%q],"conditions":{"ready":%t}}]}`, name, labels, name, ready)
+	}
+	both := []view.Subject{view.SubjectHosts, view.SubjectEndpoints}
+	for name, tt := range map[string]struct {
+		refused  []string
+		subjects []view.Subject
+		want     *view.Endpoints
+	}{
+		"two pages":                 {nil, both, &view.Endpoints{Ready: 1, Total: 2}},
+		"not asked for":             {nil, both[:1], nil},
+		"no right to list slices":   {[]string{"endpointslices"}, both, nil},
+		"no right to list Services": {[]string{"services"}, both, &view.Endpoints{Ready: 1, Total: 2}},
+	} {
+		all := lists{
+			"ingresses": has(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"shop.example.com","namespace":"n",` + labels + `},
+				"spec":{"rules":[{"host":"shop.example.com","http":{"paths":[{"path":"/","backend":{"service":{"name":"web","port":{"number":80}}}}]}}]}}`),
+			"services":       has(`{"metadata":{"name":"web","namespace":"n"},"spec":{"ports":[{"name":"http","port":80}]}}`),
+			"endpointslices": forgets(slice("gone", true), slice("first", true), slice("second", false)),
 		}
-		w.Header().Set("Content-Type", "application/json")
-		next, items := "", ""
-		if strings.HasSuffix(r.URL.Path, "/"+cluster.Leases.Resource) {
-			items = item("new")
-			switch pages++; {
-			case pages == 1:
-				next, items = "page-2", item("old")
-			case pages == 2:
-				w.WriteHeader(http.StatusGone)
-				fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`)
-				return
-			case r.URL.Query().Get("continue") == "":
-				next, items = "page-2-again", item("first")
-			}
+		for _, no := range tt.refused {
+			all[no] = refused
 		}
-		fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"continue":%q},"items":[%s]}`, next, items)
-	})
+		book, err := Read(t.Context(), connect(t, all), config.Default(), tt.subjects...)
+		if err != nil || len(book.Hosts) != 1 || book.Hosts[0].State != view.StateActive {
+			t.Fatalf("%s: %+v, %v", name, book, err)
+		}
+		if diff := cmp.Diff(tt.want, book.Hosts[0].Endpoints); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
 }

@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,15 +66,44 @@ func TestListIsReadAgain(t *testing.T) {
 
 // A server that has never answered is not waited for: a wrong address fails at once.
 func TestNoServerIsNotWaitedFor(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	c, err := Connect(&rest.Config{Host: server.URL}, 1)
+	c, err := Connect(&rest.Config{Host: "http://127.0.0.1:1"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Metas(t.Context(), Leases, "akash-net")
-	if err == nil || IsAway(err) || !strings.Contains(err.Error(), "no answer from the cluster") {
-		t.Errorf("error %v", err)
+	c.availability.patience, c.availability.backoff = time.Millisecond, wait.Backoff{Duration: time.Microsecond}
+	sent := 0
+	err = c.Read(t.Context(), func() error {
+		sent++
+		return syscall.ECONNREFUSED
+	})
+	if err = c.Explain(err, "list", Leases); sent != 1 || IsAway(err) || !strings.Contains(err.Error(), "no answer from the cluster") {
+		t.Errorf("%d requests, error %v", sent, err)
+	}
+}
+
+// A request that is cancelled is not sent again, and says nothing of the server. A write that has begun goes on to its end, one
+// that has not is not sent.
+func TestCancelledRequests(t *testing.T) {
+	c, err := Connect(&rest.Config{Host: "http://127.0.0.1:1"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.availability.answered.Store(true)
+	c.availability.backoff = wait.Backoff{Duration: time.Microsecond}
+	sent := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := c.Read(ctx, func() error { sent++; cancel(); return ctx.Err() }); !errors.Is(err, context.Canceled) || IsAway(err) || sent != 1 {
+		t.Errorf("a read: %v, sent %d times", err, sent)
+	}
+	if err := c.Write(ctx, func(context.Context) error { sent++; return nil }); !errors.Is(err, context.Canceled) || sent != 1 {
+		t.Errorf("a write that has not begun: %v, sent %d times", err, sent-1)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	if err := c.Write(ctx, func(write context.Context) error { sent++; cancel(); return write.Err() }); err != nil || sent != 2 {
+		t.Errorf("a write that has begun: %v, sent %d times", err, sent-1)
+	}
+	if err := c.Read(t.Context(), func() error { sent++; return nil }); err != nil || sent != 3 {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,14 +18,8 @@ import (
 func liveService() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Service",
-		"metadata": map[string]any{
-			"name": "web", "namespace": "ns", "uid": "1", "resourceVersion": "7",
-			"annotations": map[string]any{"ours": "1", "theirs": "1"},
-		},
-		"spec": map[string]any{
-			"type": "LoadBalancer", "clusterIP": "10.96.0.7",
-			"ports": []any{map[string]any{"name": "http", "port": int64(80), "protocol": "TCP", "nodePort": int64(30080)}},
-		},
+		"metadata": map[string]any{"name": "web", "namespace": "ns", "uid": "1", "resourceVersion": "7", "annotations": map[string]any{"ours": "1", "theirs": "1"}},
+		"spec":     map[string]any{"type": "LoadBalancer", "clusterIP": "10.96.0.7", "ports": []any{map[string]any{"name": "http", "port": int64(80), "protocol": "TCP", "nodePort": int64(30080)}}},
 	}}
 	o.SetManagedFields([]metav1.ManagedFieldsEntry{
 		{Manager: "metallb", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:metadata":{"f:annotations":{"f:theirs":{}}}}`)},
@@ -69,9 +64,7 @@ func TestUnchanged(t *testing.T) {
 		{"others' annotation changed", set("2", "metadata", "annotations", "theirs"), true},
 		{"a value edited", set("2", "metadata", "annotations", "ours"), false},
 		{"a field removed", func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }, false},
-		{"a port added by somebody", set([]any{
-			map[string]any{"name": "http", "port": int64(80), "protocol": "TCP"}, map[string]any{"name": "x", "port": int64(81)},
-		}, "spec", "ports"), false},
+		{"a port added by somebody", set([]any{map[string]any{"name": "http", "port": int64(80), "protocol": "TCP"}, map[string]any{"name": "x", "port": int64(81)}}, "spec", "ports"), false},
 		{"a number of another type", set([]any{map[string]any{"name": "http", "port": "80", "protocol": "TCP"}}, "spec", "ports"), false},
 		{"being deleted", func(o *unstructured.Unstructured) { now := metav1.Now(); o.SetDeletionTimestamp(&now) }, false},
 		{"written by another manager", func(o *unstructured.Unstructured) { o.SetManagedFields(o.GetManagedFields()[:1]) }, false},
@@ -104,5 +97,39 @@ func TestUnchanged(t *testing.T) {
 	}
 	if Unchanged(desired, nil, "akash-net") {
 		t.Error("an object that does not exist is unchanged")
+	}
+}
+
+// What a manager owns is read out of maps, of lists by key and of lists by value; what others have
+// written beside it is not among it.
+func TestOwned(t *testing.T) {
+	live := liveService()
+	live.SetFinalizers([]string{"ours", "theirs"})
+	entries := live.GetManagedFields()
+	entries[1].FieldsV1 = fields(`{"f:metadata":{"f:annotations":{".":{},"f:ours":{},"f:gone":{}},"f:finalizers":{"v:\"ours\"":{}}},` +
+		`"f:spec":{"f:type":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{}}}}}`)
+	live.SetManagedFields(entries)
+	identity := map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web", "namespace": "ns"}}
+	for name, want := range map[string]map[string]any{
+		"akash-net": {
+			"apiVersion": "v1", "kind": "Service",
+			"metadata": map[string]any{"name": "web", "namespace": "ns", "annotations": map[string]any{"ours": "1"}, "finalizers": []any{"ours"}},
+			"spec":     map[string]any{"type": "LoadBalancer", "ports": []any{map[string]any{"name": "http", "port": int64(80), "protocol": "TCP"}}},
+		},
+		"metallb": identity, // owns its fields by Update
+		"nobody":  identity,
+	} {
+		got, err := Owned(live, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+	entries[1].FieldsV1 = fields(`{"spec":{}}`)
+	live.SetManagedFields(entries)
+	if _, err := Owned(live, "akash-net"); err == nil {
+		t.Error("managed fields of no known form are understood")
 	}
 }

@@ -86,15 +86,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		err       error
 		has, lack []string
 	}{
-		"one claim":         {&ClaimsExistError{Claims: 1}, []string{"the ledger has 1 claim,", "akash-net state shows them"}, []string{"reservation"}},
-		"several claims":    {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"the ledger has 2 claims,", "akash-net state shows them"}, nil},
-		"one reservation":   {&ClaimsExistError{Reservations: 1}, []string{"1 reservation,", "state orders"}, []string{"claim"}},
-		"some reservations": {&ClaimsExistError{Reservations: 3}, []string{"3 reservations,", "--force"}, nil},
-		"a command at work": {&AtWorkError{Run: "run 1"}, []string{"run 1: nothing was removed", "Wait"}, []string{"--force"}},
-		"a crashed command": {&AtWorkError{Run: "run 1", Crashed: true}, []string{"repair", "--force"}, []string{"Wait"}},
-		"stranded addresses": {&StrandedError{Claims: []*state.Claim{claim}},
-			[]string{"203.0.113.7, used by lease " + id.String(), "keep the addresses in ip.ranges"}, []string{"ip.mode"}},
-		"another mode": {&StrandedError{Claims: []*state.Claim{claim}, Pool: true}, []string{"203.0.113.7", "ip.mode", "keep the mode"}, nil},
+		"one claim":          {&ClaimsExistError{Claims: 1}, []string{"the ledger has 1 claim,", "akash-net state shows them"}, []string{"reservation"}},
+		"several claims":     {&ClaimsExistError{Claims: 2, Reservations: 1}, []string{"the ledger has 2 claims,", "akash-net state shows them"}, nil},
+		"one reservation":    {&ClaimsExistError{Reservations: 1}, []string{"1 reservation,", "state orders"}, []string{"claim"}},
+		"some reservations":  {&ClaimsExistError{Reservations: 3}, []string{"3 reservations,", "--force"}, nil},
+		"a command at work":  {&AtWorkError{Run: "run 1"}, []string{"run 1: nothing was removed", "Wait"}, []string{"--force"}},
+		"a crashed command":  {&AtWorkError{Run: "run 1", Crashed: true}, []string{"repair", "--force"}, []string{"Wait"}},
+		"stranded addresses": {&StrandedError{Claims: []*state.Claim{claim}}, []string{"203.0.113.7, used by lease " + id.String(), "keep the addresses in ip.ranges"}, []string{"ip.mode"}},
+		"another mode":       {&StrandedError{Claims: []*state.Claim{claim}, Pool: true}, []string{"203.0.113.7", "ip.mode", "keep the mode"}, nil},
 	} {
 		for _, has := range tt.has {
 			if !strings.Contains(tt.err.Error(), has) {

@@ -50,9 +50,7 @@ func pod(name string, restarts int, state string) map[string]any {
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": map[string]any{"name": name, "namespace": id.Namespace(), "uid": "uid-" + name},
 		"spec":     map[string]any{"nodeName": "n", "containers": []any{map[string]any{"name": "web"}}},
-		"status": map[string]any{"containerStatuses": []any{map[string]any{
-			"name": "web", "restartCount": restarts, "state": map[string]any{state: map[string]any{}},
-		}}},
+		"status":   map[string]any{"containerStatuses": []any{map[string]any{"name": "web", "restartCount": restarts, "state": map[string]any{state: map[string]any{}}}}},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -171,5 +172,62 @@ func TestReports(t *testing.T) {
 	}
 	if !s.Reported(kinds.HTTPRoute, "parents") || s.Reported(kinds.TLSRoute, "parents") {
 		t.Error("the kinds that are reported on are wrong")
+	}
+}
+
+// What an object says is remembered until it changes. Whose it is follows the labels of its namespace, which may change without it.
+func TestRememberedObjects(t *testing.T) {
+	there, err := cluster.OfObjects(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := there.Watching(nil).Memory()
+	route := observedtest.Ours(observedtest.Ingress(observedtest.Shop, "shop.example.com", "/"))
+	route.SetResourceVersion("1")
+	read := func(tenant lease.ID) *observed.Snapshot {
+		s := observed.NewSnapshot().Remembering(memory)
+		s.Tenants[route.GetNamespace()] = tenant
+		s.Index(nil, map[string][]*unstructured.Unstructured{kinds.Ingress.Plural: {route}})
+		return s
+	}
+	for range 2 {
+		if s := read(observedtest.Shop); len(s.Written[observedtest.Shop.Group()]) != 1 || len(s.HostUses["shop.example.com"]) != 1 {
+			t.Errorf("written %v, uses %v", s.Written, s.HostUses)
+		}
+	}
+	if s := read(observedtest.Blog); len(s.Written[observedtest.Shop.Group()]) != 0 || s.HostUses["shop.example.com"][0].Lease != observedtest.Blog {
+		t.Errorf("the namespace is another lease's: written %v, uses %v", s.Written, s.HostUses)
+	}
+	route.SetResourceVersion("2")
+	if err := unstructured.SetNestedField(route.Object, nil, "spec", "rules"); err != nil {
+		t.Fatal(err)
+	}
+	if s := read(observedtest.Shop); len(s.HostUses) != 0 {
+		t.Errorf("the former version is believed: %v", s.HostUses)
+	}
+}
+
+// Nobody judges a route before a controller has taken its Gateway.
+func TestTaken(t *testing.T) {
+	gateway := func(conditions ...any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": conditions}}}
+	}
+	condition := func(kind, status string) any { return map[string]any{"type": kind, "status": status} }
+	for name, tt := range map[string]struct {
+		gateway *unstructured.Unstructured
+		want    bool
+	}{
+		"there is no Gateway":               {nil, false},
+		"without a condition":               {gateway(), false},
+		"as the API server makes it":        {gateway(condition("Accepted", "Unknown"), condition("Programmed", "Unknown")), false},
+		"accepted":                          {gateway(condition("Accepted", "True")), true},
+		"only something else is said of it": {gateway(condition("Accepted", "Unknown"), condition("Programmed", "False")), false},
+		"refused, which somebody has said":  {gateway(condition("Programmed", "Unknown"), condition("Accepted", "False")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := observed.Taken(tt.gateway); got != tt.want {
+				t.Errorf("taken: %t, want %t", got, tt.want)
+			}
+		})
 	}
 }

@@ -110,8 +110,7 @@ func TestBeside(t *testing.T) {
 	}{
 		{"the first address of a range", config.ModeRange, []string{"203.0.113.1"}, nil, nil, []string{rangePool + ": 203.0.113.0/28"}, ""},
 		{"an address whose pool is there", config.ModeRange, []string{"203.0.113.1"}, []state.PoolObject{pool(true, rangePool, network)}, nil, []string{rangePool + ": 203.0.113.0/28"}, ""},
-		{"an address that another pool of ours serves stays there", config.ModeRange, []string{"203.0.113.1"}, []state.PoolObject{pool(true, dedicated(1), "203.0.113.1/32")}, nil,
-			[]string{dedicated(1) + ": 203.0.113.1/32"}, ""},
+		{"an address that another pool of ours serves stays there", config.ModeRange, []string{"203.0.113.1"}, []state.PoolObject{pool(true, dedicated(1), "203.0.113.1/32")}, nil, []string{dedicated(1) + ": 203.0.113.1/32"}, ""},
 		{"a range beside an address that another pool of ours serves", config.ModeRange, []string{"203.0.113.0"}, []state.PoolObject{pool(true, dedicated(15), "203.0.113.15/32")}, nil,
 			[]string{rangePool + ": 203.0.113.0-203.0.113.14"}, ""},
 		{"somebody else's pool overlaps", config.ModeRange, []string{"203.0.113.1"}, []state.PoolObject{pool(false, "administrators", "203.0.113.8-203.0.113.9")}, nil, nil, "administrators"},

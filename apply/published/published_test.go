@@ -47,9 +47,7 @@ func TestRouteTarget(t *testing.T) {
 func TestIngressTarget(t *testing.T) {
 	id := lease.ID{Owner: "akash1owner", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
 	ingress := func(namespace, name, class string, entries ...any) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{
-			"spec": map[string]any{"ingressClassName": class}, "status": map[string]any{"loadBalancer": map[string]any{"ingress": entries}},
-		}}
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ingressClassName": class}, "status": map[string]any{"loadBalancer": map[string]any{"ingress": entries}}}}
 		u.SetNamespace(namespace)
 		u.SetName(name)
 		return u

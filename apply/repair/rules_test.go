@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -46,18 +48,12 @@ func TestSetBackend(t *testing.T) {
 		"an Ingress with a port name": {
 			`{kind: Ingress, spec: {rules: [{http: {paths: [{backend: {service: {name: old, port: {name: http}}}}]}}]}}`,
 			`{kind: Ingress, spec: {rules: [{http: {paths: [{backend: {service: {name: web, port: {number: 80}}}}]}}]}}`, ""},
-		"an HTTPRoute": {
-			`{kind: HTTPRoute, spec: {rules: [{backendRefs: [{name: old, port: 1, weight: 3}]}]}}`,
-			`{kind: HTTPRoute, spec: {rules: [{backendRefs: [{name: web, port: 80, weight: 3}]}]}}`, ""},
-		"a Route, whose port is the container's": {
-			`{kind: Route, spec: {to: {kind: Service, name: old}, port: {targetPort: 8080}}}`,
-			`{kind: Route, spec: {to: {kind: Service, name: web}, port: {targetPort: 8080}}}`, ""},
+		"an HTTPRoute":                           {`{kind: HTTPRoute, spec: {rules: [{backendRefs: [{name: old, port: 1, weight: 3}]}]}}`, `{kind: HTTPRoute, spec: {rules: [{backendRefs: [{name: web, port: 80, weight: 3}]}]}}`, ""},
+		"a Route, whose port is the container's": {`{kind: Route, spec: {to: {kind: Service, name: old}, port: {targetPort: 8080}}}`, `{kind: Route, spec: {to: {kind: Service, name: web}, port: {targetPort: 8080}}}`, ""},
 		"two rules": {
 			`{kind: HTTPRoute, metadata: {namespace: one, name: a.example.com}, spec: {rules: [{}, {}]}}`, "", "it has 2 rules, paths or backends where one is expected; delete it (kubectl -n one delete httproute a.example.com), and repair with -f"},
-		"no backend": {
-			`{kind: TLSRoute, spec: {rules: [{}]}}`, "", "it has no backend ([rules 0 backendRefs] is missing)"},
-		"a backend that is no object": {
-			`{kind: TLSRoute, spec: {rules: [{backendRefs: [old]}]}}`, "", "its backend cannot be read"},
+		"no backend":                  {`{kind: TLSRoute, spec: {rules: [{}]}}`, "", "it has no backend ([rules 0 backendRefs] is missing)"},
+		"a backend that is no object": {`{kind: TLSRoute, spec: {rules: [{backendRefs: [old]}]}}`, "", "its backend cannot be read"},
 	} {
 		o := object(t, tt.route)
 		err := setBackend(o, "web", 80)
@@ -127,19 +123,17 @@ func TestWillRepair(t *testing.T) {
 		p           state.Problem
 		will, byDef bool
 	}{
-		"a safe repair":                   {Options{}, state.Problem{}, true, false},
-		"one that needs a decision":       {Options{}, state.Problem{Manual: true, Named: true}, false, false},
-		"one that is named":               {named, state.Problem{Manual: true, Named: true}, true, false},
-		"one that naming does not repair": {named, state.Problem{Manual: true}, false, false},
-		"a given definition":              {Options{}, state.Problem{Manual: true, Mend: state.ApplyDefinition{Group: ot.Shop.Group()}}, true, true},
-		"no definition":                   {Options{}, state.Problem{Manual: true, Mend: state.ApplyDefinition{Group: ot.Next.Group()}}, false, false},
-		"a stored definition":             {Options{}, state.Problem{Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, true, true},
-		"a stored definition that needs a decision": {Options{}, state.Problem{Manual: true, Named: true,
-			Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, false, false},
-		"a stored definition, and the problem is named": {named, state.Problem{Manual: true, Named: true,
-			Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, true, true},
-		"routes that move, and the problem is named": {named, state.Problem{Manual: true, Named: true, Mend: state.MoveRoutes{Group: ot.Next.Group()}}, true, false},
-		"routes that a given definition moves":       {Options{}, state.Problem{Manual: true, Named: true, Mend: state.MoveRoutes{Group: ot.Shop.Group()}}, true, true},
+		"a safe repair":                                 {Options{}, state.Problem{}, true, false},
+		"one that needs a decision":                     {Options{}, state.Problem{Manual: true, Named: true}, false, false},
+		"one that is named":                             {named, state.Problem{Manual: true, Named: true}, true, false},
+		"one that naming does not repair":               {named, state.Problem{Manual: true}, false, false},
+		"a given definition":                            {Options{}, state.Problem{Manual: true, Mend: state.ApplyDefinition{Group: ot.Shop.Group()}}, true, true},
+		"no definition":                                 {Options{}, state.Problem{Manual: true, Mend: state.ApplyDefinition{Group: ot.Next.Group()}}, false, false},
+		"a stored definition":                           {Options{}, state.Problem{Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, true, true},
+		"a stored definition that needs a decision":     {Options{}, state.Problem{Manual: true, Named: true, Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, false, false},
+		"a stored definition, and the problem is named": {named, state.Problem{Manual: true, Named: true, Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, true, true},
+		"routes that move, and the problem is named":    {named, state.Problem{Manual: true, Named: true, Mend: state.MoveRoutes{Group: ot.Next.Group()}}, true, false},
+		"routes that a given definition moves":          {Options{}, state.Problem{Manual: true, Named: true, Mend: state.MoveRoutes{Group: ot.Shop.Group()}}, true, true},
 	} {
 		r := repairOf(tt.opts, nil)
 		if r.willRepair(tt.p) != tt.will || r.byDefinition(tt.p) != tt.byDef {
@@ -264,5 +258,56 @@ func TestAsChanged(t *testing.T) {
 		if got := asChanged(tt.err); !errors.Is(got, tt.want) {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// What repair says of a problem names the lease, or as much of it as the problem does.
+func TestLeaseOfAProblem(t *testing.T) {
+	id := lease.ID{Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
+	for text, want := range map[string]lease.ID{
+		id.String():         id,
+		id.Group().String(): {Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq},
+		"":                  {},
+		"a/b/c":             {},
+	} {
+		if got := leaseOf(state.Problem{Lease: text}); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// An object that has changed since it was read is left for the next call, whichever way it was to be repaired.
+func TestChangedObjectsAreLeft(t *testing.T) {
+	service := ot.Annotated(ot.Ours(ot.Service(ot.Shop, 80, "203.0.113.7")), "metallb.io/allow-shared-ip", "old")
+	route := ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))
+	gateway := ot.Ours(ot.HTTPRoute(ot.Shop, "shop.example.com", "/"))
+	ref := observed.RefOf
+	for name, mend := range map[string]state.Mend{
+		"a backend":         state.RewriteRoute{Route: ref(kinds.Ingress, route), Part: state.Part{Service: "web", Port: 81}},
+		"a sharing key":     state.SetSharingKey{Service: ref(kinds.Service, service), SharingKey: "new"},
+		"a granted address": state.DropGrant{Service: ref(kinds.Service, service)},
+		"a stale report":    state.ClearReports{Route: ref(kinds.HTTPRoute, gateway)},
+		"lost marks":        state.RestoreMarks{Object: ref(kinds.Ingress, route), Hash: "hash"},
+		"a stray route":     state.DeleteObjects{Delete: []state.ObjectRef{ref(kinds.Ingress, route)}},
+		"a stray Service":   state.DeleteObjects{Delete: []state.ObjectRef{ref(kinds.Service, service)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var live []*unstructured.Unstructured
+			for _, o := range []*unstructured.Unstructured{service, route, gateway} {
+				now := o.DeepCopy()
+				now.SetResourceVersion("8")
+				live = append(live, now)
+				o.SetResourceVersion("7")
+			}
+			c, err := cluster.OfObjects(live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := repairOf(Options{}, nil, service, route, gateway)
+			r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
+			if _, err := r.execute(context.WithoutCancel(t.Context()), mend); !errors.Is(err, report.ErrChanged) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

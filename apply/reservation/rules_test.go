@@ -1,7 +1,11 @@
 package reservation
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,10 +13,13 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 var noon = time.Date(2026, 11, 1, 12, 0, 0, 1, time.UTC)
@@ -130,5 +137,119 @@ func TestParams(t *testing.T) {
 	want := map[uint32]*lease.SchedulerParams{1: {RuntimeClass: "nvidia", GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "t4"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A refusal names a few of the orders, however many there are.
+func TestAddressesError(t *testing.T) {
+	for n, want := range map[int]string{1: "reserved by a;", 3: "reserved by a, b, c;", 5: "reserved by a, b, c, 2 more;"} {
+		e := &AddressesError{By: strings.Split("abcde", "")[:n]}
+		if !strings.Contains(e.Error(), want) {
+			t.Errorf("%d: %v", n, e)
+		}
+	}
+}
+
+// What can still be given out follows the configuration's commit levels, and what reservations hold of the addresses is
+// not free.
+func TestRoom(t *testing.T) {
+	cfg := config.Default()
+	cfg.CommitLevels = config.CommitLevels{CPU: 2, GPU: 4, Memory: 2, Storage: 2}
+	cfg.IP.Ranges.Include = ranges(t, "203.0.113.0/31", "203.0.113.8/31")
+	claims := []*state.Claim{{Kind: state.Address, Thing: "203.0.113.8"}, {Kind: state.Address, Thing: "198.51.100.1"}}
+	room := Room{Capacity: observed.Capacity{Reserved: 1, Nodes: []observed.Node{{Name: "n1", Allocatable: inventory.Amounts{CPU: 1000, GPU: 1, Memory: 10, EphemeralStorage: 10},
+		Cards: []inventory.Card{{Vendor: "nvidia", Name: "t4"}}}}}, Addresses: addressRoom(cfg, view.Contents{}, claims)}
+	asked := inventory.Resource{ID: 1, Count: 1, CPU: 2000, Memory: 20, GPU: inventory.GPU{Units: 4, Attributes: []string{"vendor/nvidia/model/*"}},
+		Storage: []inventory.Volume{{Size: 20}}, Endpoints: []inventory.Endpoint{{Kind: inventory.LeasedIP, Sequence: 1}}}
+	left := room.Inventory(cfg)
+	if _, refusal := left.Reserve(inventory.Group{Resources: []inventory.Resource{asked}}); refusal != nil {
+		t.Fatal(refusal)
+	}
+	if a := left.Room().Available.Amounts; a != (inventory.Amounts{}) {
+		t.Errorf("left is %+v", a)
+	}
+	address := inventory.Group{Resources: []inventory.Resource{{Endpoints: asked.Endpoints}}}
+	if _, refusal := left.Reserve(address); refusal != nil || room.Addresses.InUse != 1 {
+		t.Error("the last address is not given, or what was read has changed: ", refusal)
+	}
+	if _, refusal := left.Reserve(address); refusal == nil || refusal.Reason != inventory.InsufficientIPs {
+		t.Errorf("a third address: %v", refusal)
+	}
+	if addressRoom(config.Default(), view.Contents{}, claims) != nil {
+		t.Error("without pools there are addresses")
+	}
+}
+
+func ranges(t *testing.T, texts ...string) (out []config.Range) {
+	t.Helper()
+	for _, text := range texts {
+		r, err := config.ParseRange(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// An order whose lease has claimed an endpoint has one address fewer reserved; one whose claim cannot be read has not.
+func TestLeasesOf(t *testing.T) {
+	id := lease.ID{Owner: "akash1a", DSeq: 7, GSeq: 1, OSeq: 2, Provider: "akash1p"}
+	parts := []state.Part{{Lease: id}, {Lease: id}}
+	got := leasesOf([]*state.Claim{{SharingKey: "k", Parts: parts}, {SharingKey: "l", Parts: parts, Unreadable: "why"}, {SharingKey: "m"}})
+	if want := map[[2]string]bool{{"akash1a/7/1/2", "k"}: true}; !maps.Equal(got, want) {
+		t.Errorf("they are %v", got)
+	}
+}
+
+// The reservation of a bid becomes that of the lease that has won, whatever its end was; what is not the bid's stays as it is.
+func TestWonBy(t *testing.T) {
+	id := lease.ID{Owner: "akash1a", DSeq: 7, GSeq: 1, OSeq: 2, Provider: "akash1p"}
+	soon, past := time.Now().Add(10*time.Second).UTC().Format(time.RFC3339), "2020-01-01T00:00:00Z"
+	part := func(provider, expires string) *reserved.Part {
+		return &reserved.Part{Asked: "a", Provider: provider, Expires: expires, By: "bob@host", Run: "r"}
+	}
+	full := errors.New("forbidden")
+	for name, tt := range map[string]struct {
+		own   *reserved.Claim
+		rooms map[string]bool
+		err   error
+		want  string
+	}{
+		"a hold":                      {own: &reserved.Claim{Bound: part("", soon)}, want: "won, pending false"},
+		"a bid without an end":        {own: &reserved.Claim{Bound: part("", "")}, want: "won, pending false"},
+		"a hold that has ended":       {own: &reserved.Claim{Bound: part("", past)}, want: "won, pending false"},
+		"one that moves":              {own: &reserved.Claim{Bound: part("", soon), Pending: part("", soon)}, want: "won, pending true"},
+		"one whose move has crashed":  {own: &reserved.Claim{Bound: part("", soon), Pending: part("", past)}, want: "won, pending false"},
+		"won before":                  {own: &reserved.Claim{Bound: part("akash1p", "")}, err: full, want: "unchanged"},
+		"won by another provider":     {own: &reserved.Claim{Bound: part("akash1q", "")}, want: "what order akash1a/7/1/2 has reserved is that of its lease with provider akash1q, and stays so"},
+		"nothing":                     {want: "order akash1a/7/1/2 has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
+		"one that is being deleted":   {own: &reserved.Claim{Bound: part("", ""), Deleting: true}, want: "order akash1a/7/1/2 has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
+		"one that is announced":       {own: &reserved.Claim{Pending: part("", soon)}, want: "bob@host is about to reserve for order akash1a/7/1/2; send it again when that has ended"},
+		"announced before a crash":    {own: &reserved.Claim{Pending: part("", past)}, want: "order akash1a/7/1/2 has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
+		"room that is gone":           {own: &reserved.Claim{Bound: part("", soon)}, rooms: map[string]bool{"rs--own": true}, want: "what order akash1a/7/1/2 has reserved no longer fits the cluster, and stays a bid; move it to other room: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
+		"room of another one":         {own: &reserved.Claim{Bound: part("", soon)}, rooms: map[string]bool{"rs--other": true}, want: "won, pending false"},
+		"room that is not to be seen": {own: &reserved.Claim{Bound: part("", soon)}, err: full, want: "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &Orders{nonce: "nonce", by: "me@host"}
+			if tt.own != nil {
+				tt.own.ObjectName = "rs--own"
+			}
+			claim, err := o.wonBy(tt.own, id, time.Now(), func() (map[string]bool, error) { return tt.rooms, tt.err })
+			got := "unchanged"
+			switch {
+			case err != nil:
+				got = err.Error()
+			case claim != nil:
+				got = fmt.Sprintf("won, pending %t", claim.Pending != nil)
+				if b := claim.Bound; b.Provider != id.Provider || b.Expires != "" || b.Asked != "a" || b.Run != "nonce" || b.By != "me@host" || tt.own.Bound.Run != "r" {
+					t.Errorf("it is %+v", b)
+				}
+			}
+			if got != tt.want {
+				t.Errorf("%s\nwant %s", got, tt.want)
+			}
+		})
 	}
 }

@@ -1,9 +1,15 @@
 package turn
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -56,5 +62,86 @@ func TestStoodStill(t *testing.T) {
 		if got := turn.stoodStill(); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// announced is a turn of a command that has announced itself in a cluster in memory.
+func announced(t *testing.T) *Turn {
+	t.Helper()
+	c, err := cluster.OfObjects(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = c.DryRun(cluster.DryRunClient)
+	turn := New(c, ledger.New(c, "akash-net"), []lease.Group{{Owner: "akash1a", DSeq: 1, GSeq: 1}}, Options{By: "ann@laptop", AssumeCrashed: true})
+	if err := turn.announce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(turn.stop)
+	return turn
+}
+
+// doubtful is isDoubtful.
+func (t *Turn) doubtful() (is bool) {
+	t.locked(func() { is = t.isDoubtful() })
+	return is
+}
+
+// A write that is refused because an object has changed makes a turn doubtful, until its announcement is written again; any other
+// refusal does not.
+func TestConflictsMakeDoubtful(t *testing.T) {
+	t.Parallel()
+	turn := announced(t)
+	refused := func(err error) bool {
+		_ = turn.cluster.Write(t.Context(), func(context.Context) error { return err })
+		return turn.doubtful()
+	}
+	if turn.doubtful() || refused(apierrors.NewForbidden(cluster.Leases.GroupResource(), "a", nil)) {
+		t.Error("it is doubtful without a conflict")
+	}
+	if !refused(apierrors.NewConflict(cluster.Leases.GroupResource(), "a", nil)) {
+		t.Error("it is not doubtful after a conflict")
+	}
+	if err := turn.renew(t.Context()); err != nil || turn.doubtful() {
+		t.Errorf("it is doubtful after a renewal, %v", err)
+	}
+}
+
+// Other commands are taken for crashed where the user says so, but not an uninstall.
+func TestAssumeCrashed(t *testing.T) {
+	t.Parallel()
+	turn := announced(t)
+	for phase, want := range map[state.Phase]bool{state.Active: true, state.Undoing: true, state.Closing: false} {
+		other := &state.Announcement{Nonce: "other", Phase: phase, Renewed: time.Now(), Lasts: Lasts}
+		if got := turn.isOver(other); got != want {
+			t.Errorf("%s: %t", phase, got)
+		}
+	}
+}
+
+// That a command undoes its work is announced before it does, once, and anew after a conflict.
+func TestUndoIsAnnounced(t *testing.T) {
+	t.Parallel()
+	turn := announced(t)
+	undo := func() *state.Announcement {
+		t.Helper()
+		if err := turn.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		there, err := turn.ledger.Announcement(t.Context(), turn.nonce)
+		if err != nil || there == nil || there.Phase != state.Undoing {
+			t.Fatalf("announced is %+v, %v", there, err)
+		}
+		return there
+	}
+	first := undo()
+	if again := undo(); again.ResourceVersion != first.ResourceVersion {
+		t.Error("it is announced again")
+	}
+	_ = turn.cluster.Write(t.Context(), func(context.Context) error {
+		return apierrors.NewConflict(cluster.Leases.GroupResource(), "a", nil)
+	})
+	if again := undo(); again.ResourceVersion == first.ResourceVersion {
+		t.Error("in doubt it is not announced anew")
 	}
 }
