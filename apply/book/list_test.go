@@ -16,8 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// lists are what a server answers to LISTs of resources, by the number of the request.
-type lists map[string]func(n int) (code int, next, items string)
+// lists are what a server answers to LISTs of resources, by the number of the request, and whether it goes on with a list.
+type lists map[string]func(n int, goesOn bool) (code int, next, items string)
 
 // connect connects to a server with these lists; others are empty.
 func connect(t *testing.T, all lists) *cluster.Cluster {
@@ -27,7 +27,7 @@ func connect(t *testing.T, all lists) *cluster.Cluster {
 		resource, code, next, items := path.Base(r.URL.Path), http.StatusOK, "", ""
 		if answer := all[resource]; answer != nil {
 			asked[resource]++
-			code, next, items = answer(asked[resource])
+			code, next, items = answer(asked[resource], r.URL.Query().Has("continue"))
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if w.WriteHeader(code); code != http.StatusOK {
@@ -44,21 +44,21 @@ func connect(t *testing.T, all lists) *cluster.Cluster {
 	return c
 }
 
-func has(items string) func(int) (int, string, string) {
-	return func(int) (int, string, string) { return http.StatusOK, "", items }
+func has(items string) func(int, bool) (int, string, string) {
+	return func(int, bool) (int, string, string) { return http.StatusOK, "", items }
 }
 
-func refused(int) (int, string, string) { return http.StatusForbidden, "", "" }
+func refused(int, bool) (int, string, string) { return http.StatusForbidden, "", "" }
 
 // forgets is a list of two pages, of which the server has forgotten the first when it is asked for the second; then it has others.
-func forgets(old, first, second string) func(int) (int, string, string) {
-	return func(n int) (int, string, string) {
-		switch n {
-		case 1:
+func forgets(old, first, second string) func(int, bool) (int, string, string) {
+	return func(n int, goesOn bool) (int, string, string) {
+		switch {
+		case n == 1:
 			return http.StatusOK, "page-2", old
-		case 2:
+		case n == 2:
 			return http.StatusGone, "", ""
-		case 3:
+		case !goesOn:
 			return http.StatusOK, "page-2-again", first
 		}
 		return http.StatusOK, "", second
