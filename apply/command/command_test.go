@@ -114,18 +114,6 @@ func TestWaitEvery(t *testing.T) {
 	}
 }
 
-// Progress begins at none and counts each work.
-func TestCounter(t *testing.T) {
-	var got []int
-	c := &Command{Options: Options{Progress: func(_ string, done, all int) { got = append(got, done, all) }}}
-	count := c.Counter("leases", 2)
-	count()
-	count()
-	if want := []int{0, 2, 1, 2, 2, 2}; !slices.Equal(got, want) {
-		t.Errorf("progress %v", got)
-	}
-}
-
 // A command that waits for another one says which one that is, who runs it and since when, and what to type next.
 func TestWaitingNamesTheOther(t *testing.T) {
 	var said string

@@ -62,12 +62,6 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-func TestDash(t *testing.T) {
-	if Dash("") != "-" || Dash("a") != "a" {
-		t.Error("only an empty text is a dash")
-	}
-}
-
 // failing is a writer with an error for each write, in order.
 type failing struct{ errs []error }
 

@@ -72,19 +72,21 @@ func TestPathsAndMethods(t *testing.T) {
 }
 
 func TestPacked(t *testing.T) {
-	p := shows(t, pagetest.Seen(t))
-	plain := get(t, p, "/").Body.Bytes()
-	r := httptest.NewRequest("GET", "/", nil)
-	r.Header.Set("Accept-Encoding", "br, gzip")
-	w := httptest.NewRecorder()
-	p.ServeHTTP(w, r)
-	unpacked, err := gzip.NewReader(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, plain) || w.Header().Get("Content-Encoding") != "gzip" {
-		t.Errorf("it is another page: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) { // the page says how old it is
+		p := shows(t, pagetest.Seen(t))
+		plain := get(t, p, "/").Body.Bytes()
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept-Encoding", "br, gzip")
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		unpacked, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, plain) || w.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("it is another page: %v", err)
+		}
+	})
 }
 
 // A cluster that cannot be read: the page says so, and shows what it has seen before.

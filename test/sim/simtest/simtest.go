@@ -90,30 +90,30 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		s.writes = append(s.writes, method+" "+Short(r.URL.Path))
 	}
-	if answer, err, done := s.interferes(s.Before, method, r); done {
+	if answer, done, err := s.interferes(s.Before, method, r); done {
 		return answer, err
 	}
 	answer, err := s.Server.RoundTrip(r)
 	if method == http.MethodGet {
 		return answer, err
 	}
-	if instead, err, done := s.interferes(s.After, method, r); done {
+	if instead, done, err := s.interferes(s.After, method, r); done {
 		return instead, err
 	}
 	return answer, err
 }
 
 // interferes asks the test for an answer.
-func (s *Server) interferes(f func(method, path string) (int, bool), method string, r *http.Request) (*http.Response, error, bool) {
+func (s *Server) interferes(f func(method, path string) (int, bool), method string, r *http.Request) (response *http.Response, done bool, err error) {
 	if f == nil {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	code, done := f(method, r.URL.Path)
 	if !done {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	if code == 0 {
-		return nil, errors.New("connection reset by peer"), true
+		return nil, true, errors.New("connection reset by peer")
 	}
 	text, err := json.Marshal(map[string]any{
 		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": strings.ReplaceAll(http.StatusText(code), " ", ""),
@@ -122,7 +122,7 @@ func (s *Server) interferes(f func(method, path string) (int, bool), method stri
 	return &http.Response{
 		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Request: r,
-	}, err, true
+	}, true, err
 }
 
 // Short is the end of a path: resource/name.
