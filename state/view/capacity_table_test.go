@@ -3,36 +3,19 @@ package view
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
-	"github.com/akash-net/kubectl-akash-net/state/reserved"
-	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
 func capacityRows(c observed.Capacity, levels config.CommitLevels) []ResourceRow {
 	cfg := config.Default()
 	cfg.CommitLevels = levels
 	return (&bookBuilder{cfg: cfg}).resources(c, nil)
-}
-
-// A cluster has left what each of its nodes has left: overcommitment of one node takes nothing from the others.
-func TestTheClusterHasWhatItsNodesHave(t *testing.T) {
-	over := observed.Node{Name: "a", Allocatable: inventory.Amounts{CPU: 4000}, InUse: inventory.Amounts{CPU: 9000}}
-	free := observed.Node{Name: "b", Allocatable: inventory.Amounts{CPU: 4000}, Reserved: inventory.Amounts{CPU: 1000}}
-	closed := observed.Node{Name: "c", Allocatable: inventory.Amounts{CPU: 64000}, Closed: "it is cordoned"}
-	rows := capacityRows(observed.Capacity{Nodes: []observed.Node{over, free, closed}}, config.CommitLevels{})
-	want := ResourceRow{Of: OfCluster, Resource: "cpu", Allocatable: 8000, Committed: 8000, InUse: 9000, Reserved: 1000, Available: 3000}
-	if diff := cmp.Diff(want, rows[0]); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // The rows agree with an inventory of the same cluster, and no row exceeds what exists.
@@ -89,46 +72,5 @@ func TestCommitted(t *testing.T) {
 	unlimited := ResourceRow{Unlimited: true, InUse: 7, Reserved: math.MaxUint64}.withTotals(2)
 	if unlimited.Allocatable != math.MaxUint64 || unlimited.Available != math.MaxUint64 || unlimited.Committed != math.MaxUint64 || unlimited.InUse != 7 {
 		t.Errorf("%+v", unlimited)
-	}
-}
-
-// The row of a reservation by the state of its claim, with what it holds even if it is being deleted or unreadable.
-func TestOrderRows(t *testing.T) {
-	at := func(minute int) string { return statetest.Minute(minute).Format(time.RFC3339) }
-	live, over := &reserved.Part{Asked: "a", Expires: at(20)}, &reserved.Part{Asked: "a", Expires: at(1)}
-	soon := &reserved.Part{Asked: "a", Expires: at(10)}
-	won := &reserved.Part{Asked: "a", Provider: statetest.Shop.Provider}
-	order := statetest.Shop.Owner + "/7/1/1"
-	for name, c := range map[string]struct {
-		bound, pending *reserved.Part
-		change         func(*reserved.Claim)
-		want           string
-	}{
-		"bound":                     {live, nil, nil, order + " Reserved"},
-		"bound, over":               {over, nil, nil, order + " Expired"},
-		"pending":                   {nil, soon, nil, order + " Pending"},
-		"pending for years":         {nil, &reserved.Part{Asked: "a", Expires: "2199-12-31T23:59:59Z"}, nil, order + " Expired"},
-		"pending, over":             {nil, over, nil, order + " Expired"},
-		"won":                       {won, nil, nil, order + " Leased"},
-		"won, is moved":             {won, live, nil, order + " Leased is being moved, by "},
-		"over, is moved":            {over, live, nil, order + " Expired is being moved, by "},
-		"going":                     {won, nil, func(c *reserved.Claim) { c.Deleting = true }, order + " Terminating"},
-		"cannot be read":            {nil, nil, func(c *reserved.Claim) { c.Unreadable = "no JSON" }, " Unreadable no JSON"},
-		"cannot be read, and going": {nil, nil, func(c *reserved.Claim) { c.Unreadable, c.Deleting = "no JSON", true }, " Terminating no JSON"},
-		"of nobody, and going": {nil, nil, func(c *reserved.Claim) {
-			*c = reserved.Claim{ObjectName: "rs--x", Unreadable: "no JSON", Deleting: true}
-		}, " Terminating no JSON"},
-	} {
-		claim := reservation(7, c.bound, c.pending)
-		if c.change != nil {
-			c.change(claim)
-		}
-		r := NewOrderRow(claim, statetest.Minute(9))
-		if got := strings.TrimSuffix(fmt.Sprintf("%s %s %s", r.Order, r.State, r.Message), " "); got != strings.TrimSuffix(c.want, " ") {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-		if r.Tenant == nil || (r.Order == "") != (r.Owner == "") || r.Claim != claim.ObjectName || (r.Lease != "") != (r.Provider != "") {
-			t.Errorf("%s: %+v", name, r)
-		}
 	}
 }

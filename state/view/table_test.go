@@ -2,19 +2,27 @@ package view
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
@@ -23,30 +31,32 @@ import (
 // -rewrite` writes them. A block is at minute 10, and has a line for each object (claims and leases as claimtest says them):
 //
 //	claim CLAIM
-//	KIND LEASE NAME [SERVICE:PORT] [minute=N] [unaccepted] [nobody]        a ProviderHost or a route
+//	KIND LEASE NAME [SERVICE:PORT] [minute=N] [unaccepted] [nobody] [rendered]   a ProviderHost or a route
 //	leasedip LEASE ENDPOINT PORT SERVICE [minute=N]
-//	service LEASE ENDPOINT PORT SERVICE:PORT [asks=A] [has=A] [pool=P] [minute=N]
+//	service LEASE ENDPOINT PORT SERVICE:PORT [asks=A] [has=A] [pool=P] [minute=N] [rendered] [edited]
 //	pool [their] NAME RANGE... [counted=ASSIGNED/AVAILABLE]
 //	backend LEASE …, slice LEASE …                                        as addBackend has them
-//	config MODE [RANGE...]
+//	order DSEQ [going] [unreadable] [bound={…}] [pending={…}]              the reservation of an order of A
+//	DNSRecord|DNSEndpoint LEASE NAME HOST | SPEC | STATUS | METADATA      HOST is "-" where the object is not ours
+//	{…}                                                                   any object, where NS(A/1) is the namespace of a lease, LABELS(A/1) its labels
+//	config MODE [RANGE...] [pool=P] [families=both] [wildcards] [levels] [nodePorts=N-N]
 //
-// Its command is the subject, with "selector=…" or "namespace=LEASE" where only some rows are asked for, and "endpoints". The command "changes"
+// Its command is the subjects, with "selector=…" or "namespace=LEASE" where only some rows are asked for. The command "changes"
 // has two parts, "then" between them, and shows what a watch shows of the second.
 func TestTables(t *testing.T) {
-	for _, name := range []string{"hosts", "ips", "leases", "pools", "endpoints", "changes"} {
-		path := "testdata/" + name + ".txt"
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+	for _, name := range []string{"hosts", "ips", "leases", "pools", "endpoints", "changes", "records", "objects", "orders"} {
+		datadriven.RunTest(t, "testdata/"+name+".txt", func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "changes" {
 				before, now, _ := strings.Cut(d.Input+"\n", "then\n")
-				subjects := []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools, SubjectEndpoints}
-				return sayBook(wordBook(t, now, subjects...).Changes(wordBook(t, before, subjects...)))
+				subjects := []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools, SubjectRoutes, SubjectEndpoints, SubjectWorkloads, SubjectDNS, SubjectOrders}
+				then := wordBook(t, now, false, subjects...)
+				changes := then.Changes(wordBook(t, before, false, subjects...))
+				if again := then.Changes(then); !again.Empty() || changes.WithWorkloads != then.WithWorkloads {
+					t.Errorf("a book has changes to itself: %+v", again)
+				}
+				return sayBook(changes)
 			}
-			subjects := []Subject{Subject(d.Cmd)}
-			if d.HasArg("endpoints") {
-				subjects = append(subjects, SubjectEndpoints)
-			}
-			b := wordBook(t, d.Input, subjects...)
-			selector, namespace := labels.Everything(), ""
+			subjects, selector, namespace := []Subject{Subject(d.Cmd)}, labels.Everything(), ""
 			for _, arg := range d.CmdArgs {
 				switch arg.Key {
 				case "selector":
@@ -57,43 +67,181 @@ func TestTables(t *testing.T) {
 					selector = s
 				case "namespace":
 					namespace = claimtest.WordLease(t, arg.Vals[0]).Namespace()
+				default:
+					subjects = append(subjects, Subject(arg.Key))
 				}
 			}
-			if len(d.CmdArgs) > 0 {
-				b.Select(selector, namespace)
+			b := wordBook(t, d.Input, false, subjects...)
+			said := sayBook(b)
+			if b.Empty() != (said == "nothing\n") {
+				t.Errorf("%s: it is empty: %t", d.Pos, b.Empty())
+			}
+			if again := sayBook(wordBook(t, d.Input, true, subjects...)); again != said && d.Cmd != "routes" {
+				t.Errorf("%s: of claims that are added one by one the book is another:\n%s", d.Pos, again)
+			}
+			if b.Select(selector, namespace); selector.Empty() && namespace == "" {
+				return said
 			}
 			return sayBook(b)
 		})
 	}
 }
 
-func wordBook(t *testing.T, text string, subjects ...Subject) *Book {
+// wordContents reads the objects of a block. Its claims are added whole, or one by one as a command reads them.
+func wordContents(t *testing.T, text string, oneByOne bool) (Contents, *config.ProviderConfig) {
 	t.Helper()
-	in, cfg := Contents{Now: statetest.Minute(10)}, config.Default()
+	in, cfg, claims := Contents{Now: statetest.Minute(10)}, config.Default(), []*state.Claim{}
 	for line := range strings.Lines(text) {
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch word {
-		case "":
-		case "claim":
-			in.Claims = append(in.Claims, claimtest.WordClaim(t, rest))
-		case "leasedip":
+		line = strings.TrimSpace(line)
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case word == "":
+		case word == "claim":
+			claims = append(claims, claimtest.WordClaim(t, rest))
+		case word == "leasedip":
 			in.Ports = append(in.Ports, wordPort(t, rest))
-		case "service":
+		case word == "service":
 			in.Services = append(in.Services, wordService(t, rest))
-		case "pool":
+		case word == "pool":
 			in.Pools = append(in.Pools, wordPool(t, rest))
-		case "backend", "slice":
+		case word == "backend" || word == "slice":
 			of, rest, _ := strings.Cut(rest, " ")
 			addBackend(t, &in.Backends, claimtest.WordLease(t, of).Namespace(), word+" "+rest)
-		case "config":
-			words := strings.Fields(rest)
-			cfg = statetest.Config(t, words[0], words[1:]...)
-			cfg.IP.Pool = "asked"
+		case word == "order":
+			in.Reservations = append(in.Reservations, wordOrder(t, rest))
+		case word == "config":
+			cfg = wordConfig(t, strings.Fields(rest))
+		case word == "DNSRecord" || word == "DNSEndpoint":
+			in.Records = append(in.Records, wordRecord(t, word, rest))
+		case word[0] == '{':
+			in.Add(wordObject(t, line), "ledger")
 		default:
 			in.Hosts = append(in.Hosts, wordRoute(t, word, rest))
 		}
 	}
+	for _, c := range claims {
+		for _, p := range c.Parts { // every run is at work
+			in.AddRuns(&state.Announcement{Nonce: p.Run, By: "ann@laptop", Begun: statetest.Minute(0), Renewed: in.Now, Lasts: time.Minute, Phase: state.Active})
+		}
+		if oneByOne {
+			in.AddClaim(c, false)
+			continue
+		}
+		c.Meet(in.Runs, in.Now)
+		in.Claims = append(in.Claims, c)
+	}
+	return in, cfg
+}
+
+func wordBook(t *testing.T, text string, oneByOne bool, subjects ...Subject) *Book {
+	t.Helper()
+	in, cfg := wordContents(t, text, oneByOne)
 	return NewBook(cfg, in, subjects...)
+}
+
+func wordConfig(t *testing.T, words []string) *config.ProviderConfig {
+	t.Helper()
+	pool, families, wildcards := "asked", []config.Family{config.IPv4}, false
+	ports, levels := config.Default().Workloads.NodePorts, config.Default().CommitLevels
+	words = slices.DeleteFunc(words, func(word string) bool {
+		name, value, named := strings.Cut(word, "=")
+		switch name {
+		case "pool":
+			if named {
+				pool = value
+			}
+		case "families":
+			families = []config.Family{config.IPv4, config.IPv6}
+		case "wildcards":
+			wildcards, named = true, true
+		case "nodePorts":
+			_, err := fmt.Sscanf(value, "%d-%d", &ports.First, &ports.Last)
+			if err != nil {
+				t.Fatal(err)
+			}
+		case "levels":
+			levels, named = config.CommitLevels{CPU: 1.5, GPU: 2, Memory: math.MaxFloat64}, true
+		}
+		return named
+	})
+	cfg := statetest.Config(t, words[0], words[1:]...)
+	cfg.Workloads.NodePorts, cfg.CommitLevels = ports, levels
+	cfg.IP.Pool, cfg.IP.Families, cfg.Hosts.Wildcards = pool, families, wildcards
+	return cfg
+}
+
+var ofLease = regexp.MustCompile(`(NS|LABELS)\(([^)]*)\)`)
+
+// wordObject reads an object from YAML.
+func wordObject(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	text = ofLease.ReplaceAllStringFunc(text, func(word string) string {
+		parts := ofLease.FindStringSubmatch(word)
+		id := claimtest.WordLease(t, parts[2])
+		if parts[1] == "NS" {
+			return id.Namespace()
+		}
+		labels, _ := yaml.Marshal(id.Labels())
+		return strings.ReplaceAll(strings.TrimSpace(string(labels)), "\n", ", ")
+	})
+	o := &unstructured.Unstructured{}
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = json.Unmarshal(data, &o.Object) // numbers as the API server's client has them
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return o
+}
+
+func wordOrder(t *testing.T, text string) *reserved.Claim {
+	words := strings.Fields(text)
+	dseq, err := strconv.ParseUint(words[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &reserved.Claim{Order: lease.Order{Owner: "akash1a", DSeq: dseq, GSeq: 1, OSeq: 1}, Created: statetest.Minute(1)}
+	c.ObjectName = fmt.Sprintf("rs--%d", dseq)
+	for _, word := range words[1:] {
+		name, value, _ := strings.Cut(word, "=")
+		part := &reserved.Part{}
+		switch name {
+		case "going":
+			c.Deleting = true
+			continue
+		case "unreadable":
+			c.Unreadable = "no JSON"
+			continue
+		case "bound":
+			c.Bound = part
+		case "pending":
+			c.Pending = part
+		}
+		if err := yaml.Unmarshal([]byte(value), part); err != nil {
+			t.Fatalf("%s: %v", word, err)
+		}
+		if minute, err := strconv.Atoi(part.Expires); err == nil {
+			part.Expires = statetest.Minute(minute).Format(time.RFC3339)
+		}
+	}
+	return c
+}
+
+func wordRecord(t *testing.T, kind, text string) RecordObject {
+	parts := append(strings.Split(text, "|"), "", "", "")
+	words := strings.Fields(parts[0])
+	id := claimtest.WordLease(t, words[0])
+	o := wordObject(t, fmt.Sprintf("{kind: %s, spec: {%s}, status: {%s}, metadata: {%s}}", kind, parts[1], parts[2], parts[3]))
+	o.SetNamespace(id.Namespace())
+	o.SetName(words[1])
+	o.SetLabels(id.Labels())
+	if words[2] != "-" {
+		annotations := map[string]string{lease.AnnotationHost: words[2]}
+		maps.Copy(annotations, o.GetAnnotations())
+		o.SetAnnotations(annotations)
+	}
+	return RecordObjectOf(o)
 }
 
 // said returns the optional words of a line: minute=3 and so on.
@@ -134,6 +282,7 @@ func wordRoute(t *testing.T, kind, text string) state.HostObject {
 	if _, un := more["unaccepted"]; un {
 		o.Whole, o.Unaccepted = true, "no controller has accepted it"
 	}
+	_, o.Rendered = more["rendered"]
 	return o
 }
 
@@ -157,6 +306,8 @@ func wordService(t *testing.T, text string) state.ServiceObject {
 	s.Protocol, s.Port = state.Part{Key: claimtest.WordKey(words[2])}.ProtocolPort()
 	s.Service, s.ContainerPort = wordBackend(words[3])
 	s.Asked, s.Granted = wordAddresses(more["asks"]), wordAddresses(more["has"])
+	_, s.Rendered = more["rendered"]
+	_, s.Edited = more["edited"]
 	return s
 }
 
@@ -238,9 +389,35 @@ func sayBook(b *Book) string {
 	}
 	for _, r := range b.Leases {
 		say("%s %s hosts %v addresses %v %s", tenant(r.Tenant), r.State, r.Hosts, r.Addresses, minute(r.Since))
+		if r.Workloads != nil {
+			say("workloads: %s", statetest.Say(r.Workloads))
+		}
 	}
 	for _, r := range b.Pools {
 		say("%s %v %s: %d addresses, %d used, %d free", r.Name, r.Ranges, r.Mode, r.Addresses, r.Used, r.Free)
+	}
+	for _, r := range b.Routes {
+		say("%s %s", r.Pattern(), statetest.Say(r))
+	}
+	for _, r := range b.DNS {
+		r.Tenant = &Tenant{Lease: r.Lease}
+		say("%s", statetest.Say(r))
+	}
+	for _, r := range b.Resources {
+		say("%s", statetest.Say(r))
+	}
+	for _, r := range b.Orders {
+		r.Tenant = &Tenant{Lease: r.Lease, Provider: r.Provider}
+		say("%s", statetest.Say(r))
+	}
+	if edited := b.EditedLeases(); len(edited) > 0 {
+		say("edited: %v", edited)
+	}
+	if hosts, ports := b.Unclaimed(); hosts+ports > 0 {
+		say("rendered, and claimed by nobody: %d hosts, %d ports", hosts, ports)
+	}
+	if end := b.NextEnd(statetest.Minute(10)); !end.IsZero() {
+		say("the next end is at %s", end.Format("04:05"))
 	}
 	if out.Len() == 0 {
 		return "nothing\n"
@@ -248,54 +425,92 @@ func sayBook(b *Book) string {
 	return out.String()
 }
 
-// Group and kind identify objects. A Lease counts only in the ledger, a Service only if it is for MetalLB.
-func TestContentsOfObjects(t *testing.T) {
-	id := claimtest.WordLease(t, "A/1")
-	count := func(apiVersion, kind, namespace string, labels map[string]string) string {
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-		o.SetNamespace(namespace)
-		o.SetName("a.example.com")
-		all := id.Labels()
-		for key, value := range labels {
-			all[key] = value
+// Group and kind identify objects, from a cluster or a folder: a Lease counts only in the ledger, a Service only if it is for
+// MetalLB. Each object is used once in each list.
+func TestContents(t *testing.T) {
+	datadriven.RunTest(t, "testdata/contents.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			var c Contents
+			c.Add(wordObject(t, line), "ledger")
+			lists := map[string]int{"host": len(c.Hosts), "port": len(c.Ports), "service": len(c.Services), "pool": len(c.Pools), "record": len(c.Records), "namespace": len(c.Namespaces), "route": len(c.Routes), "node": len(c.NodeUses)}
+			maps.DeleteFunc(lists, func(_ string, n int) bool { return n == 0 })
+			fmt.Fprintf(&out, "%s  =>  %s", strings.TrimSpace(line), strings.TrimPrefix(fmt.Sprint(lists), "map"))
+			for _, claim := range c.Claims {
+				fmt.Fprintf(&out, " claim %s", statetest.Say(claim))
+			}
+			out.WriteString("\n")
 		}
-		o.SetLabels(all)
-		if kind == "Lease" {
-			o.SetAnnotations(map[string]string{state.AnnotationLedger: "v1"})
+		return out.String()
+	})
+}
+
+// How many addresses leases can get: a block is objects, and a line "ask MODE ..." for each configuration.
+func TestAddresses(t *testing.T) {
+	datadriven.RunTest(t, "testdata/addresses.txt", func(t *testing.T, d *datadriven.TestData) string {
+		objects, asks, _ := strings.Cut(d.Input, "\nask ")
+		in, _ := wordContents(t, objects, false)
+		var out strings.Builder
+		for ask := range strings.SplitSeq(asks, "\nask ") {
+			fmt.Fprintf(&out, "%s: %s\n", ask, statetest.Say(Addresses(wordConfig(t, strings.Fields(ask)), in)))
 		}
-		var c Contents
-		c.Add(o, "ledger")
-		return fmt.Sprintf("claims %d hosts %d ports %d services %d pools %d records %d namespaces %d", len(c.Claims), len(c.Hosts), len(c.Ports), len(c.Services), len(c.Pools), len(c.Records), len(c.Namespaces))
+		return out.String()
+	})
+}
+
+// ClaimedHosts yields hosts of claims that are kept whole and of those that are not.
+func TestClaimedHosts(t *testing.T) {
+	var c Contents
+	c.AddClaim(claimtest.HostClaim("a.example.com", statetest.Shop, ""), true)
+	c.AddClaim(claimtest.HostClaim("b.example.com", statetest.Shop, ""), false)
+	c.AddClaim(claimtest.AddressClaim("203.0.113.7", "public", statetest.Shop), false)
+	if got := slices.Collect(c.ClaimedHosts()); !slices.Equal(got, []string{"a.example.com", "b.example.com"}) || len(c.Claims) != 2 {
+		t.Errorf("%d are kept whole, the hosts are %q", len(c.Claims), got)
 	}
-	metallb := map[string]string{lease.LabelServiceTarget: lease.ServiceTargetMetalLB}
-	for _, x := range []struct {
-		apiVersion, kind, namespace string
-		labels                      map[string]string
-		want                        string
-	}{
-		{"coordination.k8s.io/v1", "Lease", "ledger", nil, "claims 1 "},
-		{"coordination.k8s.io/v1", "Lease", "", nil, "claims 1 "},
-		{"coordination.k8s.io/v1", "Lease", "kube-system", nil, ""},
-		{"v1", "Namespace", "", nil, " namespaces 1"},
-		{"akash.network/v2beta2", "ProviderHost", "lease", nil, " hosts 1 "},
-		{"networking.k8s.io/v1", "Ingress", "n", nil, " hosts 1 "},
-		{"extensions/v1beta1", "Ingress", "n", nil, ""},
-		{"gateway.networking.k8s.io/v1", "HTTPRoute", "n", nil, " hosts 1 "},
-		{"gateway.networking.k8s.io/v1", "TLSRoute", "n", nil, " hosts 1 "},
-		{"route.openshift.io/v1", "Route", "n", nil, " hosts 1 "},
-		{"serving.knative.dev/v1", "Route", "n", nil, ""},
-		{"akash.network/v2beta2", "ProviderLeasedIP", "lease", nil, " ports 1 "},
-		{"v1", "Service", "n", metallb, " services 1 "},
-		{"v1", "Service", "n", nil, ""},
-		{"metallb.io/v1beta1", "IPAddressPool", "m", nil, " pools 1 "},
-		{"extensions.gardener.cloud/v1alpha1", "DNSRecord", "n", nil, " records 1 "},
-		{"externaldns.k8s.io/v1alpha1", "DNSEndpoint", "n", nil, " records 1 "},
-		{"externaldns.k8s.io/v1alpha1", "DNSEndpoint", "n", map[string]string{lease.LabelOwner: ""}, ""},
-		{"v1", "ConfigMap", "n", nil, ""},
-	} {
-		if got := count(x.apiVersion, x.kind, x.namespace, x.labels); !strings.Contains(" "+got, x.want) || x.want == "" && strings.Trim(got, "abcdefghijklmnopqrstuvwxyz 0") != "" {
-			t.Errorf("%s %s in %q: %s, want %q", x.apiVersion, x.kind, x.namespace, got, x.want)
+	for host := range c.ClaimedHosts() {
+		if host != "a.example.com" {
+			t.Errorf("it goes on to %s", host)
 		}
+		break
+	}
+	if c.DropClaims(); len(slices.Collect(c.ClaimedHosts())) > 0 {
+		t.Error("claims that were dropped are there")
+	}
+}
+
+// A claimed host has the right state even after many hosts without claims.
+func TestClaimedHostsAmongUnclaimedOnes(t *testing.T) {
+	text := "claim host m.example.com A: / A/1\nclaim host z.example.com A: / A/1\nIngress A/1 z.example.com\n"
+	for n := range 20 {
+		rows := wordBook(t, text, false, SubjectHosts).Hosts
+		if last := rows[len(rows)-1]; len(rows) != n+2 || last.Host != "z.example.com" || last.State != StateActive {
+			t.Errorf("behind %d hosts without a claim: %+v", n, last)
+		}
+		text += fmt.Sprintf("Ingress B/1 a%d.example.com\n", n)
+	}
+}
+
+// The namespaces of which pods and events are read: those of leases that are not ready, and those without a pod.
+func TestNamespacesToRead(t *testing.T) {
+	in, _ := wordContents(t, `{apiVersion: v1, kind: Namespace, metadata: {name: NS(A/1), labels: {LABELS(A/1)}}}
+		{apiVersion: v1, kind: Namespace, metadata: {name: NS(A/2), labels: {LABELS(A/2)}}}
+		{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: NS(A/1), labels: {akash.network: "true", akash.network/manifest-service: web}}, spec: {replicas: 1}}
+		{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: NS(A/1), labels: {akash.network: "true", akash.network/manifest-service: web}}}
+		{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: NS(A/2), labels: {akash.network: "true", akash.network/manifest-service: web}}, spec: {replicas: 1}}`, false)
+	one, two := claimtest.WordLease(t, "A/1").Namespace(), claimtest.WordLease(t, "A/2").Namespace()
+	if got := in.Workloads.Unsettled(); len(got) != 2 || !slices.Contains(got, one) || !slices.Contains(got, two) {
+		t.Errorf("pods are read of %v", got)
+	}
+	if got := in.Workloads.LackPods(); len(got) != 1 || got[0] != two {
+		t.Errorf("events are read of %v", got)
+	}
+}
+
+// A shard is chosen among the routes.
+func TestSelectShard(t *testing.T) {
+	b := &Book{Routes: []RouteRow{{Name: "a", Shard: "red"}, {Name: "b", Shard: "blue"}, {Name: "c"}}}
+	if b.SelectShard("blue"); len(b.Routes) != 1 || b.Routes[0].Name != "b" {
+		t.Errorf("shard blue has %+v", b.Routes)
 	}
 }
 
