@@ -1,9 +1,8 @@
-package state
+package state_test
 
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,25 +10,19 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	. "github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
+	. "github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// The tables under testdata say leases, parts, claims and uses in words; `go test ./state -rewrite` writes what the
-// rules say now.
+// The tables under testdata say leases, parts and claims in the words of claimtest; `go test ./state -rewrite` writes what the
+// rules say now. A use is
 //
-//	lease   A/2 is the second deployment of owner A; A/2/3 its group 3, A/2/3/4 of order 4
-//	part    KEY LEASE [SERVICE:PORT] [run=N] [expires=-5m] [from=A/3] [bound] [applied]; KEY is a path, 443/tcp, or any
-//	claim   KIND THING OWNER [FLAG...]: PART, PART; waits PART; an address names its endpoint: 203.0.113.7@public
-//	        flags are going, unreadable, uid=U, minute=N (when it was made)
-//	use     KIND NAMESPACE/NAME of LEASE|nobody [namespace] [granted] [external] [at=ADDRESS] [key=ENDPOINT] [SERVICE:PORT]
-
-// wordsNow is the time of all tables, by the API server's clock.
-var wordsNow = statetest.Minute(60)
+//	KIND NAMESPACE/NAME of LEASE|nobody [namespace] [granted] [external] [at=ADDRESS] [key=OWNER@ENDPOINT] [SERVICE:PORT]
 
 // table runs a file of a table: the rule of the block's command answers each line of the block on a line of its own.
 func table(t *testing.T, file string, rules map[string]func(t *testing.T, line string) string) {
@@ -42,233 +35,92 @@ func table(t *testing.T, file string, rules map[string]func(t *testing.T, line s
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
 			line = strings.TrimSuffix(line, "\n")
-			fmt.Fprintf(&out, "%s  =>  %s\n", line, short(rule(t, line)))
+			fmt.Fprintf(&out, "%s  =>  %s\n", line, Short(rule(t, line)))
 		}
 		return out.String()
 	})
 }
 
-func wordLease(t testing.TB, text string) lease.ID {
-	t.Helper()
-	words := strings.Split(text, "/")
-	id := lease.ID{Owner: "akash1" + strings.ToLower(words[0]), GSeq: 1, OSeq: 1, Provider: "akash1p"}
-	for i, word := range words[1:] {
-		n, err := strconv.ParseUint(word, 10, 32)
-		if err != nil {
-			t.Fatalf("%q is no lease", text)
-		}
-		switch i {
-		case 0:
-			id.DSeq = n
-		case 1:
-			id.GSeq = uint32(n)
-		case 2:
-			id.OSeq = uint32(n)
-		}
+// fields splits a line at its bars.
+func fields(line string, n int) []string {
+	out := strings.Split(line, "|")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
 	}
-	return id
+	for len(out) < n {
+		out = append(out, "")
+	}
+	return out
 }
 
-// short replaces leases, their namespaces and keys by the words of the tables.
-var short = func() func(string) string {
-	var leases, groups, owners []string
-	for _, owner := range []string{"A", "B", "C"} {
-		for dseq := range 4 {
-			for gseq := range uint32(2) {
-				for oseq := range uint32(2) {
-					id := lease.ID{Owner: "akash1" + strings.ToLower(owner), DSeq: uint64(dseq + 1), GSeq: gseq + 1, OSeq: oseq + 1, Provider: "akash1p"}
-					name := fmt.Sprintf("%s/%d", owner, id.DSeq)
-					if gseq+oseq > 0 {
-						name += fmt.Sprintf("/%d", id.GSeq)
-					}
-					if groups = append(groups, id.Group().String(), name); oseq > 0 {
-						name += fmt.Sprintf("/%d", id.OSeq)
-					}
-					leases = append(leases, id.String(), name, id.Namespace(), "ns("+name+")")
-				}
-			}
-		}
-		owners = append(owners, "akash1"+strings.ToLower(owner), owner)
+// each says something of each of a list.
+func each[T any](list []T, say func(T) string) string {
+	texts := make([]string, len(list))
+	for i, x := range list {
+		texts[i] = say(x)
 	}
-	for _, path := range []string{"/", "/v1", "/v2", "/v3"} {
-		owners = append(owners, RouteKey(path), path)
-	}
-	owners = append(owners, WholeAddress, "any")
-	return strings.NewReplacer(slices.Concat(leases, groups, owners)...).Replace
-}()
-
-func wordKey(text string) string {
-	port, protocol, isPort := strings.Cut(text, "/")
-	switch n, err := strconv.ParseUint(port, 10, 16); {
-	case text == "any":
-		return WholeAddress
-	case isPort && err == nil:
-		return PortKey(lease.Protocol(strings.ToUpper(protocol)), uint16(n))
-	case strings.HasPrefix(text, "/"):
-		return RouteKey(text)
-	}
-	return text
+	return strings.Join(texts, "; ")
 }
 
-// wordPart parses a part.
-func wordPart(t testing.TB, text string) Part {
-	t.Helper()
-	words := strings.Fields(text)
-	p := Part{Key: wordKey(words[0]), Lease: wordLease(t, words[1])}
-	if strings.HasPrefix(words[0], "/") {
-		p.Path = words[0]
-	}
-	for _, word := range words[2:] {
-		name, value, _ := strings.Cut(word, "=")
-		service, port, isBackend := strings.Cut(word, ":")
-		switch {
-		case name == "run":
-			p.Run = value
-		case name == "expires":
-			after, err := time.ParseDuration(value)
-			if p.Expires = wordsNow.Add(after).Format(time.RFC3339); err != nil {
-				p.Expires = value
-			}
-		case name == "from" && value == "junk":
-			p.From = value
-		case name == "from":
-			p.From = wordLease(t, value).Group().String()
-		case word == "bound":
-			p.Bound = true
-		case word == "applied":
-			p.Applied = true
-		case isBackend:
-			n, _ := strconv.ParseUint(port, 10, 16)
-			p.Service, p.Port = service, uint16(n)
-		default:
-			t.Fatalf("%q says %q of a part", text, word)
+func wordClaims(t *testing.T, text string) (claims []*Claim) {
+	for one := range strings.SplitSeq(text, ";;") {
+		if c := WordClaim(t, one); c != nil {
+			claims = append(claims, c)
 		}
 	}
-	return p
+	return claims
 }
 
-// sayPart is wordPart's inverse.
+// sayPart is WordPart's inverse.
 func sayPart(p Part) string {
-	text := p.Key
+	key := p.Key
 	switch protocol, port := p.ProtocolPort(); {
 	case p.Path != "":
-		text = p.Path
+		key = p.Path
 	case protocol != "":
-		text = fmt.Sprintf("%d/%s", port, strings.ToLower(string(protocol)))
+		key = fmt.Sprintf("%d/%s", port, strings.ToLower(string(protocol)))
 	}
-	text += " " + p.Lease.String()
+	text := key + " " + p.Lease.String()
 	if p.Service != "" || p.Port != 0 {
 		text += fmt.Sprintf(" %s:%d", p.Service, p.Port)
 	}
-	for _, x := range []struct{ name, value string }{{"run", p.Run}, {"expires", p.Expires}, {"from", p.From}, {"definition", p.Definition}} {
-		if x.value != "" {
-			text += " " + x.name + "=" + x.value
-		}
-	}
-	for _, x := range []struct {
-		name string
-		is   bool
-	}{{"bound", p.Bound}, {"applied", p.Applied}, {"http", p.HTTP != nil}} {
-		if x.is {
-			text += " " + x.name
-		}
-	}
-	return text
+	p.Key, p.Path, p.Lease, p.Service, p.Port, p.LeaseText = "", "", lease.ID{}, "", 0, ""
+	return strings.TrimSpace(text + " " + statetest.Say(p))
 }
 
-func sayParts(parts []Part) string {
-	texts := make([]string, len(parts))
-	for i, p := range parts {
-		texts[i] = sayPart(p)
-	}
-	return strings.Join(texts, ", ")
-}
-
-// wordClaim parses a claim. It returns nil for "none".
-func wordClaim(t testing.TB, text string) *Claim {
-	t.Helper()
-	if text = strings.TrimSpace(text); text == "none" || text == "" {
-		return nil
-	}
-	// the first ": " ends what is said of the whole; a claim without parts ends with ":"
-	head, rest, _ := strings.Cut(text+" ", ": ")
-	words := strings.Fields(head)
-	if len(words) < 3 {
-		t.Fatalf("%q is no claim", text)
-	}
-	c := &Claim{Kind: Kind(words[0]), Thing: words[1], Created: statetest.Minute(1)}
-	if words[2] != "-" {
-		c.Owner = wordLease(t, words[2]).Owner
-	}
-	if thing, endpoint, named := strings.Cut(words[1], "@"); named {
-		c.Thing, c.SharingKey = thing, lease.SharingKey(c.Owner, endpoint)
-		if c.Kind == Endpoint {
-			c.Thing = c.SharingKey
-		}
-	}
-	for _, word := range words[3:] {
-		name, value, _ := strings.Cut(word, "=")
-		switch name {
-		case "going":
-			c.Deleting = true
-		case "unreadable":
-			c.Unreadable = "it cannot be read"
-		case "uid":
-			c.UID = types.UID(value)
-		case "minute":
-			n, _ := strconv.Atoi(value)
-			c.Created = statetest.Minute(n)
-		default:
-			t.Fatalf("%q says %q of a claim", text, word)
-		}
-	}
-	held, waits, _ := strings.Cut(rest, "; waits ")
-	for part := range strings.SplitSeq(held, ",") {
-		if strings.TrimSpace(part) != "" {
-			c.Parts = append(c.Parts, wordPart(t, part))
-		}
-	}
-	for part := range strings.SplitSeq(waits, ",") {
-		if strings.TrimSpace(part) != "" {
-			c.Waits = append(c.Waits, wordPart(t, part).Wait("d", nil))
-		}
-	}
-	return c
-}
-
-// sayClaim prints a claim.
 func sayClaim(c *Claim) string {
 	if c == nil {
 		return "none"
 	}
 	text := fmt.Sprintf("%s %s of %s", c.Kind, c.Thing, c.Owner)
-	if c.SharingKey != "" && c.Kind != Endpoint {
-		text += " for " + c.SharingKey
-	}
-	if c.Deleting {
-		text += " going"
-	}
 	if len(c.Parts) > 0 {
-		text += ": " + sayParts(c.Parts)
+		text += ": " + each(c.Parts, sayPart)
 	}
 	if len(c.Waits) > 0 {
-		text += "; waits"
-		for _, w := range c.Waits {
-			key := w.Key
-			w.Key = w.For
-			text += " " + sayPart(w)
-			if !strings.HasPrefix(key, waitPrefix) {
-				text += " under " + key
-			}
-		}
+		text += "; waits " + each(c.Waits, sayPart)
 	}
-	if c.Unreadable != "" {
-		text += " ! " + c.Unreadable
-	}
-	return text
+	rest := *c
+	rest.Kind, rest.Thing, rest.Owner, rest.Parts, rest.Waits, rest.Created, rest.Updated = "", "", "", nil, nil, time.Time{}, time.Time{}
+	return strings.TrimSpace(text + " " + statetest.Say(rest))
 }
 
-// wordUse parses a use.
+// endpointOf parses OWNER@ENDPOINT.
+func endpointOf(t testing.TB, text string) (owner, key string) {
+	who, endpoint, _ := strings.Cut(strings.TrimSpace(text), "@")
+	owner = WordLease(t, who).Owner
+	return owner, lease.SharingKey(owner, endpoint)
+}
+
+func wordUses(t testing.TB, text string) (uses []Use) {
+	t.Helper()
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" && one != "none" {
+			uses = append(uses, wordUse(t, one))
+		}
+	}
+	return uses
+}
+
 func wordUse(t testing.TB, text string) Use {
 	t.Helper()
 	words := strings.Fields(text)
@@ -281,7 +133,7 @@ func wordUse(t testing.TB, text string) Use {
 		u.Namespace, u.Name = "", words[1]
 	}
 	if words[3] != "nobody" {
-		u.Lease, u.HasLease, u.Labelled = wordLease(t, words[3]), true, true
+		u.Lease, u.HasLease, u.Labelled = WordLease(t, words[3]), true, true
 		if u.Namespace == "own" {
 			u.Namespace = u.Lease.Namespace()
 		}
@@ -299,7 +151,7 @@ func wordUse(t testing.TB, text string) Use {
 		case name == "at":
 			u.Address = netip.MustParseAddr(value)
 		case name == "key":
-			u.SharingKey = value
+			_, u.SharingKey = endpointOf(t, value)
 		case isBackend:
 			n, _ := strconv.ParseUint(port, 10, 16)
 			u.Service, u.Port = service, uint16(n)
@@ -308,16 +160,6 @@ func wordUse(t testing.TB, text string) Use {
 		}
 	}
 	return u
-}
-
-func wordUses(t testing.TB, text string) (uses []Use) {
-	t.Helper()
-	for one := range strings.SplitSeq(text, ",") {
-		if one = strings.TrimSpace(one); one != "" && one != "none" {
-			uses = append(uses, wordUse(t, one))
-		}
-	}
-	return uses
 }
 
 // wordRanges parses ranges separated by blanks.
@@ -334,16 +176,15 @@ func wordRanges(t testing.TB, text string) (ranges []config.Range) {
 }
 
 func sayRanges(ranges []config.Range) string {
-	texts := make([]string, len(ranges))
-	for i, r := range ranges {
-		texts[i] = r.MetalLB()
-	}
-	return strings.Join(texts, " ")
+	return strings.ReplaceAll(each(ranges, config.Range.MetalLB), ";", "")
 }
 
-// object parses an object written as YAML.
-func object(t testing.TB, text string) *unstructured.Unstructured {
+// wordObject parses an object written as YAML; LEASE in its labels are the labels of A/1, OWN is the namespace of A/1.
+func wordObject(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
+	id := WordLease(t, "A/1")
+	labels, _ := yaml.Marshal(id.Labels())
+	text = strings.NewReplacer("LEASE", strings.ReplaceAll(strings.TrimSpace(string(labels)), "\n", ", "), "OWN", id.Namespace(), "KEY", lease.SharingKey(id.Owner, "public")).Replace(text)
 	body, err := yaml.YAMLToJSON([]byte(text))
 	o := &unstructured.Unstructured{}
 	if err == nil {
@@ -353,16 +194,4 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return o
-}
-
-// fields splits a line at its bars.
-func fields(line string, n int) []string {
-	out := strings.Split(line, "|")
-	for i := range out {
-		out[i] = strings.TrimSpace(out[i])
-	}
-	for len(out) < n {
-		out = append(out, "")
-	}
-	return out
 }

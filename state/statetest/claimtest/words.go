@@ -14,11 +14,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// WordLease parses a lease: A/2 is the second deployment of owner A, A/2/3 its group 3, A/2/3/4 order 4 of the group.
+// Now is the time from which ends count that are told as a span.
+var Now = statetest.Minute(60)
+
+// WordLease parses a lease: A/2 is the second deployment of owner A, A/2/3 its group 3, A/2/3/4 order 4 of the group. A/2@q is at
+// another provider, A/2@ an order.
 func WordLease(t testing.TB, text string) lease.ID {
 	t.Helper()
+	text, provider, elsewhere := strings.Cut(text, "@")
+	if !elsewhere {
+		provider = "akash1p"
+	}
 	words := strings.Split(text, "/")
-	id := lease.ID{Owner: wordOwner(words[0]), GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	id := lease.ID{Owner: wordOwner(words[0]), GSeq: 1, OSeq: 1, Provider: provider}
 	for i, word := range words[1:] {
 		n, err := strconv.ParseUint(word, 10, 32)
 		if err != nil || i > 2 {
@@ -38,13 +46,13 @@ func WordLease(t testing.TB, text string) lease.ID {
 
 func wordOwner(letter string) string { return "akash1" + strings.ToLower(letter) }
 
-// Short replaces the leases of owners A and B, and their namespaces, by the short form of WordLease.
+// Short replaces the leases of owners A, B and C, and their namespaces, by the short form of WordLease, and keys by those of WordKey.
 func Short(text string) string { return short.Replace(text) }
 
 var short = func() *strings.Replacer {
 	var leases, groups, owners []string
-	for _, owner := range []string{"A", "B"} {
-		for dseq := range uint64(3) {
+	for _, owner := range []string{"A", "B", "C"} {
+		for dseq := range uint64(4) {
 			for gseq := range uint32(2) {
 				for oseq := range uint32(2) {
 					id := lease.ID{Owner: wordOwner(owner), DSeq: dseq + 1, GSeq: gseq + 1, OSeq: oseq + 1, Provider: "akash1p"}
@@ -61,10 +69,14 @@ var short = func() *strings.Replacer {
 		}
 		owners = append(owners, wordOwner(owner), owner)
 	}
+	for _, path := range []string{"/", "/v1", "/v2", "/v3"} {
+		owners = append(owners, state.RouteKey(path), path)
+	}
+	owners = append(owners, state.WholeAddress, "any")
 	return strings.NewReplacer(append(append(leases, groups...), owners...)...)
 }()
 
-// WordKey parses the key of a part: a path, 443/tcp, or any.
+// WordKey parses the key of a part: a path, 443/tcp, any, or the key itself.
 func WordKey(text string) string {
 	port, protocol, isPort := strings.Cut(text, "/")
 	switch n, err := strconv.ParseUint(port, 10, 16); {
@@ -72,12 +84,14 @@ func WordKey(text string) string {
 		return state.WholeAddress
 	case isPort && err == nil:
 		return state.PortKey(lease.Protocol(strings.ToUpper(protocol)), uint16(n))
+	case strings.HasPrefix(text, "/"):
+		return state.RouteKey(text)
 	}
-	return state.RouteKey(text)
+	return text
 }
 
-// WordPart parses a part: KEY LEASE [SERVICE:PORT] [run=N] [minute=N] [from=LEASE] [bound] [applied]. It expires at the
-// minute.
+// WordPart parses a part: KEY LEASE [SERVICE:PORT] [run=N] [minute=N] [expires=-5m] [from=LEASE] [bound] [applied]. It expires at the
+// minute, or that long after Now.
 func WordPart(t testing.TB, text string) state.Part {
 	t.Helper()
 	words := strings.Fields(text)
@@ -93,6 +107,13 @@ func WordPart(t testing.TB, text string) state.Part {
 			p.Run = value
 		case name == "minute":
 			p.Expires = wordMinute(t, value).Format(time.RFC3339)
+		case name == "expires":
+			after, err := time.ParseDuration(value)
+			if p.Expires = Now.Add(after).Format(time.RFC3339); err != nil {
+				p.Expires = value
+			}
+		case name == "from" && value == "junk":
+			p.From = value
 		case name == "from":
 			p.From = WordLease(t, value).Group().String()
 		case word == "bound":
@@ -119,15 +140,22 @@ func wordMinute(t testing.TB, text string) time.Time {
 }
 
 // WordClaim parses a claim: KIND THING OWNER [FLAG...]: PART, PART; waits PART. An address names its endpoint, as in
-// 203.0.113.7@public. The flags are going, unreadable, uid=U and minute=N, the minute of its creation.
+// 203.0.113.7@public. The flags are going, unreadable, uid=U and minute=N, the minute of its creation. The owner "-" is none. It
+// returns nil for "none", or nothing.
 func WordClaim(t testing.TB, text string) *state.Claim {
 	t.Helper()
+	if text = strings.TrimSpace(text); text == "none" || text == "" {
+		return nil
+	}
 	head, rest, _ := strings.Cut(text+" ", ": ")
 	words := strings.Fields(head)
 	if len(words) < 3 {
 		t.Fatalf("%q is no claim", text)
 	}
-	c := &state.Claim{Kind: state.Kind(words[0]), Thing: words[1], Owner: wordOwner(words[2]), Created: statetest.Minute(1)}
+	c := &state.Claim{Kind: state.Kind(words[0]), Thing: words[1], Created: statetest.Minute(1)}
+	if words[2] != "-" {
+		c.Owner = wordOwner(words[2])
+	}
 	if thing, endpoint, named := strings.Cut(words[1], "@"); named {
 		c.Thing, c.SharingKey = thing, lease.SharingKey(c.Owner, endpoint)
 		if c.Kind == state.Endpoint {

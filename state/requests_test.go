@@ -1,9 +1,9 @@
-package state
+package state_test
 
 import (
 	"context"
 	"fmt"
-	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,10 +11,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	. "github.com/akash-net/kubectl-akash-net/state"
+	. "github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
 // What a lease must hold: testdata/requests.txt. A definition is its services as YAML, then its endpoints; a
-// configuration is the spec of a ProviderConfig.
+// configuration is the spec of a ProviderConfig. STATIC-web and GENERATED-web-80 are the hosts that the provider gives the lease itself,
+// STATIC2-web and GENERATED2-web-80 those of A/2.
 //
 //	definition   SERVICES [endpoints: ENDPOINTS] | CONFIGURATION: what it asks for, and what is wrong with that
 //	holds        the claims that it takes, in their order
@@ -22,12 +25,33 @@ import (
 //	named        HOST... [at ENDPOINT: ADDRESS...] | CONFIGURATION: what is asked for by name
 func TestRequestTable(t *testing.T) {
 	table(t, "requests.txt", map[string]func(*testing.T, string) string{
-		"definition": definitionInWords, "holds": holdsInWords, "granted": grantedInWords, "named": namedInWords,
+		"definition": func(t *testing.T, line string) string {
+			f := fields(line, 2)
+			req, problems := NewRequest(wordDefinition(t, f[0]), wordConfig(t, f[1]))
+			return strings.NewReplacer(ownHosts(t)...).Replace(sayRequest(req, problems))
+		},
+		"holds": holdsInWords, "granted": grantedInWords, "named": namedInWords,
 	})
 }
 
+// ownHosts are the names of the hosts that the provider gives leases, and the words for them.
+func ownHosts(t *testing.T) (pairs []string) {
+	for i, of := range []string{"", "2"} {
+		id := WordLease(t, fmt.Sprint("A/", i+1))
+		for _, service := range []string{"web", "api"} {
+			pairs = append(pairs, id.StaticHost(service, "static.example"), "STATIC"+of+"-"+service)
+			for _, port := range []uint16{80, 443, 8080} {
+				pairs = append(pairs, hosttemplate.Host(id, "${service}-${dseq}.gen.example", service, port), fmt.Sprintf("GENERATED%s-%s-%d", of, service, port))
+			}
+		}
+	}
+	return pairs
+}
+
 func wordDefinition(t *testing.T, text string) *lease.Definition {
-	services, endpoints, _ := strings.Cut(text, " endpoints: ")
+	pairs := ownHosts(t)
+	slices.Reverse(pairs)
+	services, endpoints, _ := strings.Cut(strings.NewReplacer(pairs...).Replace(text), " endpoints: ")
 	if endpoints = strings.TrimSpace(endpoints); endpoints == "" {
 		endpoints = "[]"
 	}
@@ -41,7 +65,7 @@ func wordDefinition(t *testing.T, text string) *lease.Definition {
 	if err != nil || problems.Failed() || def == nil {
 		t.Fatalf("%s: %v %v", text, problems, err)
 	}
-	def.Lease = wordLease(t, "A/1") // shorter to read
+	def.Lease = WordLease(t, "A/1") // shorter to read
 	return def
 }
 
@@ -53,7 +77,7 @@ func wordConfig(t *testing.T, text string) *config.ProviderConfig {
 	return cfg
 }
 
-func sayRequest(r Request) string {
+func sayRequest(r Request, problems lease.Problems) string {
 	var said []string
 	for _, h := range r.Hosts {
 		text := fmt.Sprintf("%s%s to %s:%d", h.Host, h.Path, h.Service, h.Port)
@@ -78,65 +102,30 @@ func sayRequest(r Request) string {
 		}
 		said = append(said, text)
 	}
-	return strings.Join(said, ", ")
-}
-
-func sayProblems(said string, problems lease.Problems) string {
+	text := strings.Join(said, ", ")
 	for _, p := range problems {
-		said += " ! " + p.Error()
+		text += " ! " + p.Error()
 	}
-	return strings.TrimPrefix(said, " ")
-}
-
-// hideHosts replaces generated host names by what they are made of.
-func hideHosts(text string) string {
-	id := lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
-	var pairs []string
-	for _, service := range []string{"web", "api"} {
-		pairs = append(pairs, id.StaticHost(service, "static.example"), "STATIC-"+service)
-		for _, port := range []uint16{80, 443, 8080} {
-			pairs = append(pairs, hosttemplate.Host(id, "${service}.gen.example", service, port), fmt.Sprintf("GENERATED-%s-%d", service, port))
-		}
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
-
-func definitionInWords(t *testing.T, line string) string {
-	f := fields(line, 2)
-	req, problems := NewRequest(wordDefinition(t, f[0]), wordConfig(t, f[1]))
-	return hideHosts(sayProblems(sayRequest(req), problems))
+	return strings.TrimPrefix(text, " ")
 }
 
 func holdsInWords(t *testing.T, line string) string {
 	f := fields(line, 2)
 	req, _ := NewRequest(wordDefinition(t, f[0]), wordConfig(t, f[1]))
-	holds := req.HostHolds()
-	for _, e := range req.Endpoints {
-		for _, a := range e.Addresses {
-			holds = append(holds, e.Hold(req.Lease, a))
-		}
-		if len(e.Addresses) == 0 {
-			holds = append(holds, e.EndpointHold(req.Lease))
-		}
-	}
-	var said []string
-	for _, h := range holds {
+	return each(holdsOf(req), func(h Hold) string {
 		c := h.Claim()
 		if c.Parts != nil || c.Name() != h.Name() {
 			t.Errorf("%+v is to be the claim %+v", h, c)
 		}
-		for i := 1; i < len(h.Parts); i++ {
-			if h.Parts[i].Key < h.Parts[i-1].Key {
-				t.Errorf("the parts of %s are not in the order of their keys", h.Thing)
-			}
+		if !slices.IsSortedFunc(h.Parts, func(a, b Part) int { return strings.Compare(a.Key, b.Key) }) {
+			t.Errorf("the parts of %s are not in the order of their keys", h.Thing)
 		}
 		text := sayClaim(c)
 		if h.At.Line > 0 {
 			text += fmt.Sprintf(" (line %d)", h.At.Line)
 		}
-		said = append(said, text+": "+sayParts(h.Parts))
-	}
-	return strings.Join(said, "; ")
+		return text + ": " + each(h.Parts, sayPart)
+	})
 }
 
 func grantedInWords(t *testing.T, line string) string {
@@ -149,7 +138,7 @@ func grantedInWords(t *testing.T, line string) string {
 			hosts[word] = true
 			continue
 		}
-		protocol, number := (Part{Key: wordKey(port)}).ProtocolPort()
+		protocol, number := (Part{Key: WordKey(port)}).ProtocolPort()
 		ports[lease.LeasedIPName(lease.SharingKey(def.Lease.Owner, endpoint), protocol, number)] = true
 	}
 	before := fmt.Sprintf("%+v", def)
@@ -178,26 +167,20 @@ func grantedInWords(t *testing.T, line string) string {
 
 func namedInWords(t *testing.T, line string) string {
 	f := fields(line, 2)
-	hosts, rest, _ := strings.Cut(f[0], "at ")
+	pairs := ownHosts(t)
+	slices.Reverse(pairs)
+	hosts, rest, _ := strings.Cut(strings.NewReplacer(pairs...).Replace(f[0]), "at ")
 	endpoint, addresses, _ := strings.Cut(rest, ": ")
-	req, problems := NamedRequest(wordLease(t, "A/1"), strings.Fields(hosts), strings.Fields(addresses), endpoint, wordConfig(t, f[1]))
-	if req.Lease != wordLease(t, "A/1") {
+	req, problems := NamedRequest(WordLease(t, "A/1"), strings.Fields(hosts), strings.Fields(addresses), endpoint, wordConfig(t, f[1]))
+	if req.Lease != WordLease(t, "A/1") {
 		t.Errorf("%s: it is asked for %s", line, req.Lease)
 	}
-	return sayProblems(sayRequest(req), problems)
-}
-
-func wordAddresses(t *testing.T, text string) []netip.Addr {
-	a, err := netip.ParseAddr(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []netip.Addr{a}
+	return strings.NewReplacer(ownHosts(t)...).Replace(sayRequest(req, problems))
 }
 
 // A definition that wants more parts of a claim than allowed is refused, with the place.
 func TestOverfullRequests(t *testing.T) {
-	id, cfg := wordLease(t, "A/1"), config.Default()
+	id, cfg := WordLease(t, "A/1"), config.Default()
 	paths := func(n int) []string {
 		hosts := make([]string, n)
 		for i := range hosts {
@@ -212,12 +195,10 @@ func TestOverfullRequests(t *testing.T) {
 		t.Errorf("%d paths: %v", MaxParts+1, problems)
 	}
 	ports := func(n int) *lease.Definition {
-		def := &lease.Definition{Lease: id, IPEndpoints: []lease.IPEndpoint{{Name: "public"}}}
-		s := lease.Service{Name: "web"}
+		def := &lease.Definition{Lease: id, IPEndpoints: []lease.IPEndpoint{{Name: "public"}}, Services: []lease.Service{{Name: "web"}}}
 		for i := range n {
-			s.Expose = append(s.Expose, lease.Expose{Port: uint16(1000 + i), Protocol: lease.TCP, Global: true, IP: "public", IPAt: lease.Place{File: "f", Line: 3, Column: 4}})
+			def.Services[0].Expose = append(def.Services[0].Expose, lease.Expose{Port: uint16(1000 + i), Protocol: lease.TCP, Global: true, IP: "public", IPAt: lease.Place{File: "f", Line: 3, Column: 4}})
 		}
-		def.Services = []lease.Service{s}
 		return def
 	}
 	cfg.IP.Mode = config.ModePool
@@ -226,5 +207,20 @@ func TestOverfullRequests(t *testing.T) {
 	}
 	if _, problems := NewRequest(ports(MaxParts+1), cfg); problems.Error() != `f:3:4: IP endpoint "public" has 501 ports, and the claim on an address has at most 500` {
 		t.Errorf("%d ports: %v", MaxParts+1, problems)
+	}
+}
+
+// What each host of a port repeats is limited for the lease.
+func TestSettingsAreLimited(t *testing.T) {
+	e := lease.Expose{Port: 80, Global: true, Protocol: lease.TCP, Routing: &lease.Routing{
+		ResponseHeaders: []lease.HeaderRule{{Name: "a", Value: strings.Repeat("v", 16_000)}},
+	}}
+	def := &lease.Definition{Services: []lease.Service{{Name: "a", Expose: []lease.Expose{e}}}}
+	for hosts, want := range map[int]bool{1000: true, 1100: false} {
+		def.Services[0].Expose[0].Hosts = make([]lease.Host, hosts)
+		problems := CheckLimits(def, config.Default().Limits)
+		if (len(problems) == 0) != want || !want && !strings.Contains(problems.Error(), "16 MiB of headers, labels and other settings") {
+			t.Errorf("%d hosts: %v", hosts, problems)
+		}
 	}
 }
