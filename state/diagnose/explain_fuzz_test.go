@@ -13,10 +13,10 @@ import (
 
 // Arbitrary claims are explained and searched for problems.
 func FuzzOddClaims(f *testing.F) {
-	id := statetest.Shop.String()
-	f.Add("a.example.com", "host", statetest.Alice, "v1", "", state.RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)
-	f.Add("ip--203-0-113-7", "address", statetest.Alice, "v1", "k", state.WholeAddress, `{"lease":"`+id+`","from":"`+id+`"}`)
-	f.Add("wc--any.example.com", "", statetest.Bob, "v2", "k", state.RouteKey("/"), `[]`)
+	id := shop.String()
+	f.Add("a.example.com", "host", "akash1a", "v1", "", state.RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)
+	f.Add("ip--203-0-113-7", "address", "akash1a", "v1", "k", state.WholeAddress, `{"lease":"`+id+`","from":"`+id+`"}`)
+	f.Add("wc--any.example.com", "", "akash1b", "v2", "k", state.RouteKey("/"), `[]`)
 	f.Fuzz(func(_ *testing.T, name, kind, owner, version, sharingKey, key, value string) {
 		c, ok := state.ReadClaim(&metav1.ObjectMeta{Name: name, Labels: map[string]string{state.LabelKind: kind, state.LabelOwner: owner},
 			Annotations: map[string]string{state.AnnotationLedger: version, state.AnnotationSharingKey: sharingKey, key: value}})

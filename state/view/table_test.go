@@ -22,7 +22,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
@@ -36,7 +35,7 @@ import (
 //	service LEASE ENDPOINT PORT SERVICE:PORT [asks=A] [has=A] [pool=P] [minute=N] [rendered] [edited]
 //	pool [their] NAME RANGE... [counted=ASSIGNED/AVAILABLE]
 //	backend LEASE …, slice LEASE …                                        as addBackend has them
-//	order DSEQ [going] [unreadable] [bound={…}] [pending={…}]              the reservation of an order of A
+//	order …                                                               as claimtest.WordOrder has it
 //	DNSRecord|DNSEndpoint LEASE NAME HOST | SPEC | STATUS | METADATA      HOST is "-" where the object is not ours
 //	{…}                                                                   any object, where NS(A/1) is the namespace of a lease, LABELS(A/1) its labels
 //	config MODE [RANGE...] [pool=P] [families=both] [wildcards] [levels] [nodePorts=N-N]
@@ -108,7 +107,7 @@ func wordContents(t *testing.T, text string, oneByOne bool) (Contents, *config.P
 			of, rest, _ := strings.Cut(rest, " ")
 			addBackend(t, &in.Backends, claimtest.WordLease(t, of).Namespace(), word+" "+rest)
 		case word == "order":
-			in.Reservations = append(in.Reservations, wordOrder(t, rest))
+			in.Reservations = append(in.Reservations, claimtest.WordOrder(t, rest))
 		case word == "config":
 			cfg = wordConfig(t, strings.Fields(rest))
 		case word == "DNSRecord" || word == "DNSEndpoint":
@@ -193,39 +192,6 @@ func wordObject(t testing.TB, text string) *unstructured.Unstructured {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return o
-}
-
-func wordOrder(t *testing.T, text string) *reserved.Claim {
-	words := strings.Fields(text)
-	dseq, err := strconv.ParseUint(words[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &reserved.Claim{Order: lease.Order{Owner: "akash1a", DSeq: dseq, GSeq: 1, OSeq: 1}, Created: statetest.Minute(1)}
-	c.ObjectName = fmt.Sprintf("rs--%d", dseq)
-	for _, word := range words[1:] {
-		name, value, _ := strings.Cut(word, "=")
-		part := &reserved.Part{}
-		switch name {
-		case "going":
-			c.Deleting = true
-			continue
-		case "unreadable":
-			c.Unreadable = "no JSON"
-			continue
-		case "bound":
-			c.Bound = part
-		case "pending":
-			c.Pending = part
-		}
-		if err := yaml.Unmarshal([]byte(value), part); err != nil {
-			t.Fatalf("%s: %v", word, err)
-		}
-		if minute, err := strconv.Atoi(part.Expires); err == nil {
-			part.Expires = statetest.Minute(minute).Format(time.RFC3339)
-		}
-	}
-	return c
 }
 
 func wordRecord(t *testing.T, kind, text string) RecordObject {

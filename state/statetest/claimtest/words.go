@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
@@ -186,6 +188,45 @@ func WordClaim(t testing.TB, text string) *state.Claim {
 	for part := range strings.SplitSeq(waits, ",") {
 		if strings.TrimSpace(part) != "" {
 			c.Waits = append(c.Waits, WordPart(t, part).Wait("d", nil))
+		}
+	}
+	return c
+}
+
+// WordOrder parses the reservation of an order of A: DSEQ [going] [keep=FINALIZER] [unreadable] [bound={…}] [pending={…}]. Its parts are
+// JSON, and end at a minute.
+func WordOrder(t testing.TB, text string) *reserved.Claim {
+	t.Helper()
+	words := strings.Fields(text)
+	dseq, err := strconv.ParseUint(words[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &reserved.Claim{Order: lease.Order{Owner: "akash1a", DSeq: dseq, GSeq: 1, OSeq: 1}, Created: statetest.Minute(1)}
+	c.ObjectName = fmt.Sprintf("rs--%d", dseq)
+	for _, word := range words[1:] {
+		name, value, _ := strings.Cut(word, "=")
+		part := &reserved.Part{}
+		switch name {
+		case "going":
+			c.Deleting = true
+			continue
+		case "keep":
+			c.Finalizers = append(c.Finalizers, value)
+			continue
+		case "unreadable":
+			c.Unreadable = "no JSON"
+			continue
+		case "bound":
+			c.Bound = part
+		case "pending":
+			c.Pending = part
+		}
+		if err := yaml.Unmarshal([]byte(value), part); err != nil {
+			t.Fatalf("%s: %v", word, err)
+		}
+		if minute, err := strconv.Atoi(part.Expires); err == nil {
+			part.Expires = statetest.Minute(minute).Format(time.RFC3339)
 		}
 	}
 	return c

@@ -2,76 +2,40 @@ package diagnose
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"net/netip"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/deployed"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden compares a text with testdata/NAME.txt.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := "testdata/" + name + ".txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it):\n%s", path, diff)
-	}
-}
-
-// sibling is another deployment of the owner of statetest.Shop.
-var sibling = func() lease.ID {
-	id := statetest.Shop
-	id.DSeq++
-	return id
-}()
-
-// inShort replaces the lease statetest.Shop by SHOP, its deployment group by shop, its namespace by shop-ns, and so on,
-// and the keys of parts by the parts.
-var inShort = func() *strings.Replacer {
-	var pairs []string
-	for _, x := range []struct {
-		id   lease.ID
-		name string
-	}{{statetest.Shop, "shop"}, {sibling, "sibling"}, {statetest.Blog, "blog"}} {
-		pairs = append(pairs, x.id.String(), strings.ToUpper(x.name), x.id.Group().String(), x.name, x.id.Namespace(), x.name+"-ns")
-	}
-	pairs = append(pairs, statetest.Alice, "alice", statetest.Bob, "bob", state.RouteKey("/"), "/", state.RouteKey("/v1"), "/v1", state.PortPrefix, "", state.EndpointName(publicKey), "ep--PUBLIC")
-	return strings.NewReplacer(pairs...)
-}()
-
-const (
-	atHost = "shop.example.com"
-	atIP   = "203.0.113.0"
+// The leases A/1 and B/1 of the tables, and A/2, another deployment of the former's owner.
+var (
+	shop    = lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	sibling = lease.ID{Owner: "akash1a", DSeq: 2, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	blog    = lease.ID{Owner: "akash1b", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
 )
 
-var publicKey = lease.SharingKey(statetest.Alice, "public")
+const atHost = "shop.example.com"
 
 // facts are a ledger and a cluster ten minutes after the start. The ranges are 203.0.113.0/30; a run counts as crashed
 // after two minutes.
@@ -82,7 +46,7 @@ func newFacts(t testing.TB) *facts {
 		View: &View{Config: statetest.Config(t, config.ModeRange, "203.0.113.0/30"), Now: statetest.Minute(10),
 			Uses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}},
 		Contents:   view.Contents{Pools: []state.PoolObject{poolOf("akash-net-203-0-113-0-30", true, "203.0.113.0/30")}},
-		Namespaces: map[string]bool{statetest.Shop.Namespace(): true, sibling.Namespace(): true, statetest.Blog.Namespace(): true}, CrashedAfter: 2 * time.Minute,
+		Namespaces: map[string]bool{shop.Namespace(): true, sibling.Namespace(): true, blog.Namespace(): true}, CrashedAfter: 2 * time.Minute,
 	}}
 }
 
@@ -100,7 +64,7 @@ func (f *facts) find() []state.Problem {
 // minute.
 func announced(nonce string, minute int) *state.Announcement {
 	return &state.Announcement{
-		Nonce: nonce, Groups: []lease.Group{statetest.Shop.Group()}, By: "ann@laptop", Begun: statetest.Minute(0),
+		Nonce: nonce, Groups: []lease.Group{shop.Group()}, By: "ann@laptop", Begun: statetest.Minute(0),
 		Renewed: statetest.Minute(minute), Lasts: 15 * time.Second, Phase: state.Active,
 	}
 }
@@ -115,27 +79,6 @@ func poolOf(name string, ours bool, ranges ...string) state.PoolObject {
 		p.Ranges = append(p.Ranges, r)
 	}
 	return p
-}
-
-// holds adds a claim of the lease on the host. changes apply to its part.
-func (f *facts) holds(id lease.ID, host string, part ...func(*state.Part)) *state.Claim {
-	return f.claims(claimtest.HostClaim(host, id, ""), part)
-}
-
-// leases adds a claim of the lease on the address, for port 443 of its endpoint "public".
-func (f *facts) leases(id lease.ID, address string, part ...func(*state.Part)) *state.Claim {
-	return f.claims(claimtest.AddressClaim(address, "public", id, claimtest.HTTPS()), part)
-}
-
-func (f *facts) claims(c *state.Claim, part []func(*state.Part)) *state.Claim {
-	for _, change := range part {
-		change(&c.Parts[0])
-	}
-	if c.Updated = c.Created; c.Marked() {
-		c.AtWork = announced("n0nce", 0).Stands(f.Now)
-	}
-	f.Claims = append(f.Claims, c)
-	return c
 }
 
 // object adds an object of this program for the lease, labelled and written in minute 3.
@@ -190,20 +133,6 @@ func byAkash(o *state.OwnObject) *state.OwnObject {
 	return o
 }
 
-func ends(minute int) func(*state.Part) {
-	return func(p *state.Part) { p.Expires = statetest.Minute(minute).Format(time.RFC3339) }
-}
-
-func marked(p *state.Part)     { p.Run = "n0nce" }
-func wasApplied(p *state.Part) { p.Applied = true }
-
-// transferredFrom makes a part one that a lease has transferred and is still to serve.
-func transferredFrom(id lease.ID) func(*state.Part) {
-	return func(p *state.Part) { p.From = id.Group().String() }
-}
-
-func backendIs(service string) func(*state.Use) { return func(u *state.Use) { u.Service = service } }
-
 // told prints a problem: its message, its plan, its command and its repair.
 func told(p state.Problem) string {
 	text := fmt.Sprintf("%s %s: %s\n  mend: %s\n", p.Name(), cmp.Or(p.Lease, "-"), p.Message, p.Plan)
@@ -216,16 +145,7 @@ func told(p state.Problem) string {
 	if by := toldMend(p.Mend); by != "" {
 		text += "  by: " + by + "\n"
 	}
-	return inShort.Replace(text)
-}
-
-// isDefinition reports whether the repair applies a definition.
-func isDefinition(m state.Mend) bool {
-	switch m.(type) {
-	case state.ApplyDefinition, state.MoveRoutes:
-		return true
-	}
-	return false
+	return text
 }
 
 // toldMend prints a repair and its fields that are set.
@@ -248,6 +168,10 @@ func toldFields(v reflect.Value) (out []string) {
 		case bool:
 		case *state.Claim:
 			text += " " + x.Name()
+		case state.ObjectRef:
+			if text += " " + x.String(); x.ResourceVersion != "" {
+				text += fmt.Sprintf(" uid=%s version=%s", x.UID, x.ResourceVersion)
+			}
 		case state.Part:
 			text += fmt.Sprintf(" %s=%s:%d", x.Key, x.Service, x.Port)
 		case state.ClaimParts:
@@ -271,48 +195,106 @@ func toldFields(v reflect.Value) (out []string) {
 	return out
 }
 
-// Every kind of problem is found, with its message and its repair (testdata/problems.txt), and not found in a variant
-// that differs in one respect.
-func TestEveryKindOfProblem(t *testing.T) {
-	unseen := slices.Clone(state.ProblemKinds)
-	var out strings.Builder
-	for _, tt := range slices.Concat(claimProblems, hostProblems, portProblems, poolProblems, keptProblems, workloadProblems) {
-		t.Run(tt.kind+"/"+tt.name, func(t *testing.T) {
-			of := func(p state.Problem) bool { return p.Problem == tt.kind }
-			f := newFacts(t)
-			tt.made(f)
-			found := f.find()
-			if !slices.ContainsFunc(found, of) {
-				t.Errorf("found %+v", found)
-			}
-			fmt.Fprintf(&out, "# %s\n", tt.name)
-			for _, p := range found {
-				out.WriteString(told(p))
-			}
-			out.WriteString("\n")
-			if len(tt.beside) == 0 {
-				t.Error("there is no case beside it")
-			}
-			for name, change := range tt.beside {
-				f := newFacts(t)
-				tt.made(f)
-				change(f)
-				if found := f.find(); slices.ContainsFunc(found, of) {
-					t.Errorf("beside it, %s: found %+v", name, found)
+// explain explains a typed thing, or a lease of WordLease, with the book computed from the same objects.
+func (f *facts) explain(t *testing.T, text string) Explanation {
+	t.Helper()
+	named, err := thing.Parse(text)
+	if strings.HasPrefix(text, "A/") || strings.HasPrefix(text, "B/") {
+		named, err = thing.Thing{Kind: thing.Lease, Group: claimtest.WordLease(t, text).Group()}, nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Contents.Claims, f.Contents.Now, f.Pools = f.Claims, f.Now, f.Contents.Pools
+	f.View.Records = f.Records
+	for _, o := range f.Objects {
+		of := state.Labelled{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Lease: o.Lease, HasLease: o.HasLease, Owner: o.Lease.Owner, Since: o.Since}
+		if o.Kind == kinds.ProviderLeasedIP.Singular {
+			f.Contents.Ports = append(f.Contents.Ports, state.PortObject{Labelled: of, SharingKey: o.SharingKey, Protocol: o.Port.Protocol, Port: o.Port.ExternalPort, Service: o.Port.Service})
+		}
+		for _, u := range o.Uses {
+			if u.Host != "" {
+				h := state.HostObject{Labelled: of, Host: u.Host, PathHash: lease.PathHash(u.Path), Redirect: u.Redirect, Whole: true, Service: u.Service, Port: u.Port}
+				for _, r := range o.Reports {
+					h.Unaccepted, f.Reports[u.Host] = r.String(), append(f.Reports[u.Host], r)
 				}
+				f.Contents.Hosts = append(f.Contents.Hosts, h)
 			}
-		})
-		unseen = slices.DeleteFunc(unseen, func(kind string) bool { return kind == tt.kind })
+		}
 	}
-	if len(unseen) > 0 {
-		t.Errorf("no case makes %q", unseen)
-	}
-	golden(t, "problems", out.String())
+	f.Book = view.NewBook(f.Config, f.Contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...)
+	return f.Explain(named)
 }
 
-// aProblem is one way in which a problem arises, and variants in which it does not. Each changes the facts of the case.
-type aProblem struct {
-	kind, name string
-	made       func(f *facts)
-	beside     map[string]func(f *facts)
+func newExplained(t *testing.T) *facts {
+	f := newFacts(t)
+	f.Reports, f.Unrecorded = map[string][]state.Report{}, map[string]string{}
+	f.Contents.Backends.ResetServices(true)
+	f.answers(shop, "web", lease.TCP, 80, 2, 2)
+	return f
+}
+
+// answers adds a Service with a port, and endpoints of which some are ready.
+func (f *facts) answers(id lease.ID, service string, protocol lease.Protocol, port uint16, ready, total int) {
+	meta := metav1.ObjectMeta{Namespace: id.Namespace(), Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}}
+	o := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: int32(port), Protocol: corev1.Protocol(protocol)}}}}
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{}}}
+	for i := range total {
+		isReady := i < ready
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{fmt.Sprint("10.0.0.", i)}, Conditions: discoveryv1.EndpointConditions{Ready: &isReady},
+		})
+	}
+	f.Contents.Backends.AddService(o)
+	f.Contents.Backends.AddSlice(slice)
+}
+
+func prefixed(prefix string, lines []string) (out []string) {
+	for _, line := range lines {
+		out = append(out, prefix+line)
+	}
+	return out
+}
+
+// recorded adds a DNS record of the lease with the value 192.0.2.1, which should have another value.
+func (f *facts) recorded(want string) {
+	f.Config.DNS.Form = config.DNSEndpoint
+	a := func(value string) []dns.Record {
+		return []dns.Record{{Name: atHost, Type: dns.A, Values: []string{value}}}
+	}
+	o := view.RecordObject{Labelled: state.Labelled{Kind: "dnsendpoint", Namespace: shop.Namespace(), Name: atHost, Lease: shop, HasLease: true}, Host: atHost, Records: a("192.0.2.1")}
+	f.Records = []OwnRecord{{Ref: state.ObjectRef{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Object: o, Want: a(want), Known: true}}
+}
+
+// reserves adds a reservation of the order of shop.
+func (f *facts) reserves(name string) {
+	f.Contents.Reservations = append(f.Contents.Reservations, &reserved.Claim{
+		Order: shop.Order(), ObjectName: name, Bound: &reserved.Part{Asked: "a"}, Created: statetest.Minute(1)})
+}
+
+// keeps adds a kept definition of a lease: hosts and paths of one service, and port 443 of the endpoint "public". The
+// lease's objects were rendered from it; the run with the marks wrote it in minute 2.
+func (f *facts) keeps(id lease.ID, hosts ...string) *KeptDefinition {
+	def := &lease.Definition{Lease: id, Hash: "d", Services: []lease.Service{{Name: "web", Expose: []lease.Expose{{Port: 8443, As: 443, Protocol: lease.TCP, Global: true, IP: "public"}}}}}
+	for _, host := range hosts {
+		h, path, below := strings.Cut(host, "/")
+		if below {
+			path = "/" + path
+		}
+		def.Services[0].Expose = append(def.Services[0].Expose, lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Path: path, Hosts: []lease.Host{{Name: h}}})
+	}
+	f.Definitions = append(f.Definitions, KeptDefinition{ObjectRef: state.ObjectRef{Kind: "lease", Name: "df--" + id.Group().String(), UID: "df"}, Def: def, Run: "n0nce", Written: statetest.Minute(2)})
+	return &f.Definitions[len(f.Definitions)-1]
+}
+
+// runs adds what this program runs for a lease, written in minute 3.
+func (f *facts) runs(id lease.ID) {
+	f.Manifests = append(f.Manifests, deployed.Manifest{Group: id.Group(), Namespace: id.Namespace(), Written: statetest.Minute(3)})
+}
+
+func kindsOf(found []state.Problem) (kinds []string) {
+	for _, x := range found {
+		kinds = append(kinds, x.Problem)
+	}
+	return kinds
 }
