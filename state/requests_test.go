@@ -112,6 +112,9 @@ func sayRequest(r Request, problems lease.Problems) string {
 func holdsInWords(t *testing.T, line string) string {
 	f := fields(line, 2)
 	req, _ := NewRequest(wordDefinition(t, f[0]), wordConfig(t, f[1]))
+	if at := req.At(); at.Line != 6 {
+		t.Errorf("%s: it is asked for at %+v", line, at)
+	}
 	return each(holdsOf(req), func(h Hold) string {
 		c := h.Claim()
 		if c.Parts != nil || c.Name() != h.Name() {
@@ -124,7 +127,7 @@ func holdsInWords(t *testing.T, line string) string {
 		if h.At.Line > 0 {
 			text += fmt.Sprintf(" (line %d)", h.At.Line)
 		}
-		return text + ": " + each(h.Parts, sayPart)
+		return text + ": " + each(h.Parts, func(p Part) string { return fmt.Sprintf("%s at column %d", sayPart(p), req.PlaceOf(h, p).Column) })
 	})
 }
 

@@ -65,26 +65,3 @@ func TestHold(t *testing.T) {
 		t.Errorf("left is %+v", left)
 	}
 }
-
-// A hold that is moved takes the larger of each amount, and no amount wraps.
-func TestLargerAndMinus(t *testing.T) {
-	most := uint64(1<<64 - 1)
-	a := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 5, GPU: 1, Memory: most}, "n2": {CPU: 1}}, Storage: map[string]uint64{"beta2": 10}, Addresses: 1}
-	b := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 3, GPU: 2, Memory: most}, "n3": {EphemeralStorage: 7}}, Storage: map[string]uint64{"beta2": 4, "beta3": most}, Addresses: 2}
-	want := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 5, GPU: 2, Memory: most}, "n2": {CPU: 1}, "n3": {EphemeralStorage: 7}}, Storage: map[string]uint64{"beta2": 10, "beta3": most}, Addresses: 2}
-	for _, got := range []inventory.Hold{a.Larger(b), b.Larger(a), want.Larger(a), want.Larger(inventory.Hold{}), (inventory.Hold{}).Larger(want)} {
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-	}
-	rest := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 2}, "n2": {CPU: 1}}, Storage: map[string]uint64{"beta2": 6}}
-	if diff := cmp.Diff(rest, a.Minus(b)); diff != "" {
-		t.Error(diff)
-	}
-	if got := a.Total(); got != (inventory.Amounts{CPU: 6, GPU: 1, Memory: most}) {
-		t.Errorf("in all %+v", got)
-	}
-	if a.Nodes["n1"].CPU != 5 || len(a.Nodes) != 2 || a.Storage["beta3"] != 0 {
-		t.Error("what was compared has changed")
-	}
-}

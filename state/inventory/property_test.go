@@ -2,10 +2,8 @@ package inventory_test
 
 import (
 	"math"
-	"math/big"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
@@ -82,91 +80,6 @@ func drawGroup(t *rapid.T) inventory.Group {
 		g.Resources = append(g.Resources, r)
 	}
 	return g
-}
-
-// ledger adds up grants in numbers that cannot wrap, independently of the code under test.
-type ledger map[string]*big.Int
-
-func (l ledger) add(key string, n uint64, times int) {
-	if l[key] == nil {
-		l[key] = new(big.Int)
-	}
-	l[key].Add(l[key], new(big.Int).Mul(new(big.Int).SetUint64(n), big.NewInt(int64(times))))
-}
-
-func (l ledger) grant(g inventory.Group, grant inventory.Grant) {
-	for i, r := range grant.Resources {
-		for _, node := range r.Nodes {
-			l.add(node+" cpu", r.CPU, 1)
-			l.add(node+" memory", r.Memory, 1)
-			l.add(node+" gpu", r.GPUUnits, 1)
-			for k, v := range g.Resources[i].Storage {
-				switch {
-				case v.Attributes.Persistent == "true":
-					l.add("class "+v.Attributes.Class, r.Storage[k], 1)
-				case v.Attributes.Class == "ram":
-					l.add(node+" memory", r.Storage[k], 1)
-				default:
-					l.add(node+" disk", r.Storage[k], 1)
-				}
-			}
-		}
-	}
-}
-
-// over reports whether more was granted than there was.
-func (l ledger) over(key string, a inventory.Amount) bool {
-	return l[key] != nil && l[key].Sign() > 0 && l[key].Cmp(new(big.Int).SetUint64(a.Available())) > 0
-}
-
-func TestNeverMoreThanThereIs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cluster, addresses := drawCluster(t), &inventory.Addresses{Total: rapid.Uint64Range(0, 5).Draw(t, "total"), InUse: rapid.Uint64Range(0, 3).Draw(t, "in use")}
-		level := rapid.SampledFrom([]float64{0, 1, 1.5, 2, 100})
-		levels := inventory.Levels{CPU: level.Draw(t, "cpu"), GPU: level.Draw(t, "gpu"), Memory: level.Draw(t, "memory"), Storage: level.Draw(t, "storage")}
-		inv := inventory.New(cluster, addresses, levels)
-		granted, leased, ports := ledger{}, uint64(0), uint64(0)
-		for range rapid.IntRange(1, 5).Draw(t, "requests") {
-			before, g := inv.Room(), drawGroup(t)
-			grant, refusal := inv.Reserve(g)
-			if refusal != nil {
-				if diff := cmp.Diff(before, inv.Room()); diff != "" {
-					t.Fatalf("a refusal changed the inventory: %s", diff)
-				}
-				if refusal.String() == "" || len(refusal.String()) > 3000 {
-					t.Fatalf("the refusal says %q", refusal)
-				}
-				continue
-			}
-			for i, r := range grant.Resources {
-				if uint32(len(r.Nodes)) != g.Resources[i].Count {
-					t.Fatalf("%d replicas of %d were placed", len(r.Nodes), g.Resources[i].Count)
-				}
-			}
-			granted.grant(g, grant)
-			leased, ports = leased+grant.Addresses, ports+grant.NodePorts
-		}
-		for _, n := range cluster.Nodes {
-			for key, a := range map[string]inventory.Amount{" cpu": n.CPU, " memory": n.Memory, " disk": n.EphemeralStorage, " gpu": n.GPU} {
-				if granted.over(n.Name+key, a) {
-					t.Errorf("of%s on node %s %s were granted, and %d were left", key, n.Name, granted[n.Name+key], a.Available())
-				}
-			}
-		}
-		seen := map[string]bool{}
-		for _, s := range cluster.Storage {
-			if !seen[s.Class] && granted.over("class "+s.Class, s.Amount) {
-				t.Errorf("of class %s %s were granted, and %d were left", s.Class, granted["class "+s.Class], s.Available())
-			}
-			seen[s.Class] = true
-		}
-		if p := cluster.NodePorts; p != nil && ports > p.Available() {
-			t.Errorf("%d node ports were granted of %+v", ports, p)
-		}
-		if leased > 0 && leased+addresses.InUse > addresses.Total {
-			t.Errorf("%d addresses were leased of %+v", leased, addresses)
-		}
-	})
 }
 
 // A group fits an empty cluster that has exactly as much as it requests.

@@ -31,6 +31,8 @@ import (
 //	order ORDER replicas=2 cpu=1 gpu=VENDOR/MODEL:N | order ORDER class=SIZE
 //
 //	leased ORDER ENDPOINT
+//	service NAMESPACE TYPE [PROTOCOL:NODEPORT...] [health:NODEPORT], node-ports FIRST LAST, reserved ORDER node-ports=1, beyond ORDER,
+//	forget-services
 //
 // "order" asks for something for an order and reserves it, if it fits. "cluster" prints what is left for package inventory, "for ORDER" what there is for that order's reservation.
 func TestRules(t *testing.T) {
@@ -130,6 +132,23 @@ func (w *world) obey(words []string) {
 		w.reserve(words[1], words[2], s)
 	case "order":
 		w.order(words[1], words[2:])
+	case "service":
+		o := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: words[1]}, Spec: corev1.ServiceSpec{Type: corev1.ServiceType(words[2])}}
+		for _, word := range words[3:] {
+			protocol, port, _ := strings.Cut(word, ":")
+			if protocol == "health" {
+				o.Spec.HealthCheckNodePort = int32(number(port))
+				continue
+			}
+			o.Spec.Ports = append(o.Spec.Ports, corev1.ServicePort{Port: 53, Protocol: corev1.Protocol(protocol), NodePort: int32(number(port))})
+		}
+		w.fold.Service(o)
+	case "node-ports":
+		w.fold.NodePorts(uint16(number(words[1])), uint16(number(words[2])))
+	case "beyond":
+		fmt.Fprintf(&w.out, "beyond its Services %s holds %d node ports\n", words[1], w.fold.Usage().Beyond(words[1], w.holds[words[1]]).NodePorts)
+	case "forget-services":
+		w.fold.Forget(observed.Services)
 	case "leased":
 		w.fold.Lease(words[1], words[2])
 	case "for":
@@ -149,6 +168,8 @@ func (w *world) reserve(order, node string, s settings) {
 	switch k, v, ok := strings.Cut(node, "="); {
 	case k == "addresses":
 		h.Addresses = number(v)
+	case k == "node-ports":
+		h.NodePorts = number(v)
 	case ok:
 		h.Storage[k] = number(v)
 	default:
@@ -299,6 +320,9 @@ func (w *world) of(c observed.Capacity) {
 	if c.DefaultClass != "" {
 		fmt.Fprintf(&w.out, "default is %s\n", c.DefaultClass)
 	}
+	if n := c.NodePorts; n != nil {
+		fmt.Fprintf(&w.out, "node ports: %d, in use %d, reserved %d, left %d\n", n.Total, n.InUse, n.Reserved, c.Cluster().NodePorts.Available())
+	}
 	if c.Reserved > 0 {
 		fmt.Fprintf(&w.out, "%d addresses reserved\n", c.Reserved)
 	}
@@ -370,49 +394,6 @@ func TestAskedForTheDefaultClass(t *testing.T) {
 	if got := asked("default", "beta3 default"); got != "default" {
 		t.Errorf("a class of that name: got %s", got)
 	}
-}
-
-// The node ports of a lease's NodePort Services replace what its order has reserved, and are free for the order itself.
-// Those of LoadBalancer and other Services are in use. Without a known range there are no node ports.
-func TestNodePorts(t *testing.T) {
-	service := func(namespace, kind string, ports ...int32) *corev1.Service {
-		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: corev1.ServiceSpec{Type: corev1.ServiceType(kind)}}
-		for _, p := range ports {
-			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{NodePort: p})
-		}
-		return s
-	}
-	balancer := service("ns", "LoadBalancer", 5, 21)
-	balancer.Spec.HealthCheckNodePort = 6
-	var f observed.Fold
-	add := func() {
-		for _, s := range []*corev1.Service{service("ns", "NodePort", 1, 2), service("other", "NodePort", 3, 4, 0), balancer, service("ns", "ClusterIP", 0), service("other", "NodePort", 30000)} {
-			f.Service(s)
-		}
-	}
-	f.Namespace("ns", "order")
-	f.Reserve("order", inventory.Hold{NodePorts: 3})
-	f.Reserve("bid", inventory.Hold{NodePorts: 4})
-	add()
-	if f.Capacity().NodePorts != nil || f.Capacity().Cluster().NodePorts != nil {
-		t.Error("nobody has said how many there are")
-	}
-	f.NodePorts(1, 20)
-	check := func(what string, got observed.Capacity, want observed.Counted, left uint64) {
-		t.Helper()
-		if *got.NodePorts != want || got.Cluster().NodePorts.Available() != left {
-			t.Errorf("%s: %+v, %d left", what, *got.NodePorts, got.Cluster().NodePorts.Available())
-		}
-	}
-	check("all", f.Capacity(), observed.Counted{Total: 20, InUse: 6, Reserved: 5}, 9)
-	check("for the order", f.CapacityFor("order"), observed.Counted{Total: 20, InUse: 4}, 16)
-	if rest := f.Usage().Beyond("order", inventory.Hold{NodePorts: 3}); rest.NodePorts != 1 {
-		t.Errorf("beyond its Services it holds %d", rest.NodePorts)
-	}
-	f.Forget(observed.Services)
-	check("nothing", f.CapacityFor(""), observed.Counted{Total: 20}, 20)
-	add()
-	check("again", f.Capacity(), observed.Counted{Total: 20, InUse: 6, Reserved: 5}, 9)
 }
 
 // WithLeases replaces the endpoints that leases have claimed and leaves the earlier usage unchanged.
