@@ -14,24 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// A variable with a reference is not the wanted one, however often it is repeated: a Secret's value must not stay if
-// the definition sets none.
-func TestVariablesFromElsewhere(t *testing.T) {
-	const secret = "valueFrom: {secretKeyRef: {name: s, key: k}}"
-	for name, tt := range map[string]struct{ want, live, sent string }{
-		"wanted without a value": {"env: [{name: A}]", "env: [{name: A}, {name: A, " + secret + "}]", "env: [{name: A}]"},
-		"wanted with a value":    {"env: [{name: A, value: x}]", "env: [{name: A}, {name: A, " + secret + "}]", "env: [{name: A, value: x}]"},
-		"wanted as it is":        {"env: [{name: A, " + secret + "}]", "env: [{name: A}, {name: A, " + secret + "}]", "tty: true"},
-		"outweighed by a value":  {"env: [{name: A, value: x}]", "env: [{name: A, " + secret + "}, {name: A, value: x}]", "tty: true"},
-	} {
-		sent := pod(t, tt.sent)
-		delete(containers(sent)[0], "tty")
-		if diff := cmp.Diff(sent, LeaveRepeated(pod(t, tt.want), pod(t, tt.live))); diff != "" {
-			t.Errorf("%s: sent (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 // effective returns what the container gets of a list: of variables with one name the last.
 func effective(list []any) map[string]string {
 	out := map[string]string{}

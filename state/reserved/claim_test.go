@@ -1,7 +1,6 @@
 package reserved_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -168,34 +167,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Asked depends on everything that a group requests, and not on its name.
-func TestAsked(t *testing.T) {
-	base := func() inventory.Group {
-		return inventory.Group{Name: "dc", Resources: []inventory.Resource{{ID: 1, Count: 2, CPU: 3, GPU: inventory.GPU{Units: 1, Attributes: []string{"vendor/nvidia/model/*"}}}}}
-	}
-	renamed := base()
-	renamed.Name = "other"
-	if reserved.Asked(base()) != reserved.Asked(renamed) {
-		t.Error("the name counts")
-	}
-	seen := map[string]string{reserved.Asked(base()): "base"}
-	for name, change := range map[string]func(*inventory.Resource){
-		"id": func(r *inventory.Resource) { r.ID++ }, "count": func(r *inventory.Resource) { r.Count++ }, "cpu": func(r *inventory.Resource) { r.CPU++ },
-		"wish":   func(r *inventory.Resource) { r.GPU.Attributes = []string{"vendor/nvidia/model/a100"} },
-		"volume": func(r *inventory.Resource) { r.Storage = []inventory.Volume{{Size: 1}} },
-		"port": func(r *inventory.Resource) {
-			r.Endpoints = []inventory.Endpoint{{Kind: inventory.LeasedIP, Sequence: 1}}
-		},
-	} {
-		g := base()
-		change(&g.Resources[0])
-		if was, twice := seen[reserved.Asked(g)]; twice {
-			t.Errorf("%s and %s are the same", name, was)
-		}
-		seen[reserved.Asked(g)] = name
-	}
-}
-
 // Endpoints count once per resource unit, whatever its replicas, as in Akash's provider.
 func TestHTTP(t *testing.T) {
 	e := func(k inventory.EndpointKind) inventory.Endpoint { return inventory.Endpoint{Kind: k} }
@@ -213,20 +184,5 @@ func TestModels(t *testing.T) {
 	p := reserved.Part{Params: map[uint32]*inventory.SchedulerParams{3: card("a100"), 1: card("t4"), 2: nil, 4: card("t4")}}
 	if got := strings.Join(p.Models(), " "); got != "nvidia/t4 nvidia/a100" {
 		t.Error(got)
-	}
-}
-
-// A part that an object cannot store is refused before it is written. An object can store two parts of the largest
-// size.
-func TestTooLong(t *testing.T) {
-	p := part("a", 1, 0)
-	if err := p.Check(); err != nil || 2*reserved.MaxText > 256<<10 {
-		t.Fatal(err)
-	}
-	for i := range 5000 {
-		p.Hold.Nodes[fmt.Sprintf("node-%d.rack.example.com", i)] = inventory.Amounts{CPU: 1000, Memory: 1 << 30}
-	}
-	if err := p.Check(); err == nil || !strings.Contains(err.Error(), "5001 nodes") {
-		t.Errorf("got %v", err)
 	}
 }
