@@ -2,7 +2,6 @@ package lease_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -67,38 +66,6 @@ func TestOptionsAreDroppedOnlyIfTheyEqualADefault(t *testing.T) {
 		e := lease.Expose{HTTP: o}
 		if e.Options() == nil {
 			t.Errorf("an expose with nothing but %s has no options", fields.Field(i).Name)
-		}
-	}
-}
-
-func TestIDsGroupsAndOrdersAreParsedBySegments(t *testing.T) {
-	const owner, provider = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
-	for text, want := range map[string]struct{ id, group, order string }{
-		owner:                               {"is not of the form", "is not of the form", "is not of the form"},
-		owner + "/7":                        {"is not of the form", "is not of the form", "is not of the form"},
-		owner + "/7/1":                      {"is not of the form", "", "is not of the form"},
-		owner + "/7/1/2":                    {"is not of the form", "", ""},
-		owner + "/7/1/2/" + provider:        {"", "", "is not of the form"},
-		owner + "/7/1/2/" + provider + "/x": {"is not of the form", "is not of the form", "is not of the form"},
-		owner + "/7/1/0":                    {"is not of the form", `oseq "0"`, `oseq "0"`},
-		owner + "/7/1/2/x":                  {"provider: ", "provider: ", "is not of the form"},
-		owner + "/0/1/2/" + provider:        {`dseq "0"`, `dseq "0"`, "is not of the form"},
-		owner + "/7/01/2":                   {"is not of the form", `gseq "01"`, `gseq "01"`},
-		"x/7/1":                             {"is not of the form", "owner: ", "is not of the form"},
-	} {
-		_, idErr := lease.ParseID(text)
-		group, groupErr := lease.ParseGroup(text)
-		_, orderErr := lease.ParseOrder(text)
-		for _, c := range []struct {
-			what, want string
-			err        error
-		}{{"lease", want.id, idErr}, {"group", want.group, groupErr}, {"order", want.order, orderErr}} {
-			if (c.err == nil) != (c.want == "") || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
-				t.Errorf("%s as a %s: %v, want %q", text, c.what, c.err, c.want)
-			}
-		}
-		if groupErr == nil && group.String() != owner+"/7/1" {
-			t.Errorf("%s is of the group %s", text, group)
 		}
 	}
 }

@@ -1,17 +1,21 @@
 package lease_test
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// The leases are real ones: their namespaces were seen in Akash's public issues.
+// lease1 and the others are real: their namespaces were seen in Akash's public issues.
 const (
-	lease1 = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
-	lease2 = "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn/5905802/1/1/akash1yvu4hhnvs84v4sv53mzu5ntf7fxf4cfup9s22j"
-	lease3 = "akash15745vczur53teyxl4k05u250tfvp0lvdcfqx27/5950031/1/1/akash1xmz9es9ay9ln9x2m3q8dlu0alxf0ltce7ykjfx"
-	lease4 = "akash1cduzr54kdle453lzt28nxnf99ed4tue8l97lvy/2914783/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+	owner1 = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	lease1 = owner1 + "/8438017/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 )
 
 func mustID(t *testing.T, s string) lease.ID {
@@ -23,56 +27,40 @@ func mustID(t *testing.T, s string) lease.ID {
 	return id
 }
 
-func TestNamespace(t *testing.T) {
-	for text, want := range map[string]string{
-		lease1: "5reb3l87s85t50v77sosktvdeeg6pfbnlboigoprqv3d4",
-		lease2: "moc58fca3ccllfrqe49jipp802knon0cslo332qge55qk",
-		lease3: "h644k9qp92e0qeakjsjkk8f3piivkuhgc6baon9tccuqo",
+// The names are those of Akash's provider; IP-6, IP-7 and IP-8 of its cluster/util/ip_sharing_key_test.go are among them.
+func TestNamesThatAreMade(t *testing.T) {
+	t.Parallel()
+	id, key := mustID(t, lease1), lease.SharingKey("akash1owner", "meow")
+	order, longest := id.Order(), lease.Order{Owner: "akash1" + strings.Repeat("q", 57), DSeq: 1<<64 - 1, GSeq: 1<<32 - 1, OSeq: 1<<32 - 1}
+	for _, c := range [][2]string{
+		{id.Namespace(), "5reb3l87s85t50v77sosktvdeeg6pfbnlboigoprqv3d4"},
+		{mustID(t, "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn/5905802/1/1/akash1yvu4hhnvs84v4sv53mzu5ntf7fxf4cfup9s22j").Namespace(), "moc58fca3ccllfrqe49jipp802knon0cslo332qge55qk"},
+		{id.StaticHost("web", "ingress.example.com"), "52g6tdd021elj213gosn5e7htc.ingress.example.com"},
+		{id.StaticHost("api", "ingress.example.com"), "4ssnsjad29bivbnoe8mjisfpa0.ingress.example.com"},
+		{lease.SharingKey(owner1, "foobar"), owner1 + "-ip-foobar"},
+		{lease.SharingKey(owner1, "meYOU"), owner1 + "-ip-ps9pn7rkocct7m9ivtovuktb"},
+		{lease.SharingKey(owner1, "my_ip"), owner1 + "-ip-m9fo0a1emsme20vtunjnvqbp"},
+		{lease.SharingKey(owner1, "a-1-"), owner1 + "-ip-a-1-"},
+		{lease.LeasedIPName(key, lease.UDP, 53), "akash1owner-ip-meow-udp-53"},
+		{lease.IPServiceName("web", 80, lease.TCP), "web-ip-80-tcp"},
+		{order.String(), owner1 + "/8438017/1/1"},
+		{order.FieldManager(), "akash-net/" + owner1 + "/8438017/1/1"},
+		{order.Group().FieldManager(), "akash-net/" + owner1 + "/8438017/1"},
+		{strconv.Itoa(len(longest.FieldManager())), "116"}, // at most 128
+		{lease.HostPath("a.b", "") + lease.HostPath("a.b", "/") + lease.HostPath("a.b", "/c"), "a.ba.ba.b/c"},
+		{lease.Count(0, "lease") + lease.Count(1, "address") + lease.Count(2, "address"), "0 leases1 address2 addresses"},
 	} {
-		if got := mustID(t, text).Namespace(); got != want {
-			t.Errorf("namespace of %s: got %s, want %s", text, got, want)
+		if c[0] != c[1] {
+			t.Errorf("got %s, want %s", c[0], c[1])
 		}
 	}
-}
-
-func TestStaticHost(t *testing.T) {
-	for _, c := range []struct{ id, service, want string }{
-		{lease4, "web", "t6pi8llrvl8rf1d57ks8u1goh8.ingress.example.com"},
-		{lease1, "web", "52g6tdd021elj213gosn5e7htc.ingress.example.com"},
-		{lease1, "api", "4ssnsjad29bivbnoe8mjisfpa0.ingress.example.com"},
-	} {
-		if got := mustID(t, c.id).StaticHost(c.service, "ingress.example.com"); got != c.want {
-			t.Errorf("static host of %s in %s: got %s, want %s", c.service, c.id, got, c.want)
-		}
-	}
-}
-
-// IP-6, IP-7 and IP-8 of Akash's provider (cluster/util/ip_sharing_key_test.go) are among them.
-func TestSharingKey(t *testing.T) {
-	const owner = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
-	for endpoint, want := range map[string]string{
-		"foobar": owner + "-ip-foobar",
-		"meYOU":  owner + "-ip-ps9pn7rkocct7m9ivtovuktb",
-		"my_ip":  owner + "-ip-m9fo0a1emsme20vtunjnvqbp",
-		"a-1-":   owner + "-ip-a-1-",
-	} {
-		if got := lease.SharingKey(owner, endpoint); got != want {
-			t.Errorf("sharing key of %q: got %s, want %s", endpoint, got, want)
-		}
-	}
-}
-
-func TestPortNames(t *testing.T) {
-	key := lease.SharingKey("akash1owner", "meow")
-	if got, want := lease.LeasedIPName(key, lease.UDP, 53), "akash1owner-ip-meow-udp-53"; got != want {
-		t.Errorf("ProviderLeasedIP: got %s, want %s", got, want)
-	}
-	if got, want := lease.IPServiceName("web", 80, lease.TCP), "web-ip-80-tcp"; got != want {
-		t.Errorf("Service: got %s, want %s", got, want)
+	if order.Compare(longest) >= 0 || longest.Compare(order) <= 0 || order.Compare(order) != 0 {
+		t.Error("orders are not in order")
 	}
 }
 
 func TestLabels(t *testing.T) {
+	t.Parallel()
 	id := mustID(t, lease1)
 	labels := id.Labels()
 	if len(labels) != 6 || labels["akash.network"] != "true" || labels["akash.network/lease.id.dseq"] != "8438017" {
@@ -81,9 +69,7 @@ func TestLabels(t *testing.T) {
 	if back, ok := lease.IDFromLabels(labels); !ok || back != id {
 		t.Errorf("read back from the labels: %v, %v", back, ok)
 	}
-	for _, name := range []string{
-		lease.LabelOwner, lease.LabelDSeq, lease.LabelGSeq, lease.LabelOSeq, lease.LabelProvider,
-	} {
+	for _, name := range []string{lease.LabelOwner, lease.LabelDSeq, lease.LabelGSeq, lease.LabelOSeq, lease.LabelProvider} {
 		labels := id.Labels()
 		delete(labels, name)
 		if back, ok := lease.IDFromLabels(labels); ok {
@@ -92,30 +78,26 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// A route's name says which host and path it serves; no two share one.
+// A route's name says which host and path it serves; no two share one, and it is nobody's host.
 func TestRouteNames(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, host := range []string{"shop.example.com", "*.example.com"} {
 		for _, path := range []string{"", "/v1", "/v2"} {
 			name := lease.RouteName(host, path)
 			for _, n := range []string{name, lease.RedirectName(name)} {
-				if seen[n] {
-					t.Errorf("two routes are named %s", n)
-				}
-				seen[n] = true
 				gotHost, hash, redirect := lease.ParseRouteName(n)
-				if gotHost != host || hash != lease.PathHash(path) || redirect != (n != name) {
+				if seen[n] || gotHost != host || hash != lease.PathHash(path) || redirect != (n != name) || n != host && lease.CheckHost(n) == nil {
 					t.Errorf("%s says %s %s %v", n, gotHost, hash, redirect)
 				}
-				if n != host && lease.CheckHost(n) == nil {
-					t.Errorf("%s is a host name too", n)
-				}
+				seen[n] = true
 			}
 		}
 	}
 }
 
 func TestParseLeasedIPName(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"akash1owner-ip-meow", "akash1owner-ip-a-tcp-1", "a"} {
 		for _, protocol := range []lease.Protocol{lease.TCP, lease.UDP} {
 			gotKey, gotProtocol, port, ok := lease.ParseLeasedIPName(lease.LeasedIPName(key, protocol, 53))
@@ -129,4 +111,34 @@ func TestParseLeasedIPName(t *testing.T) {
 			t.Errorf("%q was read as of %q", name, key)
 		}
 	}
+}
+
+// FuzzPath compares with the rules of the targets: OpenShift's, the Gateway API's and Kubernetes' for a prefix, and the
+// characters that ingress-nginx takes.
+func FuzzPath(f *testing.F) {
+	for _, path := range []string{"/", "/v1.0", "/.well-known/a_b", "/...", "", "*", "//", "/a/", "/a//b", "/a b", "/ä", "/.", "/..", "/a/../b", "/a/./b", "/" + strings.Repeat("a", 1024)} {
+		f.Add(path)
+	}
+	characters := regexp.MustCompile(`\A/[-A-Za-z0-9_./]*\z`)
+	f.Fuzz(func(t *testing.T, path string) {
+		err := lease.CheckPath(path)
+		refused := !characters.MatchString(path) || len(path) > 1024 || strings.Contains(path, "//") || strings.Contains(path, "/./") ||
+			strings.Contains(path, "/../") || strings.HasSuffix(path, "/.") || strings.HasSuffix(path, "/..") || len(path) > 1 && strings.HasSuffix(path, "/")
+		if (err != nil) != refused {
+			t.Errorf("%q: %v", path, err)
+		}
+		if name := lease.RouteName("shop.example.com", path); err == nil && len(validation.IsDNS1123Subdomain(name)) > 0 {
+			t.Errorf("the route of %q would be named %q", path, name)
+		}
+	})
+}
+
+// A host that is accepted is one by the rule of Akash's parser and the API server.
+func TestHostsAreKubernetesNames(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		if host := rapid.StringMatching(`[a-zA-Z0-9._*-]{0,12}`).Draw(t, "host"); lease.CheckHost(host) == nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
+			t.Fatalf("%q is accepted", host)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
-// A route may lead to a service that nothing else reaches from outside. With what the lease runs it can be rendered, and
+// A route may lead to a service that nothing else reaches from outside, and a host counts where its port is not global. With what the lease runs it can be rendered, and
 // kept and read again, as without.
 func TestRoutesToServicesInside(t *testing.T) {
 	const workload = "workload: {image: a, resources: {cpu: 1, memory: 1Gi}}"
@@ -65,6 +66,7 @@ lease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y6
 {name: canary, expose: [{port: 8080, as: 80, service: web}], ` + workload + `},
 {name: db, expose: [{port: 5432, service: web}], ` + workload + `},
 {name: worker, ` + workload + `},
+{name: admin, expose: [{port: 9000, hosts: [b.example.com]}, {port: 9001}], ` + workload + `},
 {name: web, target: route, expose: [{port: 8080, as: 80, global: true, hosts: [a.example.com], alternateBackends: [{service: canary, weight: 10}]}], ` + workload + `}]}}`
 	for _, workloads := range []bool{true, false} {
 		var def *lease.Definition
@@ -75,8 +77,12 @@ lease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y6
 		if err != nil || len(problems) > 0 {
 			t.Fatal(problems, err)
 		}
-		if names := len(def.Services); workloads && (names != 2 || def.Services[0].Name != "canary" || def.Services[1].Name != "web") {
-			t.Errorf("the routes are of %+v", def.Services)
+		names := ""
+		for _, s := range def.Services {
+			names += fmt.Sprint(s.Name, len(s.Expose), " ")
+		}
+		if workloads && names != "admin1 canary1 web1 " {
+			t.Errorf("the routes are of %s", names)
 		}
 		if objects, err := render.Lease(def, config.Default(), nil); err != nil || len(objects) != 2 {
 			t.Errorf("with workloads %t: %d objects are rendered: %v", workloads, len(objects), err)

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 // What a user reads of a name that is refused: testdata/names.txt has a rule a block and a name a line, as Go quotes it
 // where it needs quotes. `go test ./lease -rewrite` writes what is said now.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	rules := map[string]func(string) error{
 		"host": lease.CheckHost, "host-or-wildcard": lease.CheckHostOrWildcard, "path": lease.CheckPath, "service": lease.CheckServiceName,
 		"endpoint": lease.CheckEndpointName, "owner": lease.CheckAddress, "template": hosttemplate.Check,
@@ -31,6 +33,13 @@ func TestNames(t *testing.T) {
 			id, err := lease.ParseID(s)
 			if err == nil && id.String() != s {
 				t.Errorf("%s is read as %s", s, id)
+			}
+			return err
+		},
+		"order": func(s string) error {
+			o, err := lease.ParseOrder(s)
+			if err == nil && o.String() != s {
+				t.Errorf("%s is read as %s", s, o)
 			}
 			return err
 		},
@@ -72,14 +81,45 @@ func expand(t *testing.T, line string) string {
 	return strings.NewReplacer(`\e`, "\x1b", `\n`, "\n", `\u202e`, "\u202e", `\u0131`, "\u0131", `\u212a`, "\u212a", `\xff`, "\xff").Replace(strings.Join(words, ""))
 }
 
-// What a user reads of a definition that breaks a rule, with its place: testdata/definitions.txt. A block is what stands
-// below spec; its lines are those of the problems.
+// What a user reads of a definition that breaks a rule: testdata/definitions.txt.
+//
+//	spec      a block is what stands below spec; what is said has its place
+//	expose    a line is what a port of service web has beside "port: 80, global: true, hosts: [a.example.com]", or all its
+//	          ports in braces; there are services canary (80, 53/UDP), blue and green, and the IP endpoints that are named
 func TestDefinitions(t *testing.T) {
+	t.Parallel()
 	datadriven.RunTest(t, "testdata/definitions.txt", func(t *testing.T, d *datadriven.TestData) string {
-		if said := told(t, d.Input); said != "" {
-			return said
+		if d.Cmd == "spec" {
+			if said := told(t, d.Input); said != "" {
+				return said
+			}
+			return "good\n"
 		}
-		return "good\n"
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			line = strings.TrimSuffix(line, "\n")
+			exposes, endpoints := line, map[string]bool{}
+			if !strings.HasPrefix(line, "{") {
+				exposes = "{port: 80, global: true, hosts: [a.example.com], " + line + "}"
+			}
+			spec := "services: [{name: canary, expose: [{port: 8080, as: 80}, {port: 53, protocol: UDP}]}, {name: blue, expose: [{port: 80}]}, " +
+				"{name: green, expose: [{port: 80}]}, {name: web, expose: [" + exposes + "]}]\nipEndpoints: ["
+			for _, ip := range regexp.MustCompile(`ip: (\w+)`).FindAllStringSubmatch(exposes, -1) {
+				if !endpoints[ip[1]] {
+					spec += "{name: " + ip[1] + "}, "
+				}
+				endpoints[ip[1]] = true
+			}
+			said := told(t, spec+"]")
+			if said == "" {
+				said = "good\n"
+			}
+			fmt.Fprintln(&out, line)
+			for problem := range strings.Lines(said) {
+				fmt.Fprint(&out, "    "+regexp.MustCompile(`^:\d+:\d+: (spec\.services\[3\]\.)?`).ReplaceAllString(problem, ""))
+			}
+		}
+		return out.String()
 	})
 }
 
@@ -92,11 +132,15 @@ func told(t *testing.T, spec string) (said string) {
 		text += "\n  lease: {owner: akash1xqnd68gm, dseq: 1, gseq: 1, oseq: 1, provider: akash1yqd7y67h}"
 	}
 	text += "\napiVersion: net.akash.network/v1alpha1\nkind: LeaseDefinition\nmetadata: {name: a}\n"
-	problems, err := input.Read(t.Context(), strings.NewReader(expand(t, text)), "", input.Options{}, func(*lease.Definition) error { return nil })
+	var warnings lease.Problems
+	problems, err := input.Read(t.Context(), strings.NewReader(expand(t, text)), "", input.Options{}, func(d *lease.Definition) error {
+		warnings = lease.Warnings(d)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range problems {
+	for _, p := range append(problems, warnings...) {
 		p.At.Line, p.At.Column = p.At.Line-1, p.At.Column-2
 		said += p.Error() + "\n"
 	}

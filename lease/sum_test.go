@@ -33,7 +33,7 @@ func full() *lease.Definition {
 						},
 						Weight: &w, Backends: []lease.Backend{{Service: "api", Port: 80, Weight: 10}}, Sticky: &lease.Sticky{Cookie: "c", SameSite: "Lax"},
 						RequestHeaders: []lease.HeaderRule{{Name: "h", Value: "v"}}, ResponseHeaders: []lease.HeaderRule{{Name: "r", Delete: true}},
-						Annotations: []lease.RouteAnnotation{{Key: timeout, Value: "1s"}}, Labels: map[string]string{"l": "m", "k": "n"},
+						Annotations: []lease.RouteAnnotation{{Key: "haproxy.router.openshift.io/timeout", Value: "1s"}}, Labels: map[string]string{"l": "m", "k": "n"},
 					},
 				},
 				{Port: 8443, Protocol: lease.TCP, Global: true, Routing: &lease.Routing{TLS: &lease.TLS{Termination: lease.Edge}}},
@@ -93,6 +93,75 @@ func TestTheSumOfADefinitionStays(t *testing.T) {
 	d.Name, d.At, d.Services[0].At, d.IPEndpoints[0].At = "other", lease.Place{Line: 1}, lease.Place{Line: 2}, lease.Place{Line: 3}
 	if lease.Sum(d) != lease.Sum(full()) {
 		t.Error("the order of hosts, names and places count")
+	}
+}
+
+// What says the same has one sum, after Check: of each pair of changes the second says what is the default, or another order.
+func TestTheSumOfWhatSaysTheSame(t *testing.T) {
+	t.Parallel()
+	type change = func(d *lease.Definition, e *lease.Expose)
+	sum := func(change change) string {
+		d := full()
+		d.Services[0].Expose[0].Hosts = []lease.Host{{Name: "c.example.com"}}
+		change(d, &d.Services[1].Expose[1])
+		if problems := lease.Check(d); len(problems) > 0 {
+			t.Error(problems)
+		}
+		return lease.Sum(d)
+	}
+	none := func(*lease.Definition, *lease.Expose) {}
+	hundred, api, web := uint16(lease.DefaultWeight), lease.Backend{Service: "api", Weight: 1}, lease.Backend{Service: "b", Weight: 2}
+	backends := func(b ...lease.Backend) change {
+		return func(d *lease.Definition, e *lease.Expose) {
+			d.Services, e.Routing.Backends = append(d.Services, lease.Service{Name: "b", Expose: []lease.Expose{{Port: 80, Protocol: lease.TCP}}}), b
+		}
+	}
+	long, short := lease.RouteAnnotation{Key: "haproxy.router.openshift.io/timeout", Value: "1s"}, lease.RouteAnnotation{Key: "haproxy.router.openshift.io/ip_allowlist", Value: "192.0.2.1"}
+	for name, same := range map[string][2]change{
+		"services and ports": {none, func(d *lease.Definition, _ *lease.Expose) {
+			slices.Reverse(d.Services[1].Expose)
+			slices.Reverse(d.Services)
+		}},
+		"edge": {
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing.TLS = &lease.TLS{} },
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing.TLS = &lease.TLS{Termination: lease.Edge} },
+		},
+		"reencrypt": {none, func(_ *lease.Definition, e *lease.Expose) { e.Routing.TLS.Termination = "" }},
+		"issuer": {
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing.TLS.Issuer = &lease.Issuer{Name: "a"} },
+			func(_ *lease.Definition, e *lease.Expose) {
+				e.Routing.TLS.Issuer = &lease.Issuer{Name: "a", Kind: "Issuer", Group: "cert-manager.io"}
+			},
+		},
+		"weight": {
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing.Weight = nil },
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing.Weight = &hundred },
+		},
+		"backends": {backends(api, web), backends(web, api)},
+		"annotations": {
+			func(_ *lease.Definition, e *lease.Expose) {
+				e.Routing.Annotations = []lease.RouteAnnotation{long, short}
+			},
+			func(_ *lease.Definition, e *lease.Expose) {
+				e.Routing.Annotations = []lease.RouteAnnotation{short, long}
+			},
+		},
+		"the root": {
+			func(_ *lease.Definition, e *lease.Expose) { e.Path = "" }, func(_ *lease.Definition, e *lease.Expose) { e.Path = "/" },
+		},
+		"a port": {none, func(d *lease.Definition, _ *lease.Expose) { d.Services[0].Expose[0].As = 80 }},
+		"http options": {
+			func(_ *lease.Definition, e *lease.Expose) { e.HTTP = lease.HTTPOptions{} },
+			func(_ *lease.Definition, e *lease.Expose) { e.HTTP = lease.HTTPOptions{}.WithDefaults() },
+		},
+		"no routing": {
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing = nil },
+			func(_ *lease.Definition, e *lease.Expose) { e.Routing = &lease.Routing{} },
+		},
+	} {
+		if sum(same[0]) != sum(same[1]) {
+			t.Errorf("%s: two sums of what says the same", name)
+		}
 	}
 }
 

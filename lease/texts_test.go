@@ -117,37 +117,3 @@ func TestProblemsInOrder(t *testing.T) {
 		t.Errorf("a problem without a place: %q", got)
 	}
 }
-
-func TestSmallNames(t *testing.T) {
-	g := lease.Group{Owner: "akash1x", DSeq: 7, GSeq: 2}
-	for got, want := range map[string]string{
-		g.String(): "akash1x/7/2", g.FieldManager(): "akash-net/akash1x/7/2",
-		lease.HostPath("a.b", "") + lease.HostPath("a.b", "/") + lease.HostPath("a.b", "/c"): "a.ba.ba.b/c",
-		lease.RouteName("a.b", "/") + lease.RouteName("*.a.b", ""):                           "a.bwc--any.a.b",
-		lease.RedirectName("a.b"): "rd--http.a.b",
-	} {
-		if got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	for name, want := range map[string]bool{
-		"a": true, "a.b": true, "": false, "A.b": false, "a..b": false, strings.Repeat("a", 63) + ".b": true, strings.Repeat("a", 64) + ".b": false, "1.2.3.4": true,
-	} {
-		if got := lease.IsHostName(name); got != want {
-			t.Errorf("%q is a host's name: %v", name, got)
-		}
-	}
-}
-
-// A number agrees with its noun.
-func TestCount(t *testing.T) {
-	for _, c := range []struct {
-		n    int
-		noun string
-		want string
-	}{{0, "lease", "0 leases"}, {1, "address", "1 address"}, {2, "address", "2 addresses"}, {21, "host", "21 hosts"}} {
-		if got := lease.Count(c.n, c.noun); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-}
