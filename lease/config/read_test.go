@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
 func readFile(t *testing.T, name string) *ProviderConfig {
@@ -113,26 +115,8 @@ func TestReadProvider(t *testing.T) {
 	}
 }
 
-// A document that is neither a ProviderConfig nor Akash's provider.yaml is refused: its settings would not be read, and nobody
-// would be told.
-func TestOtherDocuments(t *testing.T) {
-	for text, want := range map[string]string{
-		"hosts: {wildcards: true}\nip: {mode: range}\n": `f:1:1: hosts: "hosts" is a key of the spec of a ProviderConfig: put it below "spec:"`,
-		"from: akash1\ntarget: route\n":                 `f:2:1: target: "target" is a key of the spec`,
-		"foo: bar\n":                                    `this is no provider's configuration`,
-		"version: \"2.0\"\nservices: {}\n":              `this is no provider's configuration`,
-		"{}\n":                                          "",
-		"from: akash1\nchainid: akashnet-2\n":           "",
-		"metal-lb-pool: public\n":                       "",
-	} {
-		cfg, problems, err := Read(strings.NewReader(text), "f")
-		if err != nil || (cfg == nil) == (want == "") || want != "" && !strings.Contains(problems.Errors().Error(), want) {
-			t.Errorf("%q: %v, %v, want %q", text, problems, err, want)
-		}
-	}
-}
-
-func TestEmptyIsDefault(t *testing.T) {
+// What is not said is as Akash's provider has it: testdata/default.yaml is all of it, as config print writes it.
+func TestDefault(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\n"} {
 		cfg, problems, err := Read(strings.NewReader(text), "f")
 		if err != nil || len(problems) > 0 {
@@ -142,90 +126,13 @@ func TestEmptyIsDefault(t *testing.T) {
 			t.Errorf("%q:\n%s", text, diff)
 		}
 	}
-}
-
-func TestProblems(t *testing.T) {
-	for spec, want := range map[string]string{
-		"target: ingres":   `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
-		"targets: ingress": `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
-		"provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6z0": "its checksum is wrong",
-		"manifestNamespace: A":                                                       `"A" is not the name of a namespace`,
-		"ingress: {staticHosts: true}":                                               "static hosts need ingress.domain",
-		"ingress: {domain: '*.foo.com'}":                                             `"*.foo.com" is not a domain`,
-		"ingress: {domain: foo.bar.com-}":                                            "is not a domain",
-		"ingress: {domain: foo.ba!!!r.com}":                                          "is not a domain",
-		"gateway: {implementation: standart}":                                        `unknown implementation "standart"; akash, nginx-gateway-fabric and standard are known; did you mean "standard"?`,
-		"gateway: {listeners: {http: [a, a]}}":                                       `gateway.listeners.http[1]: the listener "a" is named twice`,
-		"gateway: {listeners: {http: web}}":                                          `expected a list, found the text "web"`,
-		"gateway: {listeners: {tls: [a]}}":                                           `unknown key "tls"`,
-		"gateway: {listeners: {https: [A b]}}":                                       `"A b" is not a name`,
-		`hosts: {generated: "${service}"}`:                                           "has one label only",
-		`hosts: {generated: "${name}.example.com"}`:                                  `unknown variable "${name}"`,
-		"gateway: {proxyBufferSize: big}":                                            `"big" is not a buffer size`,
-		"hosts: {blocked: ['*.x.com']}":                                              "blocks nothing",
-		"hosts: {wildcards: maybe}":                                                  `expected true or false, found the text "maybe"`,
-		"ip: {mode: ranges}":                                                         `unknown mode "ranges"; range, dedicated and pool are known`,
-		"ip: {families: [IPv5]}":                                                     `unknown family "IPv5"; IPv4 and IPv6 are known`,
-		"ip: {families: []}":                                                         "no family is named",
-		"ip: {annotationPrefix: metallb}":                                            "metallb.universe.tf and metallb.io are known",
-		"ip: {ranges: [203.0.113.1/28]}":                                             "has host bits set",
-		"ip: {ranges: [203.0.113.0/28, 203.0.113.15]}":                               "203.0.113.15 overlaps with 203.0.113.0/28",
-		"ip: {ranges: [203.0.113.9-203.0.113.1]}":                                    "ends before it begins",
-		"dns: {server: x}":                                                           `unknown key "server"`,
-		"commitLevels: {cpu: 0}":                                                     "greater than 0",
-		"commitLevels: {cpu: much}":                                                  `expected a number, found the text "much"`,
-		"target: ingress, target: httproute":                                         `key "target" is given twice`,
-		"hosts: {deniedDomains: ['*.x.com']}":                                        `"*.x.com" is not a domain`,
-		"hosts: {allowedDomains: [x.com.]}":                                          `"x.com." is not a domain`,
-		"shards: [{selector: a=b}]":                                                  `spec.shards[0]: "name" is missing`,
-		"shards: [{name: A}]":                                                        `"A" is not a name`,
-		"shards: [{name: a, selector: 'a b'}]":                                       "spec.shards[0].selector: not a label selector: ",
-		"shards: [{name: a, namespaceSelector: 'a in'}]":                             "spec.shards[0].namespaceSelector: not a label selector: ",
-		"shards: [{name: a}, {name: a}]":                                             `a shard named "a" was given before`,
-		"dns: {form: route53}":                                                       `unknown form of DNS records "route53"; none, gardener, endpoint and annotations are known`,
-		"dns: {form: gardener}":                                                      "needs gardener.type",
-		"dns: {form: gardener, gardener: {type: aws}}":                               "needs gardener.secretRef",
-		"dns: {gardener: {secretRef: {name: a}}}":                                    `"namespace" is missing`,
-		"dns: {gardener: {region: ' x'}}":                                            "is not an identifier",
-		"dns: {gardener: {zones: [{domain: a.b}]}}":                                  `"zone" is missing`,
-		"dns: {gardener: {zones: [{domain: a.b., zone: z}]}}":                        `"a.b." is not a domain`,
-		"dns: {gardener: {zones: [{domain: a.b, zone: z}, {domain: a.b, zone: y}]}}": "has two zones",
-		"dns: {gardener: {zones: [{domain: '', zone: z}]}}":                          "f:3:42: spec.dns.gardener.zones[0].domain: the domain is empty",
-		"dns: {gardener: {zones: [{domain: a.b, zone: ''}]}}":                        "f:3:53: spec.dns.gardener.zones[0].zone: the identifier is empty",
-		"dns: {gardener: {zones: [{domain: a.7, zone: z}]}}":                         `"a.7" ends in a number`,
-		"ingress: {domain: 10.0.0.256}":                                              `"10.0.0.256" ends in a number`,
-		"dns: {targets: [10.0.0.1, 10.0.0.256]}":                                     `f:3:34: spec.dns.targets[1]: "10.0.0.256" ends in a number, and is not an address`,
-		"dns: {targets: [10.0.0.256]}":                                               `f:3:24: spec.dns.targets[0]: "10.0.0.256" ends in a number, and is not an address`,
-		"dns: {sources: [dns]}":                                                      `unknown source "dns"; address, status, target, domain are known`,
-		"dns: {sources: []}":                                                         "no source is named",
-		"dns: {sources: [address]}":                                                  "add another after address",
-		"dns: {sources: [address, address]}":                                         "is named twice",
-		"dns: {sources: [target]}":                                                   "needs dns.targets",
-		"dns: {sources: [domain]}":                                                   "needs ingress.domain",
-		"dns: {sources: [status, address]}":                                          "the source address is never used",
-		"dns: {targets: [lb.x.com], sources: [status]}":                              "add the source target",
-		"dns: {targets: [192.0.2.1, lb.x.com]}":                                      "one host name alone",
-		"dns: {targets: [lb]}":                                                       "one label",
-		"dns: {ttl: -1}":                                                             "a TTL in seconds",
-		"dns: {ttl: 2147483648}":                                                     "a TTL in seconds",
-		"dns: {form: annotations, ownership: true}":                                  "external-dns writes its own",
-		"dns: {annotationPrefix: example.com}":                                       "unknown annotation prefix",
-	} {
-		text := "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nspec: {" + spec + "}\n"
-		cfg, problems, err := Read(strings.NewReader(text), "f")
-		if err != nil || cfg != nil || !strings.Contains(problems.Error(), want) {
-			t.Errorf("%s: %v, problems %q, want %q", spec, err, problems.Error(), want)
-		}
+	var got bytes.Buffer
+	if err := emit.WriteYAML(&got, Encode(Default())); err != nil {
+		t.Fatal(err)
 	}
-	for text, want := range map[string]string{
-		"spec: {}\n": `"apiVersion" is missing`, "apiVersion: v1\nkind: ConfigMap\n": `unsupported kind "ConfigMap"`,
-		"a: 1\n---\nb: 2\n": "f:3:1: a second document", "- a\n": "expected a mapping, found a list",
-		"deployment-ingress-static-hosts: true\n": "static hosts need deployment-ingress-domain",
-		"ingress-mode: traefik\n":                 "ingress and gateway-api are known",
-	} {
-		if _, problems, _ := Read(strings.NewReader(text), "f"); !strings.Contains(problems.Error(), want) {
-			t.Errorf("%q: problems %q, want %q", text, problems.Error(), want)
-		}
+	want, err := os.ReadFile("testdata/default.yaml")
+	if diff := cmp.Diff(string(want), got.String()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
@@ -259,30 +166,6 @@ func TestSource(t *testing.T) {
 	} {
 		if got := (DNS{Sources: c.sources}).Source(c.routed, c.leased); got != c.want {
 			t.Errorf("%v, routed %v, leased %v: got %q, want %q", c.sources, c.routed, c.leased, got, c.want)
-		}
-	}
-}
-
-// TestBlockedBy has Akash's cases, and the one where we differ: entries match in any case.
-func TestBlockedBy(t *testing.T) {
-	for _, c := range []struct {
-		name, host string
-		blocked    []string
-		want       string
-	}{
-		{"HS-1", "foobar.com", []string{"foobar.com", "bobsdefi.com"}, "foobar.com"},
-		{"HS-1 other", "other.org", []string{"foobar.com", "bobsdefi.com"}, ""},
-		{"HS-2", "accounts.bobsdefi.com", []string{"foobar.com", ".bobsdefi.com"}, ".bobsdefi.com"},
-		{"HS-3", "bobsdefi.com", []string{".bobsdefi.com"}, ".bobsdefi.com"},
-		{"HS-4", "accounts.bobsdefi.com", []string{"bobsdefi.com"}, ""},
-		{"HS-5", "xbobsdefi.com", []string{".bobsdefi.com"}, ""},
-		{"HS-6", "FOOBAR.com", []string{"foobar.com"}, "foobar.com"},
-		{"HS-7, but matching", "foobar.com", []string{"FOOBAR.com"}, "FOOBAR.com"},
-		{"exact first", "a.x.com", []string{".x.com", "a.x.com"}, "a.x.com"},
-		{"a dot", "x.com", []string{".", ""}, ""},
-	} {
-		if got, ok := (Hosts{Blocked: c.blocked}).BlockedBy(c.host); got != c.want || ok != (c.want != "") {
-			t.Errorf("%s: %q %v, want %q", c.name, got, ok, c.want)
 		}
 	}
 }

@@ -10,9 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // The rules of the configuration, in full: testdata/rules.txt; `go test ./lease/config -rewrite` writes what is said now.
@@ -140,71 +138,6 @@ func TestPiecesAreWhatRemains(t *testing.T) {
 	}
 }
 
-// A host that the provider gives a service is that service's alone, whatever is denied.
-func TestGives(t *testing.T) {
-	id := lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1y"}
-	other := id
-	other.DSeq = 2
-	cfg := config.Default()
-	cfg.Ingress.Domain, cfg.Hosts.Generated = "ingress.example.com", "${service}.apps.example.com"
-	cfg.Hosts.DeniedDomains, cfg.Hosts.Blocked = []string{"example.com"}, []string{".example.com"}
-	static, generated := id.StaticHost("web", "ingress.example.com"), hosttemplate.Host(id, cfg.Hosts.Generated, "web", 65535)
-	for _, c := range []struct {
-		host  string
-		to    config.Backend
-		gives bool
-	}{
-		{static, config.Backend{Lease: id, Service: "web"}, true},
-		{static, config.Backend{Lease: id, Service: "api"}, false},
-		{static, config.Backend{Lease: other, Service: "web"}, false},
-		{static, config.Backend{}, false},
-		{generated, config.Backend{Lease: id, Service: "web", Port: 65535}, true},
-		{generated, config.Backend{Lease: id, Service: "web", Port: 80}, false},
-		{generated, config.Backend{Lease: id, Service: "web"}, true},
-		{hosttemplate.Host(id, cfg.Hosts.Generated, "web", 1), config.Backend{Lease: id, Service: "web"}, true},
-		{hosttemplate.Host(id, cfg.Hosts.Generated, "web", 0), config.Backend{Lease: id, Service: "web"}, false},
-		{generated, config.Backend{Lease: other, Service: "web", Port: 65535}, false},
-		{"web.example.com", config.Backend{Lease: id, Service: "web"}, false},
-	} {
-		if why := cfg.Refuse(c.host, c.to); (why == "") != c.gives {
-			t.Errorf("%s to %+v is refused: %q", c.host, c.to, why)
-		}
-	}
-	cfg.Hosts.Generated = ""
-	if cfg.Gives(generated, config.Backend{Lease: id, Service: "web"}) {
-		t.Error("a host is generated without a template")
-	}
-	cfg.Ingress.Domain = ""
-	if cfg.Gives(id.StaticHost("web", ""), config.Backend{Lease: id, Service: "web"}) {
-		t.Error("a static host is made below no domain")
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	cfg := config.Default()
-	if l := cfg.Limits; l.Services != 1000 || l.Hosts != 5000 || l.Ports != 5000 || l.DocumentSize != 16<<20 || l.InputSize != 256<<20 {
-		t.Errorf("the limits are %+v, other than docs/inputs.md says", l)
-	}
-	for got, want := range map[string]string{
-		cfg.ManifestNamespace + " " + cfg.Ingress.ClassName:                                                     "lease akash-ingress-class",
-		fmt.Sprint(cfg.Gateway.Name, cfg.Gateway.Namespace, cfg.Gateway.ProxyBufferSize, cfg.Gateway.Listeners): "akash-gatewayakash-gateway16k{[http] [https-wildcard https-custom] []}",
-		cfg.IP.Pool + " " + cfg.IP.MetalLBNamespace + " " + cfg.IP.AnnotationPrefix:                             "default metallb-system metallb.universe.tf",
-		cfg.DNS.AnnotationPrefix: "external-dns.alpha.kubernetes.io",
-	} {
-		if got != want {
-			t.Errorf("by default %s, want %s", got, want)
-		}
-	}
-	if config.FamilyOf(netip.MustParseAddr("203.0.113.7")) != config.IPv4 || config.FamilyOf(netip.MustParseAddr("2001:db8::7")) != config.IPv6 {
-		t.Error("the family of an address")
-	}
-	for form, records := range map[string]bool{config.DNSNone: false, config.DNSGardener: true, config.DNSEndpoint: true, config.DNSAnnotations: false} {
-		if got := (config.DNS{Form: form}).Records(); got != records {
-			t.Errorf("%s has records: %v", form, got)
-		}
-	}
-}
-
 // What Akash's provider is started with says how addresses and hosts are given here.
 func TestProvidersFile(t *testing.T) {
 	for text, want := range map[string]string{
@@ -226,39 +159,6 @@ func TestProvidersFile(t *testing.T) {
 		}
 		if got := fmt.Sprint(cfg.Target, " ", cfg.IP.Mode, " ", cfg.IP.Pool, " ", cfg.Hosts.Blocked); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
-
-// The hosts of the provider's own that a service has beside its definition's.
-func TestOwnHostsOfPorts(t *testing.T) {
-	id := lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1y"}
-	cfg := config.Default()
-	cfg.Ingress.Domain, cfg.Ingress.StaticHosts, cfg.Hosts.Generated = "in.example.com", true, "${service}.example.com"
-	static, generated := id.StaticHost("web", "in.example.com"), hosttemplate.Host(id, cfg.Hosts.Generated, "web", 80)
-	port := func(n uint16, change func(e *lease.Expose)) lease.Expose {
-		e := lease.Expose{Port: n, As: 80, Protocol: lease.TCP, Global: true}
-		change(&e)
-		return e
-	}
-	plain := func(*lease.Expose) {}
-	for name, c := range map[string]struct {
-		ports []lease.Expose
-		want  string
-	}{
-		"two that are one outside":        {[]lease.Expose{port(1, plain), port(2, plain)}, "generated/ 2, static/ 1"},
-		"two paths":                       {[]lease.Expose{port(1, plain), port(2, func(e *lease.Expose) { e.Path = "/a" })}, "generated/ 1, generated/a 2, static/ 1"},
-		"hosts that are withheld":         {[]lease.Expose{port(1, func(e *lease.Expose) { e.HostsWithheld = true })}, "static/ 1"},
-		"a port that is not routed":       {[]lease.Expose{port(1, func(e *lease.Expose) { e.As = 81 })}, ""},
-		"its own static host":             {[]lease.Expose{port(1, func(e *lease.Expose) { e.Hosts = []lease.Host{{Name: static}} })}, ""},
-		"its own static host, at another": {[]lease.Expose{port(1, func(e *lease.Expose) { e.Hosts, e.Path = []lease.Host{{Name: static}}, "/a" })}, "static/ 1"},
-	} {
-		var got []string
-		for _, h := range cfg.OwnHosts(id, &lease.Service{Name: "web", Expose: c.ports}) {
-			got = append(got, strings.NewReplacer(static, "static", generated, "generated").Replace(h.Host)+fmt.Sprint(h.Path, " ", h.Expose.Port))
-		}
-		if strings.Join(got, ", ") != c.want {
-			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)
 		}
 	}
 }

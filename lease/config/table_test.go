@@ -17,7 +17,7 @@ import (
 // line of a block stands below spec, the others are asked:
 //
 //	hosts     HOST [for SERVICE:PORT]: whether the lease may have it, and whether the provider gives it
-//	given     SERVICE EXPOSE...: the hosts that the provider gives a service; an expose is PORT[/path][+HOST][!], "!" not global
+//	given     SERVICE EXPOSE...: the hosts that the provider gives a service; an expose is PORT[/path][+HOST][!|?], "!" not global, "?" hosts withheld
 //	pools     ADDRESS: the pool that serves it
 //	range     (no first line) a range: how it is read, what its pool is called, how MetalLB reads it
 //
@@ -97,8 +97,8 @@ func sayGiven(cfg *config.ProviderConfig, id lease.ID, asked string) string {
 	words := strings.Fields(asked)
 	s := &lease.Service{Name: words[0]}
 	for _, word := range words[1:] {
-		e := lease.Expose{Protocol: lease.TCP, Global: !strings.HasSuffix(word, "!")}
-		word, host, named := strings.Cut(strings.TrimSuffix(word, "!"), "+")
+		e := lease.Expose{Protocol: lease.TCP, Global: !strings.HasSuffix(word, "!"), HostsWithheld: strings.HasSuffix(word, "?")}
+		word, host, named := strings.Cut(strings.TrimRight(word, "!?"), "+")
 		if named {
 			e.Hosts = []lease.Host{{Name: host}}
 		}
@@ -117,30 +117,4 @@ func sayGiven(cfg *config.ProviderConfig, id lease.ID, asked string) string {
 		return "none"
 	}
 	return strings.Join(said, ", ")
-}
-
-// What is not said is as Akash's provider has it.
-func TestWhatIsNotSaid(t *testing.T) {
-	cfg := config.Default()
-	for what, pair := range map[string][2]any{
-		"target":             {cfg.Target, config.TargetIngress},
-		"ledgerNamespace":    {cfg.LedgerNamespace, "akash-net"},
-		"manifestNamespace":  {cfg.ManifestNamespace, "lease"},
-		"implementation":     {cfg.Gateway.Implementation, config.GatewayAkash},
-		"namespaceOwnership": {cfg.Hosts.NamespaceOwnership, true},
-		"wildcards":          {cfg.Hosts.Wildcards, false},
-		"families":           {fmt.Sprint(cfg.IP.Families), "[IPv4]"},
-		"mode":               {cfg.IP.Mode, config.ModeRange},
-		"form":               {cfg.DNS.Form, config.DNSNone},
-		"commitLevels":       {cfg.CommitLevels, config.CommitLevels{CPU: 1, GPU: 1, Memory: 1, Storage: 1}},
-		"workloads":          {cfg.Workloads.Enabled, false},
-		"networkPolicies":    {cfg.Workloads.NetworkPolicies, true},
-		"strict policies":    {cfg.Workloads.StrictNetworkPolicies, false},
-		"static hosts":       {cfg.Ingress.StaticHosts, false},
-		"DNS records":        {cfg.DNS.Records(), false},
-	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s is %v, want %v", what, pair[0], pair[1])
-		}
-	}
 }
