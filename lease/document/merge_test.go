@@ -80,35 +80,6 @@ func TestPlainDocumentsAreNotBounded(t *testing.T) {
 	}
 }
 
-// Of a document whose aliases multiply that is told, once, and nothing that follows from it.
-func TestMultipliedAliases(t *testing.T) {
-	bomb := "a0: &a0 {k: v, l: w}\n"
-	for i := 1; i < 14; i++ {
-		bomb += fmt.Sprintf("a%d: &a%d {x: *a%d, y: *a%d, z: [*a%d, *a%d], <<: [*a%d, *a%d]}\n", i, i, i-1, i-1, i-1, i-1, i-1, i-1)
-	}
-	for name, look := range map[string]func(c Cursor){
-		"values":   func(c Cursor) { c.Value() },
-		"mappings": func(c Cursor) { descend(c, Cursor.AnyMapping) },
-		"known keys": func(c Cursor) {
-			descend(c, func(c Cursor) Mapping { return c.StrictMapping([]string{"a13", "x"}) })
-		},
-	} {
-		doc := one(t, bomb)
-		look(doc.Root())
-		told := 0
-		for _, p := range doc.Problems {
-			if strings.HasSuffix(p.Message, "the document's aliases expand to too much") {
-				told++
-			} else if told > 0 {
-				t.Errorf("%s: behind it is told: %v", name, p)
-			}
-		}
-		if told != 1 && name != "known keys" {
-			t.Errorf("%s: it is told %d times", name, told)
-		}
-	}
-}
-
 func descend(c Cursor, open func(Cursor) Mapping) {
 	switch {
 	case c.IsList():

@@ -1,10 +1,12 @@
 package document
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/cockroachdb/datadriven"
 )
@@ -59,7 +61,8 @@ func TestMappings(t *testing.T) {
 }
 
 // How a stream is cut into documents, and what is said of those that are no YAML: testdata/documents.txt. "stream"
-// has a stream as Go's text, a line each; its documents stand behind it, each at the line where its content begins.
+// has a stream as Go's text, a line each; its documents stand behind it, each at the line where its content begins; "json"
+// writes what is read as JSON.
 func TestStreams(t *testing.T) {
 	datadriven.RunTest(t, "testdata/documents.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
@@ -71,7 +74,11 @@ func TestStreams(t *testing.T) {
 			}
 			fmt.Fprintf(&out, "%s\n", line)
 			read := func(doc *Document) {
-				fmt.Fprintf(&out, "    %d: %v\n", doc.Root().At().Line, doc.Root().Value())
+				value := doc.Root().Value()
+				if asJSON, err := json.Marshal(value); d.Cmd == "json" && err == nil {
+					value = string(asJSON)
+				}
+				fmt.Fprintf(&out, "    %d: %v\n", doc.Root().At().Line, value)
 				for _, p := range doc.Problems {
 					fmt.Fprintf(&out, "    %s\n", p.Error())
 				}
@@ -88,7 +95,12 @@ func TestStreams(t *testing.T) {
 				read(doc)
 			}
 		}
-		return out.String()
+		return strings.Map(func(r rune) rune { // what a terminal obeys is not in the file
+			if r != '\n' && !unicode.IsPrint(r) {
+				return '·'
+			}
+			return r
+		}, out.String())
 	})
 }
 

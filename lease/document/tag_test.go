@@ -6,34 +6,6 @@ import (
 	"testing"
 )
 
-func TestTags(t *testing.T) {
-	for text, want := range map[string]string{
-		`a: !!int "8080"`:            "",
-		`a: !!float "1.5"`:           "",
-		`a: !!bool "true"`:           "",
-		`a: !!str 8080`:              "",
-		`a: !!null ""`:               "",
-		`a: "!!int x"`:               "",
-		`a: !own x`:                  "",
-		`a: !!int "\e[2J"`:           `f:1:4: "\x1b[2J" is tagged !!int and is not a whole number`,
-		`a: !!float "x"`:             `f:1:4: "x" is tagged !!float and is not a number`,
-		`a: !!bool "\e[2J"`:          `f:1:4: "\x1b[2J" is tagged !!bool and is not true or false`,
-		`!!int x: 1`:                 `f:1:1: "x" is tagged !!int and is not a whole number`,
-		`a: !!int [1]`:               `f:1:4: the tag !!int is for a whole number`,
-		`a: !!binary "§"`:            `f:1:4: "§" is tagged !!binary and is not base64`,
-		"a: &x !!int \"y\"\nb: *x\n": `f:1:4: "y" is tagged !!int and is not a whole number`,
-	} {
-		for doc, err := range Read(strings.NewReader(text), "f") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := doc.Problems.Error(); got != want {
-				t.Errorf("%s: problems %q, want %q", text, got, want)
-			}
-		}
-	}
-}
-
 // A document that is too large ends the stream before it is held, the others are read.
 func TestSize(t *testing.T) {
 	const stream = "a: 1\n---\nb: 22222222222\n---\nc: 3\n"

@@ -61,35 +61,3 @@ func TestReportAddsAnErrorAtTheValueUnlessItIsNil(t *testing.T) {
 		}
 	}
 }
-
-// YAML reads 0443 as octal and 0480 as decimal.
-func TestANumberWithALeadingZeroIsAnErrorOnlyInAStrictDocument(t *testing.T) {
-	for text, want := range map[string]struct {
-		n       uint64
-		problem string
-	}{
-		"443":   {443, ""},
-		"0":     {0, ""},
-		"0x1bb": {443, ""},
-		"+443":  {443, ""},
-		"0443":  {291, "begins with a zero"},
-		"+0443": {291, "begins with a zero"},
-		"0480":  {480, "begins with a zero"},
-	} {
-		for _, strict := range []bool{false, true} {
-			for doc, err := range Read(strings.NewReader("a: "+text), "f") {
-				if err != nil {
-					t.Fatal(err)
-				}
-				doc.Strict = strict
-				n, ok := doc.Root().AnyMapping().Get("a").Uint(0, 65535, "a port")
-				if n != want.n || ok != (want.problem == "" || !strict) || doc.Problems.Failed() == ok {
-					t.Errorf("%s, strict %v: %d, %v, problems %v", text, strict, n, ok, doc.Problems)
-				}
-				if !strings.Contains(doc.Problems.Error(), want.problem) || want.problem == "" && len(doc.Problems) > 0 {
-					t.Errorf("%s, strict %v: problems %v", text, strict, doc.Problems)
-				}
-			}
-		}
-	}
-}
