@@ -86,14 +86,16 @@ func parseRecord(t *testing.T, line string) dns.Record {
 	return r
 }
 
+// The owner's record is valid for every host, and no two hosts share one.
 func TestWhoOwnsAHost(t *testing.T) {
-	for host, want := range map[string]string{"a.example.com": "_akash-net.a.example.com", "*.example.com": "_akash-net.wc--any.example.com"} {
-		r := dns.Owner(host, "akash1x/1/1", 60)
-		if r.Name != want || r.Type != dns.TXT || r.TTL != 60 || len(r.Values) != 1 || r.Values[0] != "heritage=akash-net,akash-net/lease=akash1x/1/1" {
-			t.Errorf("%s: %+v", host, r)
-		}
-		if err := dns.Check(r); err != nil {
-			t.Error(err)
+	const lease = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/18446744073709551615/4294967295/4294967295/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+	for host, want := range map[string]string{
+		"a.example.com": "_akash-net.a.example.com", "*.example.com": "_akash-net.wc--any.example.com", "example.com": "_akash-net.example.com",
+		strings.Repeat("abcdefg.", 31) + "com": "",
+	} {
+		r := dns.Owner(host, lease, 60)
+		if err := dns.Check(r); (err == nil) != (want != "") || err == nil && (r.Name != want || r.Type != dns.TXT || r.TTL != 60 || r.Values[0] != "heritage=akash-net,akash-net/lease="+lease) {
+			t.Errorf("%s: %+v, %v", host, r, err)
 		}
 	}
 }

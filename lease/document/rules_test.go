@@ -95,12 +95,15 @@ func TestStreams(t *testing.T) {
 				read(doc)
 			}
 		}
-		return strings.Map(func(r rune) rune { // what a terminal obeys is not in the file
-			if r != '\n' && !unicode.IsPrint(r) {
-				return '·'
+		var safe strings.Builder // what a terminal obeys is not in the file
+		for _, r := range out.String() {
+			if r == '\n' || unicode.IsPrint(r) {
+				safe.WriteRune(r)
+			} else {
+				fmt.Fprintf(&safe, `\u%04x`, r)
 			}
-			return r
-		}, out.String())
+		}
+		return safe.String()
 	})
 }
 

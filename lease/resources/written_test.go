@@ -1,7 +1,6 @@
 package resources_test
 
 import (
-	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -10,26 +9,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
-
-// What is written is the shortest text of the amount.
-func TestAmountsAreWrittenShort(t *testing.T) {
-	for milli, want := range map[uint64]string{
-		0: "0", 1: "1m", 10: "10m", 500: "500m", 999: "999m", 1000: "1", 1001: "1001m", 1500: "1500m", 10_000: "10", 384_000: "384",
-		384_001: "384001m", math.MaxUint64: "18446744073709551615m",
-	} {
-		if got := resources.FormatCPU(milli); got != want {
-			t.Errorf("%d thousandths are written %q, want %q", milli, got, want)
-		}
-	}
-	for bytes, want := range map[uint64]string{
-		1 << 10: "1Ki", 1<<20 - 1<<10: "1023Ki", 1 << 20: "1Mi", 1 << 30: "1Gi", 1 << 40: "1Ti", 1 << 50: "1Pi", 1 << 60: "1Ei", 15 << 60: "15Ei",
-		1<<60 + 1: "1152921504606846977", 1<<60 + 1<<10: "1125899906842625Ki", math.MaxUint64: "18446744073709551615",
-	} {
-		if got := resources.FormatBytes(bytes); got != want {
-			t.Errorf("%d bytes are written %q, want %q", bytes, got, want)
-		}
-	}
-}
 
 // An amount that cannot be read is none: it is not taken for the largest that there is.
 func TestWhatCannotBeReadIsNothing(t *testing.T) {
@@ -85,6 +64,19 @@ func TestSpellingsKeepTheOrder(t *testing.T) {
 		}
 		if (resources.CheckCPU(milli) == nil) != (milli >= resources.MinCPU && milli <= resources.MaxCPU) {
 			t.Errorf("%d: %v", milli, resources.CheckCPU(milli))
+		}
+	})
+}
+
+// What is written is read as it was.
+func TestAmountsAreReadAsWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bytes, milli := rapid.Uint64Max(resources.MaxVolume).Draw(t, "bytes"), rapid.Uint64Max(resources.MaxCPU).Draw(t, "milli")
+		if got, ok := resources.ParseBytes(resources.FormatBytes(bytes)); !ok || got != bytes {
+			t.Errorf("%d is written %q and read as %d", bytes, resources.FormatBytes(bytes), got)
+		}
+		if got, ok := resources.ParseCPU(resources.FormatCPU(milli)); !ok || got != milli {
+			t.Errorf("%d is written %q and read as %d", milli, resources.FormatCPU(milli), got)
 		}
 	})
 }
