@@ -15,6 +15,7 @@ import (
 // What is said of Akash's formats, rule by rule, in full: `go test ./lease/sdl -rewrite` writes what is said now.
 //
 //	sdl [gseq=N]    each line replaces a part of the SDL above, "PART => OTHER"; ";;" ends a line of it
+//	volume          each line is what the SDL says of a volume's attributes
 //	text            each line is a whole SDL
 //	manifest        each line is a manifest as it is sent to a provider
 //	object          each line is a Manifest object
@@ -44,11 +45,17 @@ func testRules(t *testing.T, name string) {
 					t.Fatalf("%q is not in the SDL", old)
 				}
 				text = strings.Replace(sdl, old, strings.TrimPrefix(other, " "), 1)
+			case "volume":
+				text = with(t, "image: nginx", "image: nginx\n    params: {storage: {data: {mount: /data}}}", "storage: {size: 1Gi}", "storage: [{name: data, size: 1Gi, attributes: "+line+"}]")
 			case "object":
 				of = nil
 			}
 			fmt.Fprintln(&out, line)
-			problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: of, Workloads: d.HasArg("workloads")}, func(def *lease.Definition) error {
+			problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: of, Workloads: d.HasArg("workloads") || d.Cmd == "volume"}, func(def *lease.Definition) error {
+				if d.Cmd == "volume" {
+					fmt.Fprintf(&out, "    %v\n", def.Workloads.Services[0].Resources.Volumes[0].Attributes)
+					return nil
+				}
 				if d.HasArg("group") {
 					group, err := json.Marshal(def.ResourceGroup())
 					fmt.Fprintf(&out, "    %s\n", group)
