@@ -55,51 +55,6 @@ func TestReadRouting(t *testing.T) {
 	}
 }
 
-// TestRoutingProblems has what an expose says beside port: 80 and global: true, and what is wrong.
-func TestRoutingProblems(t *testing.T) {
-	for text, want := range map[string]string{
-		"path: v2":                                     `expose[0].path: the path "v2" does not begin with /`,
-		"tls: {termination: Edge}":                     `unknown termination "Edge"; edge, passthrough and reencrypt are known; did you mean "edge"?`,
-		"tls: {insecure: allow}":                       `unknown insecure "allow"; None, Allow and Redirect are known; did you mean "Allow"?`,
-		"tls: {certificate: x}":                        `expose[0].tls.certificate: unknown key "certificate"`,
-		"tls: {issuer: {kind: Issuer}, secretName: a}": `expose[0].tls.issuer: "name" is missing`,
-		"tls: [edge]":                                  "expected a mapping, found a list",
-		"weight: 257":                                  "257 is not a weight (0 to 256)",
-		"weight: -1":                                   "-1 is not a weight (0 to 256)",
-		"alternateBackends: [{service: a, weight: 300}]":               "300 is not a weight (0 to 256)",
-		"alternateBackends: [{weight: 3}]":                             `expose[0].alternateBackends[0]: "service" is missing`,
-		"alternateBackends: [{service: a, port: 0}]":                   "0 is not a port (1 to 65535)",
-		"alternateBackends: [{service: a}, {service: bapi, port: 81}]": `expose[0].alternateBackends[1]: no service named "bapi"; did you mean "api"?`,
-		"sticky: {sameSite: lax}":                                      `unknown sameSite "lax"; Lax, Strict and None are known; did you mean "Lax"?`,
-		"sticky: {cookie: a b}":                                        `"a b" is not the name of a cookie`,
-		"sticky: {disabled: 1}":                                        "expected true or false, found the number 1",
-		"headers: {requests: []}":                                      `unknown key "requests"; did you mean "request"?`,
-		"headers: {request: [{name: X-A, action: set, value: a}]}":     `unknown action "set"; Set and Delete are known; did you mean "Set"?`,
-		"headers: {request: [{name: X-A, value: a}]}":                  `"action" is missing`,
-		"headers: {request: [{name: X-A, action: '', value: a}]}":      "the action is empty",
-		"headers: {request: [{action: Delete}]}":                       `"name" is missing`,
-		"headers: {request: [{name: X-A, action: Set, value: 1}]}":     `expected a text, found the number 1; write "1"`,
-		"headers: {response: [{name: X-A, action: Set, value: '%'}]}":  "expose[0].headers.response[0]: the header's value has a %",
-		"annotations: {haproxy.router.openshift.io/timeout: 30}":       `found the number 30; write "30"`,
-		"annotations: {haproxy.router.openshift.io/timeout: 1d12h}":    `expose[0].annotations["haproxy.router.openshift.io/timeout"]: "1d12h" is not a time`,
-		"annotations: {haproxy.router.openshift.io/time-out: 30s}":     "did you mean haproxy.router.openshift.io/timeout?",
-		"annotations: {timeout: 30s}":                                  "did you mean haproxy.router.openshift.io/timeout?",
-		"annotations: [a]":                                             "expected a mapping, found a list",
-		"labels: {shard: true}":                                        `found true; write "true"`,
-		"labels: {akash.network: 'false'}":                             "not yours to set",
-	} {
-		services := "  - {name: a, expose: [{port: 80}]}\n  - {name: api, expose: [{port: 81}]}\n  - {name: web, expose: [{port: 80, global: true, hosts: [a.example.com], " + text + "}]}\n"
-		defs, problems := read(t, head+services, input.Options{})
-		if len(defs) != 0 || !strings.Contains(problems, want) || !strings.HasPrefix(problems, "in.yaml:9:") {
-			t.Errorf("%s: %d definitions, problems %q, want %q", text, len(defs), problems, want)
-		}
-	}
-	_, problems := read(t, head+"  - {name: web, target: ingres}\n", input.Options{})
-	if want := `in.yaml:7:25: spec.services[0].target: unknown target "ingres"; ingress, httproute and route are known; did you mean "ingress"?`; problems != want {
-		t.Errorf("%s", problems)
-	}
-}
-
 // TestRoutingSaysNothing: what says nothing does not change what a definition is.
 func TestRoutingSaysNothing(t *testing.T) {
 	plain, _ := read(t, head+"  - {name: web, expose: [{port: 80, global: true, hosts: [a.example.com]}]}\n", input.Options{})

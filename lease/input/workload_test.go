@@ -115,47 +115,6 @@ func TestPasswordsAreWrittenOnRequest(t *testing.T) {
 	}
 }
 
-func TestWhatADefinitionCannotRun(t *testing.T) {
-	for replace, want := range map[string]string{
-		"image: postgres:16=>image: \"\"":                                   `service "db": it has no image`,
-		"image: postgres:16=>count: 1":                                      `"image" is missing`,
-		"count: 2=>count: 60000":                                            "of CPU in all; Akash accepts 19200",
-		"cpu: 0.5=>cpu: half":                                               `"half" is not a number of CPUs`,
-		"cpu: 0.5=>cpu: 1m":                                                 "1m of CPU is not what Akash accepts",
-		"memory: 512Mi=>memory: [1]":                                        "expected a text",
-		"memory: 512Mi=>memory: 3Ti":                                        "3Ti of memory",
-		"memory: 512Mi=>memory: 512":                                        `512 of memory is not what Akash accepts (1Mi to 2Ti); write "512Mi"`,
-		"memory: 512Mi=>memory: 16GB":                                       `"16GB" is not a size such as 512Mi; write "16G" or "16Gi"`,
-		"size: 10Gi=>size: 16k":                                             `a volume of 16000 is not what Akash accepts (5Mi to 32Ti); write "16Mi"`,
-		"units: 1, =>units: 25, ":                                           "25 GPUs",
-		"vendor/amd/model/mi300=>vendor/intel/model/arc":                    `no GPUs of the vendor "intel"`,
-		"size: 10Gi=>size: 1Mi":                                             "a volume of 1Mi",
-		"class: beta2=>class: ram":                                          "cannot be persistent",
-		"persistent: true=>persistent: false":                               "is for persistent volumes",
-		"params: {storage: {data:=>params: {storage: {date:":                `mounts the volume "date"`,
-		"mount: /dev/shm=>mount: dev":                                       "not an absolute path",
-		"read: [logs]=>read: [secrets]":                                     "gives no rights",
-		"username: bob, password: hunter2=>password: hunter2":               "the credentials have no username",
-		"credentials: {host: ghcr.io, username: bob}=>credentials: hunter2": "credentials are a mapping",
-		"id: 7=>id: 2":                                                      `resource id 2 in common`,
-		"name: db\n    workload:=>name: db\n    work:":                      "unknown key",
-		"name: db\n    workload:=>name: db\n  - name: x\n    workload:":     `the service has no "workload"`,
-	} {
-		old, other, _ := strings.Cut(replace, "=>")
-		text := workloadText(t)
-		if !strings.Contains(text, old) {
-			t.Fatalf("%q is not in the document", old)
-		}
-		_, problems := readWorkloads(t, strings.Replace(text, old, other, 1), true)
-		if !strings.Contains(problems.Error(), want) {
-			t.Errorf("%s: %s, want %q", replace, problems.Error(), want)
-		}
-		if strings.Contains(problems.Error(), "hunter2") {
-			t.Errorf("%s: the password is told: %s", replace, problems.Error())
-		}
-	}
-}
-
 // Units that no format has numbered, and endpoints, get numbers of their own.
 func TestSharedUnits(t *testing.T) {
 	text := strings.Replace(workloadText(t), "image: nginx:1.27", "image: nginx:1.27\n      count: 1", 1)

@@ -1,8 +1,6 @@
 package managed
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 const (
@@ -90,48 +86,6 @@ func TestEntries(t *testing.T) {
 				t.Errorf("of v1beta1 there are %v, and %d others", entries, others)
 			}
 		})
-	}
-}
-
-// Whose an entry is, is said by its manager, and by how it was written.
-func TestManagers(t *testing.T) {
-	g := lease.Group{Owner: owner, DSeq: 7, GSeq: 2}
-	for manager, want := range map[string]struct{ group, ours bool }{
-		"akash-net/" + owner + "/7/2":          {true, true},
-		"akash-net/" + owner + "/7/3":          {false, true},
-		"akash-net/" + owner + "/8/2":          {false, true},
-		"akash-net/" + owner + "x/7/2":         {false, true},
-		"akash-net/" + owner + "/7":            {},
-		"akash-net/" + owner + "/07/2":         {},
-		"akash-net/" + owner + "/7/02":         {},
-		"akash-net/" + owner + "/7/2/":         {},
-		"akash-net/" + owner + "/7/4294967298": {},
-		"akash-net/" + owner + "/7/2/1":        {true, true},
-		"akash-net/" + owner + "/a/2":          {},
-		"akash-net/x/7/2":                      {},
-		"akash-net":                            {false, true},
-		"akash-net/":                           {},
-		"akash-nets/" + owner + "/7/2":         {},
-		"kubectl":                              {},
-		"":                                     {},
-	} {
-		for _, operation := range []metav1.ManagedFieldsOperationType{apply, "Update"} {
-			e := Entry{ManagedFieldsEntry: written(manager, operation, "", "v1", 0)}
-			applied := operation == apply
-			group, ok := e.Group()
-			if got := ok && group == g; got != (want.group && applied) {
-				t.Errorf("%s by %q: the group is %v, %v", operation, manager, group, ok)
-			}
-			if e.Ours() != (want.ours && applied) {
-				t.Errorf("%s by %q is ours: %v", operation, manager, e.Ours())
-			}
-			if suffix := manager[strings.LastIndex(manager, owner+"/")+1:]; slices.Contains([]string{"/7/2/1", "/07/2", "/7/02"}, strings.TrimPrefix(suffix, owner[1:])) {
-				continue // this program writes under none of these, and AppliedBy is quick, not exact
-			}
-			if got := AppliedBy(&metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: apply}, e.ManagedFieldsEntry}}, g); got != (want.group && applied) {
-				t.Errorf("%s by %q is applied by the group: %v", operation, manager, got)
-			}
-		}
 	}
 }
 
