@@ -2,12 +2,8 @@ package render_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -101,19 +97,7 @@ func TestDNSGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, path := encode(t, emit.YAML, objects), filepath.Join("testdata", c.name+".yaml")
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			golden(t, c.name+".yaml", encode(t, emit.YAML, objects))
 		})
 	}
 }

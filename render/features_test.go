@@ -1,13 +1,11 @@
 package render_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
@@ -177,7 +175,7 @@ func TestFeatures(t *testing.T) {
 			if problems := lease.Check(def); problems.Failed() {
 				t.Fatal(problems)
 			}
-			golden := &txtar.Archive{}
+			sections := &txtar.Archive{}
 			for _, target := range targets {
 				cfg := config.Default()
 				cfg.Gateway.Listeners.Passthrough = []string{"tls"}
@@ -185,22 +183,9 @@ func TestFeatures(t *testing.T) {
 				if f.configure != nil {
 					f.configure(cfg)
 				}
-				golden.Files = append(golden.Files, txtar.File{Name: target.name, Data: section(t, def, cfg)})
+				sections.Files = append(sections.Files, txtar.File{Name: target.name, Data: section(t, def, cfg)})
 			}
-			got := txtar.Format(golden)
-			path := filepath.Join("testdata", "routes", f.name+".txtar")
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), string(got)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			golden(t, filepath.Join("routes", f.name+".txtar"), txtar.Format(sections))
 		})
 	}
 }

@@ -256,29 +256,37 @@ func encode(t *testing.T, format string, objects []render.Object) []byte {
 	return out.Bytes()
 }
 
+// golden compares with a file of testdata; -update writes it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	path = filepath.Join("testdata", path)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	for _, c := range goldenCases {
 		t.Run(c.name, func(t *testing.T) {
-			if c.format == "" {
+			t.Parallel()
+			name := c.name + ".yaml"
+			switch c.format {
+			case "":
 				c.format = emit.YAML
+			case emit.JSON:
+				name = c.name + ".json"
 			}
 			got := encode(t, c.format, c.objects(t))
-			path := filepath.Join("testdata", c.name+map[string]string{emit.JSON: ".json"}[c.format])
-			if !strings.HasSuffix(path, ".json") {
-				path += ".yaml"
-			}
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), string(got)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			golden(t, name, got)
 			for range 20 {
 				if !bytes.Equal(got, encode(t, c.format, c.objects(t))) {
 					t.Fatal("the same input gives other bytes")

@@ -3,6 +3,8 @@ package render_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +24,7 @@ import (
 //	base    a route, and the objects beside it
 //	read    each line is the base with fields that are set, "PATH = JSON; …"; without a value a field goes. "KIND:" before a
 //	        path is an object beside the route
+//	migrate    the same, and what is told of the new form for the target, and how it treats requests without TLS
 //
 // Of what is read a line shows what is other than the base's.
 func TestLiveRoutes(t *testing.T) {
@@ -49,7 +52,7 @@ func TestLiveRoutes(t *testing.T) {
 		o.SetNamespace(id.Namespace())
 	}
 	var base, was string
-	read := func(t *testing.T, edits string) string {
+	parse := func(t *testing.T, edits string) (*unstructured.Unstructured, render.Surroundings) {
 		var docs []*unstructured.Unstructured
 		for doc := range strings.SplitSeq(base, "\n---\n") {
 			o := &unstructured.Unstructured{}
@@ -86,7 +89,11 @@ func TestLiveRoutes(t *testing.T) {
 		for _, o := range docs {
 			ours(o)
 		}
-		live, err := render.ReadRoute(docs[0], cfg, around)
+		return docs[0], around
+	}
+	read := func(t *testing.T, edits string) string {
+		route, around := parse(t, edits)
+		live, err := render.ReadRoute(route, cfg, around)
 		if err != nil {
 			return "! " + err.Error()
 		}
@@ -112,7 +119,13 @@ func TestLiveRoutes(t *testing.T) {
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
 			line = strings.TrimSuffix(line, "\n")
-			got := read(t, strings.ReplaceAll(line, "NAMESPACE", id.Namespace()))
+			edits := strings.ReplaceAll(line, "NAMESPACE", id.Namespace())
+			if d.Cmd == "migrate" {
+				route, around := parse(t, edits)
+				fmt.Fprintf(&out, "%s\n%s", line, migrated(t, d, route, around))
+				continue
+			}
+			got := read(t, edits)
 			if got == was {
 				got = "the same"
 			}
@@ -120,6 +133,42 @@ func TestLiveRoutes(t *testing.T) {
 		}
 		return out.String()
 	})
+}
+
+// migrated is what is told of a route that goes to another target, and what its new form does with requests without TLS: the
+// listeners of an HTTPRoute, the policy of a Route, the annotation of an Ingress.
+func migrated(t *testing.T, d *datadriven.TestData, route *unstructured.Unstructured, around render.Surroundings) string {
+	t.Helper()
+	cfg, out := config.Default(), ""
+	d.ScanArgs(t, "to", &cfg.Target)
+	if d.HasArg("implementation") {
+		d.ScanArgs(t, "implementation", &cfg.Gateway.Implementation)
+	}
+	cfg.Gateway.Listeners.Passthrough = []string{"tls"}
+	if d.HasArg("no-passthrough") {
+		cfg.Gateway.Listeners.Passthrough = nil
+	}
+	live, err := render.ReadRoute(route, cfg, around)
+	if err != nil {
+		return "    stays: " + err.Error() + "\n"
+	}
+	objects, told := objectsOf(render.Migrate([]*render.Live{live}, nil, cfg, around))
+	for _, line := range told {
+		out += "    " + line + "\n"
+	}
+	made := clusterOf(objects)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		o := made[name]
+		said := "    " + name
+		parents, _, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs")
+		for _, p := range parents {
+			section, _, _ := unstructured.NestedString(p.(map[string]any), "sectionName")
+			said += " " + section
+		}
+		policy, _, _ := unstructured.NestedString(o.Object, "spec", "tls", "insecureEdgeTerminationPolicy")
+		out += strings.TrimRight(said+" "+policy+" "+o.GetAnnotations()["nginx.ingress.kubernetes.io/ssl-redirect"], " ") + "\n"
+	}
+	return out
 }
 
 // said is what a routing says: without places, and without what is empty.

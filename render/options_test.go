@@ -55,39 +55,6 @@ func drawOptions(t *rapid.T) lease.HTTPOptions {
 	}
 }
 
-// A time is never shorter than the definition says, nor a second longer, and never nothing, which would mean no limit.
-func TestTimesAreRoundedUp(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o := drawOptions(t)
-		for name, c := range map[string]struct {
-			text               string
-			read, send, next   string
-			tries, body, cases string
-		}{
-			"ingress": {
-				optionsOn(t, o, func(*config.ProviderConfig) {}),
-				`proxy-read-timeout":"(\d+)"`, `proxy-send-timeout":"(\d+)"`, `proxy-next-upstream-timeout":"(\d+)"`,
-				`proxy-next-upstream-tries":"(\d+)"`, `proxy-body-size":"(\d+)"`, `proxy-next-upstream":"([^"]*)"`,
-			},
-			"akash": {
-				optionsOn(t, o, gateway(config.GatewayAkash)),
-				`proxy-read-timeout":"(\d+)"`, `proxy-send-timeout":"(\d+)"`, `proxy-next-upstream-timeout":"(\d+)s"`,
-				`proxy-next-upstream-tries":"(\d+)"`, `client-max-body-size":"(\d+)"`, `proxy-next-upstream":"([^"]*)"`,
-			},
-		} {
-			for what, limit := range map[string]time.Duration{c.read: o.ReadTimeout, c.send: o.SendTimeout, c.next: o.NextTimeout} {
-				n, err := strconv.ParseInt(found(t, c.text, what), 10, 64)
-				if got := time.Duration(n) * time.Second; err != nil || got < limit || got >= limit+time.Second || got == 0 {
-					t.Fatalf("%s: %s is %s for %s", name, what, got, limit)
-				}
-			}
-			if found(t, c.text, c.tries) != fmt.Sprint(o.NextTries) || found(t, c.text, c.body) != fmt.Sprint(o.MaxBodySize) || found(t, c.text, c.cases) != nginxCases(o.NextCases) {
-				t.Fatalf("%s: %+v is written %s", name, o, c.text)
-			}
-		}
-	})
-}
-
 func nginxCases(cases []string) string {
 	return regexp.MustCompile(`\b(\d)`).ReplaceAllString(strings.Join(cases, " "), "http_$1")
 }

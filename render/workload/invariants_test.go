@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
 	"github.com/akash-net/kubectl-akash-net/test/workgen"
 )
@@ -128,92 +126,6 @@ func checkServices(t *rapid.T, d drawn, name string) {
 			t.Errorf("service %s: %+v has no port of a %s Service", name, e, kind)
 		}
 	}
-}
-
-// What a container may use is at least what it asks of its node, each amount is asked for where it is more than nothing, and
-// together its volumes and memory are what the lease has, to the byte.
-func TestAmountsOfContainers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := draw(t)
-		for _, w := range d.def.Workloads.Services {
-			r := d.runs[w.Name].Spec.Template.Spec.Containers[0].Resources
-			for name, limit := range r.Limits {
-				if asked := r.Requests[name]; asked.Cmp(limit) > 0 || asked.Sign() <= 0 && limit.Sign() > 0 {
-					t.Errorf("%s: %s asks for %s of %s", w.Name, name, &asked, &limit)
-				}
-			}
-			want := map[corev1.ResourceName]int64{"memory": int64(w.Resources.Memory)}
-			for _, v := range w.Resources.Volumes {
-				switch {
-				case v.InMemory():
-					want["memory"] += int64(v.Size)
-				case v.Ephemeral():
-					want["ephemeral-storage"] += int64(v.Size)
-				}
-			}
-			got := map[corev1.ResourceName]int64{}
-			for name, q := range r.Limits {
-				got[name] = q.Value()
-			}
-			cpu := r.Limits["cpu"]
-			if cpu.Cmp(*resource.NewMilliQuantity(int64(w.Resources.CPU), resource.DecimalSI)) != 0 {
-				t.Errorf("%s: the limit of CPU is %s of %dm", w.Name, &cpu, w.Resources.CPU)
-			}
-			delete(got, "cpu")
-			if n := int64(w.Resources.GPU.Units); n > 0 && got["nvidia.com/gpu"]+got["amd.com/gpu"] != n {
-				t.Errorf("%s: %d GPUs, and the limits are %v", w.Name, n, got)
-			}
-			delete(got, "nvidia.com/gpu")
-			delete(got, "amd.com/gpu")
-			if !maps.Equal(got, want) {
-				t.Errorf("%s: the limits are %v, want %v", w.Name, got, want)
-			}
-		}
-	})
-}
-
-// Each mount has its volume, in the pod or in a claim, and no volume has two; what is persistent is claimed whole, once.
-func TestMountsHaveVolumes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := draw(t)
-		for _, w := range d.def.Workloads.Services {
-			r := d.runs[w.Name]
-			there := map[string]int64{}
-			add := func(name string, size resource.Quantity) {
-				if _, twice := there[name]; twice || len(name) > 63 {
-					t.Errorf("%s: the volume %s", w.Name, name)
-				}
-				there[name] = size.Value()
-			}
-			for _, v := range r.Spec.Template.Spec.Volumes {
-				add(v.Name, *v.EmptyDir.SizeLimit)
-			}
-			for _, c := range r.Spec.VolumeClaimTemplates {
-				add(c.Name, c.Spec.Resources.Requests["storage"])
-			}
-			for _, m := range r.Spec.Template.Spec.Containers[0].VolumeMounts {
-				if _, ok := there[m.Name]; !ok {
-					t.Errorf("%s: the mount %s has no volume", w.Name, m.Name)
-				}
-			}
-			persistent := 0
-			for _, v := range w.Resources.Volumes {
-				if v.Persistent() {
-					persistent++
-				}
-				if size, ok := there[w.Name+"-"+v.Name]; ok && size != int64(v.Size) {
-					t.Errorf("%s: the volume %s has %d of %d", w.Name, v.Name, size, v.Size)
-				}
-			}
-			_, stateful := as[map[string]any](t, find(d.all, w.Name, "StatefulSet"))["spec"]
-			if len(r.Spec.VolumeClaimTemplates) != persistent || stateful != (persistent > 0) {
-				t.Errorf("%s: %d claims of %d volumes", w.Name, len(r.Spec.VolumeClaimTemplates), persistent)
-			}
-			if slices.ContainsFunc(w.Resources.Volumes, resources.Volume.Persistent) != stateful {
-				t.Errorf("%s: it is a StatefulSet is %t", w.Name, stateful)
-			}
-		}
-	})
 }
 
 // find is an object by its name and kind; empty where there is none.

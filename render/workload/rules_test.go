@@ -97,55 +97,15 @@ const (
 	terms     = pod + "affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions/"
 )
 
-// Each case changes the one service, or the configuration, and says what a field then is.
+// Each case changes the one service, or the configuration, and says what a field then is; the golden files show the others.
 func TestRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(s *sample)
 		object string
 		want   map[string]string
 	}{
-		"cpu and memory": {func(*sample) {}, "deployment/web", map[string]string{
-			amounts + "limits": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`, amounts + "requests": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`,
-		}},
-		"commit levels": {func(s *sample) {
-			s.cfg.CommitLevels = config.CommitLevels{CPU: 3, GPU: 1, Memory: 1.5, Storage: 2}
-		}, "deployment/web", map[string]string{
-			amounts + "limits": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`, amounts + "requests": `{"cpu":"333m","ephemeral-storage":"536870912","memory":"715827883"}`,
-		}},
 		"levels below one": {func(s *sample) { s.cfg.CommitLevels = config.CommitLevels{CPU: 0.5} }, "deployment/web", map[string]string{
 			amounts + "requests/cpu": `"1"`,
-		}},
-		"several volumes on the disk add up": {func(s *sample) {
-			s.web().Resources.Volumes = []resources.Volume{{Name: "a", Size: 5 << 20}, {Name: "b", Size: 7 << 20}}
-			s.cfg.CommitLevels.Storage = 2
-		}, "deployment/web", map[string]string{
-			amounts + "limits/ephemeral-storage": `"12582912"`, amounts + "requests/ephemeral-storage": `"6291456"`, pod + "volumes": "",
-		}},
-		"a mount of a volume on the disk": {func(s *sample) {
-			s.web().Params = &lease.Params{Storage: []lease.Mount{{Volume: "default", Path: "/data"}}}
-		}, "deployment/web", map[string]string{
-			pod + "volumes":            `[{"emptyDir":{"sizeLimit":"1073741824"},"name":"web-default"}]`,
-			container + "volumeMounts": `[{"mountPath":"/data","name":"web-default"}]`,
-		}},
-		"memory": {func(s *sample) {
-			s.web().Resources.Volumes = []resources.Volume{{Name: "shm", Size: 64 << 20, Attributes: []resources.Attribute{{Key: "class", Value: "ram"}, {Key: "persistent", Value: "false"}}}}
-		}, "deployment/web", map[string]string{
-			pod + "volumes":    `[{"emptyDir":{"medium":"Memory","sizeLimit":"67108864"},"name":"web-shm"}]`,
-			amounts + "limits": `{"cpu":"1","memory":"1140850688"}`, amounts + "requests": `{"cpu":"1","memory":"1073741824"}`, container + "volumeMounts": "",
-		}},
-		"a persistent volume": {func(s *sample) {
-			s.web().Resources.Volumes = []resources.Volume{{Name: "data", Size: 10 << 30, Attributes: []resources.Attribute{{Key: "class", Value: "beta2"}, {Key: "persistent", Value: "true"}}}}
-			s.cfg.CommitLevels.Storage = 2
-			s.web().Params = &lease.Params{Storage: []lease.Mount{{Volume: "data", Path: "/data", ReadOnly: true}}}
-		}, "statefulset/web", map[string]string{
-			"spec/volumeClaimTemplates": `[{"metadata":{"name":"web-data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10737418240"}},"storageClassName":"beta2","volumeMode":"Filesystem"}}]`,
-			terms + "1":                 `{"key":"akash.network/capabilities.storage.class.beta2","operator":"Gt","values":["0"]}`,
-			container + "volumeMounts":  `[{"mountPath":"/data","name":"web-data","readOnly":true}]`, amounts + "limits/ephemeral-storage": "", "spec/serviceName": `""`,
-		}},
-		"the default class": {func(s *sample) {
-			s.web().Resources.Volumes = []resources.Volume{{Name: "data", Size: 10 << 30, Attributes: []resources.Attribute{{Key: "class", Value: "default"}, {Key: "persistent", Value: "true"}}}}
-		}, "statefulset/web", map[string]string{
-			"spec/volumeClaimTemplates/0/spec/storageClassName": "", terms + "1/key": `"akash.network/capabilities.storage.class.default"`,
 		}},
 		"a GPU": {func(s *sample) {
 			s.web().Resources.GPU.Units = 2
@@ -167,70 +127,25 @@ func TestRules(t *testing.T) {
 			s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "old"}
 			s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: nil}
 		}, "deployment/web", map[string]string{pod + "runtimeClassName": "", terms + "1": ""}},
-		"env": {func(s *sample) {
-			s.web().Env = []string{"A=b=c", "A", "AKASH_PROVIDER=x"}
-			s.cfg.Workloads.PublicHostname = "provider.example.com"
-		}, "deployment/web", map[string]string{
-			container + "env/0": `{"name":"A","value":"b=c"}`, container + "env/1": `{"name":"A"}`, container + "env/2": `{"name":"AKASH_PROVIDER","value":"x"}`,
-			container + "env/3": `{"name":"AKASH_GROUP_SEQUENCE","value":"1"}`, container + "env/7": `{"name":"AKASH_CLUSTER_PUBLIC_HOSTNAME","value":"provider.example.com"}`, container + "env/8": "",
-		}},
 		"env, each name once": {func(s *sample) {
 			s.web().Env = []string{"A=b", "B=c", "A=d"}
 			s.opt.Unique = true
 		}, "deployment/web", map[string]string{
 			container + "env/0": `{"name":"B","value":"c"}`, container + "env/1": `{"name":"A","value":"d"}`, container + "env/2/name": `"AKASH_GROUP_SEQUENCE"`,
 		}},
-		"ports of the container": {func(s *sample) {
-			s.expose(lease.Expose{Port: 53, Protocol: lease.UDP, Global: true}, lease.Expose{Port: 53, Protocol: lease.TCP, Global: true})
-		}, "deployment/web", map[string]string{container + "ports": `[{"containerPort":53},{"containerPort":53}]`}},
 		"ports of the container, each once": {func(s *sample) {
 			s.expose(lease.Expose{Port: 53, Protocol: lease.UDP, Global: true}, lease.Expose{Port: 53, Protocol: lease.TCP, Global: true})
 			s.opt.Unique = true
 		}, "deployment/web", map[string]string{container + "ports": `[{"containerPort":53}]`}},
-		"ports of nodes are told apart by protocol": {func(s *sample) {
-			s.expose(lease.Expose{Port: 53, Protocol: lease.TCP, Global: true}, lease.Expose{Port: 5353, As: 53, Protocol: lease.UDP, Global: true}, lease.Expose{Port: 54, As: 53, Protocol: lease.TCP, Global: true})
-		}, "service/web-np", map[string]string{
-			"spec/ports": `[{"name":"0-53","port":53,"protocol":"TCP","targetPort":53},{"name":"2-53","port":53,"protocol":"UDP","targetPort":5353}]`, "spec/type": `"NodePort"`,
-		}},
-		"what the lease and the routers reach": {func(s *sample) {
-			s.expose(lease.Expose{Port: 8080, As: 80, Protocol: lease.TCP, Global: true}, lease.Expose{Port: 9000, Protocol: lease.TCP, Peer: "db"}, lease.Expose{Port: 22, Protocol: lease.TCP, Global: true})
-		}, "service/web", map[string]string{
-			"spec/ports": `[{"name":"1-80","port":80,"protocol":"TCP","targetPort":8080},{"name":"2-9000","port":9000,"protocol":"TCP","targetPort":9000}]`, "spec/type": `"ClusterIP"`,
-		}},
 		"a port that is routed over TLS": {func(s *sample) {
 			s.expose(lease.Expose{Port: 8443, Protocol: lease.TCP, Global: true, Routing: &lease.Routing{TLS: &lease.TLS{Termination: lease.Passthrough}}})
 		}, "service/web", map[string]string{"spec/ports/0/port": "8443"}},
-		"no ports":        {func(*sample) {}, "service/web", map[string]string{"spec": "no object"}},
-		"no pull secret":  {func(*sample) {}, "deployment/web", map[string]string{pod + "imagePullSecrets": "", pod + "automountServiceAccountToken": "false", pod + "serviceAccountName": ""}},
-		"the pull secret": {func(s *sample) { s.cfg.Workloads.ImagePullSecret = "regcred" }, "deployment/web", map[string]string{pod + "imagePullSecrets": `[{"name":"regcred"}]`}},
-		"credentials": {func(s *sample) {
-			s.cfg.Workloads.ImagePullSecret, s.opt.Secrets = "regcred", true
-			s.web().Credentials = &lease.Credentials{Host: "ghcr.io", Username: " bob ", Password: "x&y", Email: " a@b "}
-		}, "deployment/web", map[string]string{pod + "imagePullSecrets": `[{"name":"docker-creds-web"}]`}},
 		"permissions": {func(s *sample) {
 			s.web().Params = &lease.Params{Permissions: &lease.Permissions{Read: []string{"events", "secrets", "events"}}}
 		}, "role/web", map[string]string{"rules": `[{"apiGroups":[""],"resources":["events"],"verbs":["get","list","watch"]}]`}},
-		"no permissions": {func(s *sample) { s.web().Params = &lease.Params{Permissions: &lease.Permissions{}} }, "role/web", map[string]string{"rules": "no object"}},
-		"no policies":    {func(s *sample) { s.cfg.Workloads.NetworkPolicies = false }, "networkpolicy/akash-deployment-restrictions", map[string]string{"spec": "no object"}},
-		"policies": {func(*sample) {}, "networkpolicy/akash-deployment-restrictions", map[string]string{
-			"spec/egress/2/to": `[{"ipBlock":{"cidr":"0.0.0.0/0","except":["10.0.0.0/8","192.168.0.0/16","172.16.0.0/12"]}}]`, "spec/ingress/2": "",
-		}},
-		"strict policies": {func(s *sample) { s.cfg.Workloads.StrictNetworkPolicies = true }, "networkpolicy/akash-deployment-restrictions", map[string]string{
-			"spec/egress/2/to/0/ipBlock/except": `["10.0.0.0/8","192.168.0.0/16","172.16.0.0/12","169.254.0.0/16","100.64.0.0/10"]`,
-			"spec/egress/2/to/1/ipBlock":        `{"cidr":"::/0","except":["fc00::/7","fe80::/10"]}`,
-		}},
-		"a Gateway": {func(s *sample) { s.def.Services[0].Target = config.TargetHTTPRoute }, "networkpolicy/akash-deployment-restrictions", map[string]string{
-			"spec/ingress/2/from/0/namespaceSelector/matchLabels": `{"kubernetes.io/metadata.name":"akash-gateway"}`,
-		}},
 		"no API servers": {func(s *sample) {
 			s.web().Params = &lease.Params{Permissions: &lease.Permissions{Read: []string{"logs"}}}
 		}, "networkpolicy/akash-apiserver-web", map[string]string{"spec": "no object"}},
-		"API servers": {func(s *sample) {
-			s.web().Params = &lease.Params{Permissions: &lease.Permissions{Read: []string{"logs"}}}
-			s.cfg.Workloads.APIServers = []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:443"), netip.MustParseAddrPort("[fd00::1]:443")}
-		}, "networkpolicy/akash-apiserver-web", map[string]string{
-			"spec/egress/0/ports": `[{"port":443,"protocol":"TCP"}]`, "spec/egress/0/to/1/ipBlock/cidr": `"fd00::1/128"`,
-		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := one()
@@ -242,6 +157,33 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a definition or a configuration leaves out is left out of the objects, and is no empty field.
+func TestWhatIsLeftOut(t *testing.T) {
+	const policy = "networkpolicy/akash-deployment-restrictions"
+	for name, c := range map[string]struct {
+		change       func(s *sample)
+		object, path string
+		want         string
+	}{
+		"no hash":                       {func(s *sample) { s.def.Hash = "" }, "deployment/web", "metadata/annotations", ""},
+		"no hash, of the Manifest":      {func(s *sample) { s.def.Hash = "" }, "manifest/" + one().def.Lease.Namespace(), "metadata/annotations", ""},
+		"a Gateway without a namespace": {func(s *sample) { s.cfg.Target, s.cfg.Gateway.Namespace = config.TargetHTTPRoute, "" }, policy, "spec/ingress/2", ""},
+		"a Gateway, and no route to it": {func(s *sample) { s.cfg.Gateway.Namespace = "gw" }, policy, "spec/ingress/2", ""},
+		"empty arguments":               {func(s *sample) { s.web().Args = []string{"", ""} }, "deployment/web", container + "args", `["",""]`},
+		"a huge level":                  {func(s *sample) { s.cfg.CommitLevels.Memory, s.cfg.CommitLevels.Storage = 1e300, 1e300 }, "deployment/web", amounts + "requests", `{"cpu":"1","ephemeral-storage":"1","memory":"1"}`},
+		"cards without a wish for any": {func(s *sample) {
+			s.web().Scheduler = &lease.SchedulerParams{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "t4"}}
+		}, "deployment/web", amounts + "limits", `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`},
+	} {
+		s := one()
+		s.def.Hash = "h"
+		c.change(&s)
+		if got := field(t, s.objects(t)[c.object], c.path); got != c.want {
+			t.Errorf("%s: %s of %s is %s, want %s", name, c.path, c.object, got, c.want)
+		}
 	}
 }
 
