@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -135,60 +134,5 @@ func TestIsReplyTo(t *testing.T) {
 func TestIsTimeout(t *testing.T) {
 	if !isTimeout(context.DeadlineExceeded) || !isTimeout(context.Canceled) || isTimeout(io.EOF) {
 		t.Error("timeouts are not recognised")
-	}
-}
-
-func TestChainFollowsCNAMEs(t *testing.T) {
-	long := make([]string, 0, maxAliases+1)
-	for i := range maxAliases + 1 {
-		long = append(long, string(rune('a'+i))+". CNAME "+string(rune('b'+i))+".")
-	}
-	for _, c := range []struct {
-		name    string
-		records []string
-		want    string
-	}{
-		{"without a CNAME the detail is the answer", nil, "detail"},
-		{"the last target is named", []string{"A. CNAME b.", "b. CNAME C."}, "alias of c: detail"},
-		{"a circle ends", []string{"a. CNAME b.", "b. CNAME a."}, "alias of b: the CNAMEs lead in a circle, back to a"},
-		{"a long chain ends", long, "alias of k: the CNAMEs go on; only 10 are followed"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			names := chain{"a"}
-			detail := names.follow(reply(t, c.records...))
-			if detail == "" {
-				detail = "detail"
-			}
-			if got := names.describe("a", detail); got != c.want {
-				t.Errorf("the answer is %q, want %q", got, c.want)
-			}
-		})
-	}
-	if got := (chain{"a", "b"}).describe("a", ""); got != "alias of b" {
-		t.Errorf("the answer is %q", got)
-	}
-}
-
-func TestTXTRecordsOfAName(t *testing.T) {
-	got := txtRecords(reply(t, `a. TXT " x" "y "`, `b. TXT "other"`, `A. TXT "z"`), "a")
-	if strings.Join(got, "|") != "xy|z" {
-		t.Errorf("records are %q", got)
-	}
-}
-
-func TestDescribeTXT(t *testing.T) {
-	long := strings.Repeat("l", maxPrintedBytes)
-	for _, c := range []struct {
-		texts []string
-		want  string
-	}{
-		{[]string{"b", "a"}, `found "a", "b"`},
-		{[]string{"d", "c", "b", "a"}, `found "a", "b", "c", and 1 more`},
-		{[]string{long}, `found "` + long + `"`},
-		{[]string{long + "l"}, `found "` + long[1:] + `…"`},
-	} {
-		if got := describeTXT(c.texts); got != c.want {
-			t.Errorf("%q: got %s, want %s", c.texts, got, c.want)
-		}
 	}
 }

@@ -3,12 +3,10 @@ package emit_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -51,28 +49,6 @@ func TestScalars(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(got), &back); err != nil || back != s {
 			t.Errorf("%q is written as %sand read as %#v, %v", s, got, back, err)
 		}
-	}
-}
-
-func TestWriteYAML(t *testing.T) {
-	long := strings.Repeat("k", 2000)
-	for _, c := range []struct{ json, want string }{
-		{`{"b":1,"a":"x"}`, "a: x\nb: 1\n"},
-		{`{"a":{},"b":[],"c":null,"d":true,"e":1.5}`, "a: {}\nb: []\nc: null\nd: true\ne: 1.5\n"},
-		{`{"a":[1,[2,[]],{"c":1,"b":[{"d":{}}]}]}`, "a:\n- 1\n- - 2\n  - []\n- b:\n  - d: {}\n  c: 1\n"},
-		{`{"a":{"b":{"c":1}}}`, "a:\n  b:\n    c: 1\n"},
-		{`{"yes":"yes","1":1," ":"\ud83d\ude00\/"}`, "\" \": \"\U0001F600/\"\n\"1\": 1\n\"yes\": \"yes\"\n"},
-		{`[]`, "[]\n"},
-		{`{}`, "{}\n"},
-		{`[{"a":1e21},2E-7,3e5]`, "- a: 1.0e+21\n- 2.0e-7\n- 3.0e+5\n"},
-		{`{"` + long + `":{"a":1},"z":2}`, "? " + long + "\n:\n  a: 1\nz: 2\n"},
-	} {
-		if d := cmp.Diff(c.want, writeYAML(t, json.RawMessage(c.json))); d != "" {
-			t.Errorf("%.40s (-want +got):\n%s", c.json, d)
-		}
-	}
-	if err := emit.WriteYAML(io.Discard, func() {}); err == nil {
-		t.Error("a function has been written")
 	}
 }
 

@@ -24,30 +24,19 @@ func guard(t *testing.T, cfg *config.ProviderConfig, strict bool) []*unstructure
 	return objects
 }
 
+// All policies come before all bindings, those of strict last; uninstall finds them by these names.
 func TestGuardInInstallOrder(t *testing.T) {
-	const policy, binding = "ValidatingAdmissionPolicy ", "ValidatingAdmissionPolicyBinding "
-	tests := []struct {
-		name   string
-		strict bool
-		want   []string
-	}{
-		{"lenient", false, []string{
-			policy + "akash-net-claims", policy + "akash-net-definitions", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-runs", policy + "akash-net-sharing-keys",
-			binding + "akash-net-claims", binding + "akash-net-definitions", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-runs", binding + "akash-net-sharing-keys",
-		}},
-		{"strict", true, []string{
-			policy + "akash-net-claims", policy + "akash-net-definitions", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-runs", policy + "akash-net-sharing-keys",
-			policy + "akash-net-strict-claims", policy + "akash-net-strict-leased-ips",
-			binding + "akash-net-claims", binding + "akash-net-definitions", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-runs", binding + "akash-net-sharing-keys",
-			binding + "akash-net-strict-claims", binding + "akash-net-strict-leased-ips",
-		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, list(guard(t, config.Default(), tt.strict))); diff != "" {
-				t.Error(diff)
+	lenient := []string{"claims", "definitions", "hosts", "leased-ips", "namespaces", "runs", "sharing-keys"}
+	for strict, names := range map[bool][]string{false: lenient, true: append(lenient, "strict-claims", "strict-leased-ips")} {
+		var want []string
+		for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+			for _, name := range names {
+				want = append(want, kind+" akash-net-"+name)
 			}
-		})
+		}
+		if diff := cmp.Diff(want, list(guard(t, config.Default(), strict))); diff != "" {
+			t.Errorf("strict %t (-want +got):\n%s", strict, diff)
+		}
 	}
 }
 

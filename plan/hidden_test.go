@@ -69,40 +69,6 @@ func TestHiddenChangesAreAlike(t *testing.T) {
 	}
 }
 
-// A plan hides the passwords of a Manifest and shows everything else; it does not change the given objects.
-func TestPasswordsAreHidden(t *testing.T) {
-	manifest := func(password, image string) *unstructured.Unstructured {
-		return object(t, `{kind: Manifest, metadata: {name: m, uid: u}, spec: {group: {services: [{name: open, image: i, count: 2}, {name: web, image: `+image+`, credentials: {host: h, username: shop, password: `+password+`}}]}}}`, nil)
-	}
-	for name, tt := range map[string]struct {
-		change Change
-		has    []string
-	}{
-		"made":                {Write("manifest", manifest("hunter1", "a").Object, nil, ours), []string{`"***"`}},
-		"a password changes":  {Write("manifest", manifest("hunter2", "a").Object, manifest("hunter1", "a"), ours), []string{`"*** (before)"`, `"*** (after)"`}},
-		"something else does": {Write("manifest", manifest("hunter1", "b").Object, manifest("hunter1", "a"), ours), []string{`"image":"a"`, `"image":"b"`}},
-		"deleted":             {Remove("manifest", manifest("hunter1", "a"), ""), []string{`"***"`}},
-	} {
-		text, err := json.Marshal(tt.change)
-		if err != nil || strings.Contains(string(text), "hunter") || !strings.Contains(string(text), "shop") {
-			t.Errorf("%s: %v %s", name, err, text)
-		}
-		for _, has := range tt.has {
-			if !strings.Contains(string(text), has) {
-				t.Errorf("%s has no %s: %s", name, has, text)
-			}
-		}
-	}
-	live, want := manifest("hunter1", "a"), manifest("hunter2", "b").Object
-	Write("manifest", want, live, ours)
-	if diff := cmp.Diff(manifest("hunter1", "a").Object, live.Object); diff != "" {
-		t.Errorf("the live object has changed:\n%s", diff)
-	}
-	if diff := cmp.Diff(manifest("hunter2", "b").Object, want); diff != "" {
-		t.Errorf("what is wanted has changed:\n%s", diff)
-	}
-}
-
 // A plan shows other kinds unchanged, even if they have keys with the same names.
 func TestOthersAreShown(t *testing.T) {
 	c := Write("configmap", object(t, `{kind: ConfigMap, metadata: {name: c}, data: {password: open}, credentials: {password: open}}`, nil).Object, nil, ours)
