@@ -63,37 +63,3 @@ func TestGeneratedHostsAreTheirLeases(t *testing.T) {
 		t.Error("no template was accepted")
 	}
 }
-
-// Whatever is blocked or denied, a lease gets the names that the provider gives it, and of these alone.
-func TestOwnHostsAreNeverRefused(t *testing.T) {
-	id := lease.ID{Owner: "akash1x", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1y"}
-	for _, text := range []string{
-		"ingress: {domain: own.example, staticHosts: true}, hosts: {blocked: [own.example, .own.example]}",
-		"ingress: {domain: own.example, staticHosts: true}, hosts: {deniedDomains: [example]}",
-		"ingress: {domain: own.example, staticHosts: true}, hosts: {allowedDomains: [other.example]}",
-		"ingress: {domain: own.example}, hosts: {generated: '${service}.own.example', blocked: [.OWN.example]}",
-	} {
-		cfg, said := spec(t, text)
-		if cfg == nil {
-			t.Fatal(text, said)
-		}
-		s := &lease.Service{Name: "web", Expose: []lease.Expose{{Port: 80, Protocol: lease.TCP, Global: true}, {Port: 81, As: 80, Protocol: lease.TCP, Global: true, Path: "/v2"}}}
-		hosts := cfg.OwnHosts(id, s)
-		if len(hosts) == 0 {
-			t.Errorf("%s: no host is given", text)
-		}
-		for _, h := range hosts {
-			if why := cfg.Refuse(h.Host, config.Backend{Lease: id, Service: "web", Port: 80}); why != "" {
-				t.Errorf("%s: %s %s", text, h.Host, why)
-			}
-			for name, to := range map[string]config.Backend{
-				"another service": {Lease: id, Service: "api", Port: 80}, "nobody": {}, "no service": {Lease: id},
-				"another lease": {Lease: lease.ID{Owner: "akash1x", DSeq: 8, GSeq: 1, OSeq: 1, Provider: "akash1y"}, Service: "web", Port: 80},
-			} {
-				if cfg.Refuse(h.Host, to) == "" {
-					t.Errorf("%s: %s may have %s", text, name, h.Host)
-				}
-			}
-		}
-	}
-}

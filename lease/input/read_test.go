@@ -80,19 +80,3 @@ func TestRecognise(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkRead1000(b *testing.B) {
-	one, err := os.ReadFile("testdata/shop.yaml")
-	if err != nil {
-		b.Fatal(err)
-	}
-	text := strings.Repeat("---\n"+string(one), 1000)
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		problems, err := input.Read(b.Context(), strings.NewReader(text), "-", input.Options{}, func(*lease.Definition) error { n++; return nil })
-		if err != nil || len(problems) > 0 || n != 1000 {
-			b.Fatal(n, err, problems)
-		}
-	}
-}
