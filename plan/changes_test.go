@@ -142,3 +142,32 @@ func TestMomentOfAProviderHost(t *testing.T) {
 		}
 	}
 }
+
+// Fields that an update sets and that the object lacks were removed by somebody, unless what the lease itself sets changes too.
+func TestRemoved(t *testing.T) {
+	gone, akashs := Field{Path: Path{"spec", "a"}, After: 1}, Field{Path: Path{"metadata", "labels", "akash.network"}, After: "true"}
+	conflict := Field{Path: Path{"spec", "b"}, Before: 1, After: 2, Conflict: true, Owners: []Owner{{Manager: "x"}, {Manager: "w"}}}
+	for name, tt := range map[string]struct {
+		fields []Field
+		want   string
+	}{
+		"nothing":                  {nil, ""},
+		"a field":                  {[]Field{gone}, "spec.a"},
+		"Akash's label":            {[]Field{akashs, gone}, "spec.a"},
+		"beside a conflict":        {[]Field{gone, conflict}, "spec.a"},
+		"beside the lease's own":   {[]Field{gone, {Path: Path{"spec", "c"}, Before: 1, After: 2}}, ""},
+		"of an earlier definition": {[]Field{gone, {Path: Path{"metadata", "annotations", "net.akash.network/definition"}, After: "h"}}, ""},
+	} {
+		c := Change{Fields: tt.fields}
+		got := ""
+		for _, f := range c.Removed() {
+			got += f.Path.String()
+		}
+		if got != tt.want {
+			t.Errorf("%s: removed are %q, want %q", name, got, tt.want)
+		}
+	}
+	if got := (Change{Fields: []Field{conflict, gone, conflict}}).Others(); fmt.Sprint(got) != "[x w]" {
+		t.Errorf("the others are %v", got)
+	}
+}

@@ -228,6 +228,16 @@ func TestRecordsOfOwnHosts(t *testing.T) {
 	}
 }
 
+// The Service of a port without hosts has no name for external-dns.
+func TestAPortWithoutHostsHasNoName(t *testing.T) {
+	cfg := config.Default()
+	form(config.DNSAnnotations, nil)(cfg)
+	objects, err := render.Lease(definition(game()), cfg, both)
+	if text := string(encode(t, emit.YAML, objects)); err != nil || strings.Contains(text, "external-dns") {
+		t.Errorf("%v %s", err, text)
+	}
+}
+
 // A host that leaves no room for the type is named by its hash.
 func TestLongRecordNames(t *testing.T) {
 	long := strings.Repeat("abcdefg.", 30) + "example.com"

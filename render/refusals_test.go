@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"with TLS and without", []lease.Service{{Name: "web", Expose: append(
-				routed(lease.Routing{TLS: reencrypt("ca")}).Expose, web("plain.example.com").Expose...)}},
+				routed(lease.Routing{TLS: reencrypt("ca")}).Expose, routed(lease.Routing{TLS: edge("")}, "plain.example.com").Expose...)}},
 			"httproute", `"web" is asked for with TLS and without`,
 		},
 		{
