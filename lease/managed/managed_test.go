@@ -7,8 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 func entry(text string) Entry {
@@ -75,43 +73,5 @@ func testOwns(t *testing.T, e Entry) {
 	}
 	if got := slices.Collect(maps.Keys(e.Names("metadata", "labels"))); !slices.Equal(got, []string{"akash.network"}) {
 		t.Errorf("the labels are %v", got)
-	}
-}
-
-// Who has written an object last is another one than this program, if both have written it in one second.
-func TestLastWriter(t *testing.T) {
-	early, late := written("a", metav1.ManagedFieldsOperationUpdate, "", "v1", 1), written("b", metav1.ManagedFieldsOperationUpdate, Status, "v1", 2)
-	ours := written("akash-net/akash1a/1/1", metav1.ManagedFieldsOperationApply, "", "v1", 2)
-	for want, entries := range map[string][]metav1.ManagedFieldsEntry{"": nil, "a": {early}, "b": {late, ours, early}, "akash-net/akash1a/1/1": {early, ours}} {
-		for form, o := range both(t, entries...) {
-			if got := LastWriter(o); got != want {
-				t.Errorf("read from %s: %q, want %q", form, got, want)
-			}
-		}
-	}
-}
-
-// An object is edited if this program has applied it and kubectl users own fields of it. Controllers do not edit, nor does kubectl edit what
-// others have made; who owns nothing but the status is no owner.
-func TestEdited(t *testing.T) {
-	const ours = lease.FieldManager
-	apply, update := metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
-	for name, tt := range map[string]struct {
-		entries []metav1.ManagedFieldsEntry
-		want    bool
-	}{
-		"by nobody":        {[]metav1.ManagedFieldsEntry{written(ours, apply, "", "v1", 0)}, false},
-		"by kubectl":       {[]metav1.ManagedFieldsEntry{written(ours, apply, "", "v1", 0), written("kubectl-edit", update, "", "v1", 1)}, true},
-		"applied on top":   {[]metav1.ManagedFieldsEntry{written("kubectl", apply, "", "v1", 0), written(ours, apply, "", "v1", 1)}, true},
-		"by a controller":  {[]metav1.ManagedFieldsEntry{written(ours, apply, "", "v1", 0), written("kubectlish", update, "", "v1", 1)}, false},
-		"a pipeline's":     {[]metav1.ManagedFieldsEntry{written("kubectl", apply, "", "v1", 0), written("kubectl-edit", update, "", "v1", 1)}, false},
-		"only the status":  {[]metav1.ManagedFieldsEntry{written(ours, apply, "", "v1", 0), written("kubectl-edit", update, Status, "v1", 1)}, false},
-		"no managed field": {nil, false},
-	} {
-		for form, o := range both(t, tt.entries...) {
-			if got := Edited(o); got != tt.want {
-				t.Errorf("%s, read from %s: edited %v, want %v", name, form, got, tt.want)
-			}
-		}
 	}
 }

@@ -7,12 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
 	owner = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
-	apply = metav1.ManagedFieldsOperationApply
 )
 
 // both are the object as structs and as plain maps: what is read of them is the same.
@@ -35,58 +33,6 @@ func written(manager string, operation metav1.ManagedFieldsOperationType, subres
 		e.Time = &metav1.Time{Time: time.Unix(int64(second), 0).UTC()}
 	}
 	return e
-}
-
-func TestEntries(t *testing.T) {
-	ours := "akash-net/" + owner + "/7/2"
-	for name, o := range both(t,
-		written("kubectl", "Update", "", "v1", 3),
-		written("controller", "Update", "status", "v1", 9),
-		written(ours, "Update", "", "v1", 4),
-		written(ours, apply, "status", "v1", 5),
-		written(ours, apply, "", "v1beta1", 6),
-		written("akash-net", apply, "", "v1", 0),
-	) {
-		t.Run(name, func(t *testing.T) {
-			var seen []string
-			for e := range Of(o) {
-				seen = append(seen, e.Manager)
-			}
-			if len(seen) != 4 {
-				t.Errorf("the entries are of %v; those of a subresource do not count", seen)
-			}
-			for range Of(o) {
-				break // whoever has seen enough is given no more
-			}
-			e, ok := Applied(o, ours)
-			if !ok || e.APIVersion != "v1beta1" || !e.Owns("spec", "a") || e.Time.Unix() != 6 {
-				t.Errorf("it has applied %v %+v", ok, e)
-			}
-			if set, ok := e.Set(); !ok || set.Empty() {
-				t.Errorf("its fields are %v, %v", set, ok)
-			}
-			for _, other := range []string{"kubectl", "controller", ours + "0", "akash-net/", ""} {
-				if e, ok := Applied(o, other); ok {
-					t.Errorf("%q has applied %+v", other, e)
-				}
-			}
-			for want, subresources := range map[int64][]string{9: nil, 6: {""}, 5: {"nothing", "status"}} {
-				if want == 5 {
-					want = 9 // the controller's
-				}
-				if got := LastWritten(o, subresources...); got.Unix() != want {
-					t.Errorf("%q was last written at %d, want %d", subresources, got.Unix(), want)
-				}
-			}
-			if got := LastWritten(o, "scale"); !got.IsZero() {
-				t.Errorf("what nobody has written was written at %v", got)
-			}
-			entries, others := OfVersion(o, schema.GroupVersion{Version: "v1beta1"})
-			if len(entries) != 1 || entries[0].Manager != ours || others != 5 || len(o.GetManagedFields()) != 6 {
-				t.Errorf("of v1beta1 there are %v, and %d others", entries, others)
-			}
-		})
-	}
 }
 
 func TestNamesOfManagers(t *testing.T) {

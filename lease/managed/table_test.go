@@ -85,6 +85,15 @@ func objectAnswers(t *testing.T, line string, group lease.Group, read func(*test
 		if at := LastWritten(o, Status); !at.IsZero() {
 			got = append(got, fmt.Sprintf("status at %d", at.Unix()))
 		}
+		if last := LastWriter(o); last != "" {
+			got = append(got, "last by "+last)
+		}
+		if Edited(o) {
+			got = append(got, "edited")
+		}
+		if at := LastWritten(o, "", Status); !at.IsZero() && !at.Equal(LastWritten(o)) {
+			got = append(got, fmt.Sprintf("both at %d", at.Unix()))
+		}
 		if of, others := OfVersion(o, schema.GroupVersion{Version: "v1"}); others > 0 {
 			got = append(got, fmt.Sprintf("%d of v1 and %d of other versions", len(of), others))
 		}
