@@ -86,6 +86,7 @@ func expand(t *testing.T, line string) string {
 //	spec      a block is what stands below spec; what is said has its place
 //	expose    a line is what a port of service web has beside "port: 80, global: true, hosts: [a.example.com]", or all its
 //	          ports in braces; there are services canary (80, 53/UDP), blue and green, and the IP endpoints that are named
+//	same      two of these, " | " between them, and whether they have one hash: which objects would be written anew
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/definitions.txt", func(t *testing.T, d *datadriven.TestData) string {
@@ -98,19 +99,14 @@ func TestDefinitions(t *testing.T) {
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
 			line = strings.TrimSuffix(line, "\n")
-			exposes, endpoints := line, map[string]bool{}
-			if !strings.HasPrefix(line, "{") {
-				exposes = "{port: 80, global: true, hosts: [a.example.com], " + line + "}"
+			if d.Cmd == "same" {
+				one, other, _ := strings.Cut(line, " | ")
+				hash := ""
+				told(t, specOf(one), func(d *lease.Definition) { hash = d.Hash })
+				told(t, specOf(other), func(d *lease.Definition) { fmt.Fprintf(&out, "%s  =>  %t\n", line, d.Hash == hash) })
+				continue
 			}
-			spec := "services: [{name: canary, expose: [{port: 8080, as: 80}, {port: 53, protocol: UDP}]}, {name: blue, expose: [{port: 80}]}, " +
-				"{name: green, expose: [{port: 80}]}, {name: web, expose: [" + exposes + "]}]\nipEndpoints: ["
-			for _, ip := range regexp.MustCompile(`ip: (\w+)`).FindAllStringSubmatch(exposes, -1) {
-				if !endpoints[ip[1]] {
-					spec += "{name: " + ip[1] + "}, "
-				}
-				endpoints[ip[1]] = true
-			}
-			said := told(t, spec+"]")
+			said := told(t, specOf(line))
 			if said == "" {
 				said = "good\n"
 			}
@@ -123,9 +119,26 @@ func TestDefinitions(t *testing.T) {
 	})
 }
 
+// specOf is the spec of a line of "expose".
+func specOf(line string) string {
+	exposes, endpoints := line, map[string]bool{}
+	if !strings.HasPrefix(line, "{") {
+		exposes = "{port: 80, global: true, hosts: [a.example.com], " + line + "}"
+	}
+	spec := "services: [{name: canary, expose: [{port: 8080, as: 80}, {port: 53, protocol: UDP}]}, {name: blue, expose: [{port: 80}]}, " +
+		"{name: green, expose: [{port: 80}]}, {name: web, expose: [" + exposes + "]}]\nipEndpoints: ["
+	for _, ip := range regexp.MustCompile(`ip: (\w+)`).FindAllStringSubmatch(exposes, -1) {
+		if !endpoints[ip[1]] {
+			spec += "{name: " + ip[1] + "}, "
+		}
+		endpoints[ip[1]] = true
+	}
+	return spec + "]"
+}
+
 // told is what a user reads of a LeaseDefinition, by what stands below its spec: lines and columns are those of the
-// spec. It is empty for a good one.
-func told(t *testing.T, spec string) (said string) {
+// spec. It is empty for a good one, which read is given.
+func told(t *testing.T, spec string, read ...func(*lease.Definition)) (said string) {
 	t.Helper()
 	text := "spec:\n  " + strings.ReplaceAll(spec, "\n", "\n  ")
 	if !strings.Contains(text, "lease:") {
@@ -135,6 +148,9 @@ func told(t *testing.T, spec string) (said string) {
 	var warnings lease.Problems
 	problems, err := input.Read(t.Context(), strings.NewReader(expand(t, text)), "", input.Options{}, func(d *lease.Definition) error {
 		warnings = lease.Warnings(d)
+		for _, f := range read {
+			f(d)
+		}
 		return nil
 	})
 	if err != nil {

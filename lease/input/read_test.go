@@ -34,14 +34,6 @@ func file(t *testing.T, name string) string {
 	return string(data)
 }
 
-const head = `apiVersion: net.akash.network/v1alpha1
-kind: LeaseDefinition
-metadata: {name: x}
-spec:
-  lease: {owner: akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h, dseq: 1, gseq: 1, oseq: 1, provider: akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0}
-  services:
-`
-
 func TestReadDefinition(t *testing.T) {
 	defs, problems := read(t, file(t, "testdata/shop.yaml"), input.Options{})
 	if problems != "" || len(defs) != 1 {

@@ -55,19 +55,6 @@ func TestReadRouting(t *testing.T) {
 	}
 }
 
-// TestRoutingSaysNothing: what says nothing does not change what a definition is.
-func TestRoutingSaysNothing(t *testing.T) {
-	plain, _ := read(t, head+"  - {name: web, expose: [{port: 80, global: true, hosts: [a.example.com]}]}\n", input.Options{})
-	for _, text := range []string{
-		"path: /", "path: ''", "path: null", "tls: null", "labels: {}", "annotations: {}", "headers: {}", "headers: {request: []}", "alternateBackends: []", "weight: null", "sticky: null",
-	} {
-		defs, problems := read(t, head+"  - {name: web, expose: [{port: 80, global: true, hosts: [a.example.com], "+text+"}]}\n", input.Options{})
-		if len(defs) != 1 || defs[0].Hash != plain[0].Hash || defs[0].Services[0].Expose[0].Routing != nil {
-			t.Errorf("%s: %v %s", text, defs, problems)
-		}
-	}
-}
-
 // FuzzTLS reads combinations of what is said of TLS, and compares with the matrix of OpenShift's
 // terminations.
 func FuzzTLS(f *testing.F) {
