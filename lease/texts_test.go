@@ -117,3 +117,13 @@ func TestProblemsInOrder(t *testing.T) {
 		t.Errorf("a problem without a place: %q", got)
 	}
 }
+
+// A definition that the program made has no lines, and none is told.
+func TestProblemsWithoutLines(t *testing.T) {
+	t.Parallel()
+	d := full()
+	d.Services[1].Expose[0].IP = "publik"
+	if said := lease.Check(d).Error(); !strings.Contains(said, `no endpoint named "publik"; did you mean "public"?`) {
+		t.Error(said)
+	}
+}
