@@ -171,3 +171,22 @@ func TestRemoved(t *testing.T) {
 		t.Errorf("the others are %v", got)
 	}
 }
+
+// An update shows the object as it would be: what is dropped goes with the list or map that it leaves empty, and what others have set stays.
+func TestWhatAnUpdateLeaves(t *testing.T) {
+	live := object(t, `{kind: A, metadata: {name: a}, spec: {a: text, m: {x: 1, w: 2}, l: [{a: 1}]}}`, map[string]string{
+		ours: `{"f:spec": {"f:a": {}, "f:m": {"f:x": {}, "f:gone": {}}, "f:l": {"k:{\"a\":1}": {"f:a": {}}}}}`,
+	})
+	for want, after := range map[string]string{
+		`{a: {b: c}, m: text, l: {}}`:                       `{a: {b: c}, m: text}`,
+		`{a: text, l: [{a: 1}]}`:                            `{a: text, m: {w: 2}, l: [{a: 1}]}`,
+		`{a: text, m: {x: 1}}`:                              `{a: text, m: {x: 1, w: 2}}`,
+		`{a: text, m: {x: 1}, l: [{a: 2}]}`:                 `{a: text, m: {x: 1, w: 2}, l: [{a: 2}]}`,
+		`{a: text, m: {x: 1}, l: [{a: 1}], o: {o: {p: q}}}`: `{a: text, m: {x: 1, w: 2}, l: [{a: 1}], o: {o: {p: q}}}`,
+	} {
+		c := Write("a", object(t, "spec: "+want, nil).Object, live, ours)
+		if diff := cmp.Diff(object(t, "spec: "+after, nil).Object["spec"], c.After["spec"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", want, diff)
+		}
+	}
+}
