@@ -227,7 +227,7 @@ func (w *World) foldList(kind state.Kind, claims []*state.Claim, sent Stamp) {
 	for _, c := range claims {
 		byName[c.Name()] = c
 	}
-	w.lists[kind] = listing{claims, byName, sent, w.Clock}
+	w.lists[kind] = listing{byName, sent, w.Clock}
 	if kind == state.Address {
 		w.addresses, w.listed = w.Objects.Addresses(claims), sent
 		for _, f := range w.leases {

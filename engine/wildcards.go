@@ -47,6 +47,7 @@ func (v view) bind() Step {
 		hosts, ended := protocol.Below(v.group, v.w.Time, h.Thing, claims)
 		next, parts := protocol.Bind(h, c, v.group, hosts, ended)
 		if next == protocol.Evict {
+			slices.SortFunc(ended, (*state.Claim).Compare)
 			return v.evictAll(ended)
 		}
 		for _, p := range c.Entries(v.group) {

@@ -104,7 +104,6 @@ type World struct {
 
 // listing is a LIST of the claims of one kind.
 type listing struct {
-	claims []*state.Claim
 	byName map[string]*state.Claim
 	sent   Stamp
 	at     time.Time
@@ -216,9 +215,12 @@ func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
 	return slices.Compact(out)
 }
 
-// list returns the claims of a kind as they were listed last, with what was read and written since.
+// list returns the claims of a kind as they were listed last, alone or with all others, with what was read and written since.
 func (w *World) list(kind state.Kind) (out []*state.Claim) {
-	all, sent := w.lists[kind].claims, w.lists[kind].sent
+	all, sent := w.lists[kind].byName, w.lists[kind].sent
+	if sent < w.read {
+		all, sent = w.base, w.read
+	}
 	known := map[string]bool{}
 	for name, s := range w.seen {
 		if s.Claim != nil && s.Claim.Kind != kind || s.Answered < sent {
@@ -228,15 +230,8 @@ func (w *World) list(kind state.Kind) (out []*state.Claim) {
 			out = append(out, s.Claim)
 		}
 	}
-	if sent == 0 {
-		for name, c := range w.base {
-			if c.Kind == kind && !known[name] {
-				out = append(out, c)
-			}
-		}
-	}
-	for _, c := range all {
-		if !known[c.Name()] {
+	for name, c := range all {
+		if c.Kind == kind && !known[name] {
 			out = append(out, c)
 		}
 	}
