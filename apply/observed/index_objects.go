@@ -47,14 +47,15 @@ func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
 // Index records who owns the objects, and what they use.
 func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
 	var addressUses []state.Use
-	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, because their order shows in the output
-		list := lists[plural]
-		s.lists[plural] = newObjectList(list)
+	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, as the objects are: of two uses the first is named
+		list := newObjectList(lists[plural])
+		s.lists[plural] = list
 		var kind kinds.Kind
-		if len(list) > 0 {
-			kind = kinds.Of(list[0].GetKind())
+		if len(list.names) > 0 {
+			kind = kinds.Of(lists[plural][0].GetKind())
 		}
-		for _, o := range list {
+		for _, name := range list.names {
+			o := list.byName[name]
 			switch plural {
 			case kinds.ProviderLeasedIP.Plural:
 				s.Ports[o.GetName()] = state.PortObjectOf(o)
