@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"maps"
+	"math/rand"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ type exploration struct {
 	// seen are the moments, decided is what commands do next, by what they were told.
 	seen    map[uint64]bool
 	decided map[uint64]*decision
+	// drawn says which of the moves at a moment are made, nil if all are.
+	drawn *rand.Rand
 	// ends counts the moments at which all commands have ended, wrong is what was found.
 	ends  int
 	wrong []string
@@ -74,6 +77,7 @@ func (e *exploration) explore(h *history, way []move) []move {
 			return way
 		}
 	}
+	moves = e.chosen(moves)
 	for i, m := range moves {
 		from := h
 		if i+1 < len(moves) {
@@ -85,6 +89,16 @@ func (e *exploration) explore(h *history, way []move) []move {
 		}
 	}
 	return nil
+}
+
+// chosen are the moves that are made: all, or one and some of the others.
+func (e *exploration) chosen(moves []move) []move {
+	if e.drawn == nil || len(moves) < 2 {
+		return moves
+	}
+	const others = 0.4
+	one := moves[e.drawn.Intn(len(moves))]
+	return slices.DeleteFunc(moves, func(m move) bool { return m != one && e.drawn.Float64() >= others })
 }
 
 // moves are those that can be made next. All has ended if none has to be.

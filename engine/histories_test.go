@@ -19,9 +19,12 @@ import (
 )
 
 var (
-	histories = flag.Int64("histories", 3000, "how many histories to live through")
+	histories = flag.Int64("histories", map[bool]int64{false: 1000, true: 3000}[long()], "how many histories to live through")
 	seedFlag  = flag.Int64("seed", -1, "replay the history of this seed, and print it")
 )
+
+// long reports whether the tests have all the time that they need.
+func long() bool { return os.Getenv("LONG") != "" }
 
 // Histories leave much garbage, and little that stays.
 func TestMain(m *testing.M) {
