@@ -9,6 +9,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // act does something to an object.
@@ -40,6 +42,8 @@ func (s *story) act(words []string) {
 		}
 	case "delete":
 		l.drop(k)
+	case "hand":
+		l.edit(k, func(live *unstructured.Unstructured) { live.SetLabels(leaseOf(words[3]).Labels()) })
 	case "accept":
 		l.accept(k)
 	case "address":
@@ -60,6 +64,55 @@ func (l *ledger) transfer(name string, to lease.ID) {
 	}
 	c.ResourceVersion = l.next(name)
 	l.claims[name] = &c
+}
+
+// mark writes the mark of a run into all parts of a claim.
+func (l *ledger) mark(name, run string) {
+	c := *l.claims[name]
+	c.Parts = slices.Clone(c.Parts)
+	for i := range c.Parts {
+		c.Parts[i].Run = run
+	}
+	c.ResourceVersion = l.next(name)
+	l.claims[name] = &c
+}
+
+// ingress lets a manager have applied an Ingress of a host in a lease's namespace, without this program's marks.
+func (l *ledger) ingress(id lease.ID, manager, name, host string, labels map[string]string) {
+	l.serve(host, id, kinds.Ingress)
+	was := engine.Key{Kind: kinds.Ingress, Namespace: id.Namespace(), Name: lease.RouteName(host, "")}
+	body := l.objects[was].applied.DeepCopy()
+	delete(l.objects, was)
+	body.SetName(name)
+	body.SetAnnotations(nil)
+	body.SetLabels(labels)
+	l.store(engine.Key{Kind: was.Kind, Namespace: was.Namespace, Name: name}, manager, body, nil)
+}
+
+// deploymentOf is what a lease runs in stories.
+func deploymentOf(id lease.ID) render.Object {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
+	o.SetGroupVersionKind(kinds.Deployment.GroupVersionKind)
+	o.SetNamespace(id.Namespace())
+	o.SetName("web")
+	o.SetLabels(id.Labels())
+	return render.Object{Kind: kinds.Deployment, Namespace: id.Namespace(), Name: "web", Config: o}
+}
+
+// foreign lets another field manager have applied what a lease is to run, or an Ingress by a name for a host.
+func (l *ledger) foreign(id lease.ID, manager string, route []string) {
+	if len(route) > 0 {
+		l.ingress(id, manager, route[0], route[1], nil)
+		return
+	}
+	o := deploymentOf(id)
+	body := render.Rendered(o)
+	if labels := id.Labels(); manager == managed.Akash {
+		labels[lease.LabelNamespace] = id.Namespace()
+		body.SetLabels(labels)
+	}
+	l.store(namespaceKey(id.Namespace()), lease.FieldManager, render.Rendered(namespaceOf(id)), nil)
+	l.store(engine.KeyOf(o), manager, body, nil)
 }
 
 // accept lets the Gateway say that a route serves.

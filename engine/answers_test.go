@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -99,6 +101,16 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		return l.keep(r)
 	case engine.Forget:
 		return l.forget(r)
+	case engine.ReadRuns:
+		a.Runs.Reserved = l.reserved
+	case engine.Unreserve:
+		l.reserved = slices.DeleteFunc(slices.Clone(l.reserved), func(id lease.ID) bool { return id == r.Lease })
+	case engine.ReadRunning:
+		o := deploymentOf(c.wants[0].Request.Lease)
+		a.Running.Stages = [][]render.Object{{o}}
+		if live := l.live(engine.KeyOf(o)); live != nil {
+			a.Running.Live = append(a.Running.Live, objectOf(engine.KeyOf(o), live))
+		}
 	case engine.ReadAnnouncements:
 		for nonce, other := range l.announced {
 			a.Announced = a.Announced || nonce != c.nonce && other.Names(r.Group)

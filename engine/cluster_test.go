@@ -282,7 +282,9 @@ func (l *ledger) readObjects(r *reading, owner string) engine.Objects {
 
 func (l *ledger) observe(r *reading, owner string) engine.Objects {
 	s := observed.NewSnapshot()
-	s.HoldersOnly, s.Definitions = true, r.definitions
+	if s.HoldersOnly, s.Definitions = true, r.definitions; l.closing {
+		s.ClosedBy = "uninstall"
+	}
 	lists := map[string][]*unstructured.Unstructured{}
 	for _, k := range l.keys() {
 		live := l.objects[k].live

@@ -34,7 +34,9 @@ type ledger struct {
 	// announced are the announcements of commands, by nonce.
 	announced map[string]*state.Announcement
 	closing   bool
-	cfg       *config.ProviderConfig
+	// reserved are the leases that have taken over the reservations of their orders.
+	reserved []lease.ID
+	cfg      *config.ProviderConfig
 	// fallen are the groups of all commands that were taken for crashed, or have left something unfinished, by nonce.
 	fallen map[string][]lease.Group
 	// breach is a rule that the ledger, or who sends the requests, does not keep; empty for none.

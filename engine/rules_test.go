@@ -86,7 +86,7 @@ func TestEachRuleOfAppliesIsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell := func(breach string) string {
-				s := &story{ledger: newLedger(), commands: map[string]*command{}}
+				s := newStory()
 				s.ledger.breach = breach
 				for _, line := range []string{
 					"given old A/1 apply a.example.com b.example.com", "command first A/1 " + c.first, "until first " + c.held, "hold first", "crash first",

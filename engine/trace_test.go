@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // Traces of commands: each line is a request with its reason and what the API server answers. `go test ./engine -rewrite`
@@ -21,7 +22,8 @@ import (
 // A block is a story that begins with an empty ledger:
 //
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
-//	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] | OWNER/DSEQ heal [prune] | OWNER/DSEQ release [HOST...]
+//	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] | OWNER/DSEQ heal [prune]
+//	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
 //	command NAME OWNER/DSEQ serves HOST
 //	command NAME OWNER/DSEQ move HOST... [note] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]
@@ -32,6 +34,7 @@ import (
 //	interrupt NAME    the user interrupts it
 //	lose NAME         its next write takes effect, and the answer is lost
 //	hold NAME         its next request is sent; arrive NAME lets it arrive
+//	delay NAME        its next request is answered, and the answer is under way; arrive NAME lets it arrive
 //	refuse NAME TEXT  its next request is refused
 //	miss NAME         its next write meets another version; mute NAME has no answer and no effect
 //	crash NAME        it is taken for crashed
@@ -46,12 +49,21 @@ import (
 //	                  a controller writes the status; a finalizer keeps it; that is removed; somebody deletes it
 //	accept OWNER/DSEQ HOST | address OWNER/DSEQ HOST
 //	                  the Gateway says that the HTTPRoute serves; a controller writes an address into the Ingress
+//	hand KIND OWNER/DSEQ HOST OWNER/DSEQ
+//	                  an object gets the labels of another lease
+//	foreign OWNER/DSEQ MANAGER [NAME HOST]
+//	                  a field manager has applied the Deployment that the lease is to run, or an Ingress for a host in its namespace
+//	operated OWNER/DSEQ HOST
+//	                  Akash's operator has made an Ingress of a host for the lease
 //	transfer CLAIM OWNER/DSEQ
 //	                  a transfer hands all parts of a claim on
+//	mark CLAIM RUN    somebody writes a mark into all parts of a claim
+//	reserved OWNER/DSEQ/OSEQ
+//	                  the lease has taken over the reservation of its order
 func TestTraces(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
-			s := &story{ledger: newLedger(), commands: map[string]*command{}}
+			s := newStory()
 			for line := range strings.Lines(d.Input) {
 				if words := strings.Fields(line); len(words) > 0 {
 					s.obey(words)
@@ -66,7 +78,13 @@ func TestTraces(t *testing.T) {
 type story struct {
 	ledger   *ledger
 	commands map[string]*command
-	out      strings.Builder
+	// delayed are the answers that are under way, by command.
+	delayed map[string]*engine.Answer
+	out     strings.Builder
+}
+
+func newStory() *story {
+	return &story{ledger: newLedger(), commands: map[string]*command{}, delayed: map[string]*engine.Answer{}}
 }
 
 func (s *story) obey(words []string) {
@@ -116,17 +134,24 @@ func (s *story) obey(words []string) {
 		s.step(s.commands[words[1]], func(engine.Request) engine.Answer {
 			return engine.Answer{Stale: true, Unclear: words[0] == "mute", Err: errStale}
 		})
-	case "hold":
+	case "hold", "delay":
 		c := s.commands[words[1]]
 		place, r, _, _ := c.next()
 		c.flying = append(c.flying, flying{place, r, c.know().Send()})
 		fmt.Fprintf(&s.out, "%s sends: %s (%s)\n", c.name, r, r.Why)
+		if words[0] == "delay" {
+			a := c.answer(r)
+			s.delayed[c.name] = &a
+		}
 	case "arrive":
 		c := s.commands[words[1]]
-		f := c.flying[0]
+		f, a := c.flying[0], s.delayed[words[1]]
 		c.flying = c.flying[1:]
-		fmt.Fprintf(&s.out, "%s: %s arrives", c.name, f.request)
-		s.fold(c, f.place, f.request, f.sent, c.arrived(f.request))
+		if fmt.Fprintf(&s.out, "%s: %s arrives", c.name, f.request); a == nil {
+			now := c.arrived(f.request)
+			a = &now
+		}
+		s.fold(c, f.place, f.request, f.sent, *a)
 	case "crash":
 		s.ledger.crash(s.commands[words[1]])
 	case "serve":
@@ -173,6 +198,14 @@ func (s *story) obey(words []string) {
 		s.ledger.webhook = true
 	case "transfer":
 		s.ledger.transfer(words[1], leaseOf(words[2]))
+	case "mark":
+		s.ledger.mark(words[1], words[2])
+	case "reserved":
+		s.ledger.reserved = append(s.ledger.reserved, leaseOf(words[1]))
+	case "operated":
+		s.ledger.ingress(leaseOf(words[1]), managed.Akash, words[2], words[2], leaseOf(words[1]).Labels())
+	case "foreign":
+		s.ledger.foreign(leaseOf(words[1]), words[2], words[3:])
 	default:
 		s.act(words)
 	}

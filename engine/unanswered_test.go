@@ -52,7 +52,7 @@ func TestWritesWithoutAnswerEnd(t *testing.T) {
 
 // begun is the story of a text, with the command that is about to work.
 func begun(text string) (*story, *command) {
-	s := &story{ledger: newLedger(), commands: map[string]*command{}}
+	s := newStory()
 	for line := range strings.Lines(text) {
 		s.obey(strings.Fields(line))
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
-// apply HOST[/PATH]... [prune] [httproute] [timeout], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 //
 // from=SOURCE is the source that names the lease, of=SOURCE that which has to own it.
 func (l *ledger) want(words []string) engine.Want {
@@ -48,12 +48,20 @@ func (l *ledger) want(words []string) engine.Want {
 		}
 		return want
 	case "release":
-		want.Release = &engine.Release{Choice: engine.NewChoice(words[2:])}
+		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" })
+		want.Release = &engine.Release{Choice: engine.NewChoice(things)}
+		if len(things) < len(words)-2 {
+			want.Release.Named = []lease.ID{id}
+		}
 		return want
 	case "apply":
 		def := definition(id, words[2:])
 		l.said[def.Hash] = def
 		want.Apply = &engine.Apply{Definition: def}
+		want.Adopt = slices.Contains(words, "adopt")
+		if slices.Contains(words, "runs") {
+			want.Apply.Workloads = def
+		}
 	case "transfer":
 		return l.transferWant(want, words[2:])
 	case "move":
@@ -171,7 +179,7 @@ func definition(id lease.ID, words []string) *lease.Definition {
 	var options lease.HTTPOptions
 	for _, word := range words {
 		switch word {
-		case "prune":
+		case "prune", "adopt", "runs":
 		case "httproute":
 			web.Target = config.TargetHTTPRoute
 		case "timeout":
