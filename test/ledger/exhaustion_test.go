@@ -58,7 +58,7 @@ func TestExhaustionIsLinearizable(t *testing.T) {
 	var mu sync.Mutex
 	var ops []porcupine.Operation
 	h, told := newHistory(), 0
-	atOnce(t, operations(t, 20), first+"0/30", func(c *client, group int, random *rand.Rand) {
+	atOnce(t, operations(50), first+"0/30", func(c *client, group int, random *rand.Rand) {
 		id, o := groupLease("scarce", group), pickOp{client: group, got: none, release: random.IntN(2) == 0}
 		call := h.now()
 		var err error

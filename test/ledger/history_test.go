@@ -93,17 +93,6 @@ func paths(s cells, o op) bool {
 	return true
 }
 
-// domain are two hosts and, in the last cell, the wildcard above them.
-func domain(s cells, o op) bool {
-	const wildcard = 2
-	for cell, by := range s {
-		if by != 0 && owners(by-1) != o.owner() && (cell == o.cell || cell == wildcard || o.cell == wildcard) {
-			return false
-		}
-	}
-	return true
-}
-
 // model is what the ledger promises of one thing (invariant 6 of docs/protocol.md).
 func model(may space) porcupine.Model {
 	return porcupine.Model{

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,63 +18,34 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// killer ends the API server at one of a run's requests, before it arrives or before it is answered.
-type killer struct {
-	t     *testing.T
-	at    int
-	after bool
-	// then is what is done when the server has ended.
-	then func()
-
-	mu   sync.Mutex
-	seen int
-	what string
-}
-
-func (k *killer) through(connection *rest.Config) {
-	connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) { return k.roundTrip(next, r) })
-	})
-}
-
-func (k *killer) roundTrip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-	k.mu.Lock()
-	now := false
-	if counts(r) {
-		k.seen++
-		now = k.seen == k.at
-	}
-	if now {
-		k.what = r.Method + " " + r.URL.Path
-	}
-	k.mu.Unlock()
-	if !now {
-		return next.RoundTrip(r)
-	}
-	if k.after {
-		if response, err := next.RoundTrip(r); err == nil {
-			_ = response.Body.Close()
+// kill ends the API server at one of a run's requests, before it arrives or before it is answered, and then does what is to be done.
+func kill(t *testing.T, at int, after bool, then func()) *nth {
+	t.Helper()
+	return &nth{at: at, do: func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		if after {
+			if response, err := next.RoundTrip(r); err == nil {
+				_ = response.Body.Close()
+			}
 		}
-	}
-	if err := harness.Plane.KillAPIServer(); err != nil {
-		k.t.Error(err)
-	}
-	k.then()
-	if k.after {
-		return nil, io.ErrUnexpectedEOF
-	}
-	return next.RoundTrip(r)
+		if err := harness.Plane.KillAPIServer(); err != nil {
+			t.Error(err)
+		}
+		if then(); after {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return next.RoundTrip(r)
+	}}
 }
 
 // points are requests of a run at which something is to happen: some of them, or all.
-func points(last int) (out []cut) {
-	if os.Getenv("LEDGER_OPERATIONS") != "" {
-		for at := 2; at <= last; at++ {
-			out = append(out, cut{at, at%2 == 0})
-		}
-		return out
+func points(last int) (out []int) {
+	if !long() {
+		return []int{last / 2, last - 1}
 	}
-	return []cut{{last / 2, false}, {last - 1, true}}
+	for at := 2; at <= last; at++ {
+		out = append(out, at)
+	}
+	return out
 }
 
 // again runs the command once more than needed: the first run makes what all leases share, and stays.
@@ -94,20 +63,20 @@ func TestRestartOfTheAPIServer(t *testing.T) {
 			cfg := settings(t, w.addresses)
 			cfg.Target = config.TargetIngress
 			last, want := again(t, w, cfg)
-			for _, p := range points(last) {
+			for i, at := range points(last) {
 				prepare(t, w, cfg)
-				started := make(chan error, 1)
-				k := &killer{t: t, at: p.at, after: p.after, then: func() {
+				started, after := make(chan error, 1), i%2 == 1
+				k := kill(t, at, after, func() {
 					go func() { started <- harness.Plane.StartAPIServer() }()
-				}}
+				})
 				err := w.command(t.Context(), w.client(t, cfg, k.through))
 				if k.what == "" {
-					t.Fatalf("the run has ended (%v) before request %d of %d", err, p.at, last)
+					t.Fatalf("the run has ended (%v) before request %d of %d", err, at, last)
 				}
 				if err := <-started; err != nil {
 					t.Fatal(err)
 				}
-				where := fmt.Sprintf("restarted at %d of %d, %s, after it: %v", p.at, last, k.what, p.after)
+				where := fmt.Sprintf("restarted at %d of %d, %s, after it: %v", at, last, k.what, after)
 				if err != nil {
 					t.Errorf("%s: %v", where, err)
 				}
@@ -123,13 +92,14 @@ func TestRestartOfTheAPIServer(t *testing.T) {
 // Where the API server stays away the run says so, and what it has done; the same command finishes
 // the work when the server is back.
 func TestAPIServerStaysAway(t *testing.T) {
+	onlyLong(t)
 	for _, w := range works() {
 		t.Run(w.name, func(t *testing.T) {
 			cfg := settings(t, w.addresses)
 			cfg.Target = config.TargetIngress
 			last, want := again(t, w, cfg)
 			prepare(t, w, cfg)
-			k := &killer{t: t, at: last - 1, then: func() {}}
+			k := kill(t, last-1, false, func() {})
 			impatient := func(connection *rest.Config) {
 				k.through(connection)
 				connection.Timeout = 3 * time.Second

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -105,55 +102,11 @@ func works() []work {
 	}
 }
 
-// cut is the end of a process at a request.
-type cut struct {
-	at    int
-	after bool
-}
-
-// A run that is killed before or after any of its requests harms nobody else, and one more run
-// brings about what it would have.
-func TestCutAtEachRequest(t *testing.T) {
-	long := os.Getenv("LEDGER_OPERATIONS") != ""
-	for i, w := range works() {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			cfg := settings(t, w.addresses)
-			cfg.Target = config.TargetIngress
-			others := bystander(t, w, cfg)
-			last, want := uncut(t, w, cfg)
-			var plans [][]cut
-			for at := 1; at <= last; at++ {
-				// Before one request is after the one before: nothing happens between them.
-				if long || at == 1 {
-					plans = append(plans, []cut{{at, false}})
-				}
-				plans = append(plans, []cut{{at, true}})
-			}
-			random := rand.New(rand.NewPCG(7, uint64(i)))
-			pairs := 2
-			if long {
-				pairs = 100
-			}
-			for range pairs {
-				plans = append(plans, []cut{{1 + random.IntN(last), random.IntN(2) == 0}, {1 + random.IntN(last), random.IntN(2) == 0}})
-			}
-			for _, plan := range plans {
-				try(t, w, cfg, plan, others, want)
-				if t.Failed() {
-					return
-				}
-			}
-			t.Logf("%d requests, %d plans", last, len(plans))
-		})
-	}
-}
-
 // uncut runs the command to its end: it counts the requests and keeps the outcome.
 func uncut(t *testing.T, w work, cfg *config.ProviderConfig) (requests int, outcome []string) {
 	t.Helper()
 	prepare(t, w, cfg)
-	c := newCutter(0, false)
+	c := &nth{}
 	if err := w.command(t.Context(), w.client(t, cfg, c.through)); err != nil {
 		t.Fatal(err)
 	}
@@ -182,36 +135,6 @@ func prepare(t *testing.T, w work, cfg *config.ProviderConfig) {
 	}
 	if err := w.before(t.Context(), c); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func try(t *testing.T, w work, cfg *config.ProviderConfig, plan []cut, others string, want []string) {
-	t.Helper()
-	prepare(t, w, cfg)
-	where := ""
-	for _, p := range plan {
-		c := newCutter(p.at, p.after)
-		ended := make(chan error, 1)
-		ctx := context.WithoutCancel(t.Context()) // a killed process cleans nothing up
-		go func() { ended <- w.command(ctx, w.client(t, cfg, c.through)) }()
-		select {
-		case <-c.dead:
-			where += fmt.Sprintf("; cut at %d %s, after it: %v", p.at, c.last, p.after)
-		case err := <-ended:
-			if err != nil {
-				t.Errorf("a run%s: %v", where, err)
-			}
-		}
-		invariants(t, w, where)
-		if got := claims(t, w.name+"x"); got != others {
-			t.Errorf("another owner's claims have changed%s:\n%s", where, cmp.Diff(others, got))
-		}
-	}
-	if err := w.command(t.Context(), w.client(t, cfg)); err != nil {
-		t.Errorf("one more run%s: %v", where, err)
-	}
-	if diff := cmp.Diff(want, written(t, w.name)); diff != "" {
-		t.Errorf("after one more run%s (-want +got):\n%s", where, diff)
 	}
 }
 
