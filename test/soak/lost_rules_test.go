@@ -64,6 +64,7 @@ func TestAskedFor(t *testing.T) {
 // The audit sees what is done behind the leases' backs: a live Ingress, a ProviderHost and a claim that are
 // deleted by hand. What commands ask for it does not count.
 func TestLiveRoutesAreMissed(t *testing.T) {
+	onPlane(t)
 	s := newSoak(t, 1, false)
 	ten := tenant{number: 77, of: 78}
 	d := &definition{

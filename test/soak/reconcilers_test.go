@@ -169,6 +169,7 @@ var runs = regexp.MustCompile(`,\\"run\\":\\"[a-z0-9-]+\\"`)
 // at random and the files change. What holds at each moment holds throughout. When the files agree with each other, the reconcilers bring
 // about what one run over the same files makes of an empty ledger, object by object.
 func TestReconcilersAmongClients(t *testing.T) {
+	onPlane(t)
 	length, tenants := size(t, 10*time.Second, 4, 10)
 	s := newSoak(t, tenants, false)
 	k := kept{t, t.TempDir()}

@@ -80,6 +80,7 @@ func size(t *testing.T, short time.Duration, few, many int) (time.Duration, int)
 // Whatever many tenants do at once, and whatever is killed, no live route goes that nobody has asked to go,
 // `state --problems` shows all that is wrong in the end, and when `repair` has been run nothing is.
 func TestSoak(t *testing.T) {
+	onPlane(t)
 	length, tenants := size(t, 8*time.Second, 8, 50)
 	s := newSoak(t, tenants, false)
 	r := &report{soak: s}
