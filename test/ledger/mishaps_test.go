@@ -28,13 +28,6 @@ import (
 // long reports whether the tests have all the time that they need.
 func long() bool { return os.Getenv("LONG") != "" }
 
-func onlyLong(t *testing.T) {
-	t.Helper()
-	if !long() {
-		t.Skip("with LONG=1")
-	}
-}
-
 // today draws the same all day, and something else tomorrow.
 func today() *rand.Rand {
 	day := uint64(time.Now().Unix() / 86400)

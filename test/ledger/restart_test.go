@@ -1,20 +1,14 @@
 package ledger_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -84,46 +78,6 @@ func TestRestartOfTheAPIServer(t *testing.T) {
 				if diff := cmp.Diff(want, written(t, w.name)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", where, diff)
 				}
-			}
-		})
-	}
-}
-
-// Where the API server stays away the run says so, and what it has done; the same command finishes
-// the work when the server is back.
-func TestAPIServerStaysAway(t *testing.T) {
-	onlyLong(t)
-	for _, w := range works() {
-		t.Run(w.name, func(t *testing.T) {
-			cfg := settings(t, w.addresses)
-			cfg.Target = config.TargetIngress
-			last, want := again(t, w, cfg)
-			prepare(t, w, cfg)
-			k := kill(t, last-1, false, func() {})
-			impatient := func(connection *rest.Config) {
-				k.through(connection)
-				connection.Timeout = 3 * time.Second
-			}
-			c := w.client(t, cfg, impatient)
-			err := w.command(t.Context(), c)
-			if err := harness.Plane.StartAPIServer(); err != nil {
-				t.Fatal(err)
-			}
-			ended, ok := errors.AsType[*report.LeaseError](err)
-			if !ok || !cluster.IsAway(err) || len(ended.Done) == 0 {
-				t.Fatalf("at %s: want that the server is away and what was done, got %v", k.what, err)
-			}
-			for _, e := range c.events {
-				if change := fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action); e.Action == report.Claimed && !slices.Contains(ended.Done, change) {
-					t.Errorf("%q is not among what was done: %q", change, ended.Done)
-				}
-			}
-			invariants(t, w, "")
-			if err := w.command(t.Context(), w.client(t, cfg)); err != nil {
-				t.Errorf("one more run: %v", err)
-			}
-			if diff := cmp.Diff(want, written(t, w.name)); diff != "" {
-				t.Errorf("after one more run (-want +got):\n%s", diff)
 			}
 		})
 	}
