@@ -5,22 +5,17 @@ import (
 	"testing"
 )
 
-// Each rule that the engine relies on is needed: histories notice soon if the API server, or who sends the requests, breaks it.
-func TestEachRuleIsNeeded(t *testing.T) {
-	for _, rule := range []string{
-		"writes are pinned", "one command works for a group", "claims are read before objects",
-	} {
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			for seed := range *histories {
-				if h := live(seed, rule); len(h.verdicts) > 0 {
-					t.Logf("history %d: %s", seed, short(h.verdicts[0]))
-					return
-				}
-			}
-			t.Errorf("%d histories go well without it", *histories)
-		})
+// Each rule that the engine relies on is needed: histories notice soon if who sends the requests breaks it.
+func TestClaimsAreReadBeforeObjects(t *testing.T) {
+	t.Parallel()
+	const rule, most = "claims are read before objects", 3000
+	for seed := range int64(most) {
+		if h := live(seed, rule); len(h.verdicts) > 0 {
+			t.Logf("history %d: %s", seed, short(h.verdicts[0]))
+			return
+		}
 	}
+	t.Errorf("%d histories go well without it", most)
 }
 
 // So do commands that meet.
