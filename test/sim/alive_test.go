@@ -63,6 +63,7 @@ func isLost(t *testing.T, err error) {
 // A write that was not sent, or not answered, while another command came in the place of this one, is not sent any more,
 // neither by the program nor by its client library; one that was on its way makes and changes nothing.
 func TestNoWriteAfterItWasOver(t *testing.T) {
+	t.Parallel()
 	refused := func(op string) error {
 		return &net.OpError{Op: op, Net: "tcp", Err: errors.New("connection refused")}
 	}
@@ -135,6 +136,7 @@ func ahead(server *Server, by time.Duration) roundTripper {
 
 // A command that has crashed is waited for 20 seconds, whatever its clock and that of the next one say.
 func TestACrashIsKnownByNoClock(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ crashed, next time.Duration }{
 		"one clock":                 {0, 0},
 		"it was an hour ahead":      {time.Hour, 0},
@@ -177,6 +179,7 @@ func TestACrashIsKnownByNoClock(t *testing.T) {
 
 // A command that renews its announcement is waited for, though the next one's API server has a clock that is ahead.
 func TestALivingCommandIsNotTakenForCrashed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
 		begun, done := make(chan struct{}), make(chan error)

@@ -25,6 +25,7 @@ spec:
 
 // What was deleted is reported, though the answers to the requests were lost.
 func TestLostAnswersOfARelease(t *testing.T) {
+	t.Parallel()
 	o, id := fromOutside(t), allLeases()[0]
 	o.must(t, 0, []string{"apply", "-f", exposing(t, id, "h0.example.org")})
 	once := sync.Map{}
@@ -42,6 +43,7 @@ func TestLostAnswersOfARelease(t *testing.T) {
 
 // A note for people that cannot be written fails no apply.
 func TestApplyWithoutANote(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{http.StatusConflict, http.StatusForbidden} {
 		o := fromOutside(t)
 		first, second := allLeases()[0], allLeases()[0]
@@ -63,6 +65,7 @@ func TestApplyWithoutANote(t *testing.T) {
 
 // Where a wildcard cannot be read, the error names it.
 func TestWildcardThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	o, id := fromOutside(t), allLeases()[0]
 	o.each(func(request string) int {
 		if request == "GET leases/wc--any.example.org" {
@@ -78,6 +81,7 @@ func TestWildcardThatCannotBeRead(t *testing.T) {
 
 // A dry run does not wait for a command that holds what it wants: it looks once.
 func TestDryRunDoesNotWait(t *testing.T) {
+	t.Parallel()
 	o, first, second := fromOutside(t), allLeases()[0], allLeases()[len(allLeases())-1]
 	if first.Owner == second.Owner {
 		t.Fatal("two owners are needed")

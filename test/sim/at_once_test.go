@@ -18,7 +18,10 @@ import (
 )
 
 // Commands work on sixteen leases at once. The race detector watches them (make test).
-func TestSixteenLeasesAtOnce(t *testing.T) { synctest.Test(t, sixteenAtOnce) }
+func TestSixteenLeasesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, sixteenAtOnce)
+}
 
 func sixteenAtOnce(t *testing.T) {
 	server := furnished(t)

@@ -31,6 +31,7 @@ func both() (defs []*lease.Definition) {
 // A fault of the program at any request of a command ends the work on one lease, and no more: nothing waits for ever for what
 // was locked then (the bubble would find it), and the next command has all that was asked for.
 func TestAFaultLocksNothing(t *testing.T) {
+	t.Parallel()
 	for n, ended := int32(1), false; !ended; n++ {
 		synctest.Test(t, func(t *testing.T) {
 			server := furnished(t)
@@ -61,6 +62,7 @@ func TestAFaultLocksNothing(t *testing.T) {
 // A request that fails, whichever it is, makes repair and the search for problems fail by its name: nothing is said of what was
 // not read.
 func TestAnyRequestOfRepairMayFail(t *testing.T) {
+	t.Parallel()
 	for n, ended := int32(1), false; !ended; n++ {
 		synctest.Test(t, func(t *testing.T) {
 			server := furnished(t)
@@ -90,6 +92,7 @@ func TestAnyRequestOfRepairMayFail(t *testing.T) {
 
 // A fault as the announcement is renewed, or where it is told who is waited for, does not end the process, nor the command.
 func TestAFaultBesideTheWork(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
 		announced := 0

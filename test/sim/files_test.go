@@ -28,6 +28,7 @@ import (
 // A check, and a diff, of files that have the objects of a cluster answers as one of the cluster, field for field, whatever the
 // cluster holds and the definitions ask for.
 func TestFilesAnswerLikeTheClusterThatTheyAreOf(t *testing.T) {
+	t.Parallel()
 	empty := furnished(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSituation(rt, empty)
@@ -38,6 +39,7 @@ func TestFilesAnswerLikeTheClusterThatTheyAreOf(t *testing.T) {
 
 // The answers are alike for each rule of check.
 func TestFilesAnswerEachRule(t *testing.T) {
+	t.Parallel()
 	for rule, tt := range map[string]struct{ before, input []string }{
 		"Free":              {nil, []string{"a1 a.example.com"}},
 		"Own":               {[]string{"a1 a.example.com"}, []string{"a1 a.example.com"}},

@@ -54,6 +54,7 @@ func (s *scene) holders() map[string]string {
 // Labels give nobody what is in a namespace of others: repair claims nothing for whom they name, and nothing for whom the
 // namespace belongs to, who says of himself that the route is another's.
 func TestForgedLabelsEarnNoClaim(t *testing.T) {
+	t.Parallel()
 	victim, other := leaseOf("a", 1), leaseOf("c", 1)
 	for name, in := range map[string]string{"a tenant's namespace": other.Namespace(), "a namespace of no lease": settings().IP.MetalLBNamespace} {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +75,7 @@ func TestForgedLabelsEarnNoClaim(t *testing.T) {
 // What a lease serves without a claim is claimed by repair as an apply would claim it: with the proof, where proofs are
 // required.
 func TestRepairEarnsAClaim(t *testing.T) {
+	t.Parallel()
 	other := leaseOf("c", 1)
 	for name, tt := range map[string]struct {
 		prove command.Prove
@@ -107,6 +109,7 @@ func TestRepairEarnsAClaim(t *testing.T) {
 // A second route under the labels of a tenant, in a namespace of another, is a rival and no route of the tenant: it is not
 // admitted, however old it is, and repair leaves the tenant's own.
 func TestForgedSecondRoute(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, victim, other, host := newScene(t), leaseOf("a", 1), leaseOf("c", 1), "a.example.com"
 		s.tenant(victim)
@@ -139,6 +142,7 @@ func TestForgedSecondRoute(t *testing.T) {
 // An address that a lease serves without a claim is claimed for it only while enough addresses are left for what orders
 // have reserved, as an apply would be told.
 func TestRepairLeavesReservedAddresses(t *testing.T) {
+	t.Parallel()
 	for reserves, claimed := range map[uint64]bool{3: true, 4: false} { // of the four that there are
 		t.Run(fmt.Sprintf("%d are reserved", reserves), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 
 // A command that was taken for dead neither ends its work nor gives anything back: another one has worked in its place.
 func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
 		id, opts := leaseOf("a", 1), command.Options{Config: settings(), Prune: true, Concurrency: 1}
@@ -55,6 +56,7 @@ func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 // A claim that goes while repair is about to give it up is left for the next call. (A history found that repair
 // ended in a fault of the program.)
 func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
 		id, opts := leaseOf("a", 1), command.Options{Config: settings(), Concurrency: 1, Expires: time.Second}
@@ -102,6 +104,7 @@ func connected(t *testing.T, through roundTripper) *cluster.Cluster {
 
 // A command that waits for a deployment group comes to its turn though others go on coming.
 func TestWhoWaitsIsNotOvertakenForEver(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
 		id, opts := leaseOf("a", 1), command.Options{Config: settings(), Concurrency: 1}

@@ -50,6 +50,7 @@ func (o *outside) bareClaims() (bare []string) {
 // An interrupt ends an apply of many leases, wherever it comes: what is reported as done is settled, and claims for which
 // nothing was made are given back. The same command finishes the rest.
 func TestInterruptedApply(t *testing.T) {
+	t.Parallel()
 	const n = 120
 	for _, at := range []struct {
 		request string
@@ -96,6 +97,7 @@ func TestInterruptedApply(t *testing.T) {
 
 // "release" is offered only where the command has made the lease: for a lease that was live it would be an outage.
 func TestInterruptHint(t *testing.T) {
+	t.Parallel()
 	o := fromOutside(t)
 	interrupted := func(args ...string) string {
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -126,6 +128,7 @@ func TestInterruptHint(t *testing.T) {
 
 // A command that is interrupted while it waits for its turn has changed nothing, and no other command waits for it.
 func TestInterruptBeforeTheTurn(t *testing.T) {
+	t.Parallel()
 	const n = 3
 	to := allLeases()[0]
 	to.DSeq = 1000
@@ -179,6 +182,7 @@ func TestInterruptBeforeTheTurn(t *testing.T) {
 
 // What an interrupted repair has mended is settled, and so is everything if it only could not look again.
 func TestInterruptedRepair(t *testing.T) {
+	t.Parallel()
 	const n = 10
 	for name, at := range map[string]struct {
 		request        string

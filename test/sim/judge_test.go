@@ -34,7 +34,7 @@ func (w *world) claims() (out []*state.Claim) {
 		}
 	}
 	for _, o := range w.server.Objects("leases") {
-		if kept.IsName(o.GetName()) || state.IsAnnouncement(o.GetName()) {
+		if kept.IsName(o.GetName()) || state.IsAnnouncement(o.GetName()) || strings.HasPrefix(o.GetName(), state.ReservationPrefix) {
 			continue
 		}
 		c, ok := state.ReadClaim(&metav1.ObjectMeta{Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(), UID: o.GetUID()})

@@ -37,6 +37,7 @@ deployment: {web: {dc: {profile: web, count: 1}}}
 // An apply counts as crashed while its Manifest is on the way, and the lease is released. What it makes late is a problem
 // that names what ends it; repair does not.
 func TestALateWorkloadIsAProblem(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		if err := s.server.ServeAll(); err != nil {
@@ -82,6 +83,7 @@ func TestALateWorkloadIsAProblem(t *testing.T) {
 
 // A cluster without Akash's kind of Manifests has no such problem, and a release there finds nothing that runs.
 func TestNoManifestsAreServed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		delete(s.server.kinds, "/apis/akash.network/v2beta2/manifests")

@@ -15,6 +15,7 @@ import (
 // A command reads everything while another one applies its lease otherwise, and that one ends before it is announced itself: what has
 // been written since is read again.
 func TestWhatIsWrittenBetweenReadingAndAnnouncing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server, opts := furnished(t), command.Options{Config: settings(), Prune: true, Concurrency: 1, AssumeServing: true}
 		was := (&invocation{id: leaseOf("a", 1), hosts: []string{"a.example.com"}}).definition()

@@ -31,6 +31,7 @@ func others(id lease.ID) map[string]lease.ID {
 // A reservation for another lease of the deployment group leaves what a lease serves as it is, whatever it names and
 // however it is made. It is no problem, and repair changes nothing.
 func TestReserveBesideALiveLease(t *testing.T) {
+	t.Parallel()
 	const host, address = "a.example.com", "10.0.0.0"
 	id := leaseOf("a", 1)
 	for which, to := range others(id) {
@@ -99,6 +100,7 @@ func TestReserveBesideALiveLease(t *testing.T) {
 
 // Of a lease that is gone nothing serves: the next order's reservation takes its place, and repair keeps it.
 func TestReserveAfterALeaseThatIsGone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, id, host := newScene(t), leaseOf("a", 1), "a.example.com"
 		to := others(id)["the next order"]
@@ -120,6 +122,7 @@ func TestReserveAfterALeaseThatIsGone(t *testing.T) {
 // What an older version has left: the claim names the next order, of which nothing is there. Nothing of the live lease is
 // a problem, and its next apply mends the claim.
 func TestAClaimThatNamesAnotherOrder(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(p *state.Part){
 		"a reservation": func(p *state.Part) { p.Applied, p.Service, p.Port = false, "", 0 },
 		"applied":       func(p *state.Part) { p.Applied = true },
@@ -165,6 +168,7 @@ func TestAClaimThatNamesAnotherOrder(t *testing.T) {
 // A transfer to another lease of a live lease's group, and a release of one, are refused and change nothing: its routes
 // would lead nowhere, and what serves would go. The live lease and its group are named as before.
 func TestAnotherLeaseOfALiveGroup(t *testing.T) {
+	t.Parallel()
 	const host, own = "a.example.com", "b.example.com"
 	blue, green := leaseOf("a", 1), leaseOf("a", 2)
 	for which, to := range others(green) {
@@ -211,6 +215,7 @@ func TestAnotherLeaseOfALiveGroup(t *testing.T) {
 
 // A lease that serves nothing is live by its definition and its namespace: it may run workloads.
 func TestReleaseBesideALeaseWithoutRoutes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, id := newScene(t), leaseOf("a", 1)
 		s.apply(id, false, "a.example.com")
@@ -234,6 +239,7 @@ func TestReleaseBesideALeaseWithoutRoutes(t *testing.T) {
 // A redeployment is an apply of the next order: it moves everything to the namespace of that, and the first lease's name
 // takes nothing away any more.
 func TestApplyOfTheNextOrder(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, id, host := newScene(t), leaseOf("a", 1), "a.example.com"
 		to := others(id)["the next order"]

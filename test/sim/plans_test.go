@@ -16,6 +16,7 @@ import (
 
 // A plan is what apply does, in any situation: see checkPlans.
 func TestPlansOfAnything(t *testing.T) {
+	t.Parallel()
 	empty := furnished(t)
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(t *rapid.T) { // a bubble has no deadline
@@ -27,6 +28,7 @@ func TestPlansOfAnything(t *testing.T) {
 
 // Leases of one input give each other hosts, ports and addresses, and get what others are refused.
 func TestPlansOfWhatLeasesGive(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		mode string
 		// before are applied, one after the other; lost are objects that somebody deletes then. Leases are as defined reads them.
@@ -110,6 +112,7 @@ func TestPlansOfWhatLeasesGive(t *testing.T) {
 
 // A plan with a lease that is refused is carried out for the others, and says why.
 func TestPlanWithARefusedLeaseIsCarriedOut(t *testing.T) {
+	t.Parallel()
 	empty := furnished(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, ctx := newSituation(empty), context.Background()

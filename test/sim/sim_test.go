@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 
 var seedFlag = flag.Int64("seed", -1, "replay the history of this seed, and print it")
 
-var histories = flag.Int64("histories", few, "how many histories to live through")
+var histories = flag.Int64("histories", map[bool]int64{false: few, true: many}[long()], "how many histories to live through")
 
-// How many histories there are: with LEDGER_OPERATIONS more.
-const few, many = 1000, 100_000
+// How many histories there are: with LONG more.
+const few, many = 300, 100_000
 
-// histories of commands that cross, crash and meet faults keep the ledger's promises.
+// Histories of commands that cross, crash and meet faults keep the ledger's promises.
 func TestHistories(t *testing.T) {
 	if *seedFlag >= 0 {
 		w := live(t, *seedFlag, "")
@@ -44,12 +44,8 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	n := *histories
-	if os.Getenv("LEDGER_OPERATIONS") != "" {
-		n = many
-	}
 	requests, failed := 0, 0
-	for seed := range n {
+	for seed := range *histories {
 		w := live(t, seed, "")
 		requests += len(w.trace)
 		if len(w.verdicts) > 0 {
@@ -59,7 +55,7 @@ func TestHistories(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories, %d steps", n, requests)
+	t.Logf("%d histories, %d steps", *histories, requests)
 }
 
 // live lives through the history of a seed.
@@ -231,17 +227,18 @@ func TestSeedReplays(t *testing.T) {
 
 // Histories find a rule of the protocol that is left out.
 func TestLeftOutRulesAreFound(t *testing.T) {
+	const most = 1000
 	for _, broken := range []rule{noMark, noPin, noFence, noTurn, noLook, noYield, noSecondRead} {
 		t.Run(string(broken), func(t *testing.T) {
 			// Where a pin decides a command has to stand still at the right moment: the search begins shortly before.
 			first := map[rule]int64{noPin: 1400}[broken]
-			for seed := first; seed < first+few; seed++ {
+			for seed := first; seed < first+most; seed++ {
 				if w := live(t, seed, broken); len(w.verdicts) > 0 {
 					t.Logf("history %d: %s", seed, w.verdicts[0])
 					return
 				}
 			}
-			t.Errorf("%d histories without %s are all right", few, broken)
+			t.Errorf("%d histories without %s are all right", most, broken)
 		})
 	}
 }

@@ -26,6 +26,7 @@ func (o *outside) isOpen(t *testing.T) {
 
 // An uninstall that ends with an error opens the ledger again, whichever of its requests fails.
 func TestUninstallThatFailsOpensTheLedger(t *testing.T) {
+	t.Parallel()
 	o := fromOutside(t)
 	for fails := 1; ; fails++ {
 		n, failed := 0, ""
@@ -55,6 +56,7 @@ func TestUninstallThatFailsOpensTheLedger(t *testing.T) {
 
 // An announcement that cannot be read makes an uninstall fail, and keeps the ledger open.
 func TestUninstallBesideAnUnreadableAnnouncement(t *testing.T) {
+	t.Parallel()
 	o := fromOutside(t)
 	o.send(t, http.MethodPost, ledgerLeases, "application/json", `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
 		"metadata":{"name":"run--x","namespace":"akash-net","labels":{"`+state.LabelKind+`":"run","`+state.LabelOwner+`":"run"}}}`)
@@ -85,6 +87,7 @@ func (o *outside) killUninstall(t *testing.T) (nonce string) {
 // An uninstall that begins, ends or deletes the ledger while problems are read is no problem: the mark and the
 // announcements that were read are of different moments.
 func TestUninstallWhileProblemsAreRead(t *testing.T) {
+	t.Parallel()
 	for name, meanwhile := range map[string]func(o *outside, announcement string){
 		"it begins": func(o *outside, announcement string) {
 			o.send(t, http.MethodPost, ledgerLeases, "application/json", announcement)
@@ -124,6 +127,7 @@ func TestUninstallWhileProblemsAreRead(t *testing.T) {
 // An uninstall that was killed is a problem once it has not renewed its announcement in time, and repair opens the ledger.
 // So is a mark on the namespace alone.
 func TestKilledUninstall(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(o *outside, nonce string){
 		"announced": func(o *outside, nonce string) {
 			o.send(t, http.MethodPatch, ledgerLeases+"/"+state.AnnouncementName(nonce), "application/merge-patch+json",

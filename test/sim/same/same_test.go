@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 // requests is how many a sequence has.
 const requests = 16
 
-// sequences is how many are compared: more where the tests of the ledger run at length.
+// sequences is how many are compared: with LONG more.
 func sequences() int64 {
-	if os.Getenv("LEDGER_OPERATIONS") != "" {
+	if os.Getenv("LONG") != "" {
 		return 5000
 	}
 	return 300
