@@ -1,14 +1,18 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // providerServices is the field manager of what Akash's provider writes.
@@ -45,94 +49,134 @@ func deployRoute(t *testing.T, id lease.ID, host string) *unstructured.Unstructu
 		host, id.Namespace(), labelsOf(id), host))
 }
 
-// What Akash's provider wrote for another owner's lease makes a host held, without any claim.
-func TestHostOfAkashsProviderIsHeld(t *testing.T) {
+// What Akash's provider wrote for another owner's lease makes a host held, without any claim. For its own lease a host is claimed, and the
+// objects stay what they are, also after a release, which says that it leaves them.
+func TestHostOfAkashsProvider(t *testing.T) {
 	t.Parallel()
-	host, theirs, ours := newHost("akash"), leaseOf(newTenant(), 3), leaseOf(newTenant(), 1)
-	deployHost(t, theirs, host)
-	admin().run(t, "apply", "-f", defineParts(t, ours, webPart(host))).Exits(t, 4).Says(t, host, theirs.Group().String(), theirs.Namespace())
-	if got := append(objectsOf(t, ours), claimsOf(t, ours.Owner)...); len(got) > 0 {
+	host, id, other := newHost("akash"), leaseOf(newTenant(), 3), leaseOf(newTenant(), 1)
+	providerHost, ingress := deployHost(t, id, host)
+	mustRun(t, 4, "apply", "-f", defineParts(t, other, webPart(host))).Says(t, host, id.Group().String(), id.Namespace())
+	if got := append(objectsOf(t, other), claimsOf(t, other.Owner)...); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}
-	admin().run(t, "apply", "-f", defineParts(t, leaseOf(theirs.Owner, 4), webPart(host))).Exits(t, 0).Prints(t, host+" withheld", theirs.Group().String())
-}
+	mustRun(t, 0, "apply", "-f", defineParts(t, leaseOf(id.Owner, 4), webPart(host))).Prints(t, host+" withheld", id.Group().String())
 
-// For its own lease a host is claimed, and the objects stay what they are.
-func TestHostOfAkashsProviderIsClaimed(t *testing.T) {
-	t.Parallel()
-	host, id := newHost("akash"), leaseOf(newTenant(), 1)
-	providerHost, ingress := deployHost(t, id, host)
-	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host))).Prints(t, "host/"+host+" claimed", "ingress/"+host+" configured")
-	now := need(t, hosts, manifests, host)
-	if now.GetUID() != providerHost.GetUID() || now.GetAnnotations()["akash.network/lease.updated_at"] != "2026-11-01T10:00:00Z" {
-		t.Errorf("the ProviderHost is another: %v", now.Object)
+	same := func(resource schema.GroupVersionResource, namespace string, was *unstructured.Unstructured) map[string]string {
+		t.Helper()
+		now := need(t, resource, namespace, host)
+		if diff := cmp.Diff(was.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != was.GetUID() {
+			t.Errorf("%s (-before +after):\n%s", resource.Resource, diff)
+		}
+		return now.GetAnnotations()
 	}
-	if diff := cmp.Diff(providerHost.Object["spec"], now.Object["spec"]); diff != "" {
-		t.Errorf("the ProviderHost's spec (-before +after):\n%s", diff)
+	mustRun(t, 0, "apply", "-f", defineParts(t, id, webPart(host))).Prints(t, "host/"+host+" claimed", "ingress/"+host+" configured")
+	if at := same(hosts, manifests, providerHost)["akash.network/lease.updated_at"]; at != "2026-11-01T10:00:00Z" {
+		t.Errorf("the ProviderHost was updated at %q", at)
 	}
-	now = need(t, ingresses, id.Namespace(), host)
-	if diff := cmp.Diff(ingress.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != ingress.GetUID() {
-		t.Errorf("the Ingress (-before +after):\n%s", diff)
-	}
-	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host))).Prints(t, "unchanged")
-
-	// What the provider wrote stays its own when the lease is released, and is claimed while it is there.
-	admin().run(t, "release", id.Group().String()).Exits(t, 4).Prints(t, "ingress/"+host+" left (Akash's provider declares it too)").Says(t, "host "+host+" is kept")
-	now = need(t, ingresses, id.Namespace(), host)
-	if diff := cmp.Diff(ingress.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != ingress.GetUID() {
-		t.Errorf("the Ingress after the release (-before +after):\n%s", diff)
-	}
-	if hash, set := now.GetAnnotations()[lease.AnnotationDefinition]; set {
+	same(ingresses, id.Namespace(), ingress)
+	mustRun(t, 0, "apply", "-f", defineParts(t, id, webPart(host))).Prints(t, "unchanged")
+	mustRun(t, 4, "release", id.Group().String()).Prints(t, "ingress/"+host+" left (Akash's provider declares it too)").Says(t, "host "+host+" is kept")
+	if hash, set := same(ingresses, id.Namespace(), ingress)[lease.AnnotationDefinition]; set {
 		t.Errorf("the Ingress still has our annotation %s", hash)
 	}
-}
 
-// A release leaves what only Akash's provider wrote, and says so.
-func TestReleaseLeavesAkashsObjects(t *testing.T) {
-	t.Parallel()
+	// The book shows it, as not claimed, and a release leaves what only Akash's provider wrote.
 	theirs, ours, id := newHost("theirs"), newHost("ours"), leaseOf(newTenant(), 1)
 	deployHost(t, id, theirs)
-	admin().do(t, "apply", "-f", defineParts(t, id, webPart(ours)))
-	admin().do(t, "release", id.Group().String()).Prints(t, "host/"+ours+" released", "keeps 2 objects that Akash's provider wrote")
+	want := []row{{Host: theirs, Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 80, Target: "ingress", State: "Active"}}
+	if diff := cmp.Diff(want, readBook(t, admin(), "-l", ofOwner(id.Owner)).Hosts); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	mustRun(t, 0, "apply", "-f", defineParts(t, id, webPart(ours)))
+	mustRun(t, 0, "release", id.Group().String()).Prints(t, "host/"+ours+" released", "keeps 2 objects that Akash's provider wrote")
 	if diff := cmp.Diff([]string{"ingresses/" + theirs, "providerhosts/" + theirs}, objectsOf(t, id)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }
 
-// Leases come from the Manifest objects that Akash's provider keeps.
+// What Akash's provider writes while an apply is refused is not overwritten: the apply goes by the managers
+// of the object that it has read since.
+func TestAkashWritesWhileAnApplyIsRefused(t *testing.T) {
+	t.Parallel()
+	host, former := newDomain(), leaseOf(newOwner(), 1)
+	next := leaseOf(former.Owner, 2)
+	mustRun(t, 0, "apply", "-f", define(t, former, web("web", 8080, host)))
+	mustRun(t, 0, "transfer", "host/"+host, "--to", next.String())
+	asAkash := func(service string) {
+		harness.Edit(t, providerServices, hosts, manifests, host, func(o *object) {
+			o.SetLabels(next.Labels())
+			spec := o.Object["spec"].(map[string]any)
+			spec["dseq"], spec["service_name"] = int64(next.DSeq), service
+		})
+	}
+	asAkash("web")
+	wrote := sync.OnceFunc(func() { asAkash("other") })
+	p := startProxy(t, func(write string) bool {
+		if write == "PATCH providerhosts/"+host {
+			wrote()
+		}
+		return false
+	})
+	out := mustRun(t, 1, "apply", "--kubeconfig", p.kubeconfig, "-f", define(t, next, web("web", 8080, host))).Says(t, providerServices)
+	if spec := toText(t, need(t, hosts, manifests, host).Object["spec"]); !strings.Contains(spec, `"service_name":"other"`) {
+		t.Errorf("the ProviderHost is %s: %s", spec, out)
+	}
+}
+
+// Leases come from the Manifest objects that Akash's provider keeps, which are those of many tenants: a bad one is named with its mend, and
+// stops no other.
 func TestFromCluster(t *testing.T) {
 	t.Parallel()
-	host, id := newHost("manifest"), leaseOf(newTenant(), 1)
-	createAs(t, providerServices, akashManifests, fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: Manifest,
-		metadata: {name: %s, namespace: lease, labels: %s},
-		spec: {lease_id: {owner: %s, dseq: "%d", gseq: %d, oseq: %d, provider: %s}, group: {name: dcloud, services: [
-			{name: web, image: nginx, count: 1, expose: [
-				{port: 8080, external_port: 80, proto: TCP, global: true, hosts: [%s], endpoint_sequence_number: 0},
-				{port: 443, proto: TCP, global: true, ip: public, endpoint_sequence_number: 1}]}]}}}`,
-		id.Namespace(), labelsOf(id), id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider, host))
-
-	var document struct {
-		Kind string
-		Spec struct {
-			Lease    struct{ Owner string }
-			Services []struct {
-				Expose []struct {
-					Hosts []string
-					IP    string
-				}
+	namespace, blocked, domain, subnet := fmt.Sprint("manifests-", harness.Number()), newDomain(), newDomain(), newNet()
+	create(t, namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
+	cfg := configure(t, "manifestNamespace: "+namespace, "hosts: {blocked: ["+blocked+"]}", "ip: {ranges: ["+subnet+"0/30]}")
+	manifest := func(id lease.ID, exposes ...string) string {
+		t.Helper()
+		createAs(t, providerServices, akashManifests, fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: Manifest, metadata: {name: %s, namespace: %s, labels: %s},
+			spec: {lease_id: {owner: %s, dseq: "%d", gseq: 1, oseq: %d, provider: %s},
+			group: {name: dcloud, services: [{name: web, image: nginx, count: 1, expose: [%s]}]}}}`,
+			id.Namespace(), namespace, labelsOf(id), id.Owner, id.DSeq, id.OSeq, id.Provider, strings.Join(exposes, ", ")))
+		return id.Namespace()
+	}
+	serves := func(host string) string {
+		return "{port: 8080, external_port: 80, proto: TCP, global: true, hosts: [" + host + "], endpoint_sequence_number: 0}"
+	}
+	good, upper, twice := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	again := twice
+	again.OSeq++
+	manifest(good, serves("good."+domain), "{port: 443, proto: TCP, global: true, ip: public, endpoint_sequence_number: 1}")
+	bad := map[string]string{
+		manifest(upper, serves("UPPER."+domain)):                                 "is not lower case",
+		manifest(leaseOf(newOwner(), 1), serves(blocked)):                        "blocked",
+		manifest(leaseOf(newOwner(), 1), "{port: 22, proto: TCP, global: true}"): "defines no host and no address",
+		manifest(twice, serves("twice."+domain)):                                 "has 2 Manifests, and nothing is changed for it; delete that of a lease that is over: kubectl -n " + namespace + " delete manifests.akash.network " + twice.Namespace(),
+		manifest(again, serves("twice."+domain)):                                 "has 2 Manifests",
+	}
+	do := func(code int, args ...string) result {
+		t.Helper()
+		return mustRun(t, code, append(args, "--from-cluster", "--config", cfg)...)
+	}
+	named := func(out result) result {
+		t.Helper()
+		for name, why := range bad {
+			line := strings.Join(slices.DeleteFunc(lines(out.Stderr, "manifests/"+name), func(l string) bool { return !strings.HasPrefix(l, "manifests/") }), "\n")
+			if mend := "kubectl -n " + namespace + " edit manifests.akash.network " + name; !strings.Contains(line, why) || !strings.Contains(out.Stderr, mend) && !strings.Contains(line, "; ") {
+				t.Errorf("Manifest %s: %q, want %q and a mend: %s", name, line, why, out)
 			}
 		}
+		return out
 	}
-	out := admin().do(t, "convert", "--from-cluster", "--lease", id.String(), "-o", "json")
-	if err := json.Unmarshal([]byte(out.Stdout), &document); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if document.Kind != "LeaseDefinition" || document.Spec.Lease.Owner != id.Owner {
-		t.Errorf("converted to %s", out)
-	}
-	admin().do(t, "convert", "--from-cluster").Prints(t, id.Owner, host)
+	do(0, "convert", "--lease", good.String(), "-o", "json").Prints(t, `"kind": "LeaseDefinition"`, good.Owner, "good."+domain, `"ip": "public"`)
+	named(do(3, "diff")).Prints(t, "good."+domain)
+	named(do(3, "apply", "--dry-run=client")).Prints(t, "host/good."+domain+" claimed (dry run)")
+	named(do(3, "apply")).Prints(t, "host/good."+domain+" claimed", "service/web-ip-443-tcp granted "+subnet)
+	held(t, "good."+domain, "1 /")
+	held(t, "twice."+domain)
+	do(3, "reserve").Prints(t, "lease "+good.Group().String()+" is reserved: 1 host, 1 address, unchanged").Says(t, "UPPER."+domain)
+	do(3, "repair", "-n", good.Namespace()).Says(t, "Nothing to repair.", "UPPER."+domain)
 
-	admin().do(t, "apply", "--from-cluster", "--lease", id.String()).Prints(t, "host/"+host+" claimed", "service/web-ip-443-tcp granted 203.0.113.")
-	need(t, ingresses, id.Namespace(), host)
-	admin().run(t, "apply", "--from-cluster", "--lease", leaseOf(id.Owner, 99).String()).Exits(t, 3).Says(t, "no Manifest object")
+	// A bad one alone is an error of its lease alone, and so are those in files.
+	do(3, "apply", "--lease", upper.String()).Says(t, "is not lower case", "is left out")
+	do(0, "apply", "--lease", good.String(), "--wait=false")
+	do(3, "apply", "--lease", leaseOf(good.Owner, 99).String()).Says(t, "no Manifest object")
 }

@@ -21,7 +21,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-const ledger = "akash-net"
+// The namespaces of the ledger, of what Akash's provider keeps, and the resources that the program works with.
+const (
+	ledger    = "akash-net"
+	manifests = "lease"
+)
 
 var (
 	claims     = cluster.Leases
@@ -34,7 +38,11 @@ var (
 	services   = kinds.Service.Resource()
 	pools      = kinds.IPAddressPool.Resource()
 
-	dnsEndpoints = kinds.DNSEndpoint.Resource()
+	routes  = kinds.Route.Resource()
+	adverts = kinds.L2Advertisement.Resource()
+
+	akashManifests = schema.GroupVersionResource{Group: "akash.network", Version: "v2beta2", Resource: "manifests"}
+	dnsEndpoints   = kinds.DNSEndpoint.Resource()
 )
 
 // create writes an object, in YAML, as somebody does who knows nothing of this program.
@@ -148,9 +156,9 @@ func ours(t *testing.T, name string) map[string]string {
 func fingerprint(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, resource := range []schema.GroupVersionResource{claims, namespaces, hosts, leasedIPs, ingresses, httpRoutes, services, pools, dnsEndpoints} {
+	for _, resource := range []schema.GroupVersionResource{claims, configMaps, namespaces, hosts, leasedIPs, ingresses, httpRoutes, services, pools, adverts, dnsRecords, dnsEndpoints} {
 		namespace := ""
-		if resource == claims {
+		if resource == claims || resource == configMaps {
 			namespace = ledger
 		}
 		list, err := harness.Objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
@@ -175,6 +183,16 @@ func fingerprint(t *testing.T) map[string]string {
 		}
 	}
 	return out
+}
+
+// fingerprints is the same.
+func fingerprints(t *testing.T) map[string]string { t.Helper(); return fingerprint(t) }
+
+// touched are the objects that differ and whose names have one of the texts.
+func touched(before, after map[string]string, of ...string) []string {
+	return slices.DeleteFunc(changed(before, after), func(what string) bool {
+		return !slices.ContainsFunc(of, func(text string) bool { return strings.Contains(what, text) })
+	})
 }
 
 // changed are the objects that differ between two fingerprints.
@@ -222,4 +240,88 @@ func toText(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// absent fails the test if the object exists.
+func absent(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
+	t.Helper()
+	if o := find(t, resource, namespace, name); o != nil {
+		t.Errorf("there is a %s %s/%s: %v", resource.Resource, namespace, name, o.Object)
+	}
+}
+
+// present is true once the object exists.
+func present(t *testing.T, resource schema.GroupVersionResource, namespace, name string) func(context.Context) (bool, error) {
+	t.Helper()
+	return func(context.Context) (bool, error) { return find(t, resource, namespace, name) != nil, nil }
+}
+
+// claimsOf are the names of the claims on which the owner holds something.
+func claimsOf(t *testing.T, owner string) []string {
+	t.Helper()
+	list, err := harness.Objects.Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/owner=" + owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for _, o := range list.Items {
+		names = append(names, o.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// announced are the announcements of commands that have not ended and write for deployment groups of the owner.
+func announced(t *testing.T, owner string) (nonces []string) {
+	t.Helper()
+	list, err := harness.Objects.Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/kind=run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list.Items {
+		if strings.Contains(o.GetAnnotations()["net.akash.network/groups"], owner+"/") {
+			nonces = append(nonces, strings.TrimPrefix(o.GetName(), "run--"))
+		}
+	}
+	return nonces
+}
+
+// marked is true where a claim of the owner carries the mark of a command that has not ended.
+func marked(t *testing.T, owner string) bool {
+	t.Helper()
+	nonces := announced(t, owner)
+	for _, name := range claimsOf(t, owner) {
+		for _, value := range need(t, claims, ledger, name).GetAnnotations() {
+			if slices.ContainsFunc(nonces, func(nonce string) bool { return strings.Contains(value, `"run":"`+nonce) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unmarked fails the test where a command that writes for the owner has not ended.
+func unmarked(t *testing.T, owner string) {
+	t.Helper()
+	if nonces := announced(t, owner); len(nonces) > 0 {
+		t.Errorf("commands %v have not ended", nonces)
+	}
+}
+
+// objectsOf are the objects of a lease beside its claims, as resource/name.
+func objectsOf(t *testing.T, id lease.ID) []string {
+	t.Helper()
+	names := []string{}
+	selector := fmt.Sprintf("%s=%s,%s=%d", lease.LabelOwner, id.Owner, lease.LabelDSeq, id.DSeq)
+	for _, resource := range []schema.GroupVersionResource{hosts, leasedIPs, ingresses, httpRoutes, services} {
+		list, err := harness.Objects.Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range list.Items {
+			names = append(names, resource.Resource+"/"+o.GetName())
+		}
+	}
+	slices.Sort(names)
+	return names
 }

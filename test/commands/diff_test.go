@@ -2,18 +2,14 @@ package commands
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // planOf is the plan that a diff prints as data.
@@ -27,34 +23,34 @@ func planOf(t *testing.T, code int, args ...string) plan.Plan {
 	return p
 }
 
+// larger is web with a larger body, which changes an annotation of its Ingresses.
+func larger(hosts ...string) string {
+	return strings.Replace(web("web", 8080, hosts...), "hosts:", "http: {maxBodySize: 7777777}, hosts:", 1)
+}
+
 // A diff writes nothing, an apply makes what the diff showed, and after it there is nothing to show.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
 	t.Parallel()
-	id, subnet := leaseOf(newOwner(), 1), newNet()
-	one, two := newDomain(), newDomain()
+	id, subnet, one, two := leaseOf(newOwner(), 1), newNet(), newDomain(), newDomain()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
+	words := map[plan.Action]string{plan.Claim: "claimed", plan.GiveUp: "pruned", plan.Create: "created", plan.Update: "configured", plan.Delete: "pruned"}
 	for _, definition := range []string{
 		define(t, id, web("web", 8080, one), leased("game", "public", 7001)),
 		define(t, id, web("web", 8081, one), leased("game", "public", 7002)),
 		define(t, id, web("web", 8081, two)),
 	} {
-		p := startProxy(t, func(string) bool { return false })
+		p := startProxy(t, nil)
 		planned := planOf(t, 1, "--kubeconfig", p.kubeconfig, "--config", config, "-f", definition)
-		if writes := p.sent("ingresses", "services", "providerhosts", "providerleasedips", "leases", "namespaces", "ipaddresspools"); len(writes) > 0 {
+		if writes := p.written(); len(writes) > 0 {
 			t.Errorf("the diff wrote %q", writes)
-		}
-		done := mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", definition)
-		words := map[plan.Action][]string{
-			plan.Claim: {"claimed"}, plan.GiveUp: {"pruned"}, plan.Create: {"created"}, plan.Update: {"configured"}, plan.Delete: {"pruned"},
 		}
 		var want, got []string
 		for _, c := range planned.Leases[0].Changes {
-			if c.Action == plan.Claim && !takes(c) { // of a part that stays nothing is told
-				continue
+			if c.Action != plan.Claim || takes(c) { // of a part that stays nothing is told
+				want = append(want, c.Kind+"/"+c.Name+" "+words[c.Action])
 			}
-			want = append(want, c.Kind+"/"+c.Name+" "+words[c.Action][0])
 		}
-		for line := range strings.Lines(done.Stdout) {
+		for line := range strings.Lines(mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", definition).Stdout) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " (")
 			if _, action, _ := strings.Cut(line, " "); slices.Contains([]string{"claimed", "created", "configured", "pruned"}, action) {
 				got = append(got, line)
@@ -69,56 +65,11 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 			t.Errorf("after the apply there is still a difference: %s", out)
 		}
 	}
-}
-
-// A client's dry run prints the plan that a diff prints, and ends as the apply would.
-func TestDryRunPrintsThePlan(t *testing.T) {
-	t.Parallel()
-	id, rival, host := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1), newDomain()
-	definition := define(t, id, web("web", 8080, host))
-	diff := mustRun(t, 1, "diff", "-o", "json", "-f", definition)
-	if dry := mustRun(t, 0, "apply", "--dry-run=client", "-o", "json", "-f", definition); dry.Stdout != diff.Stdout {
-		t.Errorf("diff:\n%s\napply:\n%s", diff.Stdout, dry.Stdout)
-	}
-	held(t, host)
-	mustRun(t, 0, "reserve", "--lease", rival.String(), host)
-	mustRun(t, 4, "apply", "--dry-run=client", "-o", "yaml", "-f", definition).Prints(t, "refused: ").Says(t, "is refused: host "+host+" is held")
-}
-
-// A client's dry run shows of each object what changes of it, below kubectl's line; a server's the lines alone.
-func TestDryRunShowsWhatChanges(t *testing.T) {
-	t.Parallel()
-	owner, domain := newOwner(), newDomain()
-	id, stays, added, taken := leaseOf(owner, 1), "a."+domain, "b."+domain, "c."+domain
-	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, stays)))
-	mustRun(t, 0, "apply", "-f", define(t, leaseOf(owner, 2), web("web", 8080, taken)))
-	definition := define(t, id, strings.Replace(web("web", 8080, stays, added, taken), "hosts:", "http: {maxBodySize: 7777777}, hosts:", 1))
-	untouched := fingerprint(t)
-	body := "-     nginx.ingress.kubernetes.io/proxy-body-size: \"1048576\"   (akash-net)\n+     nginx.ingress.kubernetes.io/proxy-body-size: \"7777777\"\n"
-	client := mustRun(t, 0, "apply", "--dry-run=client", "-f", definition).Prints(t,
-		"host/"+added+" claimed (dry run)\n+   / -> web:80\n",
-		"host/"+taken+" withheld (held by deployment "+leaseOf(owner, 2).Group().String()+") (dry run)\n",
-		"ingress/"+added+" created (dry run)\n+   apiVersion: networking.k8s.io/v1\n",
-		"ingress/"+stays+" configured (dry run)\n  metadata.annotations\n", body,
-		"lease "+id.Group().String()+" is applied: 2 hosts, 1 withheld")
-	if strings.Count(client.Stdout, "withheld (held") != 1 {
-		t.Errorf("what is withheld is told twice: %s", client)
-	}
-	server := mustRun(t, 0, "apply", "--dry-run=server", "-f", definition).Prints(t, "ingress/"+stays+" configured (server dry run)\n")
-	if strings.Contains(server.Stdout, "proxy-body-size") {
-		t.Errorf("the server's dry run shows fields: %s", server)
-	}
-	names := mustRun(t, 0, "apply", "--dry-run=client", "-o", "name", "-f", definition)
-	if strings.Contains(names.Stdout, "proxy-body-size") || !strings.Contains(names.Stdout, "ingress/"+stays+"\n") {
-		t.Errorf("the names are %s", names)
-	}
-	mustRun(t, 4, "apply", "--dry-run=client", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, stays))).
-		Prints(t, "!   refused: host "+stays+" is held").Says(t, stays+" is held by another lease", "HELD BY")
-	for name, version := range fingerprint(t) {
-		if was := untouched[name]; strings.Contains(name, domain) && was != version {
-			t.Errorf("%s is %s, and was %q", name, version, was)
-		}
-	}
+	// Exit code 6 tells a diff that failed from one that found differences.
+	definition := define(t, id, web("web", 8080, one))
+	mustRun(t, 6, "diff", "--server", "http://127.0.0.1:1", "-f", definition)
+	mustRun(t, 2, "diff", "-o", "wide", "-f", definition)
+	mustRun(t, 3, "diff", "-f", file(t, "version: 7"))
 }
 
 // takes is true for a change of a claim that takes a part of it.
@@ -131,86 +82,129 @@ func takes(c plan.Change) bool {
 	return false
 }
 
-// The hash of the definition is not shown beside other fields, and an object of which nothing else changes is one line. The numbers
-// of the changes are the same in a diff, in a client's dry run and in a server's.
-func TestDiffCountsChanges(t *testing.T) {
+// A diff, a client's dry run and a server's tell the same, each in its way, and change nothing. The client's shows what changes of each
+// object, below kubectl's line, and as data it is the diff; the hash of the definition is not shown beside other fields.
+func TestDryRuns(t *testing.T) {
 	t.Parallel()
-	id, domain := leaseOf(newOwner(), 1), newDomain()
-	stays, gone, added := "a."+domain, "b."+domain, "c."+domain
-	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, stays, gone)))
-	definition := define(t, id, strings.Replace(web("web", 8080, stays, added), "hosts:", "http: {maxBodySize: 7777777}, hosts:", 1))
-	const counts = "\n1 claim, 2 create, 2 update, 2 delete, 1 release\n"
-	diff := mustRun(t, 1, "diff", "-f", definition).Prints(t,
+	owner, domain, subnet := newOwner(), newDomain(), newNet()
+	config := configure(t, "ip: {ranges: ["+subnet+"0/28]}", "hosts: {wildcards: true}")
+	id, stays, gone, added, taken := leaseOf(owner, 1), "a."+domain, "b."+domain, "c."+domain, "d."+domain
+	holder, group := "deployment "+leaseOf(owner, 2).Group().String(), id.Group().String()
+	do := func(code int, args ...string) result {
+		t.Helper()
+		return mustRun(t, code, append(args, "--config", config)...)
+	}
+	do(0, "apply", "-f", define(t, id, web("web", 8080, stays, gone)))
+	do(0, "apply", "-f", define(t, leaseOf(owner, 2), web("web", 8080, taken)))
+	definition := define(t, id, larger(stays, added, taken), leased("game", "public", 443))
+	fresh, newcomer := define(t, leaseOf(newOwner(), 1), web("web", 8080, "fresh."+domain, `"*.w.`+domain+`"`)), leaseOf(newOwner(), 1)
+	untouched := fingerprint(t)
+
+	const counts = "\n2 claim, 6 create, 2 update, 2 delete, 1 release\n"
+	diff := do(1, "diff", "-f", definition).Prints(t, counts,
 		"providerhost/"+stays+" in namespace lease: only the definition's hash changes\nproviderhost/"+added+" ",
-		"ingress/"+stays+" in namespace "+id.Namespace()+"\n  metadata.annotations\n-     nginx.ingress.kubernetes.io/proxy-body-size", counts)
-	if lines := lines(diff.Stdout, lease.AnnotationDefinition); len(lines) != 2 || !strings.HasPrefix(lines[0], "+   ") {
-		t.Errorf("the hash of the definition is shown of more than what is created: %q", lines)
+		"ingress/"+stays+" in namespace "+id.Namespace()+"\n  metadata.annotations\n-     nginx.ingress.kubernetes.io/proxy-body-size",
+		"host/"+taken+"\n", "withheld: held by "+holder)
+	if n := strings.Count(diff.Stdout, lease.AnnotationDefinition); n != 4 {
+		t.Errorf("the hash of the definition is shown of more than what is created, %d times: %s", n, diff)
 	}
-	mustRun(t, 0, "apply", "--dry-run", "-f", definition).Prints(t,
-		"providerhost/"+stays+" configured (only the definition's hash changes) (dry run)\nproviderhost/"+added+" created", counts)
-	mustRun(t, 0, "apply", "--dry-run=server", "-f", definition).Prints(t, counts)
-	names := mustRun(t, 1, "diff", "-o", "name", "-f", definition)
-	want := []string{"host/" + added, "providerhost/" + stays, "providerhost/" + added, "ingress/" + stays, "ingress/" + added,
-		"ingress/" + gone, "providerhost/" + gone, "host/" + gone}
-	if got := strings.Split(strings.TrimSpace(names.Stdout), "\n"); !slices.Equal(got, want) {
-		t.Errorf("the names are %q, want %q", got, want)
+	do(1, "diff", "-f", define(t, newcomer, web("web", 8080, stays))).Prints(t, "refused: host "+stays+" is held by lease "+owner)
+	client := do(0, "apply", "--dry-run=client", "-f", definition).Prints(t, counts,
+		"host/"+added+" claimed (dry run)\n+   / -> web:80\n", "host/"+taken+" withheld (held by "+holder+") (dry run)\n", "address/"+subnet+"0 claimed",
+		"ingress/"+added+" created (dry run)\n+   apiVersion: networking.k8s.io/v1\n", "ingress/"+gone+" pruned", "host/"+gone+" pruned",
+		"providerhost/"+stays+" configured (only the definition's hash changes) (dry run)\nproviderhost/"+added+" created",
+		"ingress/"+stays+" configured (dry run)\n  metadata.annotations\n-     nginx.ingress.kubernetes.io/proxy-body-size: \"1048576\"   (akash-net)\n+     nginx.ingress.kubernetes.io/proxy-body-size: \"7777777\"\n")
+	if strings.Count(client.Stdout, "withheld (held") != 1 {
+		t.Errorf("what is withheld is told twice: %s", client)
 	}
-	mustRun(t, 0, "release", "--dry-run=client", id.Group().String()).Prints(t, "\n4 delete, 2 release, 1 left\n")
-	mustRun(t, 0, "apply", "-f", definition)
-	mustRun(t, 0, "diff", "-o", "name", "-f", definition).Prints(t)
+	if server := do(0, "apply", "--dry-run=server", "-f", definition).Prints(t, counts, "ingress/"+stays+" configured (server dry run)\n"); strings.Contains(server.Stdout, "proxy-body-size") {
+		t.Errorf("the server's dry run shows fields: %s", server)
+	}
+	if dry, diff := do(0, "apply", "--dry-run=client", "-o", "json", "-f", definition), do(1, "diff", "-o", "json", "-f", definition); dry.Stdout != diff.Stdout {
+		t.Errorf("diff:\n%s\napply:\n%s", diff.Stdout, dry.Stdout)
+	}
+	names := do(1, "diff", "-o", "name", "-f", definition).Stdout
+	if r := do(0, "apply", "--dry-run=client", "-o", "name", "-f", definition); strings.Contains(r.Stdout, "proxy-body-size") || !strings.Contains(names, "ingress/"+stays+"\n") || !strings.Contains(r.Stdout, "ingress/"+stays+"\n") {
+		t.Errorf("the names are %s%s", names, r)
+	}
+	for _, mode := range []string{"client", "server"} {
+		do(0, "apply", "-f", fresh, "--dry-run="+mode).Prints(t, "created", "host/*.w."+domain+" claimed", "ingress/wc--any.w."+domain+" created", "dry run)")
+		do(4, "apply", "-f", define(t, newcomer, web("web", 8080, stays)), "--dry-run="+mode).Says(t, stays+" is held by another lease", "HELD BY")
+		do(0, "release", group, "--dry-run="+mode).Prints(t, "ingress/"+stays+" deleted", "host/"+stays+" released", "\n4 delete, 2 release, 1 left\n")
+		do(0, "reserve", "--lease", newcomer.String(), "*.v."+domain, "--dry-run="+mode).Prints(t, "host/*.v."+domain+" claimed")
+	}
+	if now := touched(untouched, fingerprint(t), domain, id.Namespace(), subnet, strings.ReplaceAll(subnet, ".", "-")); len(now) > 0 {
+		t.Errorf("the dry runs have written %q", now)
+	}
 }
 
-// A value that another manager owns is shown with its owner, and apply refuses to overwrite it.
-func TestDiffShowsConflicts(t *testing.T) {
+// A dry run that would wait for what is not there says so, and not that the lease is live or migrated. Once it is there, nothing is said.
+func TestDryRunForeseesWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newOwner(), 1), newDomain()
-	definition := define(t, id, web("web", 8080, host))
-	mustRun(t, 0, "apply", "-f", definition)
-	_, err := harness.Objects.Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
-		[]byte(`{"spec":{"ingressClassName":"traefik"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	if err != nil {
-		t.Fatal(err)
+	id, other, host, moved := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2), newDomain(), newDomain()
+	other.Owner = id.Owner
+	gateway, of := "gw-"+id.Namespace()[:8], "lease "+id.Group().String()
+	config := configure(t, "gateway: {implementation: standard, namespace: default, name: "+gateway+"}", "ip: {mode: pool, pool: none-such}")
+	do := func(args ...string) result { t.Helper(); return mustRun(t, 0, append(args, "--config", config)...) }
+	do("apply", "-f", define(t, id, web("web", 8080, host)))
+	do("apply", "-f", define(t, other, web("web", 8080, moved)))
+	migrate, lacks := []string{"migrate", "--to", "httproute", id.Group().String(), "--dry-run=client"}, "there is no Gateway default/"
+	do(append(migrate, "-o", "events")...).Prints(t, `"lacks":["`+lacks)
+	for _, dry := range []string{"--dry-run=client", "--dry-run=server"} {
+		do("migrate", "--to", "httproute", id.Group().String(), dry).Prints(t, of+" would not be migrated: "+lacks+gateway+"; create it, or configure", "1 create, 1 delete\n")
+		do("apply", "-f", define(t, id, web("web", 8080, host, "b."+host)), dry).Prints(t, of+" is applied: ")
+		do("apply", "--target", "httproute", "-f", define(t, id, web("web", 8080, host)), dry).Prints(t, of+" would not be live: "+lacks)
+		do("apply", "-f", define(t, id, web("web", 8080, host), leased("game", "public", 7001)), dry).
+			Prints(t, of+" would not be live: there is no IPAddressPool metallb-system/none-such (ip.pool)")
+		do("transfer", "--target", "httproute", moved, "--to", id.String(), "-f", define(t, id, web("web", 8080, host, moved)), dry).Prints(t, of+" would not be live: "+lacks)
 	}
-	mustRun(t, 1, "diff", "-f", definition).Prints(t, "ingress/"+host, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class")
-	mustRun(t, 1, "apply", "-f", definition).Says(t, "kubectl-edit")
+	create(t, gateways, "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: "+gateway+", namespace: default}, spec: {gatewayClassName: none, "+
+		"listeners: [{name: http, port: 80, protocol: HTTP}, {name: https-wildcard, port: 443, protocol: HTTP}, {name: https-custom, port: 444, protocol: HTTP}]}}")
+	removeLater(t, kinds.Gateway.Resource(), "default", gateway)
+	do(migrate...).Prints(t, of+" would not be migrated: Gateway default/"+gateway+" is not Accepted")
+	const is = `status: "True", message: "", lastTransitionTime: "2026-11-21T10:00:00Z"}`
+	setStatus(t, gateways, "default", gateway, `{conditions: [{type: Accepted, reason: Accepted, `+is+`, {type: Programmed, reason: Programmed, `+is+`]}`)
+	do(migrate...).Prints(t, of+" is migrated: 1 host")
 }
 
-// What another owner holds, or another deployment of the owner, is a difference too.
-func TestDiffOfWhatOthersHold(t *testing.T) {
+// A lease that is named is compared with what it was applied with: as with the file, until the lease is changed otherwise. What is lost of
+// it comes back by that plan, and nothing else does.
+func TestDiffOfALease(t *testing.T) {
 	t.Parallel()
-	owner, host := newOwner(), newDomain()
-	mustRun(t, 0, "apply", "-f", define(t, leaseOf(owner, 1), web("web", 8080, host)))
-	mustRun(t, 1, "diff", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, host))).Prints(t, "refused: host "+host+" is held by lease "+owner)
-	second := define(t, leaseOf(owner, 2), web("web", 8080, host))
-	mustRun(t, 1, "diff", "-f", second).Prints(t, "host/"+host, "withheld: held by deployment "+owner)
-}
-
-// Exit code 6 tells a diff that failed from one that found differences.
-func TestDiffThatFails(t *testing.T) {
-	t.Parallel()
-	definition := define(t, leaseOf(newOwner(), 1), web("web", 8080, newDomain()))
-	mustRun(t, 6, "diff", "--server", "http://127.0.0.1:1", "-f", definition)
-	mustRun(t, 2, "diff", "-o", "wide", "-f", definition)
-	mustRun(t, 3, "diff", "-f", file(t, "version: 7"))
-}
-
-// KUBECTL_EXTERNAL_DIFF gets two folders, as from kubectl.
-func TestExternalDiff(t *testing.T) {
-	id, host := leaseOf(newOwner(), 1), newDomain()
-	definition := define(t, id, web("web", 8080, host))
-	t.Setenv("KUBECTL_EXTERNAL_DIFF", "diff -u -N ;rm")
-	out := mustRun(t, 1, "diff", "-f", definition).Prints(t, "+kind: Ingress", "+    net.akash.network/definition: ")
-	if !strings.Contains(out.Stdout, "ingress."+id.Namespace()+"."+host) {
-		t.Errorf("the Ingress has no file of its own: %s", out)
+	id, subnet, domain := leaseOf(newOwner(), 1), newNet(), newDomain()
+	config, name := configure(t, "ip: {ranges: ["+subnet+"0/29]}"), id.Group().String()
+	stays, released, handed := "a."+domain, "b."+domain, "c."+domain
+	definition := define(t, id, web("web", 8080, stays, released, handed), leased("game", "public", 7001))
+	do := func(code int, args ...string) result {
+		t.Helper()
+		return mustRun(t, code, append(args, "--config", config)...)
 	}
-	mustRun(t, 0, "apply", "-f", definition)
-	mustRun(t, 0, "diff", "-f", definition)
-	failing := filepath.Join(t.TempDir(), "failing")
-	if err := os.WriteFile(failing, []byte("#!/bin/sh\nexit 2\n"), 0o700); err != nil {
-		t.Fatal(err)
+	do(6, "diff", name).Says(t, "no definition of lease/"+name+" is kept in namespace "+ledger, "apply -f FILE", "diff -f FILE")
+	do(0, "apply", "--wait=false", "-f", definition)
+	if out := do(0, "diff", "lease/"+id.String()); out.Stdout != "" {
+		t.Errorf("after the apply there is a difference: %s", out)
 	}
-	t.Setenv("KUBECTL_EXTERNAL_DIFF", failing)
-	mustRun(t, 6, "diff", "-f", definition)
-	t.Setenv("KUBECTL_EXTERNAL_DIFF", "no-such-program")
-	mustRun(t, 6, "diff", "-f", definition)
+	setClass(t, id.Namespace(), stays, "kubectl-edit", "traefik")
+	remove(t, services, id.Namespace(), "game-ip-7001-tcp")
+	byLease, byFile := do(1, "diff", name), do(1, "diff", "-f", definition)
+	since := regexp.MustCompile(` since \w+`)
+	if since.ReplaceAllString(byLease.Stdout, "") != since.ReplaceAllString(byFile.Stdout, "") {
+		t.Errorf("by the lease:\n%s\nby the file:\n%s", byLease.Stdout, byFile.Stdout)
+	}
+	byLease.Prints(t, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class", "service/game-ip-7001-tcp")
+
+	sibling := leaseOf(id.Owner, 2)
+	do(0, "release", name, released, "endpoint/public")
+	do(0, "transfer", handed, "--to", sibling.String(), "--assume-serving")
+	remove(t, ingresses, id.Namespace(), stays)
+	out := do(1, "diff", name).Prints(t, "host/"+released+"\n!   not held: the lease has given it up", "endpoint/public 7001/tcp\n!   not held: ",
+		"host/"+handed+"\n!   withheld: held by deployment "+sibling.Group().String())
+	if strings.Contains(out.Stdout, "+   / -> web:80") || strings.Contains(out.Stdout, "service/") {
+		t.Errorf("what was given up is claimed anew: %s", out)
+	}
+	saved := file(t, do(1, "diff", name, "-o", "json").Stdout)
+	do(0, "apply", "--plan", saved).Prints(t, "ingress/"+stays+" created", "host/"+released+" left")
+	hasClass(t, id.Namespace(), stays, "akash-ingress-class")
+	held(t, released)
+	do(1, "apply", "--plan", saved).Says(t, "the plan is out of date", "diff LEASE -o json")
 }

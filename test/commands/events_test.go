@@ -71,6 +71,9 @@ func TestEvents(t *testing.T) {
 	if _, last = happened(id, "apply", "-f", definition); last.Changed == nil || *last.Changed {
 		t.Errorf("the last event of the second run is %+v", last)
 	}
+	if r := mustRun(t, 0, "apply", "-f", definition, "-o", "name"); r.Stdout != "" {
+		t.Errorf("names of what has not changed: %s", r)
+	}
 	other := leaseOf(newTenant(), 1)
 	if _, last = happened(other, "apply", "-f", defineParts(t, other, webPart(host))); last.Action != "failed" || !strings.Contains(last.Error, id.String()) {
 		t.Errorf("the last event of the refused run is %+v", last)
@@ -78,25 +81,4 @@ func TestEvents(t *testing.T) {
 	if _, last = happened(id, "release", id.Group().String(), "--dry-run=server"); last.Action != "left" || last.Name != id.Namespace() || !last.DryRun {
 		t.Errorf("the last event of the dry run is %+v", last)
 	}
-}
-
-func TestOutputName(t *testing.T) {
-	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("name")
-	want := "host/" + host + "\nnamespace/" + id.Namespace() + "\nproviderhost/" + host + "\ningress/" + host + "\n"
-	if got := admin().do(t, "apply", "-f", defineParts(t, id, webPart(host)), "-o", "name"); got.Stdout != want {
-		t.Errorf("want\n%s%s", want, got)
-	}
-}
-
-// Leases of one run are independent: one that is refused does not keep the others back, and the
-// exit code is the worst.
-func TestLeasesAreIndependent(t *testing.T) {
-	t.Parallel()
-	taken, free := newHost("taken"), newHost("free")
-	admin().do(t, "apply", "-f", defineParts(t, leaseOf(newTenant(), 1), webPart(taken)))
-	refused, fine := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
-	admin().run(t, "apply", "-f", defineParts(t, refused, webPart(taken)), "-f", defineParts(t, fine, webPart(free))).Exits(t, 4).
-		Says(t, taken).Prints(t, "lease "+fine.Group().String()+" is live: 1 host")
-	need(t, ingresses, fine.Namespace(), free)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -13,15 +12,12 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-var (
-	events = eventsv1.SchemeGroupVersion.WithResource("events")
-)
+var events = eventsv1.SchemeGroupVersion.WithResource("events")
 
 // storyOf returns the Events that commands have written of a lease, as "REASON NOTE", in no order.
 func storyOf(t *testing.T, id lease.ID) (all []string) {
@@ -109,35 +105,13 @@ func TestHistory(t *testing.T) {
 	mustRun(t, 0, "release", blue.Group().String(), "--config", config)
 	mustRun(t, 0, "history", subnet+"0", "--config", config, "--ignore-not-found").Prints(t, "Claimed", "Granted", "Released")
 
-	text, err := programs.Path("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, err := exec.CommandContext(t.Context(), text, "--kubeconfig", harness.Plane.Kubeconfig, "-n", theirs.Namespace(), "events", "--for", "namespace/"+theirs.Namespace()).CombinedOutput()
-	if err != nil || !strings.Contains(string(said), "Namespace/"+theirs.Namespace()) || !strings.Contains(string(said), shop+" is held by lease "+blue.String()) {
-		t.Errorf("kubectl events: %v\n%s", err, said)
-	}
+	kubectl(t, "-n", theirs.Namespace(), "events", "--for", "namespace/"+theirs.Namespace()).Exits(t, 0).
+		Prints(t, "Namespace/"+theirs.Namespace(), shop+" is held by lease "+blue.String())
 	for _, e := range eventsOf(t, theirs) {
 		if e.Reason == "Claimed" && (e.Related == nil || e.Related.Kind != "Lease" || e.Related.Name != own) {
 			t.Errorf("%s is related to %+v", e.Note, e.Related)
 		}
 	}
-}
-
-// Five hundred hosts are few Events, which are found by each of the hosts.
-func TestHistoryOfManyHosts(t *testing.T) {
-	t.Parallel()
-	id, domain := leaseOf(newOwner(), 1), newDomain()
-	var hosts []string
-	for i := range 500 {
-		hosts = append(hosts, fmt.Sprintf("h%d.%s", i, domain))
-	}
-	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, hosts...)))
-	if all := eventsOf(t, id); len(all) > 10 {
-		t.Errorf("%d Events: %q", len(all), storyOf(t, id))
-	}
-	mustRun(t, 0, "history", hosts[499], "-o", "name").Prints(t, "event/"+id.Namespace()+".")
-	mustRun(t, 0, "history", hosts[0]).Prints(t, "host/", " and 4", " more")
 }
 
 // What writes nothing tells nothing, and who may not write Events, or whose lease has no namespace, gets and prints the same.
@@ -205,12 +179,8 @@ reportingComponent: akash-net, reportingInstance: "x\u001b[2J", source: {compone
 			t.Errorf("%d lines: %s", rows, r.Stdout)
 		}
 	}
-	name := fmt.Sprint("nobody-", harness.Number())
-	_, nobody, err := harness.Plane.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runAs(t.Context(), nobody, "history", host, "--config", configure(t)).Exits(t, 1).Says(t, "not allowed to list events", "akash-net-viewer")
+	nobody, _ := stranger(t, "nobody")
+	runAs(t.Context(), nobody.kubeconfig, "history", host, "--config", configure(t)).Exits(t, 1).Says(t, "not allowed to list events", "akash-net-viewer")
 }
 
 // Events that are not answered neither fail a command nor hold it up, and an interrupt ends the wait for them.

@@ -1,19 +1,16 @@
 package commands
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -52,113 +49,87 @@ func TestInterruptedWait(t *testing.T) {
 	r.do(t, "apply", "-f", definition).Prints(t, "is live", v4)
 }
 
-// An interrupt before anything serves: the request under way ends, and what the run has taken is
-// given back.
-func TestInterruptedClaiming(t *testing.T) {
-	for _, point := range []string{"leases/%s", "providerhosts/%s", "ingresses/%s"} {
-		t.Run(strings.TrimSuffix(point, "/%s"), func(t *testing.T) {
-			t.Parallel()
-			id, host := leaseOf(newTenant(), 1), newHost("interrupted")
-			definition := defineParts(t, id, webPart(host))
-			r := record(t)
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			text, carriedOut := "PATCH "+fmt.Sprintf(point, host), make(chan struct{})
-			var once sync.Once
-			r.hold(func(_ context.Context, q request) {
-				if q.String() == text {
-					interrupt()
-				}
-			}, func(_ context.Context, q request) {
-				if q.String() == text {
-					once.Do(func() { close(carriedOut) })
-				}
-			})
-			var out, errOut bytes.Buffer
-			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-			code := plugin.Main(ctx, []string{harness.Program, "apply", "-f", definition, "--kubeconfig", r.kubeconfig}, streams)
-			if code == 0 || !strings.Contains(errOut.String(), "Interrupted.") {
-				t.Errorf("exit code %d\n%s%s", code, out.String(), errOut.String())
-			}
-			arrives(t, text+" is carried out", carriedOut)
-			held, made := claimsOf(t, id.Owner), objectsOf(t, id)
-			// Where an object has been made it may serve, and keeps its claim.
-			if len(made) > 0 && !slices.Equal(held, []string{host}) || len(made) == 0 && len(held) > 0 || point == "leases/%s" && len(made)+len(held) > 0 {
-				t.Errorf("after the interrupt the lease has %v and the claims %v\n%s%s", made, held, out.String(), errOut.String())
-			}
-			admin().do(t, "apply", "-f", definition).Prints(t, "is live")
-			unmarked(t, id.Owner)
-		})
+// running is a command that a test looks at while it runs.
+type running struct {
+	out, errOut harness.Output
+	ended       chan int
+}
+
+// begin begins a command as the operator, through a proxy.
+func begin(ctx context.Context, p *proxy, args ...string) *running {
+	r := &running{ended: make(chan int, 1)}
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &r.out, ErrOut: &r.errOut}
+	go func() {
+		r.ended <- plugin.Main(ctx, append([]string{harness.Program, "--kubeconfig", p.kubeconfig}, args...), streams)
+	}()
+	return r
+}
+
+// prints waits until the command has printed a text.
+func (r *running) prints(t *testing.T, out *harness.Output, text string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%q is to be printed", text), func(context.Context) (bool, error) {
+		return strings.Contains(out.String(), text), nil
+	})
+}
+
+// end waits for the end of the command.
+func (r *running) end(t *testing.T, code int) {
+	t.Helper()
+	if got := <-r.ended; got != code {
+		t.Fatalf("exit code %d, want %d\n%s%s", got, code, &r.out, &r.errOut)
 	}
 }
 
-// A run that is killed, wherever it is, leaves what the same command finishes, and nothing that
-// another tenant could take meanwhile.
-func TestKilledRun(t *testing.T) {
-	const atEnd = "DELETE " + announcement
-	for name, point := range map[string]func(a, b string) (text string, nth int){
-		"between claims":       func(_, b string) (string, int) { return "PATCH leases/" + b, 1 },
-		"before ProviderHosts": func(a, _ string) (string, int) { return "PATCH providerhosts/" + a, 1 },
-		"before Ingresses":     func(a, _ string) (string, int) { return "PATCH ingresses/" + a, 1 },
-		"at its end":           func(string, string) (string, int) { return atEnd, 1 },
-	} {
-		t.Run(name, func(t *testing.T) {
+// several are leases of one owner with a host each, and the flags that name their definitions.
+func several(t *testing.T, n int) (ids []lease.ID, hosts, files []string) {
+	t.Helper()
+	owner := newOwner()
+	for i := range n {
+		ids, hosts = append(ids, leaseOf(owner, uint64(i+1))), append(hosts, "a."+newDomain())
+		files = append(files, "-f", define(t, ids[i], web("web", 80, hosts[i])))
+	}
+	return ids, hosts, files
+}
+
+// A lease is reported as live as soon as the work on it has ended, while that on others goes on; the last line is the total. After an
+// interrupt what was reported is Active and no problem, what was under way is Claiming, and the message says how it is undone.
+func TestLeasesAreReportedAsTheyEnd(t *testing.T) {
+	t.Parallel()
+	for _, interrupts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("interrupted %t", interrupts), func(t *testing.T) {
 			t.Parallel()
-			id, a, b := leaseOf(newTenant(), 1), newHost("a"), newHost("b")
-			definition := defineParts(t, id, webPart(a, b))
-			text, nth := point(a, b)
-			r := record(t)
-			reached, killed, carriedOut := make(chan struct{}), make(chan struct{}), make(chan struct{})
-			var seen atomic.Int32
-			r.hold(func(_ context.Context, q request) {
-				if q.String() == text {
-					if seen.Add(1) == int32(nth) {
-						close(reached)
-						await(t.Context(), t, killed)
-					}
+			ids, hosts, files := several(t, 3)
+			p, release := startProxy(t, nil), make(chan struct{})
+			p.before = func(request string) {
+				if request == "PATCH ingresses/"+hosts[2] {
+					<-release
 				}
-			}, func(_ context.Context, q request) {
-				if q.String() == text && seen.Load() == int32(nth) {
-					close(carriedOut)
-				}
-			})
-			cmd := r.command(t.Context(), "apply", "-f", definition)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
 			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_ = cmd.Wait() // killed
-			}()
-			select {
-			case <-reached:
-			case <-ended:
-				t.Fatalf("the run ended without %s", text)
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			r := begin(ctx, p, append([]string{"apply"}, files...)...)
+			for _, id := range ids[:2] {
+				r.prints(t, &r.out, "lease "+id.Group().String()+" is live: 1 host, ")
 			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
+			if strings.Contains(r.out.String(), ids[2].Group().String()+" is") {
+				t.Errorf("the third lease has no route yet:\n%s", &r.out)
 			}
-			<-ended
-			close(killed)
-			arrives(t, text+" is carried out", carriedOut)
-			shown := "Claiming"
-			if text == atEnd { // that is carried out: nothing shows the crash, and nothing has to
-				shown = "Active"
+			if !interrupts {
+				close(release)
+				r.end(t, 0)
+				r.prints(t, &r.errOut, "3 leases: 3 live, ")
+				return
 			}
-			if crashed := shown == "Claiming"; marked(t, id.Owner) != crashed {
-				t.Errorf("a mark shows the crash: want %v", crashed)
+			interrupt()
+			close(release)
+			r.end(t, 130)
+			r.prints(t, &r.errOut, "3 leases: 2 live, 1 begun, ")
+			for i, state := range []string{"Active", "Active", "Claiming"} {
+				mustRun(t, 0, "state", "hosts", "-n", ids[i].Namespace()).Prints(t, hosts[i], state)
+				mustRun(t, i/2, "state", "--problems", "-n", ids[i].Namespace())
 			}
-			admin().do(t, "state", "hosts", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, shown)
-			admin().run(t, "apply", "-f", defineParts(t, leaseOf(newTenant(), 1), webPart(a))).Exits(t, 4).Says(t, id.Group().String())
-			admin().do(t, "apply", "-f", definition, "--assume-crashed").Prints(t, "is live: 2 hosts")
-			if diff := cmp.Diff([]string{a, b}, claimsOf(t, id.Owner)); diff != "" {
-				t.Errorf("claims (-want +got):\n%s", diff)
-			}
-			if got := objectsOf(t, id); len(got) != 4 {
-				t.Errorf("objects %v", got)
-			}
-			unmarked(t, id.Owner)
+			mustRun(t, 0, append([]string{"apply"}, files...)...)
 		})
 	}
 }

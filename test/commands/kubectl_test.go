@@ -10,6 +10,7 @@ import (
 // Each kubectl, the newest and the oldest, finds the plugin by its name, hands it arguments, standard input and exit code,
 // and applies its YAML.
 func TestThroughKubectl(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"kubectl", "oldest"} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
@@ -45,6 +46,7 @@ func TestThroughKubectl(t *testing.T) {
 
 // kubectl asks the plugin for completions by the name of the link.
 func TestCompletionThroughKubectl(t *testing.T) {
+	t.Parallel()
 	id, other := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
 	host, others := newHost("complete"), newHost("complete")
 	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host)))

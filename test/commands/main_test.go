@@ -4,9 +4,11 @@
 package commands
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,12 +49,29 @@ func run(ctx context.Context, args ...string) result {
 	return runAs(ctx, operator.kubeconfig, args...)
 }
 
+// sharedConfig is the configuration that is installed in the cluster.
+const sharedConfig = `
+apiVersion: net.akash.network/v1alpha1
+kind: ProviderConfig
+metadata: {name: provider}
+spec:
+  ip:
+    ranges: [203.0.113.0/24, 2001:db8:cafe::/120]
+`
+
 // What the tests of this package ask of the cluster, and of its tenants.
 var (
 	find, need, remove, eventually = harness.Find, harness.Need, harness.Remove, harness.Eventually
-	runAs                          = harness.RunAs
-	file, configure                = harness.File, harness.Configure
+	createAs, update, parse        = harness.Create, harness.Update, harness.Parse
+	runAs, start, finish           = harness.RunAs, harness.Start, harness.Finish
+	file, configure, kubeconfig    = harness.File, harness.Configure, harness.Kubeconfig
 	newOwner, leaseOf, newDomain   = harness.NewOwner, harness.LeaseOf, harness.NewDomain
+	newTenant, newHost             = harness.NewOwner, harness.NewHost
+)
+
+const (
+	provider = harness.Provider
+	deadline = harness.Deadline
 )
 
 type result = harness.Result
@@ -89,4 +108,45 @@ func define(t *testing.T, id lease.ID, services ...string) string {
 		}
 	}
 	return harness.Define(t, id, services, endpoints)
+}
+
+// user runs the built program, as a process, with a kubeconfig and, where it is not empty, a configuration of its own.
+type user struct {
+	kubeconfig, config string
+}
+
+// admin may do everything, and works by the configuration that is installed.
+func admin() user { return user{kubeconfig: harness.Plane.Kubeconfig} }
+
+// with is the same user with the configuration of a file.
+func (u user) with(config string) user {
+	u.config = config
+	return u
+}
+
+func (u user) command(ctx context.Context, args ...string) *exec.Cmd {
+	if u.config != "" {
+		args = append(args, "--config", u.config)
+	}
+	return harness.Command(ctx, u.kubeconfig, args...)
+}
+
+// run runs the program to its end.
+func (u user) run(t *testing.T, args ...string) result {
+	t.Helper()
+	return u.execute(t.Context(), nil, args...)
+}
+
+// do runs the program, which has to succeed.
+func (u user) do(t *testing.T, args ...string) result {
+	t.Helper()
+	return u.run(t, args...).Exits(t, 0)
+}
+
+func (u user) execute(ctx context.Context, stdin []byte, args ...string) result {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	cmd := u.command(ctx, args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	return finish(cmd)
 }

@@ -8,9 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // reads are the requests of a run on a lease that has nothing to do: the configuration, the lease's definition, and one
@@ -39,6 +41,7 @@ func sorted(requests []request) []string {
 
 // To apply what is applied already reads each kind once and writes nothing.
 func TestSecondApplyWritesNothing(t *testing.T) {
+	t.Parallel()
 	for name, parts := range map[string][]part{
 		"hosts":     {webPart(newHost("same"), newHost("same"))},
 		"addresses": {webPart(newHost("same")), service("mail", leasedPart("public", "TCP", 25), leasedPart("public", "UDP", 25)), endpoint("public")},
@@ -48,9 +51,8 @@ func TestSecondApplyWritesNothing(t *testing.T) {
 			r := record(t)
 			id := leaseOf(newTenant(), 1)
 			definition := defineParts(t, id, parts...)
-			r.do(t, "apply", "-f", definition)
-			r.sent()
-			r.do(t, "apply", "-f", definition).Prints(t, "unchanged")
+			mustRun(t, 0, "apply", "-f", definition)
+			runAs(t.Context(), r.kubeconfig, "apply", "-f", definition).Exits(t, 0).Prints(t, "unchanged")
 			if diff := cmp.Diff(reads(id, name == "addresses"), sorted(r.sent())); diff != "" {
 				t.Errorf("requests of the second apply (-want +got):\n%s", diff)
 			}
@@ -82,78 +84,15 @@ func TestRequestsOfAFirstApply(t *testing.T) {
 	}
 }
 
-// A reservation writes each claim once, and a second one writes nothing.
-func TestRequestsOfAReserve(t *testing.T) {
-	t.Parallel()
-	r := record(t)
-	id, one, two := leaseOf(newTenant(), 1), newHost("one"), newHost("two")
-	after := func() (out []string) {
-		r.do(t, "reserve", one, two, "--lease", id.String())
-		for _, q := range r.sent() {
-			if q.announces() || len(out) > 0 {
-				out = append(out, q.String())
-			}
-		}
-		return out
+// versions adds the objects of a namespace, as resource/name, with UID and version.
+func versions(t *testing.T, out map[string]string, resource schema.GroupVersionResource, namespace string) {
+	t.Helper()
+	list, err := harness.Objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	first := after()
-	if len(first) < 4 {
-		t.Fatalf("requests after the reads: %q", first)
-	}
-	want := []string{"PATCH announcement", "LIST leases", "PATCH leases/" + one, "PATCH leases/" + two}
-	if diff := cmp.Diff(want, first[:4]); diff != "" {
-		t.Errorf("requests after the reads (-want +got):\n%s", diff)
-	}
-	for _, read := range first[4 : len(first)-1] {
-		if !strings.HasPrefix(read, "GET ") && !strings.HasPrefix(read, "LIST ") {
-			t.Errorf("the reservation sent %s besides", read)
-		}
-	}
-	if again := after(); len(again) > 0 {
-		t.Errorf("the second reservation sent %q after its reads", again)
-	}
-}
-
-// What a lease no longer defines goes: routes first, claims last. --prune=false keeps it.
-func TestPrune(t *testing.T) {
-	t.Parallel()
-	v4, _ := newRanges()
-	r := record(t)
-	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
-	id := leaseOf(newTenant(), 1)
-	stays, goes := newHost("stays"), newHost("goes")
-	r.do(t, "apply", "-f", defineParts(t, id, service("web", served(stays, goes), leasedPart("public", "TCP", 443), leasedPart("public", "UDP", 443)), endpoint("public")))
-	smaller := defineParts(t, id, service("web", served(stays), leasedPart("public", "TCP", 443)), endpoint("public"))
-
-	r.do(t, "apply", "-f", smaller, "--prune=false")
-	if got := claimsOf(t, id.Owner); len(got) != 3 {
-		t.Errorf("with --prune=false the claims are %v", got)
-	}
-	need(t, ingresses, id.Namespace(), goes)
-	r.sent()
-
-	r.do(t, "apply", "-f", smaller).Prints(t, "ingress/"+goes+" pruned", "providerhost/"+goes+" pruned", "host/"+goes+" pruned",
-		"service/web-ip-443-udp pruned", "address/"+v4+"0 pruned")
-	claim, key := claimName(v4+"0"), lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.UDP, 443)
-	want := []string{
-		"PATCH announcement",
-		"DELETE ingresses/" + goes, "DELETE services/web-ip-443-udp",
-		"DELETE providerhosts/" + goes, "DELETE providerleasedips/" + key,
-		"DELETE leases/" + goes, "PATCH leases/" + claim,
-		"DELETE announcement",
-	}
-	if diff := cmp.Diff(want, writesOf(r.sent())); diff != "" {
-		t.Errorf("writes, in their order (-want +got):\n%s", diff)
-	}
-	annotations := need(t, claims, ledger, claim).GetAnnotations()
-	if annotations["port.net.akash.network/tcp-443"] == "" || annotations["port.net.akash.network/udp-443"] != "" {
-		t.Errorf("the address is held with %v", annotations)
-	}
-	if diff := cmp.Diff([]string{claim, stays}, claimsOf(t, id.Owner)); diff != "" {
-		t.Errorf("claims (-want +got):\n%s", diff)
-	}
-	if got := endpointAddress(t, id, "web-ip-443-tcp"); got != v4+"0" {
-		t.Errorf("the port that stays has %q", got)
+	for _, o := range list.Items {
+		out[resource.Resource+"/"+o.GetName()] = string(o.GetUID()) + " " + o.GetResourceVersion()
 	}
 }
 
@@ -166,7 +105,10 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
 	id, host := leaseOf(newTenant(), 1), newHost("pinned")
 	r.do(t, "apply", "-f", defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public")))
-	before := fingerprints(t)
+	before := map[string]string{}
+	for resource, namespace := range map[schema.GroupVersionResource]string{ingresses: id.Namespace(), services: id.Namespace(), hosts: manifests, leasedIPs: manifests, claims: ledger} {
+		versions(t, before, resource, namespace)
+	}
 	r.sent()
 
 	r.do(t, "release", id.Group().String())
@@ -196,9 +138,7 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 			t.Errorf("%s is not pinned: %s", q, q.body)
 			continue
 		}
-		if got := string(*pin.UID) + " " + *pin.ResourceVersion; !slices.ContainsFunc([]string{manifests, ledger, id.Namespace()}, func(namespace string) bool {
-			return before[resource+" "+namespace+"/"+name] == got
-		}) {
+		if got := string(*pin.UID) + " " + *pin.ResourceVersion; before[resource+"/"+name] != got {
 			t.Errorf("%s is pinned to %s, which is not what was there", q, got)
 		}
 	}

@@ -38,6 +38,7 @@ func routesOf(t *testing.T, id lease.ID) []string {
 // On each target all that a definition says of its routes is written, is not written again, follows
 // what the definition says next, and goes with the lease.
 func TestRoutesOfEachTarget(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		config []string
 		first  func(host string) []part
@@ -127,8 +128,8 @@ func TestPathsOfTwoDeployments(t *testing.T) {
 	admin().do(t, "state", "hosts", "-l", lease.LabelOwner+"="+owner).Prints(t, host+"/v1")
 	need(t, ingresses, api.Namespace(), lease.RouteName(host, "/v1"))
 	absent(t, ingresses, api.Namespace(), host)
-	if problems := admin().run(t, "state", "--problems"); strings.Contains(problems.Stdout, host) {
-		t.Errorf("the paths of one host are a problem: %s", problems)
+	for _, id := range []lease.ID{web, api} {
+		mustRun(t, 0, "state", "--problems", "-n", id.Namespace())
 	}
 
 	// Another owner gets no path of it.

@@ -61,13 +61,8 @@ func TestWaitForTheGateway(t *testing.T) {
 	setStatus(t, httpRoutes, id.Namespace(), host, judgement("reporting", "False", "NotAllowedByListeners", "another namespace"))
 	user.run(t, "apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Says(t, "refuses", "NotAllowedByListeners: another namespace")
 	user.do(t, "explain", host).Prints(t, "refuses httproute")
-	user.do(t, "release", id.Group().String())
-}
 
-// Where no controller has taken the Gateway nobody is waited for.
-func TestNobodyJudgesTheRoute(t *testing.T) {
-	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("nobody")
-	user := admin().with(configure(t, "target: httproute", "gateway: {name: none, namespace: default}"))
-	user.do(t, "apply", "-f", defineParts(t, id, webPart(host))).Prints(t, "no controller has taken Gateway default/none")
+	// Where no controller has taken the Gateway nobody is waited for.
+	nobody := configure(t, "target: httproute", "gateway: {name: none, namespace: default}")
+	mustRun(t, 0, "apply", "--config", nobody, "-f", defineParts(t, leaseOf(id.Owner, 2), webPart(newHost("nobody")))).Prints(t, "no controller has taken Gateway default/none")
 }

@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -64,7 +63,7 @@ func TestState(t *testing.T) {
 	if diff := cmp.Diff(wantHosts, b.Hosts); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
-	pool := "akash-net-" + strings.ReplaceAll(v4, ".", "-") + "0-29"
+	pool := rangePool(v4, "0-29")
 	wantIPs := []row{{Address: v4 + "0", Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 443, Protocol: "TCP", Pool: pool, State: "Active", Claimed: true}}
 	if diff := cmp.Diff(wantIPs, b.IPs); diff != "" {
 		t.Errorf("ips (-want +got):\n%s", diff)
@@ -95,32 +94,6 @@ func TestState(t *testing.T) {
 	u.do(t, "state", "hosts", "-l", ofOwner(newTenant())).Says(t, "No hosts held.")
 }
 
-// The book shows also what Akash's provider wrote, as not claimed.
-func TestStateOfAkashsObjects(t *testing.T) {
-	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("unclaimed")
-	deployHost(t, id, host)
-	key := id.Owner + "-ip-public"
-	createAs(t, providerServices, leasedIPs, fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: ProviderLeasedIP,
-		metadata: {name: %s-tcp-25, namespace: lease, labels: %s},
-		spec: {lease_id: {owner: %s, dseq: "1", gseq: 1, oseq: 1, provider: %s}, service_name: mail, port: 25, external_port: 25, sharing_key: %s, protocol: TCP}}`,
-		key, strings.TrimSuffix(labelsOf(id), "}")+`, service-name: mail, external-port: "25", proto: TCP}`, id.Owner, id.Provider, key))
-	b := readBook(t, admin(), "-l", ofOwner(id.Owner))
-	wantHosts := []row{{Host: host, Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 80, Target: "ingress", State: "Active"}}
-	if diff := cmp.Diff(wantHosts, b.Hosts); diff != "" {
-		t.Errorf("hosts (-want +got):\n%s", diff)
-	}
-	wantIPs := []row{{Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "mail", Port: 25, Protocol: "TCP", State: "Reserved"}}
-	if diff := cmp.Diff(wantIPs, b.IPs); diff != "" {
-		t.Errorf("ips (-want +got):\n%s", diff)
-	}
-}
-
-// openShiftRoutes is as much of OpenShift's definition as it takes to keep Routes.
-const openShiftRoutes = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: routes.route.openshift.io},
-	spec: {group: route.openshift.io, scope: Namespaced, names: {kind: Route, listKind: RouteList, plural: routes, singular: route}, versions: [
-		{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
-
 // Routes of all kinds compete for a host: a claim's holder wins over everybody, and where there is no
 // claim the oldest does.
 func TestStateRoutes(t *testing.T) {
@@ -148,38 +121,24 @@ func TestStateRoutes(t *testing.T) {
 		claimed + " Ingress " + id.Namespace():            {Kind: "Ingress", Namespace: id.Namespace(), Admitted: true, Owner: id.Owner, Lease: id.String()},
 		free + " " + winner.Kind + " " + winner.Namespace: winner, free + " " + loser.Kind + " " + loser.Namespace: loser,
 	}
-	check := func(want map[string]row) {
-		t.Helper()
-		got := map[string]row{}
-		for _, r := range readBook(t, admin(), "routes").Routes {
-			if r.Host == claimed || r.Host == free {
-				key := r.Host + " " + r.Kind + " " + r.Namespace
-				r.Host, r.Path, r.Name = "", "", ""
-				got[key] = r
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("routes (-want +got):\n%s", diff)
-		}
-	}
-	check(want)
 	admin().do(t, "state", "routes", "-n", one, "-l", "run="+one, "-o", "name").Prints(t, "ingress/"+one+"/web\n")
 
-	// A Route of OpenShift's competes too, where the cluster knows the kind. That this one is the lease's
-	// is known by its namespace.
-	if _, err := harness.Objects.Resource(crds).Create(t.Context(), parse(t, openShiftRoutes), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
-	routes := kinds.Route.Resource()
-	eventually(t, "the kind Route", func(ctx context.Context) (bool, error) {
-		_, err := harness.Objects.Resource(routes).List(ctx, metav1.ListOptions{})
-		return err == nil, nil
-	})
+	// A Route of OpenShift's competes too. That this one is the lease's is known by its namespace.
 	createAs(t, "oc", routes, fmt.Sprintf(`{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: api, namespace: %s},
 		spec: {host: %s, path: /api, to: {kind: Service, name: web, weight: 100}}}`, id.Namespace(), claimed))
 	defer remove(t, routes, id.Namespace(), "api")
 	want[claimed+" Route "+id.Namespace()] = row{Kind: "Route", Namespace: id.Namespace(), Admitted: true, Owner: id.Owner, Lease: id.String()}
-	check(want)
+	got := map[string]row{}
+	for _, r := range readBook(t, admin(), "routes").Routes {
+		if r.Host == claimed || r.Host == free {
+			key := r.Host + " " + r.Kind + " " + r.Namespace
+			r.Host, r.Path, r.Name = "", "", ""
+			got[key] = r
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
 }
 
 func rule(host string) string {
@@ -234,4 +193,61 @@ func follow(t *testing.T, u user, args ...string) func(texts ...string) {
 		}
 		t.Fatalf("the watch ended without a line with %q", texts)
 	}
+}
+
+var endpointSlices = kinds.EndpointSlice.Resource()
+
+// The Service, its port and its endpoints come one after the other: state, explain and a watch say what answers, and the host is
+// Active all the time. To whom may not list EndpointSlices it is not known, and nothing fails.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("answers")
+	u, ns := admin(), id.Namespace()
+	mustRun(t, 0, "apply", "-f", defineParts(t, id, webPart(host)))
+	follows := follow(t, u, "state", "hosts", host, "-w", "-o", `jsonpath={.hosts[0].state} {.hosts[0].endpoints}{"\n"}`)
+	says := func(endpoints, note string, explained ...string) {
+		t.Helper()
+		follows("Active " + endpoints)
+		if r := mustRun(t, 0, "state", "hosts", host); !strings.Contains(r.Stdout, note) || note == "" && strings.Contains(r.Stdout, "Service web") {
+			t.Errorf("%s, want the note %q", r, note)
+		}
+		if note != "" {
+			explained = append(explained, "Not answering: "+strings.Replace(note, "Service ", "Service "+ns+"/", 1))
+		}
+		mustRun(t, 0, "explain", host).Prints(t, append(explained, "Live: ingress")...)
+	}
+	says(`{"missing":"Service","ready":0,"total":0}`, "Service web does not exist",
+		"no controller has written an address into the status of Ingress "+ns+"/"+host, "-> kubectl -n "+ns+" describe ingress "+host, "-> kubectl -n "+ns+" get services,pods")
+	createAs(t, "kubectl", services, fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s, labels: {akash.network: "true"}},
+		spec: {ports: [{name: admin, port: 8080}]}}`, ns))
+	says(`{"missing":"port","ready":0,"total":0}`, "Service web has no port 80", "-> kubectl -n "+ns+" describe service web")
+	setByHand(t, services, ns, "web", "kubectl", `{"spec": {"ports": [{"name": "admin", "port": 8080}, {"name": "http", "port": 80}]}}`)
+	says(`{"ready":0,"total":0}`, "Service web has no endpoints", "-> kubectl -n "+ns+" get pods")
+	slice := func(name, family, port, endpoints string) {
+		createAs(t, "kubectl", endpointSlices, fmt.Sprintf(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: %s,
+			metadata: {name: %s, namespace: %s, labels: {akash.network: "true", kubernetes.io/service-name: web}}, ports: [{name: %s, port: 8080}], endpoints: [%s]}`, family, name, ns, port, endpoints))
+	}
+	pod := func(n int, address, ready string) string {
+		return fmt.Sprintf(`{addresses: [%q], conditions: {%s}, targetRef: {kind: Pod, namespace: %s, name: web-%d, uid: web-%d}}`, address, ready, ns, n, n)
+	}
+	slice("web-v6", "IPv6", "http", pod(0, "fd00::1", "ready: false"))
+	slice("web-admin", "IPv4", "admin", `{addresses: [10.1.0.3]}`)
+	says(`{"ready":0,"total":1}`, "Service web has 0 of 1 endpoints ready", "-> kubectl -n "+ns+" get pods")
+	slice("web-v4", "IPv4", "http", pod(0, "10.1.0.1", "ready: false")+", "+pod(1, "10.1.0.2", "")) // unset means ready
+	says(`{"ready":1,"total":2}`, "", "Service "+ns+"/web has 1 of 2 endpoints ready")
+	mustRun(t, 0, "state", "hosts", host, "-o", "wide").Prints(t, "   1/2   ")
+
+	former := need(t, clusterRoles, "", "akash-net-viewer")
+	rules, _, _ := unstructured.NestedSlice(former.Object, "rules")
+	name := fmt.Sprint("former-", harness.Number())
+	createAs(t, "kubectl", clusterRoles, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %s}}`, name))
+	change(t, clusterRoles, "", name, func(o *object) {
+		o.Object["rules"] = slices.DeleteFunc(rules, func(rule any) bool {
+			return slices.Contains(rule.(map[string]any)["apiGroups"].([]any), any("discovery.k8s.io"))
+		})
+	})
+	blind := bound(t, name, "akash-net-viewer")
+	runAs(t.Context(), blind, "state", "hosts", host, "-o", "wide").Exits(t, 0).Prints(t, "Active", "   <unknown>   ")
+	runAs(t.Context(), blind, "explain", host).Exits(t, 0).Prints(t, "Live: ingress", "Whether Service "+ns+"/web answers is not known")
+	follow(t, user{kubeconfig: blind}, "state", "hosts", "-w", "-l", ofOwner(id.Owner))(host, "Active")
 }
