@@ -172,7 +172,7 @@ func TestFromCluster(t *testing.T) {
 	named(do(3, "apply")).Prints(t, "host/good."+domain+" claimed", "service/web-ip-443-tcp granted "+subnet)
 	held(t, "good."+domain, "1 /")
 	held(t, "twice."+domain)
-	do(3, "reserve").Prints(t, "lease "+good.Group().String()+" is reserved: 1 host, 1 address, unchanged").Says(t, "UPPER."+domain)
+	do(3, "reserve").Prints(t, "lease "+good.Group().String()+" is reserved: 1 host, 1 address ("+subnet+"0), unchanged, ").Says(t, "UPPER."+domain)
 	do(3, "repair", "-n", good.Namespace()).Says(t, "Nothing to repair.", "UPPER."+domain)
 
 	// A bad one alone is an error of its lease alone, and so are those in files.

@@ -209,15 +209,6 @@ func changed(before, after map[string]string) []string {
 	return out
 }
 
-// pass waits until the API server's clock is past a hold's end and its margin.
-func pass(t *testing.T, name string) {
-	t.Helper()
-	c := claim(t, name)
-	eventually(t, "the end of the hold on "+name, func(context.Context) (bool, error) {
-		return c.Ended(harness.ServerTime(t)), nil
-	})
-}
-
 // lines are the lines of a text that contain another.
 func lines(text, with string) []string {
 	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return !strings.Contains(line, with) })

@@ -100,7 +100,7 @@ func TestDryRuns(t *testing.T) {
 	fresh, newcomer := define(t, leaseOf(newOwner(), 1), web("web", 8080, "fresh."+domain, `"*.w.`+domain+`"`)), leaseOf(newOwner(), 1)
 	untouched := fingerprint(t)
 
-	const counts = "\n2 claim, 6 create, 2 update, 2 delete, 1 release\n"
+	const counts = "\n2 claim, 6 create, 2 update, 2 delete, 1 release, 1 withheld\n"
 	diff := do(1, "diff", "-f", definition).Prints(t, counts,
 		"providerhost/"+stays+" in namespace lease: only the definition's hash changes\nproviderhost/"+added+" ",
 		"ingress/"+stays+" in namespace "+id.Namespace()+"\n  metadata.annotations\n-     nginx.ingress.kubernetes.io/proxy-body-size",

@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 		o.SetAnnotations(with(o.GetAnnotations(), "metallb.universe.tf/loadBalancerIPs", "192.0.2.1")) // which no pool has
 	})
 	grantsIn(t, one.Namespace(), pending, "")
-	explain(group, "1 active, 1 pending", "7001/tcp is live", "7002/tcp is pending", one.Namespace()+"/"+pending, "describe service "+pending)
+	explain(group, "1 active, 2 pending, 2 reserved", "7001/tcp is live", "7002/tcp is pending", one.Namespace()+"/"+pending, "describe service "+pending)
 
 	remove(t, claims, ledger, shop)
 	explain(shop, shop+" has no claim, but objects use it", "ingress "+one.Namespace()+"/"+shop)

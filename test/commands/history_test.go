@@ -1,11 +1,9 @@
 package commands
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"unicode"
 
@@ -181,30 +179,4 @@ reportingComponent: akash-net, reportingInstance: "x\u001b[2J", source: {compone
 	}
 	nobody, _ := stranger(t, "nobody")
 	runAs(t.Context(), nobody.kubeconfig, "history", host, "--config", configure(t)).Exits(t, 1).Says(t, "not allowed to list events", "akash-net-viewer")
-}
-
-// Events that are not answered neither fail a command nor hold it up, and an interrupt ends the wait for them.
-func TestHistoryThatHangs(t *testing.T) {
-	t.Parallel()
-	for name, interrupt := range map[string]bool{"ends": false, "is interrupted": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
-			ctx, cancel := context.WithTimeout(t.Context(), harness.Deadline)
-			defer cancel()
-			over, interrupted := make(chan struct{}), sync.OnceFunc(func() {
-				if interrupt {
-					cancel()
-				}
-			})
-			p := startProxy(t, nil)
-			p.told = func() {
-				interrupted()
-				<-over
-			}
-			runAs(ctx, p.kubeconfig, "apply", "-f", define(t, id, web("web", 80, host))).Exits(t, 0).Prints(t, "is live")
-			close(over)
-			need(t, ingresses, id.Namespace(), host)
-		})
-	}
 }

@@ -38,8 +38,8 @@ func (c bareCluster) do(t *testing.T, code int, args ...string) result {
 	return runAs(t.Context(), c.Kubeconfig, args...).Exits(t, code)
 }
 
-// make creates an object.
-func (c bareCluster) make(t *testing.T, resource schema.GroupVersionResource, text string) {
+// create creates an object.
+func (c bareCluster) create(t *testing.T, resource schema.GroupVersionResource, text string) {
 	t.Helper()
 	o := parse(t, text)
 	if _, err := c.objects.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "helm"}); err != nil {
@@ -263,7 +263,7 @@ func (c bareCluster) waitsForTheNamespace(t *testing.T) {
 func TestMissingLedgerNamespace(t *testing.T) {
 	t.Parallel()
 	id := leaseOf(newTenant(), 1)
-	mustRun(t, 1, "apply", "--config", configure(t, "ledgerNamespace: nowhere"), "-f", defineParts(t, id, webPart(newHost("nowhere")))).Says(t,
+	harness.Run(t.Context(), "apply", "--config", configure(t, "ledgerNamespace: nowhere"), "-f", defineParts(t, id, webPart(newHost("nowhere")))).Exits(t, 1).Says(t,
 		"the ledger's namespace nowhere does not exist", "kubectl akash-net install")
 	if got := objectsOf(t, id); len(got) > 0 {
 		t.Errorf("the lease has %v", got)

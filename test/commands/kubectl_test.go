@@ -51,36 +51,34 @@ func TestCompletionThroughKubectl(t *testing.T) {
 	host, others := newHost("complete"), newHost("complete")
 	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host)))
 	admin().do(t, "apply", "-f", defineParts(t, other, webPart(others)))
+	complete := func(words string) string {
+		t.Helper()
+		return "\n" + mustRun(t, 0, append([]string{"__complete"}, strings.Split(words, " ")...)...).Stdout
+	}
 	for words, want := range map[string][]string{
-		"":                    {"apply", "convert", "install", "release", "render", "state", "version"},
-		"state ":              {"hosts", "ips", "leases", "pools", "routes"},
-		"state hosts ":        {"ips", "leases"},
-		"state hosts -o ":     {"json", "wide", "jsonpath="},
-		"apply --dry-run=":    {"client", "server"},
-		"release ":            {id.Group().String()},
-		"release " + id.Owner: {id.Group().String()},
-		"release lease/":      {"lease/" + id.Group().String()},
-		"state host/" + host:  {"host/" + host},
+		"":                   {"apply", "convert", "install", "release", "render", "state", "version"},
+		"state ":             {"hosts", "ips", "leases", "pools", "routes"},
+		"state hosts ":       {"ips", "leases"},
+		"state hosts -o ":    {"json", "wide", "jsonpath="},
+		"apply --dry-run=":   {"client", "server"},
+		"release ":           {id.Group().String()},
+		"release lease/":     {"lease/" + id.Group().String()},
+		"state host/" + host: {"host/" + host},
 	} {
-		args := append([]string{"__complete", "akash-net"}, strings.Split(words, " ")...)
-		out := kubectl(t, args...).Exits(t, 0)
+		out := complete(words)
 		for _, w := range want {
-			if !strings.Contains("\n"+out.Stdout, "\n"+w) {
+			if !strings.Contains(out, "\n"+w) {
 				t.Errorf("%q does not complete to %s: %s", words, w, out)
 			}
 		}
 	}
-	// After a lease what it holds is offered, and not what others hold.
-	out := kubectl(t, "__complete", "akash-net", "release", id.Group().String(), "host/").Exits(t, 0).Prints(t, "host/"+host)
-	if strings.Contains(out.Stdout, others) {
-		t.Errorf("offered is what another lease holds: %s", out)
+	// After a lease what it holds is offered, and not what others hold, or what was not begun; nor what is named already.
+	for words, not := range map[string]string{"release " + id.Group().String() + " host/": others, "release " + id.Owner: other.Owner, "state hosts ": "\nhosts"} {
+		if out := complete(words); strings.Contains(out, not) {
+			t.Errorf("%q completes to %s: %s", words, not, out)
+		}
 	}
-	if out := kubectl(t, "__complete", "akash-net", "release", id.Owner); strings.Contains(out.Stdout, other.Owner) {
-		t.Errorf("offered is what was not begun: %s", out)
-	}
-	if out := kubectl(t, "__complete", "akash-net", "state", "hosts", ""); strings.Contains("\n"+out.Stdout, "\nhosts") {
-		t.Errorf("hosts is offered twice: %s", out)
-	}
+	kubectl(t, "__complete", "akash-net", "release", id.Group().String(), "host/").Exits(t, 0).Prints(t, "host/"+host)
 }
 
 // -v shows the requests, and no credentials.

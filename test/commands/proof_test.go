@@ -35,7 +35,7 @@ func TestCheckProves(t *testing.T) {
 	names.Serve(t)
 	mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), byAlias)
 	mustRun(t, 4, check...).Prints(t, "host/"+byText+" unproved\n", "host/"+byText+" free").
-		Says(t, byAlias+" is not proved to belong to "+id.Owner, byAlias+" is held by another lease")
+		Says(t, byAlias+", "+byText+" are not proved to belong to "+id.Owner, byAlias+" is held by another lease")
 	if got := claimsOf(t, id.Owner); len(got) > 0 {
 		t.Errorf("the check has claimed %q", got)
 	}
@@ -58,8 +58,7 @@ func TestApplyRequiresProof(t *testing.T) {
 	held(t, blog, "1 /")
 	absent(t, namespaces, "", tenant.Namespace())
 
-	lines := lines(r.Stderr, "  _akash-challenge.")
-	names.Serve(t, strings.TrimSpace(lines[0]))
+	names.Serve(t, strings.TrimSpace(lines(r.Stderr, "  _akash-challenge.")[0]))
 	mustRun(t, 0, append([]string{"apply", "-f", definition}, flags...)...).Prints(t, "host/"+shop+" proved (TXT _akash-challenge."+shop+")", "host/"+shop+" claimed")
 
 	// What a lease has it keeps when the proof is gone; only this run ends.
