@@ -2,9 +2,15 @@ package commands
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Each kubectl, the newest and the oldest, finds the plugin by its name, hands it arguments, standard input and exit code,
@@ -91,5 +97,48 @@ func TestVerbosity(t *testing.T) {
 	r := kubectl(t, "akash-net", "state", "hosts", "-v=9", "--token", "c2VjcmV0LXRva2Vu")
 	if !strings.Contains(r.Stderr, "Authorization") || strings.Contains(r.Stderr, "c2VjcmV0LXRva2Vu") {
 		t.Errorf("with -v=9 it says\n%.3000s", r.Stderr)
+	}
+}
+
+// The first example of `render --help` works as it is printed, for a lease without a namespace.
+func TestFirstExampleOfRender(t *testing.T) {
+	t.Parallel()
+	id := leaseOf(newTenant(), 1)
+	_, examples, _ := strings.Cut(admin().do(t, "render", "--help").Stdout, "Examples:")
+	var example string
+	for line := range strings.Lines(examples) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
+			example = line
+			break
+		}
+	}
+	const named = "akash1…/8438017/1/1/akash1…"
+	if !strings.Contains(example, named) || !strings.Contains(example, "deploy.yaml") {
+		t.Fatalf("the example is %q", example)
+	}
+	const sdl = `
+version: "2.0"
+services:
+  web:
+    image: registry.example.com/web:1
+    expose:
+    - {port: 8080, as: 80, accept: [%s], to: [{global: true}]}
+profiles:
+  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
+  placement: {any: {pricing: {web: {denom: uakt, amount: 100}}}}
+deployment: {web: {any: {profile: web, count: 1}}}
+`
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "deploy.yaml"), fmt.Sprintf(sdl, newHost("example")))
+	path, err := programs.Path("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", strings.ReplaceAll(example, named, id.String()))
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+harness.Plane.Kubeconfig, "PATH="+harness.Binaries()+":"+filepath.Dir(path)+":"+os.Getenv("PATH"))
+	finish(cmd).Exits(t, 0)
+	if got := objectsOf(t, id); len(got) == 0 {
+		t.Error("the example applied nothing")
 	}
 }
