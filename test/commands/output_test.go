@@ -79,8 +79,8 @@ func TestFullOutput(t *testing.T) {
 		if live := admin().do(t, "state", "leases", "--no-headers", "-l", ofOwner(ids[0].Owner)).Stdout; strings.Count(live, "Active") != len(ids) {
 			t.Errorf("%s: not all leases are live:\n%s", output, live)
 		}
-		fails(t, full, "standard output cannot be written", "release", ids[0].Group().String(), output)
 		fails(t, full, "no space left", "state", "leases", "-l", ofOwner(ids[0].Owner))
+		fails(t, full, "standard output cannot be written", "release", ids[0].Group().String(), output)
 	}
 }
 
