@@ -22,9 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-var (
-	dnsRecords = kinds.DNSRecord.Resource()
-)
+var dnsRecords = kinds.DNSRecord.Resource()
 
 // byGardener is a configuration of the form gardener.
 func byGardener(t *testing.T, dns string, lines ...string) string {
@@ -126,203 +124,16 @@ func (e *extension) did() []string {
 	return acted
 }
 
+// failsWith lets each operation fail from now on; with "" none does.
+func (e *extension) failsWith(fails string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fails = fails
+}
+
 // specOf is a field of an object's spec.
 func specOf(o *unstructured.Unstructured, name string) string {
 	return fmt.Sprint(o.Object["spec"].(map[string]any)[name])
-}
-
-// A host gets its records, is live once they are served, and an unchanged lease is not written.
-func TestRecordsOfGardener(t *testing.T) {
-	t.Parallel()
-	r := record(t)
-	r.config = byGardener(t, "targets: [192.0.2.1, '2001:db8::1'], ttl: 300, ownership: true")
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
-	definition := defineParts(t, id, webPart(host))
-	e := extend(t, id, "")
-	r.do(t, "apply", "-f", definition).Prints(t,
-		"dnsrecord/"+host+"-a created", "dnsrecord/"+host+"-aaaa created", "dnsrecord/"+host+"-txt created",
-		"dnsrecord/"+host+"-a served (A 192.0.2.1)", "is live")
-	a := need(t, dnsRecords, id.Namespace(), host+"-a")
-	if got := specOf(a, "name") + " " + specOf(a, "recordType") + " " + specOf(a, "values") + " " + specOf(a, "ttl"); got != host+" A [192.0.2.1] 300" {
-		t.Errorf("the record is %s", got)
-	}
-	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-txt"), "values"); got != "[heritage=akash-net,akash-net/lease="+id.String()+"]" {
-		t.Errorf("the owner's record is %s", got)
-	}
-	e.did()
-
-	a = need(t, dnsRecords, id.Namespace(), host+"-a")
-	r.sent()
-	r.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a unchanged", "is live", "unchanged")
-	want := append(reads(id, false), "LIST dnsendpoints", "LIST dnsrecords")
-	slices.Sort(want)
-	if diff := cmp.Diff(dropped(want, "GET configmaps/config"), sorted(r.sent())); diff != "" {
-		t.Errorf("requests of the second apply (-want +got):\n%s", diff)
-	}
-	if after := need(t, dnsRecords, id.Namespace(), host+"-a"); after.GetResourceVersion() != a.GetResourceVersion() {
-		t.Errorf("the unchanged record was written: %v", after.Object)
-	}
-
-	r.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "192.0.2.1", "2001:db8::1", "Z-found", "Reconcile Succeeded", "Active")
-	out := r.do(t, "state", "dns", "-o", "json", "-l", "akash.network/lease.id.owner="+id.Owner)
-	var book struct{ DNS []map[string]any }
-	if err := json.Unmarshal([]byte(out.Stdout), &book); err != nil || len(book.DNS) != 3 || book.DNS[0]["host"] != host || book.DNS[0]["lease"] != id.String() {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
-func dropped(list []string, gone string) []string {
-	return slices.DeleteFunc(list, func(s string) bool { return s == gone })
-}
-
-// A new value is one write of the record, and asks the extension to act once more.
-func TestRecordValueChanges(t *testing.T) {
-	t.Parallel()
-	r := record(t)
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
-	definition := defineParts(t, id, webPart(host))
-	e := extend(t, id, "")
-	r.with(byGardener(t, "targets: [192.0.2.1]")).do(t, "apply", "-f", definition)
-	first := need(t, dnsRecords, id.Namespace(), host+"-a").GetAnnotations()["gardener.cloud/timestamp"]
-	e.did()
-	r.sent()
-	u := r.with(byGardener(t, "targets: [192.0.2.2]"))
-	u.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
-	if diff := cmp.Diff([]string{"PATCH announcement", "PATCH dnsrecords/" + host + "-a", "DELETE announcement"}, writesOf(r.sent())); diff != "" {
-		t.Errorf("writes (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"reconcile " + host + "-a"}, e.did()); diff != "" {
-		t.Errorf("the extension (-want +got):\n%s", diff)
-	}
-	a := need(t, dnsRecords, id.Namespace(), host+"-a").GetAnnotations()
-	if a["gardener.cloud/timestamp"] == first || a["gardener.cloud/operation"] != "" {
-		t.Errorf("annotations %v, before %s", a, first)
-	}
-	// A new definition that leaves the record as it is does not ask the extension to act.
-	u.do(t, "apply", "-f", defineParts(t, id, webPart(host, newHost("more")))).Prints(t, "dnsrecord/"+host+"-a configured")
-	if got := e.did(); slices.Contains(got, "reconcile "+host+"-a") {
-		t.Errorf("the extension did %v", got)
-	}
-}
-
-// What cannot be changed is replaced: named in the plan, deleted, waited for until the extension
-// lets it go, and made anew.
-func TestRecordIsReplaced(t *testing.T) {
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
-	definition := defineParts(t, id, webPart(host))
-	e := extend(t, id, "")
-	address := byGardener(t, "targets: [192.0.2.1, '2001:db8::1']")
-	admin().with(address).do(t, "apply", "-f", definition)
-	e.did()
-	name := byGardener(t, "targets: [lb.example.net]")
-	before := fingerprints(t)
-	for _, mode := range []string{"client", "server"} {
-		admin().with(name).do(t, "apply", "-f", definition, "--dry-run="+mode).Prints(t,
-			"dnsrecord/"+host+"-a replaced (by dnsrecord/"+host+"-cname)", "dnsrecord/"+host+"-aaaa replaced", "dnsrecord/"+host+"-cname created")
-	}
-	if diff := cmp.Diff(before, fingerprints(t)); diff != "" {
-		t.Fatalf("the dry run changed the cluster:\n%s", diff)
-	}
-	admin().with(name).do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a replaced", "dnsrecord/"+host+"-cname created", "is live")
-	if diff := cmp.Diff([]string{"delete " + host + "-a", "delete " + host + "-aaaa", "reconcile " + host + "-cname"}, sortedButLast(e.did())); diff != "" {
-		t.Errorf("the extension (-want +got):\n%s", diff)
-	}
-
-	other := configure(t, "dns: {form: gardener, gardener: {type: google-clouddns, class: garden, secretRef: {name: dns, namespace: garden}}, targets: [lb.example.net]}")
-	admin().with(other).do(t, "apply", "-f", definition, "--dry-run=server").Prints(t,
-		`replaced (its type cannot be changed from "aws-route53" to "google-clouddns")`, "-cname created (in place of what was)")
-	admin().with(other).do(t, "apply", "-f", definition).Prints(t, "-cname replaced", "-cname created", "is live")
-	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-cname"), "type"); got != "google-clouddns" {
-		t.Errorf("the type is %s", got)
-	}
-
-	endpoint := configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")
-	admin().with(endpoint).do(t, "apply", "-f", definition).Prints(t, "-cname replaced (by dnsendpoint/"+host+")", "dnsendpoint/"+host+" created", "is live")
-	absent(t, dnsRecords, id.Namespace(), host+"-cname")
-}
-
-// sortedButLast sorts what happens side by side; the last has to be the last.
-func sortedButLast(list []string) []string {
-	if len(list) > 1 {
-		slices.Sort(list[:len(list)-1])
-	}
-	return list
-}
-
-// A record that its controller does not let go ends the run with the code for a timeout; nothing else
-// of the lease suffers, and the same command goes on.
-func TestStuckRecord(t *testing.T) {
-	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
-	definition := defineParts(t, id, webPart(host))
-	admin().with(byGardener(t, "targets: [192.0.2.1]")).do(t, "apply", "-f", definition, "--wait=false")
-	o := need(t, dnsRecords, id.Namespace(), host+"-a")
-	o.SetFinalizers([]string{finalizer})
-	update(t, "extension", dnsRecords, o)
-	name := byGardener(t, "targets: [lb.example.net]")
-	admin().with(name).run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
-		Prints(t, "dnsrecord/"+host+"-cname left (what it replaces is still being deleted").Says(t, "to be gone, so that another can take its place")
-	need(t, ingresses, id.Namespace(), host)
-	unmarked(t, id.Owner)
-	extend(t, id, "")
-	admin().with(name).do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-cname created", "is live")
-}
-
-// What its controller cannot do is told with its words, and what it does not do in time is a timeout.
-func TestRecordFails(t *testing.T) {
-	t.Parallel()
-	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
-	definition := defineParts(t, id, webPart(host))
-	u.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
-		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a to be served", "has not taken it up yet", "kubectl -n "+id.Namespace()+" describe dnsrecords.extensions.gardener.cloud")
-	need(t, ingresses, id.Namespace(), host)
-	unmarked(t, id.Owner)
-
-	id, host = leaseOf(newTenant(), 1), newHost("dns")
-	extend(t, id, "no hosted zone for the name")
-	u.run(t, "apply", "-f", defineParts(t, id, webPart(host))).Exits(t, 1).
-		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a: the record was not made (Reconcile Error): no hosted zone for the name")
-	u.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "Failed", "no hosted zone for the name")
-}
-
-// Records go with their hosts, before the routes; the claim is kept until the record is gone.
-func TestRecordsGoFirst(t *testing.T) {
-	t.Parallel()
-	r := record(t)
-	r.config = configure(t, "dns: {form: endpoint, targets: [192.0.2.1]}")
-	id, stays, goes := leaseOf(newTenant(), 1), newHost("stays"), newHost("goes")
-	extend(t, id, "")
-	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays, goes)))
-	r.sent()
-	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays))).Prints(t, "dnsendpoint/"+goes+" pruned", "host/"+goes+" pruned")
-	deleted := slices.DeleteFunc(writesOf(r.sent()), func(s string) bool { return !strings.HasPrefix(s, "DELETE") })
-	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + goes, "DELETE ingresses/" + goes, "DELETE providerhosts/" + goes, "DELETE leases/" + goes, "DELETE announcement"}, deleted); diff != "" {
-		t.Errorf("deletes (-want +got):\n%s", diff)
-	}
-	r.do(t, "release", id.Group().String()).Prints(t, "dnsendpoint/"+stays+" deleted")
-	if diff := cmp.Diff([]string{"PATCH announcement", "DELETE leases/" + kept.Name(id.Group()), "DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays, "DELETE announcement"}, writesOf(r.sent())); diff != "" {
-		t.Errorf("writes of the release (-want +got):\n%s", diff)
-	}
-}
-
-// The claim of a host is kept as long as a record of it is held back.
-func TestClaimOutlivesRecord(t *testing.T) {
-	t.Parallel()
-	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
-	id, stays, goes := leaseOf(newTenant(), 1), newHost("stays"), newHost("goes")
-	u.do(t, "apply", "-f", defineParts(t, id, webPart(stays, goes)), "--wait=false")
-	o := need(t, dnsRecords, id.Namespace(), goes+"-a")
-	o.SetFinalizers([]string{finalizer})
-	update(t, "extension", dnsRecords, o)
-	u.run(t, "apply", "-f", defineParts(t, id, webPart(stays)), "--timeout=1s").Exits(t, 5).Says(t, "its claim is kept until then")
-	need(t, claims, ledger, goes)
-	o = need(t, dnsRecords, id.Namespace(), goes+"-a")
-	o.SetFinalizers(nil)
-	update(t, "extension", dnsRecords, o)
-	extend(t, id, "")
-	u.do(t, "apply", "-f", defineParts(t, id, webPart(stays))).Prints(t, "host/"+goes+" pruned")
-	absent(t, claims, ledger, goes)
 }
 
 // publish writes into an Ingress' status where its controller is reached.
@@ -337,8 +148,154 @@ func publish(t *testing.T, namespace, name string, entries ...any) {
 	}
 }
 
-// The value comes from the Ingress' status once it is there. Another Ingress of the class says it for
-// one that the controller has not seen yet.
+// A host gets its records, is live once they are served, and an unchanged lease is not written. A new value is one write of the record,
+// and asks the extension to act once more; a new definition that leaves the record as it is does not.
+func TestRecordsOfGardener(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	dns := "targets: [192.0.2.1, '2001:db8::1'], ttl: 300, ownership: true"
+	r.config = byGardener(t, dns)
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	e := extend(t, id, "")
+	r.do(t, "apply", "-f", definition).Prints(t,
+		"dnsrecord/"+host+"-a created", "dnsrecord/"+host+"-aaaa created", "dnsrecord/"+host+"-txt created",
+		"dnsrecord/"+host+"-a served (A 192.0.2.1)", "is live")
+	a := need(t, dnsRecords, id.Namespace(), host+"-a")
+	if got := specOf(a, "name") + " " + specOf(a, "recordType") + " " + specOf(a, "values") + " " + specOf(a, "ttl"); got != host+" A [192.0.2.1] 300" {
+		t.Errorf("the record is %s", got)
+	}
+	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-txt"), "values"); got != "[heritage=akash-net,akash-net/lease="+id.String()+"]" {
+		t.Errorf("the owner's record is %s", got)
+	}
+	e.did()
+	r.sent()
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a unchanged", "is live", "unchanged")
+	want := append(reads(id, false), "LIST dnsendpoints", "LIST dnsrecords")
+	slices.Sort(want)
+	if diff := cmp.Diff(dropped(want, "GET configmaps/config"), sorted(r.sent())); diff != "" {
+		t.Errorf("requests of the second apply (-want +got):\n%s", diff)
+	}
+
+	r.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "192.0.2.1", "2001:db8::1", "Z-found", "Reconcile Succeeded", "Active")
+	out := r.do(t, "state", "dns", "-o", "json", "-l", "akash.network/lease.id.owner="+id.Owner)
+	var book struct{ DNS []map[string]any }
+	if err := json.Unmarshal([]byte(out.Stdout), &book); err != nil || len(book.DNS) != 3 || book.DNS[0]["host"] != host || book.DNS[0]["lease"] != id.String() {
+		t.Errorf("%v: %s", err, out)
+	}
+
+	r.sent()
+	u := r.with(byGardener(t, strings.Replace(dns, "192.0.2.1", "192.0.2.2", 1)))
+	u.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
+	if diff := cmp.Diff([]string{"PATCH announcement", "PATCH dnsrecords/" + host + "-a", "DELETE announcement"}, writesOf(r.sent())); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"reconcile " + host + "-a"}, e.did()); diff != "" {
+		t.Errorf("the extension (-want +got):\n%s", diff)
+	}
+	now := need(t, dnsRecords, id.Namespace(), host+"-a").GetAnnotations()
+	if now["gardener.cloud/timestamp"] == a.GetAnnotations()["gardener.cloud/timestamp"] || now["gardener.cloud/operation"] != "" {
+		t.Errorf("annotations %v, before %v", now, a.GetAnnotations())
+	}
+	u.do(t, "apply", "-f", defineParts(t, id, webPart(host, newHost("more")))).Prints(t, "dnsrecord/"+host+"-a configured")
+	if got := e.did(); slices.Contains(got, "reconcile "+host+"-a") {
+		t.Errorf("the extension did %v", got)
+	}
+}
+
+func dropped(list []string, gone string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == gone })
+}
+
+// What cannot be changed is replaced: named in the plan, deleted, waited for until the extension lets it go, and made anew. Until then
+// the run ends with the code for a timeout, nothing else of the lease suffers, and the same command goes on.
+func TestRecordIsReplaced(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	address, name := admin().with(byGardener(t, "targets: [192.0.2.1, '2001:db8::1']")), admin().with(byGardener(t, "targets: [lb.example.net]"))
+	address.do(t, "apply", "-f", definition, "--wait=false")
+	o := need(t, dnsRecords, id.Namespace(), host+"-a")
+	o.SetFinalizers([]string{finalizer})
+	update(t, "extension", dnsRecords, o)
+	for _, mode := range []string{"client", "server"} {
+		name.do(t, "apply", "-f", definition, "--dry-run="+mode).Prints(t,
+			"dnsrecord/"+host+"-a replaced (by dnsrecord/"+host+"-cname)", "dnsrecord/"+host+"-aaaa replaced", "dnsrecord/"+host+"-cname created")
+	}
+	if o := need(t, dnsRecords, id.Namespace(), host+"-a"); o.GetDeletionTimestamp() != nil {
+		t.Error("a dry run deletes")
+	}
+	name.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
+		Prints(t, "dnsrecord/"+host+"-cname left (what it replaces is still being deleted").Says(t, "to be gone, so that another can take its place")
+	need(t, ingresses, id.Namespace(), host)
+	unmarked(t, id.Owner)
+	e := extend(t, id, "")
+	name.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-cname created", "is live")
+	if got := e.did(); len(got) == 0 || got[len(got)-1] != "reconcile "+host+"-cname" {
+		t.Errorf("the extension: %q", got)
+	}
+
+	other := admin().with(configure(t, "dns: {form: gardener, gardener: {type: google-clouddns, class: garden, secretRef: {name: dns, namespace: garden}}, targets: [lb.example.net]}"))
+	other.do(t, "apply", "-f", definition, "--dry-run=server").Prints(t,
+		`replaced (its type cannot be changed from "aws-route53" to "google-clouddns")`, "-cname created (in place of what was)")
+	other.do(t, "apply", "-f", definition).Prints(t, "-cname replaced", "-cname created", "is live")
+	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-cname"), "type"); got != "google-clouddns" {
+		t.Errorf("the type is %s", got)
+	}
+
+	endpoint := configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")
+	admin().with(endpoint).do(t, "apply", "-f", definition).Prints(t, "-cname replaced (by dnsendpoint/"+host+")", "dnsendpoint/"+host+" created", "is live")
+	absent(t, dnsRecords, id.Namespace(), host+"-cname")
+}
+
+// What its controller cannot do is told with its words, and what it does not do in time is a timeout. explain says which record stands
+// for a host, and why it is not served.
+func TestRecordFails(t *testing.T) {
+	t.Parallel()
+	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := defineParts(t, id, webPart(host))
+	u.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
+		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a to be served", "has not taken it up yet", "kubectl -n "+id.Namespace()+" describe dnsrecords.extensions.gardener.cloud")
+	need(t, ingresses, id.Namespace(), host)
+	unmarked(t, id.Owner)
+
+	extend(t, id, "no hosted zone for the name")
+	u.run(t, "apply", "-f", definition).Exits(t, 1).
+		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a: the record was not made (Reconcile Error): no hosted zone for the name")
+	u.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "Failed", "no hosted zone for the name")
+	u.do(t, "explain", host).Prints(t, "DNS: "+host+" A 192.0.2.1", "in zone Z-found (dnsrecord "+id.Namespace()+"/"+host+"-a).",
+		"could not make it (Reconcile Error): no hosted zone for the name", "annotate --overwrite dnsrecords.extensions.gardener.cloud "+host+"-a gardener.cloud/operation=reconcile")
+}
+
+// Records go with their hosts, before the routes; the claim is kept until the record is gone.
+func TestRecordsGoFirst(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	r.config = byGardener(t, "targets: [192.0.2.1]")
+	id, stays, goes := leaseOf(newTenant(), 1), newHost("stays"), newHost("goes")
+	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays, goes)), "--wait=false")
+	o := need(t, dnsRecords, id.Namespace(), goes+"-a")
+	o.SetFinalizers([]string{finalizer})
+	update(t, "extension", dnsRecords, o)
+	r.run(t, "apply", "-f", defineParts(t, id, webPart(stays)), "--timeout=1s").Exits(t, 5).Says(t, "its claim is kept until then")
+	need(t, claims, ledger, goes)
+	o = need(t, dnsRecords, id.Namespace(), goes+"-a")
+	o.SetFinalizers(nil)
+	update(t, "extension", dnsRecords, o)
+	extend(t, id, "")
+	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays))).Prints(t, "host/"+goes+" pruned")
+	absent(t, claims, ledger, goes)
+	r.sent()
+	r.do(t, "release", id.Group().String()).Prints(t, "dnsrecord/"+stays+"-a deleted")
+	if diff := cmp.Diff([]string{"PATCH announcement", "DELETE leases/" + kept.Name(id.Group()), "DELETE dnsrecords/" + stays + "-a", "DELETE ingresses/" + stays,
+		"DELETE providerhosts/" + stays, "DELETE leases/" + stays, "DELETE announcement"}, writesOf(r.sent())); diff != "" {
+		t.Errorf("writes of the release (-want +got):\n%s", diff)
+	}
+}
+
+// The value comes from the Ingress' status once it is there. Another Ingress of the class says it for one that the controller has not
+// seen yet.
 func TestRecordFromIngressStatus(t *testing.T) {
 	t.Parallel()
 	class := newHost("class")
@@ -347,9 +304,10 @@ func TestRecordFromIngressStatus(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("dns")
 	extend(t, id, "")
 	definition := defineParts(t, id, webPart(host))
-	r.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left (its record is written once the ingress controller has said")
+	left := "its record is written once the ingress controller has said"
+	r.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left ("+left)
+	r.do(t, "explain", host).Prints(t, "DNS: no record leads to it: "+left)
 	absent(t, dnsEndpoints, id.Namespace(), host)
-	r.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).Says(t, "host "+host+": its record is written once")
 
 	// The controller answers while the run waits.
 	polled, answered := make(chan struct{}), make(chan struct{})
@@ -373,43 +331,25 @@ func TestRecordFromIngressStatus(t *testing.T) {
 	// A host name takes the place of the address: the object is changed, external-dns does the rest.
 	publish(t, id.Namespace(), host, map[string]any{"hostname": "lb.example.net"})
 	r.do(t, "apply", "-f", definition).Prints(t, "dnsendpoint/"+host+" configured", "served (CNAME lb.example.net)")
-	unmarked(t, id.Owner)
 }
 
 // A Gateway's status has the value for HTTPRoutes; leased addresses are known without any status.
 func TestRecordFromGatewayAndAddress(t *testing.T) {
 	t.Parallel()
 	v4, v6 := newRanges()
-	name := strings.ReplaceAll(newHost("gw"), ".", "-")
-	gateways := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
-	gateway := createAs(t, "administrator", gateways, fmt.Sprintf(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
-		"metadata": {"name": %q, "namespace": "default"}, "spec": {"gatewayClassName": "none", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}`, name))
-	u := admin().with(configure(t, "target: httproute", "gateway: {name: "+name+", namespace: default}",
+	roads := newCrossroads(t)
+	setStatus(t, gateways, "default", roads.gateway, `{}`)
+	u := admin().with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}",
 		"ip: {ranges: ["+v4+"0/28, '"+v6+"0/124'], families: [IPv4, IPv6]}", "dns: {form: endpoint, sources: [address, status]}"))
 	id, host, mx := leaseOf(newTenant(), 1), newHost("dns"), newHost("mx")
 	definition := defineParts(t, id, webPart(host), service("mail", "{port: 25, global: true, ip: public, hosts: ["+mx+"]}"), endpoint("public"))
-	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+name+" has an address")
-	targets := func(host string) string {
-		var out []string
-		for _, e := range need(t, dnsEndpoints, id.Namespace(), host).Object["spec"].(map[string]any)["endpoints"].([]any) {
-			m := e.(map[string]any)
-			out = append(out, fmt.Sprint(m["recordType"], m["targets"]))
-		}
-		return strings.Join(out, " ")
-	}
-	if got := targets(mx); got != "A["+v4+"0] AAAA["+v6+"0]" && got != "A["+v4+"0] AAAA["+strings.TrimSuffix(v6, ":")+":]" {
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+roads.gateway+" has an address")
+	if got := answer(t, id, mx); got != "A ["+v4+"0], AAAA ["+v6+"0]" && got != "A ["+v4+"0], AAAA ["+strings.TrimSuffix(v6, ":")+":]" {
 		t.Errorf("the leased host has %s (%s, %s)", got, v4, v6)
 	}
-	if err := unstructured.SetNestedSlice(gateway.Object, []any{
-		map[string]any{"type": "IPAddress", "value": "192.0.2.9"}, map[string]any{"type": "IPAddress", "value": "2001:db8::9"},
-	}, "status", "addresses"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := harness.Objects.Resource(gateways).Namespace("default").UpdateStatus(t.Context(), gateway, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	setStatus(t, gateways, "default", roads.gateway, `{addresses: [{type: IPAddress, value: 192.0.2.9}, {type: IPAddress, value: "2001:db8::9"}]}`)
 	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+host+" created", "dnsendpoint/"+mx+" unchanged")
-	if got := targets(host); got != "A[192.0.2.9] AAAA[2001:db8::9]" {
+	if got := answer(t, id, host); got != "A [192.0.2.9], AAAA [2001:db8::9]" {
 		t.Errorf("the routed host has %s", got)
 	}
 }
@@ -433,49 +373,21 @@ func TestRecordIsTransferred(t *testing.T) {
 	u.do(t, "apply", "-f", defineParts(t, green, webPart(host))).Prints(t, "dnsrecord/"+host+"-a unchanged")
 }
 
-// What would be no valid record is told before anything is claimed; render needs a value that it can
-// know.
-func TestRecordsAreCheckedFirst(t *testing.T) {
-	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
-	definition := defineParts(t, id, webPart(host))
-	loop := configure(t, "dns: {form: endpoint, targets: ["+host+"]}")
-	admin().with(loop).run(t, "apply", "-f", definition).Exits(t, 3).Says(t, "leads to itself", ":7:")
-	absent(t, claims, ledger, host)
-	admin().with(configure(t, "dns: {form: annotations}")).run(t, "apply", "-f", definition, "--operators=on").Exits(t, 1).Says(t, "knows no annotations for external-dns")
-	absent(t, claims, ledger, host)
-	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).Exits(t, 3).Says(t, "takes its value from the cluster's status", "dns.targets")
-	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).Prints(t, "kind: DNSEndpoint", "- lb.example.net")
-}
-
-// A record that nobody stands for any more, or that says something else than it should, is a
-// problem, and mended.
+// A record that nobody stands for any more, or that says something else than it should, is a problem, and mended.
 func TestRecordProblems(t *testing.T) {
+	t.Parallel()
 	config := byGardener(t, "targets: [192.0.2.1], ttl: 60")
 	u := admin().with(config)
 	id, stray, drifted := leaseOf(newTenant(), 1), newHost("stray"), newHost("drifted")
-	definition := defineParts(t, id, webPart(stray, drifted))
 	e := extend(t, id, "")
-	u.do(t, "apply", "-f", definition)
-	problems := func(u user) []string {
-		var book struct {
-			Problems []struct{ Problem, Thing, Message, Plan string }
+	u.do(t, "apply", "-f", defineParts(t, id, webPart(stray, drifted)))
+	are := func(config string, want ...string) {
+		t.Helper()
+		if got := append(problemsOf(t, config, stray), problemsOf(t, config, drifted)...); !slices.Equal(got, want) {
+			t.Errorf("the problems are %q, want %q", got, want)
 		}
-		r := u.run(t, "state", "--problems", "-o", "json")
-		if err := json.Unmarshal([]byte(r.Stdout), &book); err != nil {
-			t.Fatal(err, r)
-		}
-		var out []string
-		for _, p := range book.Problems {
-			if p.Thing == stray || p.Thing == drifted {
-				out = append(out, p.Problem+" "+p.Thing+": "+p.Message+"; "+p.Plan)
-			}
-		}
-		return out
 	}
-	if got := problems(u); len(got) > 0 {
-		t.Errorf("a lease without fault has %v", got)
-	}
+	are(config)
 	remove(t, ingresses, id.Namespace(), stray)
 	remove(t, hosts, manifests, stray)
 	remove(t, claims, ledger, stray)
@@ -484,21 +396,13 @@ func TestRecordProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	update(t, "hand-editor", dnsRecords, o)
-	where := "dnsrecord " + id.Namespace() + "/"
-	want := []string{
-		"RecordDiffers " + drifted + ": " + where + drifted + "-a says A 203.0.113.99 (TTL 60), it is to be 192.0.2.1 (TTL 60); write the DNS records of the host anew",
-		"StrayRecord " + stray + ": " + where + stray + "-a has a DNS record of it, and nobody has claimed it; delete " + where + stray + "-a",
-	}
-	if diff := cmp.Diff(want, problems(u)); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	are(config, "StrayRecord", "RecordDiffers")
 	e.did()
-	u.run(t, "repair").Prints(t, "RecordDiffers/"+drifted+" repaired", "StrayRecord/"+stray+" repaired")
-	if got := problems(u); len(got) > 0 {
-		t.Errorf("after the repair there are %v", got)
-	}
-	if got := specOf(need(t, dnsRecords, id.Namespace(), drifted+"-a"), "values"); got != "[192.0.2.1]" {
-		t.Errorf("the mended record says %s", got)
+	u.do(t, "repair", "RecordDiffers/"+drifted, "StrayRecord/"+stray).Prints(t, "RecordDiffers/"+drifted+" repaired", "StrayRecord/"+stray+" repaired")
+	are(config)
+	now := need(t, dnsRecords, id.Namespace(), drifted+"-a")
+	if got := specOf(now, "values"); got != "[192.0.2.1]" || now.GetAnnotations()[lease.AnnotationDefinition] == "" {
+		t.Errorf("the mended record says %s, with %v", got, now.GetAnnotations())
 	}
 	eventually(t, "the extension takes up the mended record", func(context.Context) (bool, error) {
 		return slices.Contains(e.did(), "reconcile "+drifted+"-a"), nil
@@ -507,11 +411,7 @@ func TestRecordProblems(t *testing.T) {
 		return find(t, dnsRecords, id.Namespace(), stray+"-a") == nil, nil
 	})
 	u.do(t, "apply", "-f", defineParts(t, id, webPart(drifted))).Prints(t, "is live")
-
-	// Without a form of records nobody keeps the one that is there.
-	if got := problems(admin()); len(got) != 1 || !strings.Contains(got[0], "none of that form (dns.form: none)") {
-		t.Errorf("with dns.form none: %v", got)
-	}
+	are(configure(t), "StrayRecord") // without a form of records nobody keeps the one that is there
 }
 
 // What is rendered is what the resource definitions of Gardener and external-dns have, to the field.

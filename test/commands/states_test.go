@@ -1,16 +1,19 @@
 package commands
 
 import (
-	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -98,80 +101,65 @@ func TestNoPodCanBeMade(t *testing.T) {
 		Prints(t, "0 of 1 ready: no pod can be made: pods \"web-", "is forbidden: exceeded quota: none")
 }
 
-// Whoever looks at names alone needs no right to look at what runs: what the configuration asks for is left out with a note,
-// what the user asks for is refused with the role that allows it.
-func TestRightsForStates(t *testing.T) {
+// status tells of a lease that serves what Akash's gateway would: replicas, hosts, and the addresses that MetalLB has
+// granted. The role for it is enough, and nothing else is read.
+func TestStatusOfALease(t *testing.T) {
 	t.Parallel()
-	d := newDeployment()
-	d.deploy(t, "1")
-	name := fmt.Sprint("viewer-", harness.Number())
+	v4, _ := newRanges()
+	id, host := leaseOf(newTenant(), 1), newHost("status")
+	config := configure(t, "ip: {ranges: ["+v4+"32/28]}")
+	admin().with(config).do(t, "apply", "-f", defineParts(t, id,
+		service("web", served(host), leasedPart("public", "TCP", 443)),
+		endpoint("public"))).Prints(t, "granted "+v4+"32")
+	runsTwo(t, id, "web")
+
+	name := fmt.Sprint("status-", harness.Number())
 	_, kubeconfig, err := harness.Plane.AddUser(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bind := func(args ...string) {
-		t.Helper()
-		if err := harness.Kubectl(t.Context(), "", nil, append(args, "--user="+name)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bind("create", "clusterrolebinding", name, "--clusterrole=akash-net-viewer")
-	bind("-n", "akash-net", "create", "rolebinding", name, "--role=akash-net-viewer")
-	leases := func(args ...string) harness.Result {
-		return harness.RunAs(t.Context(), kubeconfig, append([]string{"state", "leases", d.id.String(), "--no-headers"}, args...)...)
-	}
-	harness.Eventually(t, "the viewer sees names", func(context.Context) (bool, error) { return leases().Code == 0, nil })
-	leases("--workloads").Exits(t, 1).Says(t, "not allowed: ", "--clusterrole=akash-net-status")
-	leases("--workloads", "--watch").Exits(t, 1).Says(t, "--clusterrole=akash-net-status")
-	on := harness.Configure(t, "workloads: {enabled: true}")
-	leases("--config", on).Exits(t, 0).Prints(t, "Active").Says(t, "Note: workloads are not shown: the role akash-net-status is required")
-	if quiet := leases("--config", on, "--workloads=false").Exits(t, 0); quiet.Stderr != "" {
-		t.Error(quiet)
-	}
-
-	bind("create", "clusterrolebinding", name+"-status", "--clusterrole=akash-net-status")
-	var got harness.Result
-	harness.Eventually(t, "the role is enough", func(context.Context) (bool, error) {
-		got = leases("--config", on)
-		return got.Code == 0 && got.Stderr == "", nil
+	u := user{kubeconfig: kubeconfig}.with(config)
+	u.run(t, "status", id.String()).Exits(t, 1).Says(t, "not allowed", "--clusterrole=akash-net-status")
+	kubectl(t, "create", "clusterrolebinding", name, "--clusterrole=akash-net-status", "--user="+name).Exits(t, 0)
+	var answer result
+	eventually(t, "the role is bound, and one replica of two is ready", func(context.Context) (bool, error) {
+		answer = u.run(t, "status", id.String(), "-o", "json")
+		return strings.Contains(answer.Stdout, `"available": 1`), nil
 	})
-	got.Prints(t, "0/2", "service db: 0 of 1 ready")
-}
-
-// A watch shows a lease again as it is rolled out.
-func TestWatchOfStates(t *testing.T) {
-	t.Parallel()
-	d := newDeployment()
-	d.deploy(t, "1")
-	pods := append(harness.Pods(t, d.id.Namespace(), "web", 1), harness.Pods(t, d.id.Namespace(), "db", 1)...)
-	ctx, cancel := context.WithTimeout(t.Context(), harness.Deadline)
-	defer cancel()
-	cmd := harness.Command(ctx, harness.Plane.Kubeconfig, "state", "leases", d.id.String(), "--workloads", "--watch")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	var got, want any
+	if err := json.Unmarshal([]byte(answer.Stdout), &got); err != nil {
+		t.Fatal(err, answer)
 	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(`{
+		"services": {"web": {"name": "web", "available": 1, "total": 2, "uris": ["`+host+`"], "observed_generation": 1,
+			"replicas": 2, "updated_replicas": 2, "ready_replicas": 1, "available_replicas": 1}},
+		"forwarded_ports": null,
+		"ips": {"web": [{"Port": 9000, "ExternalPort": 443, "Protocol": "TCP", "IP": "`+v4+`32"}]}
+	}`), &want); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		cancel()
-		_ = cmd.Wait() // killed
-	}()
-	lines := bufio.NewScanner(out)
-	expect := func(text string) {
-		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(strings.Join(strings.Fields(lines.Text()), " "), text) {
-				return
-			}
-		}
-		t.Fatalf("the watch ended without %q", text)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	expect("AGE WORKLOADS READY")
-	expect("active 0/2")
-	harness.Runs(t, pods...)
-	expect("complete 2/2")
-	harness.Waits(t, pods[1], "ImagePullBackOff", "")
-	expect("error 1/2 service db: 0 of 1 ready: pod db-0 is waiting: ImagePullBackOff")
+	u.do(t, "status", id.Group().String(), "web").Prints(t, `"available": 1`, host)
+	u.run(t, "status", id.String(), "nope").Exits(t, 1).Says(t, `no service "nope"`, "it has web")
+	u.run(t, "status", leaseOf(newTenant(), 1).String()).Exits(t, 1).Says(t, "no Manifest and no workloads")
+}
+
+// runsTwo makes the Deployment of two replicas of a lease's service, of which one is ready.
+func runsTwo(t *testing.T, id lease.ID, service string) {
+	t.Helper()
+	labels := map[string]string{lease.LabelManaged: "true", lease.LabelService: service}
+	two := int32(2)
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: service, Labels: labels},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: service, Image: "nginx"}}}},
+		},
+	}
+	if _, err := harness.Client().AppsV1().Deployments(id.Namespace()).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Runs(t, harness.Pods(t, id.Namespace(), service, 2)[0])
 }

@@ -2,12 +2,18 @@ package commands
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,8 +23,6 @@ import (
 
 var (
 	clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
-	policies     = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
-	bindings     = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"}
 	webhooks     = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 )
 
@@ -58,117 +62,145 @@ func without(t *testing.T, verb, resource string) string {
 	return kubeconfig
 }
 
-// blueServes fails the test unless the first deployment's route serves as it did.
-func (b blueGreen) blueServes(t *testing.T, was *unstructured.Unstructured) {
+// bound is a user with a role of the cluster and one of the ledger's namespace. It returns the user's kubeconfig.
+func bound(t *testing.T, clusterRole, role string) string {
 	t.Helper()
-	now := need(t, b.routes, b.blue.Namespace(), b.host)
-	for _, field := range []string{"spec", "labels", "annotations"} {
-		of := func(o *unstructured.Unstructured) any {
-			if field == "spec" {
-				return o.Object["spec"]
-			}
-			return o.Object["metadata"].(map[string]any)[field]
-		}
-		if diff := cmp.Diff(of(was), of(now)); diff != "" {
-			t.Errorf("the %s of the route that serves have changed (-was +now):\n%s", field, diff)
+	name := fmt.Sprint("user-", harness.Number())
+	_, kubeconfig, err := harness.Plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"create", "clusterrolebinding", name, "--clusterrole=" + clusterRole, "--user=" + name},
+		{"-n", ledger, "create", "rolebinding", name, "--role=" + role, "--user=" + name},
+	} {
+		if err := harness.Kubectl(t.Context(), "", nil, args...); err != nil {
+			t.Fatal(err)
 		}
 	}
+	eventually(t, "the roles are bound", func(ctx context.Context) (bool, error) {
+		return runAs(ctx, kubeconfig, "state", "hosts").Code == 0, nil
+	})
+	return kubeconfig
 }
 
 // Whatever right somebody lacks who hands a host on, what serves it stays, and the same command of somebody who has it
 // ends the transfer without waiting.
 func TestTransferWithoutARight(t *testing.T) {
 	t.Parallel()
-	for target, resource := range map[string]string{"ingress": "ingresses", "httproute": "httproutes"} {
-		for _, right := range [][2]string{{"patch", "providerhosts"}, {"create", resource}, {"patch", resource}, {"delete", resource}, {"create", "namespaces"}} {
-			t.Run(target+"/"+right[0]+" "+right[1], func(t *testing.T) {
-				t.Parallel()
-				b := newBlueGreen(t, target)
-				was := need(t, b.routes, b.blue.Namespace(), b.host)
-				user := without(t, right[0], right[1])
-				runAs(t.Context(), user, b.hands...).Exits(t, 1).Says(t, right[1])
-				b.blueServes(t, was)
-				holds := b.blue // refused before its first object, the transfer moves nothing
-				if right[0] == "delete" {
-					holds = b.green
-				}
-				mustRun(t, 0, "explain", b.host, "--config", b.config).Prints(t, b.host+" is held by "+holds.Group().String())
-				if r := mustRun(t, 0, b.hands...); strings.Contains(r.Stderr, "another command is at work") {
-					t.Errorf("it waited: %s", r)
-				}
-				b.isGreen(t)
-				b.ends(t)
-			})
-		}
-	}
-}
-
-// The same with the definition of the new lease, and for its next apply after a transfer that knew no routes: what is
-// refused is taken back, and the old route serves.
-func TestRefusedSuccessor(t *testing.T) {
-	t.Parallel()
-	for name, withFile := range map[string]bool{"transfer -f": true, "apply": false} {
-		t.Run(name, func(t *testing.T) {
+	for right, withFile := range map[[2]string]bool{{"patch", "providerhosts"}: false, {"create", "ingresses"}: true, {"delete", "ingresses"}: false} {
+		t.Run(right[0]+" "+right[1], func(t *testing.T) {
 			t.Parallel()
 			b := newBlueGreen(t, "ingress")
 			was := need(t, b.routes, b.blue.Namespace(), b.host)
-			command := append(slices.Clone(b.hands), "-f", b.greenFile)
-			if !withFile {
-				mustRun(t, 0, "release", b.green.Group().String())
-				mustRun(t, 0, b.hands...).Prints(t, "until then the old ones serve")
-				command = []string{"apply", "--config", b.config, "-f", b.greenFile}
+			if withFile {
+				b.hands = append(b.hands, "-f", b.greenFile)
 			}
-			runAs(t.Context(), without(t, "create", "ingresses"), command...).Exits(t, 1).Says(t, "not allowed to patch ingresses")
-			b.blueServes(t, was)
-			if find(t, b.routes, b.green.Namespace(), b.host) != nil {
-				t.Error("the new route is there")
+			runAs(t.Context(), without(t, right[0], right[1]), b.hands...).Exits(t, 1).Says(t, right[1])
+			same(t, was, need(t, b.routes, b.blue.Namespace(), b.host))
+			holds := b.blue // refused before its first object, the transfer moves nothing
+			if right[0] == "delete" {
+				holds = b.green
 			}
-			mustRun(t, 0, command...)
+			mustRun(t, 0, "explain", b.host, "--config", b.config).Prints(t, b.host+" is held by "+holds.Group().String())
+			if r := mustRun(t, 0, b.hands...); strings.Contains(r.Stderr, "another command is at work") {
+				t.Errorf("it waited: %s", r)
+			}
 			b.isGreen(t)
 			b.ends(t)
 		})
 	}
 }
 
-// A policy that refuses the new route, or Akash's object, in the middle of a transfer leaves what serves.
-func TestTransferThatAPolicyRefuses(t *testing.T) {
+// refuser is an admission webhook that is asked for the Ingresses of one host as they are made, also in dry runs. It refuses
+// those for which it has a reason.
+type refuser func(namespace string, dryRun bool) (reason string)
+
+func (why refuser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	review := admissionv1.AdmissionReview{}
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	reason := why(review.Request.Namespace, review.Request.DryRun != nil && *review.Request.DryRun)
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: reason == "", Result: &metav1.Status{Message: reason}}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+// starts asks the webhook for the Ingresses of a host, and waits until the API server does.
+func (why refuser) starts(t *testing.T, b blueGreen) {
+	t.Helper()
+	server := httptest.NewTLSServer(why)
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	name := fmt.Sprint("refuses-", harness.Number(), ".example.com")
+	create(t, webhooks, fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: %s}, webhooks: [{
+		name: %s, sideEffects: None, admissionReviewVersions: [v1], clientConfig: {url: %q, caBundle: %s},
+		matchConditions: [{name: host, expression: "object.metadata.name == '%s'"}],
+		rules: [{apiGroups: [networking.k8s.io], apiVersions: ["*"], operations: [CREATE], resources: [ingresses]}]}]}`,
+		name, name, server.URL, base64.StdEncoding.EncodeToString(ca), b.host))
+	removeLater(t, webhooks, "", name)
+	probe := need(t, ingresses, b.blue.Namespace(), b.host)
+	probe.SetNamespace("default")
+	awaitRefusal(t, ingresses, probe, "denied the request")
+}
+
+// unique is what ingress-nginx's webhook says to a second Ingress of a host. It notices late that the first one has gone.
+func unique(t *testing.T, b blueGreen, after string) (_ refuser, asked *[]string) {
+	late := 2
+	asked = &[]string{}
+	return func(namespace string, dryRun bool) string {
+		switch {
+		case namespace == "default":
+			return "not here"
+		case dryRun:
+			*asked = append(*asked, namespace)
+			return ""
+		case namespace == b.blue.Namespace():
+			return ""
+		}
+		if find(t, ingresses, b.blue.Namespace(), b.host) == nil {
+			late--
+		}
+		if late > 0 {
+			return fmt.Sprintf("host %q and path %q is already defined in ingress %s/%s", b.host, "/", b.blue.Namespace(), b.host)
+		}
+		return after
+	}, asked
+}
+
+// Where a webhook lets no second Ingress of a host be made, and names the first, that one goes before the new one is made. Where the
+// new one is refused all the same, the old one is put back as it was.
+func TestTransferPastAWebhook(t *testing.T) {
 	t.Parallel()
-	for resource, group := range map[string]string{"ingresses": "networking.k8s.io", "providerhosts": "akash.network"} {
-		t.Run(resource, func(t *testing.T) {
+	for name, after := range map[string]string{"it passes": "", "it is put back": "its body is too large"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBlueGreen(t, "ingress")
 			was := need(t, b.routes, b.blue.Namespace(), b.host)
-			name := fmt.Sprint("refuses-", harness.Number())
-			create(t, policies, fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: %s},
-				spec: {failurePolicy: Fail, matchConstraints: {resourceRules: [{apiGroups: [%s], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [%s]}]},
-				matchConditions: [{name: host, expression: "object.metadata.name == '%s'"}], validations: [{expression: "false", message: no host of this name today}]}}`, name, group, resource, b.host))
-			removeLater(t, policies, "", name)
-			create(t, bindings, fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: %s}, spec: {policyName: %s, validationActions: [Deny]}}`, name, name))
-			removeLater(t, bindings, "", name)
-			if resource == "ingresses" {
-				awaitRefusal(t, ingresses, was, "no host of this name today")
-			} else {
-				awaitRefusal(t, hosts, need(t, hosts, "lease", b.host), "no host of this name today")
+			webhook, asked := unique(t, b, after)
+			webhook.starts(t, b)
+			p := startProxy(t, nil)
+			if after != "" {
+				runAs(t.Context(), p.kubeconfig, append(b.hands, "-f", b.greenFile)...).Exits(t, 1).
+					Prints(t, "ingress/"+b.host+" pruned", "ingress/"+b.host+" created (put back)").Says(t, after)
+				same(t, was, need(t, b.routes, b.blue.Namespace(), b.host))
+				absent(t, ingresses, b.green.Namespace(), b.host)
+				b.ends(t)
+				return
 			}
-
-			mustRun(t, 1, b.hands...).Says(t, "no host of this name today")
-			b.blueServes(t, was)
-			remove(t, bindings, "", name)
-			eventually(t, "the policy to end", func(ctx context.Context) (bool, error) {
-				return runAs(ctx, harness.Plane.Kubeconfig, b.hands...).Code == 0, nil
-			})
+			runAs(t.Context(), p.kubeconfig, b.hands...).Exits(t, 0).Prints(t, "ingress/"+b.host+" pruned", "ingress/"+b.host+" created")
 			b.isGreen(t)
+			route := "ingresses/" + b.host
+			want := []string{"PATCH " + route, "POST " + b.blue.Namespace() + "/ingresses", "DELETE " + route, "PATCH " + route, "PATCH " + route}
+			if diff := cmp.Diff(want, p.routes()); diff != "" {
+				t.Errorf("writes of routes (-want +got):\n%s", diff)
+			}
+			if !slices.Contains(*asked, b.blue.Namespace()) {
+				t.Errorf("nobody asked whether the old route could be put back: %q", *asked)
+			}
 		})
-	}
-}
-
-// ends gives up all that the two deployments hold.
-func (b blueGreen) ends(t *testing.T) {
-	t.Helper()
-	mustRun(t, 0, "release", b.green.Group().String(), b.blue.Group().String(), "--config", b.config)
-	held(t, b.host)
-	if problems := run(t.Context(), "state", "--problems", "--crashed-after", "0s", "-o", "json").Stdout; strings.Contains(problems, b.blue.Owner) || strings.Contains(problems, b.host) {
-		t.Errorf("problems are left: %s", problems)
 	}
 }
 

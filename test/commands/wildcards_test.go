@@ -66,82 +66,34 @@ func before(t *testing.T, d time.Duration) string {
 	return harness.ServerTime(t).Add(-d).UTC().Format(time.RFC3339)
 }
 
+// A wildcard covers one label and never the apex, is refused above another owner's host, needs the configuration, and is in nobody's way
+// where a command has left it pending.
 func TestWildcards(t *testing.T) {
 	t.Parallel()
 	config := configure(t, "hosts: {wildcards: true}")
-	reserve := func(t *testing.T, code int, owner string, dseq uint64, things ...string) result {
+	domain, owner, other := newDomain(), newOwner(), newOwner()
+	reserve := func(code int, owner string, dseq uint64, things ...string) result {
 		t.Helper()
 		return mustRun(t, code, append([]string{"reserve", "--prune=false", "--config", config, "--lease", leaseOf(owner, dseq).String()}, things...)...)
 	}
-	t.Run("covers one label and never the apex", func(t *testing.T) {
-		domain, owner, other := newDomain(), newOwner(), newOwner()
-		reserve(t, 0, owner, 1, "*."+domain)
-		reserve(t, 4, other, 9, "a."+domain).Says(t, "*."+domain)
-		held(t, "a."+domain)
-		reserve(t, 0, other, 9, "b.a."+domain)
-		reserve(t, 0, other, 9, domain)
-		if c := claim(t, "wc--any."+domain); !c.Bound() || c.Marked() || c.Parts[0].Expires != "" {
-			t.Errorf("the wildcard is not bound for good: %+v", c)
-		}
-	})
-	t.Run("is refused above another owner's host", func(t *testing.T) {
-		domain, owner, other := newDomain(), newOwner(), newOwner()
-		reserve(t, 0, other, 9, "a."+domain)
-		reserve(t, 4, owner, 1, "*."+domain).Says(t, "a."+domain, other)
-		held(t, "wc--any."+domain)
-		mustRun(t, 0, "release", leaseOf(other, 9).String())
-		reserve(t, 0, owner, 1, "*."+domain)
-	})
-	t.Run("of the same owner goes with hosts below it", func(t *testing.T) {
-		domain, owner := newDomain(), newOwner()
-		reserve(t, 0, owner, 1, "a."+domain)
-		reserve(t, 0, owner, 2, "*."+domain)
-		reserve(t, 0, owner, 3, "b."+domain)
-		held(t, "a."+domain, "1 /")
-		held(t, "b."+domain, "3 /")
-		held(t, "wc--any."+domain, "2 /")
-	})
-	t.Run("is one claim", func(t *testing.T) {
-		domain, owner := newDomain(), newOwner()
-		reserve(t, 0, owner, 1, "*."+domain)
-		reserve(t, 4, newOwner(), 9, "*."+domain).Says(t, owner)
-		reserve(t, 0, owner, 2, "*."+domain).Prints(t, "host/*."+domain+" withheld")
-		mustRun(t, 0, "release", "--config", config, leaseOf(owner, 1).String(), "*."+domain)
-		held(t, "wc--any."+domain)
-	})
-	t.Run("needs the configuration", func(t *testing.T) {
-		domain := newDomain()
-		mustRun(t, 3, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).Says(t, "hosts.wildcards")
-		held(t, "wc--any."+domain)
-	})
-	t.Run("may not be blocked", func(t *testing.T) {
-		domain := newDomain()
-		blocked := configure(t, "hosts: {wildcards: true, blocked: [."+domain+"]}")
-		mustRun(t, 3, "reserve", "--config", blocked, "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).Says(t, "blocked by this provider")
-	})
-}
-
-// A run that has made a wildcard pending and crashed is in nobody's way when its time has passed.
-func TestPendingWildcardThatWasLeft(t *testing.T) {
-	t.Parallel()
-	domain, crashed, other := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
+	mustRun(t, 3, "reserve", "--lease", leaseOf(owner, 1).String(), "*."+domain).Says(t, "hosts.wildcards")
 	passed := before(t, time.Minute)
-	plant(t, state.HostWant{Host: "*." + domain}.Hold(crashed), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
-	mustRun(t, 0, "reserve", "--lease", other.String(), "a."+domain).Prints(t, "host/a."+domain+" claimed")
+	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(newOwner(), 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
+	reserve(0, other, 9, "a."+domain).Prints(t, "host/a."+domain+" claimed")
 	held(t, "wc--any."+domain)
-	held(t, "a."+domain, "9 /")
-}
-
-// A wildcard that a crashed run left pending is bound by the transfer that takes it over.
-func TestTransferOfPendingWildcard(t *testing.T) {
-	t.Parallel()
-	domain, owner := newDomain(), newOwner()
-	passed := before(t, time.Minute)
-	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(owner, 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
-	mustRun(t, 0, "transfer", "*."+domain, "--to", leaseOf(owner, 2).String())
-	held(t, "wc--any."+domain, "2 /")
+	reserve(4, owner, 1, "*."+domain).Says(t, "a."+domain, other)
+	mustRun(t, 0, "release", leaseOf(other, 9).String())
+	reserve(0, owner, 2, "b."+domain)
+	reserve(0, owner, 1, "*."+domain)
+	reserve(4, other, 9, "a."+domain).Says(t, "*."+domain)
+	reserve(0, other, 9, "b.a."+domain)
+	reserve(0, other, 9, domain)
+	reserve(0, owner, 3, "*."+domain).Prints(t, "host/*."+domain+" withheld")
+	held(t, "a."+domain)
+	held(t, "b."+domain, "2 /")
 	if c := claim(t, "wc--any."+domain); !c.Bound() || c.Marked() || c.Parts[0].Expires != "" {
-		t.Errorf("the wildcard is %+v", c)
+		t.Errorf("the wildcard is not bound for good: %+v", c)
 	}
-	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 9).String(), "a."+domain)
+	mustRun(t, 0, "transfer", "*."+domain, "--to", leaseOf(owner, 3).String(), "--config", config)
+	held(t, "wc--any."+domain, "3 /")
 }

@@ -1,10 +1,8 @@
 package commands
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -116,22 +114,8 @@ func TestAdoptWorkloads(t *testing.T) {
 	}
 }
 
-// Where the definition differs from what Akash's provider runs, adopting brings the lease to the definition.
-func TestAdoptAnotherDefinition(t *testing.T) {
-	t.Parallel()
-	x := newDeployer().web("web:1").watch()
-	x.deployAsAkash(t)
-	x.web("web:2")
-	x.do(t, 1, "diff", "--adopt").Prints(t, "web:2", managed.Akash)
-	x.apply(t, "--adopt").Prints(t, "deployment/web configured")
-	if text, _ := x.objects(t)["deployment/web"].MarshalJSON(); !strings.Contains(string(text), "web:2") {
-		t.Error("the definition was not applied")
-	}
-	x.apply(t).Prints(t, "unchanged, ")
-}
-
-// Somebody else's object of the same name is never taken over, whatever is asked for; nor are fields that somebody else
-// has set on the lease's own.
+// Somebody else's object of the same name is never taken over, whatever is asked for; nor are fields that somebody else has set on the
+// lease's own. A service that is called as what Kubernetes has is refused, and nothing is changed.
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	x := newDeployer().web("web:1")
@@ -143,6 +127,12 @@ func TestForeignObjects(t *testing.T) {
 		t.Errorf("made were %q", got)
 	}
 	harness.Remove(t, kinds.Deployment.Resource(), x.Namespace(), "web")
+	hostile := newDeployer()
+	hostile.ID = x.ID
+	hostile.with("default", "image: 'a:1', params: {permissions: {read: [logs]}}, expose: [{port: 80, to: [{global: true}], accept: ["+x.host+"]}]", disk, 1)
+	harness.Create(t, "kube-controller-manager", kinds.ServiceAccount.Resource(), "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "+x.Namespace()+"}}")
+	hostile.do(t, 4, "apply", "--wait=false").Says(t, "serviceaccount/default", "rename the service")
+	x.runsNothing(t)
 	x.apply(t)
 	harness.Edit(t, "kubectl-scale", kinds.Deployment.Resource(), x.Namespace(), "web", func(deployment *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(deployment.Object, int64(5), "spec", "replicas"); err != nil {
@@ -155,46 +145,24 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// A service that is called as what Kubernetes or the lease's routes have is refused, and nothing is changed.
-func TestHostileNames(t *testing.T) {
-	t.Parallel()
-	x := newDeployer().with("default", "image: 'a:1', params: {permissions: {read: [logs]}}, expose: [{port: 80, to: [{global: true}], accept: ["+harness.NewHost("a")+"]}]", disk, 1)
-	harness.Create(t, "kubectl", kinds.Namespace.Resource(), "{apiVersion: v1, kind: Namespace, metadata: {name: "+x.Namespace()+"}}")
-	harness.Eventually(t, "the account of the namespace", func(contextT) (bool, error) {
-		return harness.Find(t, kinds.ServiceAccount.Resource(), x.Namespace(), "default") != nil, nil
-	})
-	x.do(t, 4, "apply", "--wait=false").Says(t, "serviceaccount/default", "rename the service")
-	if got := names(x.objects(t)); len(got) > 0 {
-		t.Errorf("made were %q", got)
-	}
-}
-
 // What an adopted lease runs stays as long as Akash's provider declares a host of it: its route would lead nowhere, and the
-// hostname operator would ignore the lease without its Manifest.
+// hostname operator would ignore the lease without its Manifest. Adopting brings the lease to its definition.
 func TestReleaseOfAnAdoptedLeaseThatAkashRoutes(t *testing.T) {
 	t.Parallel()
 	x := newDeployer().web("web:1").watch()
 	x.deployAsAkash(t)
-	host := "declared-" + x.Namespace()[:8] + ".example.com"
-	labels := `"akash.network": "true"`
-	for key, value := range x.Labels() {
-		labels += ", " + strconv.Quote(key) + ": " + strconv.Quote(value)
-	}
-	harness.Create(t, managed.Akash, kinds.ProviderHost.Resource(), fmt.Sprintf(`{"apiVersion": "akash.network/v2beta2", "kind": "ProviderHost",
-		"metadata": {"name": %q, "namespace": "lease", "labels": {%s}},
-		"spec": {"owner": %q, "provider": %q, "hostname": %q, "dseq": %d, "gseq": %d, "oseq": %d, "service_name": "web", "external_port": 80}}`,
-		host, labels, x.Owner, x.Provider, host, x.DSeq, x.GSeq, x.OSeq))
-	x.apply(t, "--adopt")
+	host := newDomain()
+	declare(t, x.ID, host)
+	remove(t, ingresses, x.Namespace(), host)
+	x.web("web:2")
+	x.do(t, 1, "diff", "--adopt").Prints(t, "web:2", managed.Akash)
+	x.apply(t, "--adopt").Prints(t, "deployment/web configured")
 	before := names(x.objects(t))
-	for range 2 {
-		harness.Run(t.Context(), "release", x.String()).Exits(t, 4).Tells(t, "what lease "+x.Group().String()+" runs is kept", "providerhost lease/"+host)
-		if diff := cmp.Diff(before, names(x.objects(t))); diff != "" {
-			t.Fatalf("objects (-before +now):\n%s", diff)
-		}
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 4).Tells(t, "what lease "+x.Group().String()+" runs is kept", "providerhost lease/"+host)
+	if diff := cmp.Diff(before, names(x.objects(t))); diff != "" {
+		t.Fatalf("objects (-before +now):\n%s", diff)
 	}
 	harness.Remove(t, kinds.ProviderHost.Resource(), "lease", host)
 	harness.Run(t.Context(), "release", x.String()).Exits(t, 0)
-	if got := names(x.objects(t)); len(got) > 0 {
-		t.Errorf("after the release there are %q", got)
-	}
+	x.runsNothing(t)
 }

@@ -1,13 +1,16 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -167,3 +170,30 @@ func template(o *unstructured.Unstructured) any {
 	found, _, _ := unstructured.NestedMap(o.Object, "spec", "template")
 	return found
 }
+
+// runsNothing fails the test if the lease runs anything.
+func (x *tenant) runsNothing(t *testing.T) {
+	t.Helper()
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("the lease runs %q", got)
+	}
+}
+
+// unchanged fails the test where objects differ from what they were.
+func (x *tenant) unchanged(t *testing.T, was map[string]*unstructured.Unstructured, by string) {
+	t.Helper()
+	if diff := cmp.Diff(versionsOf(was), versionsOf(x.objects(t))); diff != "" {
+		t.Errorf("%s changed objects (-before +now):\n%s", by, diff)
+	}
+}
+
+type (
+	contextT  = context.Context
+	metaEntry = metav1.ManagedFieldsEntry
+)
+
+var (
+	listAll         = metav1.ListOptions{}
+	claimsOfVolumes = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+	secrets         = kinds.Secret.Resource()
+)

@@ -77,3 +77,22 @@ func (d *deployment) shows(t *testing.T, state, ready, reason string) {
 		return got.Code == 0 && strings.Contains(strings.Join(strings.Fields(got.Stdout), " "), want), nil
 	})
 }
+
+// A lease that Akash's provider deployed, of which the ledger knows nothing, shows as one of ours.
+func TestLeasesOfAkashsProvider(t *testing.T) {
+	t.Parallel()
+	x, kubelet := newDeployer().web("web:1").cache(persistent, mounted), harness.StartKubelet(t)
+	x.deployAsAkash(t)
+	d, ns := &deployment{id: x.ID}, x.Namespace()
+	web, cache := harness.Pods(t, ns, "web", 2), harness.Pods(t, ns, "cache", 1)
+	if v := web[0].Labels[versionLabel]; v != "4711" || web[0].Labels[lease.LabelOwner] != "" {
+		t.Fatalf("the pod is not as Akash's provider makes it: %v", web[0].Labels)
+	}
+	d.shows(t, "active", "0/3", "")
+	kubelet.Runs(t, append(web, cache...)...)
+	d.shows(t, "complete", "3/3", "")
+	kubelet.Prints(web[0], "hello\n")
+	sameLines(t, harness.Run(t.Context(), "logs", d.id.String(), "--service", "web", "--prefix=false").Exits(t, 0), "hello")
+	harness.Run(t.Context(), "events", d.id.String(), "--service", "web").Exits(t, 0).Prints(t, "ScalingReplicaSet")
+	harness.Run(t.Context(), "status", d.id.Group().String()).Exits(t, 0).Prints(t, `"available": 2`)
+}
