@@ -68,6 +68,8 @@ type short struct {
 
 // Watches that break off several times, and that are too old to go on, hide nothing.
 func TestTornWatches(t *testing.T) {
+	harness.NeedsLong(t) // client-go waits longer after each
+	t.Parallel()
 	r, kubeconfig := newRoad(t)
 	var mu sync.Mutex
 	cut := map[string]int{}
@@ -118,6 +120,7 @@ func TestTornWatches(t *testing.T) {
 
 // While the API server cannot store anything, nothing is said to be done. When it can, it is done.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	r, kubeconfig := newRoad(t)
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("full")
 	dir.define(t, id, host)
@@ -140,6 +143,7 @@ func TestFullDisk(t *testing.T) {
 
 // A leader that cannot renew its election in the middle of a write is followed by another one. The write that arrives late changes nothing.
 func TestLeaderIsLost(t *testing.T) {
+	harness.NeedsLong(t) // until the leader gives up
 	r, kubeconfig := newRoad(t)
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("lost")
 	dir.define(t, id, host)

@@ -13,6 +13,7 @@ import (
 
 // A source's leases are applied; one that it does not name any more is released, with all that the ledger had of it.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	dir, owner := newFolder(t), harness.NewOwner()
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
@@ -44,6 +45,7 @@ func TestOnce(t *testing.T) {
 
 // A bad file, and a lease whose host another one holds, stop no other. Nothing is released meanwhile.
 func TestOneBadLease(t *testing.T) {
+	t.Parallel()
 	dir, owner, other := newFolder(t), harness.NewOwner(), harness.NewOwner()
 	held, good, over := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2), harness.LeaseOf(owner, 3)
 	theirs, ours, old := harness.NewHost("theirs"), harness.NewHost("ours"), harness.NewHost("old")
@@ -59,33 +61,42 @@ func TestOneBadLease(t *testing.T) {
 	routed(t, over, old, true)
 }
 
-// What the ledger keeps is put back, and nothing else is changed.
+// What the ledger keeps is put back, by a run and by one that watches, and nothing that is released meanwhile. A lease that cannot be
+// healed with this configuration holds up no other.
 func TestHeal(t *testing.T) {
 	harness.Run(t.Context(), "release", "--all", "--yes").Exits(t, 0) // what other tests have left
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("heal")
-	dir.define(t, id, host)
+	dir, owner, other := newFolder(t), harness.NewOwner(), harness.LeaseOf(harness.NewOwner(), 1)
+	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	one, two := harness.NewHost("one"), harness.NewHost("two")
+	dir.define(t, first, one)
+	dir.define(t, second, two)
 	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
-	harness.Remove(t, ingresses, id.Namespace(), host)
+	harness.Remove(t, ingresses, first.Namespace(), one)
 	harness.RunAs(t.Context(), reconciler, "reconcile", "--heal").Exits(t, 0)
-	routed(t, id, host, true)
-}
+	routed(t, first, one, true)
 
-// A lease that the ledger keeps, and that cannot be healed with this configuration, holds up no other.
-func TestHealPastAnother(t *testing.T) {
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("heal")
-	dir.define(t, id, host)
-	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
-	other := harness.LeaseOf(harness.NewOwner(), 1)
 	addressed := harness.Define(t, other, []string{"{name: game, expose: [{port: 7001, global: true, ip: public}]}"}, []string{"{name: public}"})
 	harness.Run(t.Context(), "apply", "-f", addressed, "--wait=false", "--config", harness.Configure(t, "ip: {ranges: [10.97.0.0/29]}")).Exits(t, 0)
-	harness.Remove(t, ingresses, id.Namespace(), host)
+	harness.Remove(t, ingresses, first.Namespace(), one)
 	harness.RunAs(t.Context(), reconciler, "reconcile", "--heal").Exits(t, 3).Says(t, kept.Name(other.Group()), "the provider's configuration has no ip.ranges")
-	routed(t, id, host, true)
+	routed(t, first, one, true)
 	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
+
+	w := watch(t, "--heal", "--leader-elect=false")
+	for range 2 {
+		harness.Remove(t, ingresses, first.Namespace(), one)
+		routed(t, first, one, true)
+		harness.Run(t.Context(), "release", second.Group().String(), "--ignore-not-found").Exits(t, 0)
+	}
+	if route(t, second, two) != nil || harness.Find(t, cluster.Leases, "akash-net", two) != nil {
+		t.Error("the lease that was released is back")
+	}
+	w.Stops(t)
 }
 
 // Standard input is read once: what it defines is applied, and it is a source like any other.
 func TestStandardInput(t *testing.T) {
+	t.Parallel()
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("stdin")
 	dir.define(t, id, host)
 	reconciles := func(text string) harness.Result {
@@ -105,10 +116,14 @@ func TestStandardInput(t *testing.T) {
 	routed(t, id, host, false)
 }
 
+// What is not understood is refused before anything is begun.
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{
-		{}, {"--source", "a"}, {"-f", ".", "--source", "A b"}, {"-f", ".", "--watch", "--dry-run"}, {"-f", "-", "--watch"}, {"--heal", "--watch", "--resync", "1ms"},
+	t.Parallel()
+	for _, args := range []string{
+		"", "--source a", "-f . --source A=b", "-f . --watch --dry-run", "-f - --watch", "--heal --watch --resync 1ms", "--heal --listen 8443",
+		"--heal --watch --listen example.com:80", "--heal --watch --listen 1.2.3.4", "--heal --watch --tls-cert-file a --tls-private-key-file b",
+		"--heal --watch --listen 8443 --tls-cert-file a",
 	} {
-		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile"}, args...)...).Exits(t, 2)
+		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile"}, strings.Fields(args)...)...).Exits(t, 2)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -84,9 +83,50 @@ func options(o *unstructured.Unstructured) map[string]string {
 	return out
 }
 
-func TestUpstreamHosts(t *testing.T) {
-	w := watch(t, "--from-cluster", "--allow-empty", "--max-deletes=100", "--leader-elect=false")
+// Leases follow the Manifests in the cluster. All share one reconciler, which nothing else may be beside that follows Manifests.
+func TestUpstream(t *testing.T) {
+	t.Parallel()
+	config := harness.Configure(t, "ip: {ranges: [10.98.0.0/24]}")
+	args := []string{"--from-cluster", "--allow-empty", "--max-deletes=100", "--leader-elect=false", "--config", config}
+	w := watch(t, append(args, "--resync=1s")...)
+	t.Run("hosts", func(t *testing.T) { upstreamHosts(t, w) })
+	t.Run("addresses", func(t *testing.T) { upstreamAddresses(t, w) })
+	t.Run("IP-5", func(t *testing.T) {
+		id := harness.LeaseOf(harness.NewOwner(), 1)
+		deploy(t, id, "game", leased(101, 100, "UDP"))
+		has(t, id, "game-ip-100-udp", true)
+		w.Says(t, id.Group().String()+" is applied")
+		w.Stops(t)
+		harness.Remove(t, kinds.Service.Resource(), id.Namespace(), "game-ip-100-udp")
+		again := watch(t, args...)
+		has(t, id, "game-ip-100-udp", true)
+		again.Stops(t)
+	})
+	// A source without leases is not complete.
+	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("last")
+	deploy(t, id, "web", serves(host, ""))
+	reconciles := func(more ...string) {
+		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile", "--from-cluster", "--config", config}, more...)...).Exits(t, 0)
+	}
+	reconciles("--max-deletes=100")
+	harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
+	reconciles()
+	routed(t, id, host, true)
+	reconciles("--allow-empty")
+	routed(t, id, host, false)
+}
+
+// has waits until a Service is there, or is not.
+func has(t *testing.T, id lease.ID, name string, want bool) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("whether Service %s is there is to be %t", name, want), func(context.Context) (bool, error) {
+		return (harness.Find(t, kinds.Service.Resource(), id.Namespace(), name) != nil) == want, nil
+	})
+}
+
+func upstreamHosts(t *testing.T, w *harness.Process) {
 	t.Run("HO-1", func(t *testing.T) {
+		t.Parallel()
 		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("plain")
 		deploy(t, id, "web", serves(host, ""))
 		routed(t, id, host, true)
@@ -100,6 +140,7 @@ func TestUpstreamHosts(t *testing.T) {
 		}
 	})
 	t.Run("HO-2", func(t *testing.T) {
+		t.Parallel()
 		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("options")
 		deploy(t, id, "web", serves(host, `, http_options: {max_body_size: 1, read_timeout: 2000, send_timeout: 3000, next_tries: 4, next_timeout: 5000, next_cases: ["off"]}`))
 		routed(t, id, host, true)
@@ -109,6 +150,7 @@ func TestUpstreamHosts(t *testing.T) {
 		}
 	})
 	t.Run("HO-4", func(t *testing.T) {
+		t.Parallel()
 		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("ends")
 		deploy(t, id, "web", serves(host, ""))
 		routed(t, id, host, true)
@@ -120,7 +162,10 @@ func TestUpstreamHosts(t *testing.T) {
 		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("kept")
 		deploy(t, id, "web", serves(host, ""))
 		routed(t, id, host, true)
-		allow := refuseDeletes(t, id, host)
+		allow := harness.Refuse(t, ingresses, "DELETE", "oldObject.metadata.name != '"+host+"'", "this route stays for now")
+		harness.Eventually(t, "deletes are to be refused", func(ctx context.Context) (bool, error) {
+			return harness.Kubectl(ctx, "", nil, "-n", id.Namespace(), "delete", "ingress", host, "--dry-run=server") != nil, nil
+		})
 		harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
 		w.Says(t, "this route stays for now")
 		if route(t, id, host) == nil || harness.Find(t, cluster.Leases, "akash-net", host) == nil {
@@ -131,6 +176,7 @@ func TestUpstreamHosts(t *testing.T) {
 		released(t, id)
 	})
 	t.Run("HO-10", func(t *testing.T) {
+		t.Parallel()
 		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("chosen")
 		deploy(t, id, "web", `{port: 3125, external_port: 3125, proto: TCP, global: false}`, `{port: 31211, external_port: 31211, proto: UDP, global: true}`,
 			`{port: 22, external_port: 22, proto: TCP, global: true}`, `{port: 3321, external_port: 80, proto: TCP, global: true, hosts: [`+host+`]}`)
@@ -141,6 +187,7 @@ func TestUpstreamHosts(t *testing.T) {
 		}
 	})
 	t.Run("HO-11", func(t *testing.T) {
+		t.Parallel()
 		owner, host := harness.NewOwner(), harness.NewHost("moves")
 		first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 		deploy(t, first, "web", serves(host, ""))
@@ -154,35 +201,22 @@ func TestUpstreamHosts(t *testing.T) {
 			t.Errorf("it leads to %s", to)
 		}
 	})
-	w.Stops(t)
-}
-
-// refuseDeletes makes the API server refuse to delete the Ingress of a host, until allow is called.
-func refuseDeletes(t *testing.T, id lease.ID, host string) (allow func()) {
-	t.Helper()
-	policies := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
-	bindings := policies
-	bindings.Resource = "validatingadmissionpolicybindings"
-	name := fmt.Sprint("keeps-", harness.Number(), ".example.com")
-	harness.Create(t, "test", policies, fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: %s}, spec: {
-		matchConstraints: {resourceRules: [{apiGroups: [networking.k8s.io], apiVersions: ["*"], operations: [DELETE], resources: [ingresses]}]},
-		validations: [{expression: "oldObject.metadata.name != '%s'", message: "this route stays for now"}]}}`, name, host))
-	harness.Create(t, "test", bindings, fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: %s},
-		spec: {policyName: %[1]s, validationActions: [Deny]}}`, name))
-	refused := func(want bool) {
-		harness.Eventually(t, fmt.Sprintf("whether deletes are refused is to be %t", want), func(ctx context.Context) (bool, error) {
-			err := harness.Kubectl(ctx, "", nil, "-n", id.Namespace(), "delete", "ingress", host, "--dry-run=server")
-			return (err != nil) == want, nil
-		})
-	}
-	refused(true)
-	return func() {
-		harness.Remove(t, bindings, "", name)
-		harness.Remove(t, policies, "", name)
-		harness.Eventually(t, "deletes are to be allowed", func(ctx context.Context) (bool, error) {
-			return route(t, id, host) == nil || harness.Kubectl(ctx, "", nil, "-n", id.Namespace(), "delete", "ingress", host, "--dry-run=server") == nil, nil
-		})
-	}
+	// One that cannot be read keeps its lease as it is, and no other one from its end.
+	t.Run("unreadable", func(t *testing.T) {
+		t.Parallel()
+		id, other, host, gone := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("stays"), harness.NewHost("gone")
+		deploy(t, id, "web", serves(host, ""))
+		deploy(t, other, "web", serves(gone, ""))
+		routed(t, id, host, true)
+		routed(t, other, gone, true)
+		deploy(t, id, "web", serves("UPPER."+host, ""))
+		w.Says(t, "is not lower case")
+		harness.Remove(t, kinds.Manifest.Resource(), "lease", other.Namespace())
+		routed(t, other, gone, false)
+		routed(t, id, host, true)
+		harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
+		released(t, id)
+	})
 }
 
 // finalize ends a namespace, as the controller does that does not run here.
@@ -202,21 +236,13 @@ func finalize(t *testing.T, namespace string) {
 	}
 }
 
-func TestUpstreamAddresses(t *testing.T) {
-	config := harness.Configure(t, "ip: {ranges: [10.98.0.0/24]}")
-	args := []string{"--from-cluster", "--allow-empty", "--max-deletes=100", "--leader-elect=false", "--config", config}
-	w := watch(t, append(args, "--resync=1s")...)
+func upstreamAddresses(t *testing.T, w *harness.Process) {
 	services, ports := kinds.Service.Resource(), kinds.ProviderLeasedIP.Resource()
-	has := func(t *testing.T, id lease.ID, name string, want bool) {
-		t.Helper()
-		harness.Eventually(t, fmt.Sprintf("whether Service %s is there is to be %t", name, want), func(context.Context) (bool, error) {
-			return (harness.Find(t, services, id.Namespace(), name) != nil) == want, nil
-		})
-	}
 	declaredAs := func(id lease.ID, protocol string, port int) string {
 		return strings.ToLower(fmt.Sprintf("%s-%s-%d", lease.SharingKey(id.Owner, "public"), protocol, port))
 	}
 	t.Run("IP-1", func(t *testing.T) {
+		t.Parallel()
 		id := harness.LeaseOf(harness.NewOwner(), 1)
 		deploy(t, id, "aservice", leased(10000, 10001, "TCP"))
 		has(t, id, "aservice-ip-10001-tcp", true)
@@ -237,6 +263,7 @@ func TestUpstreamAddresses(t *testing.T) {
 		}
 	})
 	t.Run("IP-2", func(t *testing.T) {
+		t.Parallel()
 		id := harness.LeaseOf(harness.NewOwner(), 1)
 		deploy(t, id, "game", leased(1, 7001, "UDP"))
 		has(t, id, "game-ip-7001-udp", true)
@@ -244,6 +271,7 @@ func TestUpstreamAddresses(t *testing.T) {
 		has(t, id, "game-ip-7002-udp", true)
 	})
 	t.Run("IP-3", func(t *testing.T) {
+		t.Parallel()
 		id := harness.LeaseOf(harness.NewOwner(), 1)
 		deploy(t, id, "game", leased(1, 7001, "UDP"))
 		has(t, id, "game-ip-7001-udp", true)
@@ -256,6 +284,7 @@ func TestUpstreamAddresses(t *testing.T) {
 	})
 	// Akash's operator gives a lease up that has failed a hundred times. Here it is tried until it succeeds, and fails alone.
 	t.Run("IP-4", func(t *testing.T) {
+		t.Parallel()
 		id, other := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1)
 		harness.Create(t, "test", kinds.Namespace.Resource(), fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, id.Namespace()))
 		harness.Remove(t, kinds.Namespace.Resource(), "", id.Namespace()) // nothing finalizes it here: it stays as it is
@@ -265,16 +294,5 @@ func TestUpstreamAddresses(t *testing.T) {
 		has(t, other, "game-ip-7001-udp", true)
 		finalize(t, id.Namespace())
 		has(t, id, "game-ip-7001-udp", true)
-	})
-	t.Run("IP-5", func(t *testing.T) {
-		id := harness.LeaseOf(harness.NewOwner(), 1)
-		deploy(t, id, "game", leased(101, 100, "UDP"))
-		has(t, id, "game-ip-100-udp", true)
-		w.Says(t, id.Group().String()+" is applied")
-		w.Stops(t)
-		harness.Remove(t, services, id.Namespace(), "game-ip-100-udp")
-		again := watch(t, args...)
-		has(t, id, "game-ip-100-udp", true)
-		again.Stops(t)
 	})
 }

@@ -11,12 +11,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
@@ -29,11 +33,12 @@ const readTimeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 // Leases follow their files: a new one, one that changes, and one that is removed. What is deleted by hand comes back, a field of ours
 // goes back to what it was, and somebody else's stays.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	dir, owner := newFolder(t), harness.NewOwner()
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	dir.define(t, first, one)
-	w := watch(t, "-f", dir.path, "--source", "watched")
+	w := watch(t, "-f", dir.path, "--source", "watched", "--leader-elect=false")
 	routed(t, first, one, true)
 
 	dir.define(t, second, two)
@@ -115,28 +120,53 @@ func showsProblem(t *testing.T, problem string, want bool, texts ...string) {
 	})
 }
 
-// What the ledger keeps of any lease is put back, but nothing that is released meanwhile.
-func TestWatchHeals(t *testing.T) {
-	dir, owner := newFolder(t), harness.NewOwner()
-	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
-	one, two := harness.NewHost("one"), harness.NewHost("two")
-	dir.define(t, first, one)
-	dir.define(t, second, two)
-	harness.Run(t.Context(), "apply", "-f", dir.path, "--wait=false").Exits(t, 0)
-	harness.Remove(t, ingresses, first.Namespace(), one)
-	w := watch(t, "--heal", "--leader-elect=false")
-	routed(t, first, one, true)
-	harness.Run(t.Context(), "release", second.Group().String()).Exits(t, 0)
-	harness.Remove(t, ingresses, first.Namespace(), one)
-	routed(t, first, one, true)
-	if route(t, second, two) != nil || harness.Find(t, cluster.Leases, "akash-net", two) != nil {
-		t.Error("the lease that was released is back")
+// The announcement of a killed command goes though its lease is as it is to be; until then the reconciler says for whom it waits. What it
+// does for ever is told as it does it, the same error once.
+func TestWatchTells(t *testing.T) {
+	t.Parallel()
+	dir, id, held := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 2)
+	host, theirs := harness.NewHost("told"), harness.NewHost("theirs")
+	dir.define(t, id, host)
+	dir.define(t, held, theirs)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path).Exits(t, 0)
+	dir.define(t, held, host)
+	story := harness.Launch(t, harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "history", host, held.String(), "--watch"))
+	story.Says(t, "Claimed")
+	w := watch(t, "-f", dir.path, "--resync", "1s", "--leader-elect=false")
+	story.Says(t, "host "+host+" is held by lease "+id.String())
+	told := strings.Count(story.String(), "ingress/"+host)
+	harness.Remove(t, ingresses, id.Namespace(), host)
+	routed(t, id, host, true)
+	harness.Eventually(t, "the new route is to be told of", func(context.Context) (bool, error) {
+		return strings.Count(story.String(), "ingress/"+host) > told, nil
+	})
+	if refused := strings.Count(story.String(), "is held by lease"); refused != 1 {
+		t.Errorf("%d refusals are told:\n%s", refused, story)
 	}
+
+	then := harness.ServerTime(t).Add(-time.Minute)
+	killed := state.Announcement{
+		Nonce: "0killed000000", Groups: []lease.Group{id.Group()}, By: "ann@laptop", Version: "v1",
+		Begun: then, Renewed: then, Lasts: time.Second, Phase: state.Active,
+	}
+	body, err := json.Marshal(killed.Configuration("akash-net"))
+	if err == nil {
+		_, err = harness.Objects.Resource(cluster.Leases).Namespace("akash-net").Patch(t.Context(), killed.Name(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Says(t, "another command is at work on it: run "+killed.Nonce+" of ann@laptop")
+	harness.Eventually(t, "the announcement is to be gone", func(context.Context) (bool, error) {
+		return harness.Find(t, cluster.Leases, "akash-net", killed.Name()) == nil, nil
+	})
+	routed(t, id, host, true)
 	w.Stops(t)
 }
 
 // A change costs no LIST but those of the ledger: everything else is watched. What is as it is to be costs nothing.
 func TestWhatAChangeCosts(t *testing.T) {
+	t.Parallel()
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("cost")
 	dir.define(t, id, host)
 	var mu sync.Mutex
@@ -152,7 +182,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 			direct(r)
 		}
 	})
-	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s")
+	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s", "--leader-elect=false")
 	routed(t, id, host, true)
 	w.Says(t, "is applied: 1 host")
 	mu.Lock()
@@ -178,6 +208,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 
 // A reconciler that is stopped while it begins ends as one that has begun.
 func TestStoppedAtTheBeginning(t *testing.T) {
+	t.Parallel()
 	asked, hangs := make(chan struct{}, 100), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		asked <- struct{}{}
@@ -206,6 +237,7 @@ func TestTwoWatch(t *testing.T) {
 		w.Says(t, "reconciler "+was+" is elected; this one stands by\n")
 	}
 	a.Kill()
+	harness.Merge(t, cluster.Leases, "akash-net", state.ElectionName, `{"spec":{"leaseDurationSeconds":1}}`) // the others need not wait longer
 	dir.define(t, second, two)
 	routed(t, second, two, true)
 	dir.remove(t, first)
@@ -233,7 +265,7 @@ func TestTwoWatch(t *testing.T) {
 // elected returns the name of the reconciler that is elected.
 func elected(t *testing.T) string {
 	t.Helper()
-	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", "akash-net-reconciler").Object, "spec", "holderIdentity")
+	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", state.ElectionName).Object, "spec", "holderIdentity")
 	if err != nil {
 		t.Fatal(err)
 	}
