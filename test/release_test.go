@@ -53,6 +53,7 @@ type krewPlatform struct {
 
 // A user installs with krew, runs the plugin through kubectl, and completes as krew's caveats say.
 func TestKrewInstall(t *testing.T) {
+	harness.NeedsLong(t)
 	config := release.Read(t)
 	archive := config.Archive(t, version, here)
 	k := config.Krews[0]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -28,98 +29,58 @@ func (w *world) shows(problem string, says ...string) string {
 	return shown[i]
 }
 
-// The provider's Services of workloads are not the IP operator's: a lease that this program never touched has no problem,
-// and a port of another number is not waited for.
-func TestServicesOfWorkloads(t *testing.T) {
-	o, spec := pooled(t, "")
-	w := newWorld(t, o, spec, "--operators=on")
-	host := newHost("workload")
-	d := workload(w.blue, []string{host}, "public:TCP:443:web")
+// A tenant's update by Akash's provider moves a host to another service that this program has declared. Nothing is wrong then, and repair
+// deletes nothing.
+func TestUpdateByTheProvider(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	host := newHost("updated")
+	d := workload(w.blue, []string{host})
+	w.apply(d).Exits(t, 0)
+	d = routedTo(d, "api")
 	must(t, w.akash.Deploy(t.Context(), d))
-	eventually(t, "the operators make what Akash deploys", func() bool {
-		return find(t, operators.Services, w.blue.Namespace(), "web-ip-443-tcp") != nil && find(t, operators.Ingresses, w.blue.Namespace(), host) != nil
+	eventually(t, "the operator follows", func() bool {
+		return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == "api:80"
 	})
-	for _, name := range []string{"web", "web-np"} {
-		if find(t, operators.Services, w.blue.Namespace(), name) == nil {
-			t.Fatalf("the provider has made no Service %s", name)
-		}
-	}
+	route, declared := find(t, operators.Ingresses, w.blue.Namespace(), host), find(t, operators.Hosts, manifests, host)
 	if p := w.problems(); len(p) > 0 {
 		t.Errorf("the problems are %q", p)
 	}
-
-	o, spec = pooled(t, "")
-	w = newWorld(t, o, spec, "--operators=on")
-	next := workload(w.green, nil, "private:TCP:443:web", "private:UDP:53:web")
-	w.apply(next).Exits(t, 0)
-	w.settled("applied", []string{"ep"}, next)
-	next = workload(w.green, nil, "private:TCP:443:api", "private:UDP:53:web")
-	w.apply(next).Exits(t, 0)
-	w.settled("a port is freed and leads to another service", []string{"ep"}, next)
-}
-
-// A tenant's update by Akash's provider moves a host to another service. Nothing is wrong then, and repair deletes nothing.
-func TestUpdateByTheProvider(t *testing.T) {
-	for name, first := range map[string]bool{"Akash declared the host": true, "this program did": false} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
-			host := newHost("updated")
-			d := workload(w.blue, []string{host})
-			if first {
-				must(t, w.akash.Deploy(t.Context(), d))
-			}
-			w.apply(d).Exits(t, 0)
-			d = routedTo(d, "api")
-			must(t, w.akash.Deploy(t.Context(), d))
-			eventually(t, "the operator follows", func() bool {
-				return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == "api:80"
-			})
-			route, declared := find(t, operators.Ingresses, w.blue.Namespace(), host), find(t, operators.Hosts, manifests, host)
-			if p := w.problems(); len(p) > 0 {
-				t.Errorf("the problems are %q", p)
-			}
-			w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "RouteDiffers/"+host).Exits(t, 1)
-			if now := find(t, operators.Ingresses, w.blue.Namespace(), host); now == nil || now.GetUID() != route.GetUID() {
-				t.Error("repair has deleted the live route")
-			}
-			if now := find(t, operators.Hosts, manifests, host); now == nil || now.GetUID() != declared.GetUID() {
-				t.Error("repair has deleted the ProviderHost")
-			}
-			w.apply(d).Exits(t, 0)
-			w.settled("applied", []string{host}, d)
-		})
+	w.repairs("RouteDiffers/"+host).Exits(t, 1)
+	if now := find(t, operators.Ingresses, w.blue.Namespace(), host); now == nil || now.GetUID() != route.GetUID() {
+		t.Error("repair has deleted the live route")
 	}
+	if now := find(t, operators.Hosts, manifests, host); now == nil || now.GetUID() != declared.GetUID() {
+		t.Error("repair has deleted the ProviderHost")
+	}
+	w.apply(d).Exits(t, 0)
+	w.settled("applied", []string{host}, d)
 }
 
 // A declaration of this program that somebody has edited, and that the operator has followed, is a problem whose mend forces
 // nothing and deletes nothing.
 func TestEditedDeclaration(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("edited")
 	d := workload(w.blue, []string{host})
 	w.apply(d).Exits(t, 0)
 	must(t, w.akash.SendManifest(t.Context(), operators.Deployment{Lease: w.blue, Services: append(slices.Clone(d.Services[:1]),
 		operators.Service{Name: "api", Expose: d.Services[0].Expose}, d.Services[2], d.Services[3])}))
-	edited := find(t, operators.Hosts, manifests, host)
-	edited.Object["spec"].(map[string]any)["service_name"] = "api"
-	_, err := harness.Objects.Resource(operators.Hosts).Namespace(manifests).Update(t.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"})
-	must(t, err)
-	eventually(t, "the operator follows", func() bool {
-		return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == "api:80"
-	})
+	edits := func(service string) {
+		harness.Edit(t, "somebody", operators.Hosts, manifests, host, func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)["service_name"] = service })
+		eventually(t, "the operator follows", func() bool {
+			return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == service+":80"
+		})
+	}
+	edits("api")
 	route := find(t, operators.Ingresses, w.blue.Namespace(), host).GetUID()
 	w.shows("RouteDiffers "+host, "providerhost lease/"+host+" routes it to api:80, the claim says web:80")
-	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 1).Tells(t, "set by somebody since ", "Nothing is forced")
+	w.repairs("RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 1).Tells(t, "set by somebody since ", "Nothing is forced")
 	if now := find(t, operators.Ingresses, w.blue.Namespace(), host); now == nil || now.GetUID() != route {
 		t.Error("repair has deleted the live route")
 	}
-	edited = find(t, operators.Hosts, manifests, host)
-	edited.Object["spec"].(map[string]any)["service_name"] = "web"
-	_, err = harness.Objects.Resource(operators.Hosts).Namespace(manifests).Update(t.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"})
-	must(t, err)
-	eventually(t, "the operator follows", func() bool {
-		return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == "web:80"
-	})
+	edits("web")
 	w.settled("edited back", []string{host}, d)
 }
 
@@ -127,8 +88,10 @@ func TestEditedDeclaration(t *testing.T) {
 // addresses on one endpoint. They are shown at once, with a mend that keeps the holder's, and never the advice to transfer
 // the port back.
 func TestPortTransferredWhileTheOperatorIsDown(t *testing.T) {
-	for name, routes := range map[string]bool{"with its routes": true, "without": false} {
+	t.Parallel()
+	for name, routes := range harness.Drawn(map[string]bool{"with its routes": true, "without": false}) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o, spec := pooled(t, "")
 			w := newWorld(t, o, spec, "--operators=on")
 			first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.green, nil, "public:TCP:443:web")
@@ -136,7 +99,7 @@ func TestPortTransferredWhileTheOperatorIsDown(t *testing.T) {
 			w.apply(first).Exits(t, 0)
 			must(t, w.akash.SendManifest(t.Context(), second))
 			w.running.Stop()
-			args := []string{"transfer", "--timeout=1s", "public", "--to", w.green.String()}
+			args := []string{"transfer", "--timeout=300ms", "public", "--to", w.green.String()}
 			if routes {
 				args = append(args, "-f", w.define(second))
 			}
@@ -158,7 +121,7 @@ func TestPortTransferredWhileTheOperatorIsDown(t *testing.T) {
 			}
 			w.audits("two Services")
 			w.shows("StrayRoute "+key, "service "+w.blue.Namespace()+"/web-ip-443-tcp serves it, and "+w.green.Group().String()+" holds it")
-			w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+key).Exits(t, 0)
+			w.repairs("StrayRoute/"+key).Exits(t, 0)
 			if s := find(t, operators.Services, w.green.Namespace(), "web-ip-443-tcp"); serves(w.blue) || s == nil || s.GetUID() != holders {
 				t.Error("not the former lease's Service alone is gone")
 			}
@@ -171,8 +134,7 @@ func TestPortTransferredWhileTheOperatorIsDown(t *testing.T) {
 
 // A host that a pipeline delivers for a lease without Manifest stops the hostname operator for all tenants. It is said
 // before, and shown after.
-func TestDeliveredBeforeTheManifest(t *testing.T) {
-	deploy(t, "operator-hostname")
+func deliveredBeforeTheManifest(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}")
 	host := newHost("delivered")
 	d := workload(w.blue, []string{host})
@@ -193,7 +155,7 @@ func TestDeliveredBeforeTheManifest(t *testing.T) {
 	})
 	w.shows("OperatorStops "+host, "providerhost lease/"+host, "no Manifest", "for all tenants")
 	for _, flag := range []string{"auto", "on"} {
-		w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "OperatorStops/"+host, "--dry-run=client").Tells(t, host)
+		w.repairs("--operators="+flag, "OperatorStops/"+host, "--dry-run=client").Tells(t, host)
 	}
 
 	// The service that the Manifest does not have stops it as well.
@@ -220,6 +182,7 @@ func TestDeliveredBeforeTheManifest(t *testing.T) {
 // Akash's provider declares the other protocol of a port for another deployment, and its IP operator serves that one: the
 // problem names it, and no repair waits for what does not come.
 func TestOtherProtocolDeclaredByAkash(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	d := workload(w.blue, nil, "public:UDP:53:dns")
@@ -232,7 +195,7 @@ func TestOtherProtocolDeclaredByAkash(t *testing.T) {
 	})
 	theirs := lease.LeasedIPName(key, lease.TCP, 53)
 	w.shows("NotServed "+key, "declares the other protocol of the port for "+w.green.Group().String(), "providerleasedip lease/"+theirs)
-	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotServed/"+key).Exits(t, 1).
+	w.repairs("NotServed/"+key).Exits(t, 1).
 		Tells(t, "providerleasedip lease/"+theirs, "kubectl akash-net release "+w.blue.Group().String()+" "+key)
 	w.operated("apply", "--timeout=300ms", "-f", w.define(d)).Exits(t, 5).Tells(t, "providerleasedip lease/"+theirs+" declares the other for "+w.green.Group().String())
 

@@ -2,6 +2,7 @@ package akash_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -16,27 +18,99 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// While the hostname operator is down a changed backend is not granted, and does not count as live.
-func TestChangeWhileTheOperatorIsDown(t *testing.T) {
-	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
-	host := newHost("down")
-	w.apply(workload(w.blue, []string{host})).Exits(t, 0)
-	w.running.Stop()
-	changed := routedTo(workload(w.blue, []string{host}), "api")
-	must(t, w.akash.SendManifest(t.Context(), changed))
-	definition := w.define(changed)
-	w.operated("apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Tells(t, "to route "+host+" to api:80")
-	w.operated("apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Tells(t, "to route "+host+" to api:80")
-	if r := w.run("state", "hosts"); strings.Contains(line(r.Stdout, host), "Active") {
-		t.Errorf("the host counts as live: %s", r)
+// What waits for an operator that is down ends with 5, says what it waits for and gives nothing up, however often it is called. When the
+// operator is back, which does not know of what was deleted meanwhile, the same command ends well.
+func TestWhileTheOperatorIsDown(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// hosts and port are what the lease has, deployed is what it is to have next; nil if it ends.
+		hosts    []string
+		port     string
+		deployed func(w *world, hosts []string) *operators.Deployment
+		// command may have BLUE, GREEN, FILE and the names of hosts as numbers.
+		command, says string
+		// stays is what the command does not give up, left what the operator leaves, holds is what is held at the end.
+		stays, left, holds string
+	}{
+		"a changed backend": {[]string{"moved"}, "", func(w *world, hosts []string) *operators.Deployment {
+			d := routedTo(workload(w.blue, hosts), "api")
+			return &d
+		}, "apply -f FILE", "to route 0 to api:80", "0", "", "0"},
+		"a release": {[]string{"left"}, "public:TCP:443:web", nil,
+			"release BLUE", "its claim is kept until then", "0 ep", "ingress/0 service/web-ip-443-tcp", ""},
+		"a host that is dropped": {[]string{"stays", "goes"}, "", func(w *world, hosts []string) *operators.Deployment {
+			d := workload(w.blue, hosts[:1])
+			return &d
+		}, "apply -f FILE", "its claim is kept until then", "0 1", "ingress/1", "0"},
+		"a transfer": {[]string{"handed"}, "", func(w *world, hosts []string) *operators.Deployment {
+			d := workload(w.green, hosts)
+			return &d
+		}, "transfer 0 --to GREEN -f FILE", "Akash's hostname operator to route 0 to web:80", "0", "", "0"},
+		"a transfer by the kept definition": {[]string{"handed"}, "", func(w *world, hosts []string) *operators.Deployment {
+			d := workload(w.green, hosts)
+			w.apply(d).Exits(w.T, 0).Prints(w.T, "withheld")
+			return &d
+		}, "transfer 0 --to GREEN", "Akash's hostname operator to route 0 to web:80", "0", "", "0"},
+		// It keeps the name of its Service, which the operator does not take over: the new port is declared when that is gone.
+		"a port that moves to another endpoint": {nil, "public:TCP:443:web", func(w *world, _ []string) *operators.Deployment {
+			d := workload(w.blue, nil, "private:TCP:443:web")
+			return &d
+		}, "apply -f FILE", "delete service web-ip-443-tcp", "ep", "service/web-ip-443-tcp", "ep"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, spec := pooled(t, "")
+			w := newWorld(t, o, spec, "--operators=on")
+			names := []string{"BLUE", w.blue.Group().String(), "GREEN", w.green.String()}
+			var hosts, ports []string
+			for i, word := range tt.hosts {
+				hosts = append(hosts, newHost(word))
+				names = append(names, fmt.Sprint(i), hosts[i])
+			}
+			if tt.port != "" {
+				ports = []string{tt.port}
+			}
+			w.apply(workload(w.blue, hosts, ports...)).Exits(t, 0)
+			var deployed []operators.Deployment
+			if tt.deployed != nil {
+				d := tt.deployed(w, hosts)
+				deployed = append(deployed, *d)
+				must(t, w.akash.SendManifest(t.Context(), *d))
+				names = append(names, "FILE", w.define(*d))
+			}
+			words := func(text string) (out []string) {
+				for _, word := range strings.Fields(text) {
+					kind, name, cut := strings.Cut(word, "/")
+					if i := slices.Index(names, kind); !cut && i >= 0 && i%2 == 0 {
+						word = names[i+1]
+					} else if i := slices.Index(names, name); cut && i >= 0 && i%2 == 0 {
+						word = kind + "/" + names[i+1]
+					}
+					out = append(out, word)
+				}
+				return out
+			}
+			w.running.Stop()
+			for range 2 {
+				w.operated(append(words(tt.command), "--timeout=300ms")...).Exits(t, 5).Tells(t, strings.Join(words(tt.says), " "))
+				if held := w.holds(); strings.Join(held, " ") != strings.Join(slices.Sorted(slices.Values(words(tt.stays))), " ") {
+					t.Fatalf("it holds %q", held)
+				}
+			}
+			if r := w.run("state", "hosts"); name == "a changed backend" && strings.Contains(line(r.Stdout, hosts[0]), "Active") {
+				t.Errorf("the host counts as live: %s", r)
+			}
+			w.audits("the operator is down")
+			for _, thing := range words(tt.left) {
+				kind, name, _ := strings.Cut(thing, "/")
+				harness.Remove(t, map[string]schema.GroupVersionResource{"ingress": operators.Ingresses, "service": operators.Services}[kind], w.blue.Namespace(), name)
+			}
+			w.running.Restart()
+			w.operated(append(words(tt.command), "--timeout=30s")...).Exits(t, 0)
+			w.caughtUp("the operator is back")
+			w.settled("the operator is back", words(tt.holds), deployed...)
+		})
 	}
-	if r := w.run("explain", host); strings.Contains(r.Stdout, "Live:") {
-		t.Errorf("the host counts as live: %s", r)
-	}
-	w.audits("the operator is down")
-	w.running.Restart()
-	w.operated("apply", "-f", definition).Exits(t, 0)
-	w.settled("the operator is up", []string{host}, changed)
 }
 
 // line is the line of a table that has a word.
@@ -49,59 +123,18 @@ func line(table, word string) string {
 	return ""
 }
 
-// While a route stands that an operator has left, its claim is kept, however often the lease is released.
-func TestReleaseWhileTheOperatorIsDown(t *testing.T) {
-	o, spec := pooled(t, "")
-	w := newWorld(t, o, spec, "--operators=on")
-	host := newHost("left")
-	d := workload(w.blue, []string{host}, "public:TCP:443:web")
-	w.apply(d).Exits(t, 0)
-	w.running.Stop()
-	for range 3 {
-		w.operated("release", "--timeout=300ms", w.blue.Group().String()).Exits(t, 5).Tells(t, "its claim is kept until then", "ingress "+w.blue.Namespace()+"/"+host)
-		if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n != 2 {
-			t.Fatalf("there are %d claims", n)
-		}
-		w.audits("the operator is down")
-	}
-	// One that comes back does not know of what was deleted meanwhile.
-	w.running.Restart()
-	w.operated("release", "--timeout=300ms", w.blue.Group().String()).Exits(t, 5).Tells(t, "kubectl -n "+w.blue.Namespace()+" delete ingress "+host)
-	must(t, harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), host, metav1.DeleteOptions{}))
-	must(t, harness.Objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
-	w.operated("release", "--timeout=300ms", w.blue.Group().String()).Exits(t, 0)
-	w.settled("released", nil)
-}
-
-// The same for a host that is dropped from the definition.
-func TestDropWhileTheOperatorIsDown(t *testing.T) {
-	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
-	stays, goes := newHost("stays"), newHost("goes")
-	w.apply(workload(w.blue, []string{stays, goes})).Exits(t, 0)
-	w.running.Stop()
-	d := workload(w.blue, []string{stays})
-	for range 2 {
-		w.operated("apply", "--timeout=300ms", "-f", w.define(d)).Exits(t, 5).Tells(t, goes, "its claim is kept until then")
-		if find(t, claims, ledger, goes) == nil {
-			t.Fatal("the claim is given up while its route stands")
-		}
-	}
-	must(t, harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), goes, metav1.DeleteOptions{}))
-	w.running.Restart()
-	w.operated("apply", "-f", w.define(d)).Exits(t, 0)
-	w.settled("dropped", []string{stays}, d)
-}
-
 // A host that was transferred and waits for its routes is still served by the former lease's, which the operator made.
 // Giving it up while the operator is down keeps the claim as well, however often, and whoever is released.
 func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
-	for name, release := range map[string]func(w *world) []string{
+	t.Parallel()
+	for name, release := range harness.Drawn(map[string]func(w *world) []string{
 		"the new lease":    func(w *world) []string { return []string{w.green.Group().String()} },
 		"the host":         func(w *world) []string { return []string{w.green.Group().String(), "HOST"} },
 		"both":             func(w *world) []string { return []string{w.blue.Group().String(), w.green.Group().String()} },
 		"the former lease": func(w *world) []string { return []string{w.blue.Group().String()} },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 			host := newHost("handed")
 			w.apply(workload(w.blue, []string{host})).Exits(t, 0)
@@ -124,7 +157,7 @@ func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
 				if p := w.problems(); !slices.ContainsFunc(p, func(p string) bool { return strings.HasPrefix(p, "NotDeclared "+host) }) {
 					t.Errorf("the problems are %q", p)
 				}
-				w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).Exits(t, 0)
+				w.repairs("NotDeclared/"+host).Exits(t, 0)
 			}
 			w.running.Restart()
 			w.operated("release", "--ignore-not-found", "--timeout=30s", w.blue.Group().String(), w.green.Group().String()).Exits(t, 0)
@@ -136,8 +169,10 @@ func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
 // An apply that drops a host which was transferred, and waits for its routes, removes what stands for the former lease, and
 // waits until the operator has removed its route.
 func TestDropOfATransferredHost(t *testing.T) {
+	t.Parallel()
 	for name, down := range map[string]bool{"the operator runs": false, "the operator is down": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 			host, other := newHost("dropped"), newHost("stays")
 			w.apply(workload(w.blue, []string{host})).Exits(t, 0)
@@ -151,12 +186,12 @@ func TestDropOfATransferredHost(t *testing.T) {
 			w.running.Stop()
 			must(t, w.akash.SendManifest(t.Context(), d))
 			for range 2 {
-				w.operated("apply", "--timeout=1s", "-f", w.define(d)).Exits(t, 5).Tells(t, "ingress "+w.blue.Namespace()+"/"+host)
+				w.operated("apply", "--timeout=300ms", "-f", w.define(d)).Exits(t, 5).Tells(t, "ingress "+w.blue.Namespace()+"/"+host)
 				if find(t, claims, ledger, host) == nil {
 					t.Fatal("the host is free, and is served")
 				}
 			}
-			w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).Exits(t, 0)
+			w.repairs("NotDeclared/"+host).Exits(t, 0)
 			w.running.Restart()
 			w.apply(d).Exits(t, 0)
 			w.settled("dropped", []string{other}, d)
@@ -167,6 +202,7 @@ func TestDropOfATransferredHost(t *testing.T) {
 // An operator that has not yet seen that a ProviderHost is gone makes its route again, and is stopped. Another lease has
 // the host by then: the route that nothing stands for goes by name, unless Akash declares it meanwhile.
 func TestRouteMadeAfterItsHostWent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("late")
 	first, second := workload(w.blue, []string{host}), workload(w.green, []string{host})
@@ -185,7 +221,7 @@ func TestRouteMadeAfterItsHostWent(t *testing.T) {
 		t.Error("the audit finds nothing")
 	}
 	mend := []string{"repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "StrayRoute/" + host}
-	w.run("repair", mend[1], mend[2], mend[3]).Tells(t, "StrayRoute/"+host+" left (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
+	w.run("repair", mend[1], mend[2], mend[3], "--namespace", w.blue.Namespace()).Tells(t, "StrayRoute/"+host+" left (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
 
 	reads := 0
 	w.proxy.reads = func(path string) {
@@ -210,26 +246,9 @@ func TestRouteMadeAfterItsHostWent(t *testing.T) {
 	w.settled("repaired", []string{host}, second)
 }
 
-// A release of what Akash's provider declared does not wait for a route that stays: the host goes on being
-// served, and is kept until the provider has purged it.
-func TestReleaseOfWhatAkashDeclared(t *testing.T) {
-	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
-	host := newHost("declared")
-	d := workload(w.blue, []string{host})
-	must(t, w.akash.Deploy(t.Context(), d))
-	w.apply(d).Exits(t, 0)
-	w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 4).Tells(t, "host "+host+" is kept")
-	if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil || find(t, operators.Hosts, manifests, host) == nil {
-		t.Error("what Akash declared is gone")
-	}
-	must(t, w.akash.PurgeDeclaredHostnames(t.Context(), w.blue))
-	eventually(t, "the operator removes the route", func() bool { return find(t, operators.Ingresses, w.blue.Namespace(), host) == nil })
-	w.operated("release", w.blue.Group().String()).Exits(t, 0)
-	w.settled("released", nil)
-}
-
 // A transfer to a lease that the operator would ignore fails before the claim moves.
 func TestTransferToALeaseWithoutManifest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("moves")
 	d := workload(w.blue, []string{host})
@@ -240,8 +259,7 @@ func TestTransferToALeaseWithoutManifest(t *testing.T) {
 
 // With --operators=off, where they run, what they would write over is refused before anything is claimed:
 // both operators, and each alone. Afterwards nothing is there and they are at rest.
-func TestOperatorsThatRunAreNotOff(t *testing.T) {
-	deploy(t, "operator-hostname", "operator-ip")
+func operatorsThatRunAreNotOff(t *testing.T) {
 	o, pool := pooled(t, "")
 	const ranged = "{ip: {ranges: [203.0.113.0/28]}}"
 	for name, test := range map[string]struct {
@@ -258,6 +276,7 @@ func TestOperatorsThatRunAreNotOff(t *testing.T) {
 		"a port, range mode, on":   {ranged, "on", nil, []string{"public:TCP:443:web"}, 1, "ip.mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, o, test.spec, "--operators="+test.flag)
 			d := workload(w.blue, test.hosts, test.ports...)
 			r := w.apply(d).Exits(t, test.code).Tells(t, test.says)
@@ -278,6 +297,7 @@ func TestOperatorsThatRunAreNotOff(t *testing.T) {
 // A route that an operator has made and that nothing stands for any more, neither a ProviderHost nor a claim,
 // is shown and can be deleted by name.
 func TestRouteThatAnOperatorHasLeft(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	host := newHost("orphan")
@@ -305,14 +325,16 @@ func TestRouteThatAnOperatorHasLeft(t *testing.T) {
 // What stands for the claim of a run that was killed goes with the claim only while nothing serves it: an operator
 // that routes it when it is being deleted keeps the claim.
 func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
-	for name, when := range map[string]struct {
+	t.Parallel()
+	for name, when := range harness.Drawn(map[string]struct {
 		request string
 		stays   bool // its ProviderHost does too
 	}{
 		"before the ProviderHost is deleted": {"/ingresses", true},
 		"while it is deleted":                {"/providerhosts/", false},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 			host := newHost("crashed")
 			d := workload(w.blue, []string{host})
@@ -371,7 +393,7 @@ func (w *world) killAt(d operators.Deployment, host string) {
 			panic(http.ErrAbortHandler) // what it was about to write dies with it
 		}
 	}
-	run(ctx, w.proxy.kubeconfig, append([]string{"apply", "--timeout=2s", "--config", w.config, "-f", w.define(d)}, w.flags...)...)
+	harness.Execute(ctx, w.proxy.kubeconfig, append([]string{"apply", "--timeout=2s", "--config", w.config, "-f", w.define(d)}, w.flags...)...)
 	close(dead)
 	w.proxy.before = nil
 	if find(w.T, operators.Hosts, manifests, host) == nil || find(w.T, claims, ledger, host) == nil {

@@ -11,30 +11,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// A claim that somebody deletes while its lease is applied is claimed again.
-func TestClaimLostWhileApplied(t *testing.T) {
-	o, spec := pooled(t, "")
-	w := newWorld(t, o, spec, "--operators=on")
-	host, lost := newHost("made"), newHost("zlost")
-	d := workload(w.blue, []string{host, lost}, "public:TCP:443:web")
-	must(t, w.akash.SendManifest(t.Context(), d))
-	w.operated("reserve", "-f", w.define(workload(w.blue, []string{lost}))).Exits(t, 0) // the apply relies on it, and has not taken it
-	var once sync.Once
-	w.proxy.before = func(_, path string) {
-		if strings.HasSuffix(path, "/leases/"+lost) && find(t, operators.Hosts, manifests, lost) != nil { // everything is written
-			once.Do(func() {
-				must(t, harness.Objects.Resource(claims).Namespace(ledger).Delete(t.Context(), lost, metav1.DeleteOptions{}))
-			})
-		}
-	}
-	w.operated("apply", "--timeout=5s", "--assume-serving", "-f", w.define(d)).Exits(t, 0).Tells(t, "host/"+lost+" claimed")
-	w.proxy.before = nil
-	w.settled("claimed again", []string{"ep", host, lost}, d)
-}
-
 // Where no answer to any write comes back what was written is read: a lease is applied and released all the same. A claim that it relies
 // on, and that somebody deletes meanwhile, is claimed again.
 func TestNoAnswerToAnyWrite(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	host, more := newHost("unanswered"), newHost("afirst")

@@ -50,7 +50,7 @@ var reconciler string
 // What the tests of this package ask of the cluster, and of its tenants.
 var (
 	claims, pools               = cluster.Leases, kinds.IPAddressPool.Resource()
-	find, list, file, run       = harness.Find, harness.List, harness.File, harness.Execute
+	find, list, file, run       = harness.Find, harness.List, harness.File, harness.RunAs
 	newTenant, leaseOf, newHost = harness.NewOwner, harness.LeaseOf, harness.NewHost
 )
 

@@ -16,8 +16,10 @@ import (
 // What Akash's provider migrates to another deployment of its owner is a problem. Until the claim has followed
 // the former deployment is refused it, and nothing is written over what Akash wrote; repair lets it follow.
 func TestClaimsFollowMigrations(t *testing.T) {
-	for name, flag := range map[string]string{"beside operators": "on", "without operators": "off"} {
+	t.Parallel()
+	for name, flag := range harness.Drawn(map[string]string{"beside operators": "on", "without operators": "off"}) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o, spec := pooled(t, "")
 			w := newWorld(t, o, spec, "--operators="+flag)
 			if flag == "off" {
@@ -51,7 +53,7 @@ func TestClaimsFollowMigrations(t *testing.T) {
 				t.Error("what Akash wrote is written over")
 			}
 
-			w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host, "StrayRoute/"+key).Exits(t, 0).
+			w.repairs("StrayRoute/"+host, "StrayRoute/"+key).Exits(t, 0).
 				Tells(t, "StrayRoute/"+host+" repaired (let the claim follow to "+w.green.Group().String(), "StrayRoute/"+key+" repaired")
 			if flag == "on" {
 				w.settled("followed", []string{"ep", host})
@@ -69,6 +71,7 @@ func TestClaimsFollowMigrations(t *testing.T) {
 // A host that goes to another owner is left, with the command: nobody but they can say whose it is. One that
 // Akash has declared back for its holder is no problem any more.
 func TestMigrationsThatAreLeft(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=off")
 	w.running.Stop()
 	host, back := newHost("seized"), newHost("back")
@@ -79,7 +82,7 @@ func TestMigrationsThatAreLeft(t *testing.T) {
 	must(t, w.akash.DeclareHostname(t.Context(), other, host, "web", 80))
 	must(t, w.akash.TransferHostname(t.Context(), w.green, back, "web", 80))
 	must(t, w.akash.TransferHostname(t.Context(), w.blue, back, "web", 80))
-	r := w.run("repair", "--operators=off", "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host)
+	r := w.repairs("StrayRoute/" + host)
 	r.Exits(t, 1).Tells(t, "StrayRoute/"+host+" left (", "two owners want it", "kubectl akash-net release "+w.blue.Group().String()+" "+host)
 	w.proxy.sent()
 	w.operated("apply", "-f", w.define(d)).Exits(t, 4).Tells(t, "Akash's provider has moved providerhost lease/"+host, "another owner", other.Owner)

@@ -1,14 +1,12 @@
 package akash_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -18,6 +16,7 @@ import (
 // Where MetalLB chooses the addresses, a port of an endpoint is one deployment's all the same: the second
 // is withheld it, check says so, a transfer moves it, and what Akash declared for another is not taken.
 func TestPortsOfAnEndpoint(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=off") // their Deployments are not here
 	w.running.Stop()
@@ -51,6 +50,7 @@ func TestPortsOfAnEndpoint(t *testing.T) {
 // Beside Akash's IP operator TCP and UDP of one number are one port: it keys a port by its number, and would delete
 // the Service of the first deployment for that of the second. The second is withheld until the first gives it up.
 func TestProtocolsOfOnePort(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:UDP:53:dns")
@@ -79,6 +79,7 @@ func TestProtocolsOfOnePort(t *testing.T) {
 // Of two deployments that take the protocols of one port at once, one gets it: the other's write is pinned to what it
 // had read.
 func TestProtocolsOfOnePortAtOnce(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:TCP:443:web", "public:UDP:53:dns")
@@ -100,6 +101,7 @@ func TestProtocolsOfOnePortAtOnce(t *testing.T) {
 
 // Both protocols were reserved before the operator was there: who is applied first has the port.
 func TestProtocolsReservedBeforeTheOperator(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:UDP:53:dns")
@@ -155,49 +157,16 @@ func TestUnclaimedPortIsClaimed(t *testing.T) {
 	w.settled("repaired", []string{"ep"}, d)
 }
 
-// A port that moves to another endpoint keeps the name of its Service, which the IP operator does not take over:
-// the new port is declared when the Service of the former one is gone.
-func TestPortMovesToAnotherEndpoint(t *testing.T) {
-	o, spec := pooled(t, "")
-	w := newWorld(t, o, spec, "--operators=on")
-	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, nil, "private:TCP:443:web")
-	w.apply(first).Exits(t, 0)
-	w.running.Stop()
-	declared := lease.LeasedIPName(lease.SharingKey(w.owner, "private"), lease.TCP, 443)
-	must(t, w.akash.SendManifest(t.Context(), second))
-	for range 2 {
-		w.operated("apply", "--timeout=300ms", "-f", w.define(second)).Exits(t, 5).Tells(t, "kubectl -n "+w.blue.Namespace()+" delete service web-ip-443-tcp")
-		if find(t, operators.LeasedIPs, manifests, declared) != nil {
-			t.Fatal("the new port is declared while the Service of the former one stands")
-		}
-	}
-	must(t, harness.Objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
-	w.running.Restart()
-	w.operated("apply", "--timeout=30s", "-f", w.define(second)).Exits(t, 0)
-	w.settled("moved", []string{"ep"}, second)
-
-	// With the operator at work one apply does it.
-	w.apply(first).Exits(t, 0)
-	w.settled("moved back", []string{"ep"}, first)
-}
-
 // What serves a port that moves to another service stays where what is to come would be refused.
 func TestPortStaysWhereItsMoveIsRefused(t *testing.T) {
+	t.Parallel()
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, nil, "public:TCP:443:api")
 	w.apply(first).Exits(t, 0)
 	declared, key := lease.LeasedIPName(lease.SharingKey(w.owner, "public"), lease.TCP, 443), lease.SharingKey(w.owner, "public")
 	was := find(t, operators.LeasedIPs, manifests, declared)
-	policies := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
-	harness.Create(t, "somebody", policies, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: no-new-ports},
-		spec: {failurePolicy: Fail, matchConstraints: {resourceRules: [{apiGroups: [akash.network], apiVersions: ["*"], operations: [CREATE], resources: [providerleasedips]}]},
-		matchConditions: [{name: port, expression: "object.spec.sharing_key == '`+key+`'"}], validations: [{expression: "false", message: no new ports today}]}}`)
-	t.Cleanup(func() {
-		_ = harness.Objects.Resource(policies).Delete(context.Background(), "no-new-ports", metav1.DeleteOptions{})
-	})
-	harness.Create(t, "somebody", policies.GroupVersion().WithResource("validatingadmissionpolicybindings"), `{apiVersion: admissionregistration.k8s.io/v1,
-		kind: ValidatingAdmissionPolicyBinding, metadata: {name: no-new-ports}, spec: {policyName: no-new-ports, validationActions: [Deny]}}`)
+	allow := harness.Refuse(t, operators.LeasedIPs, "CREATE", "object.spec.sharing_key != '"+key+"'", "no new ports today")
 	probe := was.DeepCopy()
 	probe.SetResourceVersion("")
 	eventually(t, "the policy refuses", func() bool {
@@ -210,7 +179,7 @@ func TestPortStaysWhereItsMoveIsRefused(t *testing.T) {
 	if now := find(t, operators.LeasedIPs, manifests, declared); now == nil || now.GetUID() != was.GetUID() {
 		t.Errorf("what is declared of the port is not what it was: %v", now)
 	}
-	must(t, harness.Objects.Resource(policies.GroupVersion().WithResource("validatingadmissionpolicybindings")).Delete(t.Context(), "no-new-ports", metav1.DeleteOptions{}))
+	allow()
 	eventually(t, "the policy ends", func() bool { return w.operated("apply", "-f", w.define(second)).Code == 0 })
 	w.settled("moved", []string{"ep"}, second)
 }

@@ -24,6 +24,7 @@ func (w *world) claimed(when, host string, route metav1.Object) {
 // A host that Akash's provider declares for one deployment and that was transferred to another without routes stays
 // claimed for as long as the provider declares it, whoever gives it up.
 func TestClaimOfWhatAkashDeclaresForTheFormerLease(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host, other := newHost("declared"), newHost("other")
 	blue := workload(w.blue, []string{host})
@@ -37,7 +38,7 @@ func TestClaimOfWhatAkashDeclaresForTheFormerLease(t *testing.T) {
 	w.apply(workload(w.green, []string{other})).Exits(t, 0)
 	w.claimed("the new lease is applied without the host", host, route)
 	for _, args := range [][]string{{w.green.Group().String()}, {w.green.Group().String(), host}, {w.blue.Group().String(), w.green.Group().String()}} {
-		r := w.operated(append([]string{"release", "--timeout=1s"}, args...)...).Exits(t, 4).Tells(t, host+" is kept", "providerhost lease/"+host, back)
+		r := w.operated(append([]string{"release", "--timeout=300ms"}, args...)...).Exits(t, 4).Tells(t, host+" is kept", "providerhost lease/"+host, back)
 		if strings.Contains(r.Stderr, " delete ") {
 			t.Errorf("it advises to delete what is live: %s", r)
 		}
@@ -52,6 +53,7 @@ func TestClaimOfWhatAkashDeclaresForTheFormerLease(t *testing.T) {
 // What Akash's provider has migrated to another deployment is declared by the provider, also if this program wrote it
 // first: a release keeps its claim at once, whether the claim has followed or not, and advises nothing that is an outage.
 func TestReleaseOfWhatAkashHasMigrated(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("migrated")
 	w.apply(workload(w.blue, []string{host})).Exits(t, 0)
@@ -62,7 +64,7 @@ func TestReleaseOfWhatAkashHasMigrated(t *testing.T) {
 
 	w.operated("release", w.blue.Group().String()).Exits(t, 4).Tells(t, "Akash's provider declares it for lease "+w.green.String(), "transfer "+host+" --to "+w.green.String())
 	w.claimed("the former lease is released", host, route)
-	w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host).Exits(t, 0)
+	w.repairs("StrayRoute/"+host).Exits(t, 0)
 	for range 2 {
 		r := w.operated("release", w.green.Group().String()).Exits(t, 4).Tells(t, "Akash's provider declares it", "providerhost lease/"+host)
 		if strings.Contains(r.Stderr, " delete ") {
@@ -79,6 +81,7 @@ func TestReleaseOfWhatAkashHasMigrated(t *testing.T) {
 // What Akash's provider has moved is one problem with one advice: the claim follows. The holder is not told to apply or to
 // release it.
 func TestOneAdviceOnWhatAkashHasMoved(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=off")
 	w.running.Stop()
 	host := newHost("moved")
@@ -94,6 +97,7 @@ func TestOneAdviceOnWhatAkashHasMoved(t *testing.T) {
 // The operators take the HTTP options from the lease's Manifest. Where the definition has others no command says that it is
 // as defined.
 func TestHTTPOptionsOfTheManifest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("options")
 	d := workload(w.blue, []string{host})
@@ -130,35 +134,9 @@ func TestHTTPOptionsOfTheManifest(t *testing.T) {
 	}
 }
 
-// A transfer waits until the operator has moved the route, and goes on when it is called again.
-func TestTransferWhileTheOperatorIsDown(t *testing.T) {
-	for name, file := range map[string]bool{"by the kept definition": false, "by a file": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
-			host := newHost("handed")
-			green := workload(w.green, []string{host})
-			w.apply(workload(w.blue, []string{host})).Exits(t, 0)
-			w.apply(green).Exits(t, 0).Prints(t, "withheld")
-			w.running.Stop()
-			args := []string{"transfer", host, "--to", w.green.String()}
-			if file {
-				args = append(args, "-f", w.define(green))
-			}
-			for range 2 {
-				w.operated(append(args, "--timeout=300ms")...).Exits(t, 5).Tells(t, "Akash's hostname operator to route "+host+" to web:80 in namespace "+w.green.Namespace())
-			}
-			w.running.Restart()
-			w.operated(append(args, "--timeout=30s")...).Exits(t, 0)
-			if find(t, operators.Ingresses, w.green.Namespace(), host) == nil {
-				t.Error("the transfer has ended, and nothing has moved")
-			}
-			w.caughtUp("transferred")
-		})
-	}
-}
-
 // A problem that goes with the repair of another one is not left.
 func TestProblemThatGoesWithAnother(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=off")
 	w.running.Stop()
 	host, mine := newHost("taken"), newHost("mine")
@@ -187,6 +165,7 @@ func TestProblemThatGoesWithAnother(t *testing.T) {
 
 // A dry run assumes that the operators remove what they have made.
 func TestDryRunOfWhatOperatorsServe(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	stays, goes := newHost("stays"), newHost("goes")
 	w.apply(workload(w.blue, []string{stays, goes})).Exits(t, 0)

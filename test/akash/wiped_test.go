@@ -17,7 +17,8 @@ func ranged() string { return fmt.Sprintf("{ip: {ranges: [10.79.%d.0/28]}}", har
 // IP operator runs, whose Update of the whole Service takes the address out. Both repair and apply mend it, and
 // the next apply writes nothing.
 func TestServicesThatAskForNothing(t *testing.T) {
-	for name, mend := range map[string]func(w *world, d operators.Deployment, address string){
+	t.Parallel()
+	for name, mend := range harness.Drawn(map[string]func(w *world, d operators.Deployment, address string){
 		// MetalLB may write a Service meanwhile: what has changed is left, and the same command mends it.
 		"by repair": func(w *world, _ operators.Deployment, address string) {
 			names := []string{"AsksForNothing/" + address, "LostMarks/service/web-ip-443-tcp", "LostMarks/service/web-ip-53-udp"}
@@ -33,8 +34,9 @@ func TestServicesThatAskForNothing(t *testing.T) {
 			}
 		},
 		"by apply": func(w *world, d operators.Deployment, _ string) { w.apply(d).Exits(w.T, 0) },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, operators.Options{}, ranged(), "--operators=off")
 			w.running.Stop()
 			d := workload(w.blue, nil, "public:TCP:443:web", "public:UDP:53:web")

@@ -134,6 +134,22 @@ func (w *world) audits(when string) []finding {
 	return found
 }
 
+// holds are the owner's claims: the names of hosts, and ip or ep for an address or an endpoint.
+func (w *world) holds() (held []string) {
+	w.Helper()
+	for _, c := range list(w.T, claims, "net.akash.network/owner="+w.owner) {
+		held = append(held, strings.SplitN(c.GetName(), "--", 2)[0])
+	}
+	slices.Sort(held)
+	return held
+}
+
+// repairs mends problems by name, whatever is at work, with the operators as they are in this world.
+func (w *world) repairs(problems ...string) result {
+	w.Helper()
+	return w.operated(append([]string{"repair", "--crashed-after=0s", "--assume-crashed"}, problems...)...)
+}
+
 // settled fails the test unless all is as it should be after a step: the owner holds the things and
 // nothing else, nothing is wrong, and applying the deployments again writes nothing.
 func (w *world) settled(when string, holds []string, deployed ...operators.Deployment) {
@@ -141,13 +157,8 @@ func (w *world) settled(when string, holds []string, deployed ...operators.Deplo
 	for _, f := range w.audits(when) {
 		w.Errorf("%s: %s", when, f)
 	}
-	var held []string
-	for _, c := range list(w.T, claims, "net.akash.network/owner="+w.owner) {
-		held = append(held, strings.SplitN(c.GetName(), "--", 2)[0])
-	}
-	slices.Sort(held)
-	slices.Sort(holds)
-	if !slices.Equal(held, holds) {
+	held := w.holds()
+	if slices.Sort(holds); !slices.Equal(held, holds) {
 		w.Errorf("%s: the claims are %q, want %q", when, held, holds)
 	}
 	for _, d := range deployed {

@@ -93,9 +93,11 @@ func delivery(t *testing.T) (script string, jobs map[string]job) {
 // The jobs of the documentation push what they render. A definition with an error fails the job, and costs its lease nothing; the others
 // are delivered all the same.
 func TestDeliveryJobs(t *testing.T) {
+	t.Parallel()
 	script, jobs := delivery(t)
 	for name, job := range jobs {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			config, err := os.ReadFile(example("provider-config.yaml"))
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 func TestForceTakesNothing(t *testing.T) {
 	for _, a := range appliers(t) {
 		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // kubectl has one ApplySet for all tests
 			r := clone(t)
 			shop, host := tenant()
 			thief, _ := tenant()

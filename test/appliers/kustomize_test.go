@@ -61,6 +61,7 @@ func kindsOf(t *testing.T, stream string) string {
 // kustomize gets the objects of leases from the program, as a generator and as a transformer: once, beside what the user has, and
 // without the definitions.
 func TestKustomize(t *testing.T) {
+	t.Parallel()
 	for name, kustomization := range map[string]string{
 		"generator":   "resources: [mine.yaml]\ngenerators: [generator.yaml]\n",
 		"transformer": "resources: [mine.yaml, shop.yaml]\ntransformers: [provider.yaml]\n",

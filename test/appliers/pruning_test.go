@@ -2,6 +2,7 @@ package appliers_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ func pruned(t *testing.T, id lease.ID, host string) {
 func TestPruningFreesNothing(t *testing.T) {
 	for _, a := range appliers(t) {
 		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // kubectl has one ApplySet for all tests
 			r := clone(t)
 			shop, shopHost := tenant()
 			blog, blogHost := tenant()
@@ -87,6 +89,7 @@ func TestPruningFreesNothing(t *testing.T) {
 func TestEmptiedFolderIsSeen(t *testing.T) {
 	for _, a := range appliers(t) {
 		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // kubectl has one ApplySet for all tests
 			r := clone(t)
 			shop, host := tenant()
 			r.define(t, shop, host)
@@ -94,7 +97,7 @@ func TestEmptiedFolderIsSeen(t *testing.T) {
 			service := harness.Need(t, kinds.Service.Resource(), shop.Namespace(), "web-ip-443-tcp")
 
 			r.remove(t, r.file(shop))
-			r.write(t, filepath.Join(r.rendered, "other.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: default}\n")
+			r.write(t, filepath.Join(r.rendered, "other.yaml"), another())
 			r.apply(t, a)
 			pruned(t, shop, host)
 			harness.Need(t, cluster.Leases, "akash-net", host)
@@ -111,6 +114,11 @@ func TestEmptiedFolderIsSeen(t *testing.T) {
 			r.end(t, a, shop)
 		})
 	}
+}
+
+// another is an object that is no lease's.
+func another() string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other-%d, namespace: default}\n", harness.Number())
 }
 
 // addresses returns the addresses that a Service requests of MetalLB.
@@ -131,7 +139,7 @@ func (r repository) end(t *testing.T, a applier, ids ...lease.ID) {
 	}
 	r.write(t, filepath.Join(r.leases, "none.yaml"), "# No leases.\n")
 	harness.Run(t.Context(), "render", "-R", "-f", r.leases, "--output-dir", r.rendered, "--prune", "--allow-empty").Exits(t, 0)
-	r.write(t, filepath.Join(r.rendered, "last.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last, namespace: default}\n")
+	r.write(t, filepath.Join(r.rendered, "last.yaml"), another())
 	r.apply(t, a)
 	for _, id := range ids {
 		harness.Run(t.Context(), "release", id.Group().String()).Exits(t, 0)

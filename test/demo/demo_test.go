@@ -15,6 +15,9 @@ import (
 // were called with.
 func demo(t *testing.T, answer, kubectl string, settings ...string) (calls, output string, err error) {
 	t.Helper()
+	if os.Getenv("LONG") == "" {
+		t.Skip("it takes long: LONG=1 runs it, as make test-long does")
+	}
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho \"$(basename $0) $*\" >>" + filepath.Join(bin, "calls") + "\ncase \"$*\" in\n" + kubectl + "\n*thief*) exit 4 ;;\nesac\n"
 	for _, name := range []string{"kubectl", "kubectl-akash_net"} {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 const tutorial = "docs/tutorial.md"
@@ -17,6 +19,7 @@ const tutorial = "docs/tutorial.md"
 // The tutorial works from its first line to its last, which starts a cluster, selects it and ends it, for somebody who has
 // no kubeconfig.
 func TestTutorial(t *testing.T) {
+	harness.NeedsLong(t)
 	want := commands(t, tutorial)
 	folder, err := os.MkdirTemp("", "tutorial")
 	if err != nil {

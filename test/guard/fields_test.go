@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Whoever writes is known to the API server by a field manager, and may name another's.
@@ -165,7 +166,6 @@ func claimTouches() []touch {
 		is("order changes", root, []string{own}, func(p *state.Part) { p.Lease.OSeq = 2 }),
 		is("provider changes", root, []string{own}, func(p *state.Part) { p.Lease.Provider = bob }),
 		is("deployment changes", root, []string{another}, func(p *state.Part) { p.Lease = sibling }),
-		is("owner changes", root, nobody, func(p *state.Part) { p.Lease = bobLease }),
 		is("service changes", root, []string{own}, func(p *state.Part) { p.Service = "other" }),
 		is("service goes", root, []string{own}, func(p *state.Part) { p.Service = "" }),
 		is("port changes", root, []string{own}, func(p *state.Part) { p.Port = 81 }),
@@ -178,7 +178,6 @@ func claimTouches() []touch {
 		is("from is another owner's", root, nobody, func(p *state.Part) { p.From = bobLease.Group().String() }),
 		is("from is no group", root, nobody, func(p *state.Part) { p.From = alice + "/x" }),
 		is("applied goes", root, []string{own}, func(p *state.Part) { p.Applied = false }),
-		is("path changes", root, nobody, func(p *state.Part) { p.Path = "/other" }),
 		is("path goes", hold, nobody, func(p *state.Part) { p.Path = "" }),
 		is("text-direction in a service", root, nobody, func(p *state.Part) { p.Service = "web\u202egro" }),
 		is("a control character in a service", root, nobody, func(p *state.Part) { p.Service = "web\u009b2J" }),
@@ -204,14 +203,11 @@ func claimTouches() []touch {
 		{"the service of an address' port changes", update(aliceAddress, held(state.PortKey(lease.TCP, 443), func(p *state.Part) { p.Service = "other" })), []string{own}},
 		{"the sharing key of an address changes", update(aliceAddress, annotate(state.AnnotationSharingKey, alice+"-ip-other")), nobody},
 		{"the sharing key of an address goes", update(aliceAddress, gone(state.AnnotationSharingKey)), nobody},
-		{"the sharing key of an endpoint changes", update(endpointWithFields, annotate(state.AnnotationSharingKey, alice+"-ip-other")), nobody},
 		{"the sharing key of an endpoint goes", update(endpointWithFields, gone(state.AnnotationSharingKey)), nobody},
 		{"the port of an endpoint goes", update(endpointWithFields, gone(state.PortKey(lease.TCP, 25))), []string{own}},
-		{"what an order reserves comes to a host", update(hostWithFields, annotate(reserved.AnnotationBound, `{"asked":"a","hold":{}}`)), nobody},
 
 		// Who writes under no group's name may bring back what a backup has.
 		{"a claim is made", create(aliceClaim, "new.example.com", same), []string{own, program, person}},
-		{"a claim is made of an address that is none", create(aliceAddress, "ip--203-0-113-256", same), nobody},
 	}
 	for r, other := range map[ref]string{hostWithFields: "wildcard", wildcardWithFields: "host", endpointWithFields: "address", aliceAddress: "endpoint", orderWithFields: "host"} {
 		for _, each := range ofEachClaim(r, other) {
@@ -249,15 +245,10 @@ func orderTouches() []touch {
 		is("what is announced is renewed", mine, func(c *reserved.Claim) { c.Pending.Expires = seconds(time.Minute) }),
 		is("what is announced ends in an hour", nobody, func(c *reserved.Claim) { c.Pending.Expires = seconds(time.Hour) }),
 		is("what is announced ends in the year 9999", nobody, func(c *reserved.Claim) { c.Pending.Expires = "9999-01-01T00:00:00Z" }),
-		{"bound is x", text(reserved.AnnotationBound, "x"), nobody},
-		{"pending is x", text(reserved.AnnotationPending, "x"), nobody},
 		{"bound has a key twice", text(reserved.AnnotationBound, `{"asked":"a","hold":{"addresses":1},"by":"x","by":"y"}`), nobody},
 		{"pending has an unknown key", text(reserved.AnnotationPending, `{"asked":"a","hold":{"more":1},"expires":"2099-01-01T00:00:00Z"}`), nobody},
 		{"pending takes more than a number", text(reserved.AnnotationPending, `{"asked":"a","hold":{"addresses":184467440737095516150},"expires":"2099-01-01T00:00:00Z"}`), nobody},
-		{"the order changes", text(reserved.AnnotationOrder, alice+"/8/1/2"), nobody},
-		{"the order goes", update(orderWithFields, unset("metadata", "annotations", reserved.AnnotationOrder)), nobody},
 		{"a part of a host comes", text(rootPath, part(aliceLease, "")), nobody},
-		{"a reservation is made by a name that is no hash", create(orderWithFields, "rs--zzz", same), nobody},
 	}
 }
 
@@ -274,12 +265,12 @@ func definitionTouches() []touch {
 		change("its hash goes", []string{own}, unset("metadata", "annotations", lease.AnnotationDefinition)),
 		change("its run changes", []string{own}, annotate(kept.AnnotationRun, "bbbbbbbbbbbbb")),
 		change("its run goes", []string{own}, unset("metadata", "annotations", kept.AnnotationRun)),
-		change("its label changes", nobody, set(bob, "metadata", "labels", kept.Label)),
-		change("its label goes", nobody, unset("metadata", "labels", kept.Label)),
-		change("its group changes", nobody, set(sibling.Group().String(), "spec", "holderIdentity")),
-		change("its group goes", nobody, unset("spec", "holderIdentity")),
-		change("it becomes a claim", nobody, set("host", "metadata", "labels", state.LabelKind)),
 		change("an annotation that means nothing comes", anybody, annotate("example.com/x", "y")),
+		// Who writes under no group's name may bring back what a backup has.
+		{"definition: one is made", create(aliceDefinition, kept.Name(sibling.Group()), func(o *unstructured.Unstructured) {
+			text := strings.Replace(o.GetAnnotations()[kept.AnnotationText], fmt.Sprintf(`"dseq":%d`, aliceLease.DSeq), fmt.Sprintf(`"dseq":%d`, sibling.DSeq), 1)
+			all(annotate(kept.AnnotationText, text), set(sibling.Group().String(), "spec", "holderIdentity"))(o)
+		}), []string{another, program, person}},
 		{"definition: one is made by a name that is no hash", create(aliceDefinition, "df--zzz", same), nobody},
 	}
 }
@@ -296,39 +287,26 @@ func runTouches() []touch {
 	mine := []string{program}
 	return []touch{
 		change("it is renewed", mine, set("2026-09-21T14:14:00.000000Z", "spec", "renewTime")),
-		change("it is renewed in the year 9999", nobody, set("9999-01-01T00:00:00.000000Z", "spec", "renewTime")),
 		change("its renewTime goes", nobody, unset("spec", "renewTime")),
-		change("it began at another time", nobody, set(at(0), "spec", "acquireTime")),
 		change("its acquireTime goes", nobody, unset("spec", "acquireTime")),
-		change("it lasts for a moment more", mine, set(int64(59), "spec", "leaseDurationSeconds")),
-		change("it lasts for 68 years", nobody, set(int64(2147483647), "spec", "leaseDurationSeconds")),
-		change("its duration goes", nobody, unset("spec", "leaseDurationSeconds")),
-		change("its holder changes", nobody, set("bob@laptop", "spec", "holderIdentity")),
+		change("it lasts for a moment more", mine, set(int64(2), "spec", "leaseDurationSeconds")),
 		change("its holder goes", nobody, unset("spec", "holderIdentity")),
 		change("it names other groups", nobody, groups(bobLease.Group().String()+" "+alice+"/1/1")),
 		change("it names fewer groups", nobody, groups(alice+"/1/1")),
 		change("it names more groups", nobody, groups(alice+"/1/1 "+alice+"/2/1 "+alice+"/3/1")),
-		change("it names no groups", nobody, groups("")),
 		change("it names what is no number", nobody, groups(alice+"/99999999999999999999999/1")),
 		change("it gives back", mine, annotate(state.AnnotationPhase, "undoing")),
 		change("it is fenced", mine, fence),
 		change("it is fenced, and names its groups in another order", mine, all(fence, groups(alice+"/2/1 "+alice+"/1/1"))),
 		change("it is fenced, and names more groups", nobody, all(fence, groups(alice+"/1/1 "+alice+"/2/1 "+alice+"/3/1"))),
 		change("it is fenced, and some of its groups are done", mine, all(fence, groups(alice+"/1/1"))),
-		change("it closes the ledger", nobody, closing),
 		change("its phase goes", nobody, unset("metadata", "annotations", state.AnnotationPhase)),
 		change("its version changes", mine, annotate(state.AnnotationVersion, "v2")),
-		change("text-direction in its version", nobody, annotate(state.AnnotationVersion, "v\u202e2")),
-		change("its ledger changes", nobody, annotate(state.AnnotationLedger, "v2")),
-		change("its kind changes", nobody, set("host", "metadata", "labels", state.LabelKind)),
 		change("its owner changes", nobody, set(alice, "metadata", "labels", state.LabelOwner)),
-		{"run: one that is over is at work", update(deadRun, all(annotate(state.AnnotationPhase, "active"), unset("metadata", "annotations", state.AnnotationFencedBy))), nobody},
-		{"run: one that is over is taken over by another", update(deadRun, annotate(state.AnnotationFencedBy, "ddddddddddddd")), nobody},
 		{"run: one that is over names fewer groups", update(deadRun, groups(alice+"/1/1")), mine},
 
 		{"run: one begins", create(aliceRun, fresh, announced(now)), mine},
 		{"run: an uninstall begins", create(aliceRun, fresh, announced(all(now, closing))), mine},
-		{"run: one begins by a name that is no nonce", create(aliceRun, "run--zzz", announced(now)), nobody},
 		{"run: one begins for what is no number", create(aliceRun, fresh, announced(all(now, groups(alice+"/99999999999999999999999/1")))), nobody},
 		{"run: one begins for 68 years", create(aliceRun, fresh, announced(all(now, set(int64(2147483647), "spec", "leaseDurationSeconds")))), nobody},
 		{"run: one begins in the year 9999", create(aliceRun, fresh, announced(all(now, set("9999-01-01T00:00:00.000000Z", "spec", "renewTime")))), nobody},
@@ -382,27 +360,27 @@ func akashTouches() []touch {
 	}
 }
 
-// Each field of each kind of object that the guard is for: it is made, changed and removed under each field manager. Without
-// the guard every write passes.
-func TestEachFieldByEachManager(t *testing.T) {
-	touches := slices.Concat(claimTouches(), orderTouches(), definitionTouches(), runTouches(), akashTouches())
+func touches() []touch {
+	return slices.Concat(claimTouches(), orderTouches(), definitionTouches(), runTouches(), akashTouches())
+}
+
+// Each field of each kind of object that the guard is for: it is made, changed and removed under each field manager; in the short run under
+// one who may and one who may not, drawn anew by the date.
+func fields(t *testing.T) {
 	managers := append(slices.Clone(managers), fieldsOrder.Order.FieldManager())
-	for _, w := range touches {
-		if err := w.write.send(t.Context(), t, person); err != nil {
-			t.Errorf("%s: without the guard: %v", w.name, err)
-		}
-	}
-	installGuard(t, config.Default(), false)
-	for _, w := range touches {
+	for i, w := range touches() {
 		t.Run(w.name, func(t *testing.T) {
-			for _, manager := range managers {
-				err := w.write.send(t.Context(), t, manager)
-				may := slices.Contains(w.may, manager) || len(w.may) == len(anybody)
-				switch refused := err != nil && strings.Contains(err.Error(), "'akash-net-"); {
-				case err != nil && !refused:
-					t.Error(err)
-				case refused == may:
-					t.Errorf("%s: want %t, got %v", manager, may, err)
+			t.Parallel()
+			may := func(manager string) bool { return slices.Contains(w.may, manager) || len(w.may) == len(anybody) }
+			tried := map[bool]bool{}
+			for n := range managers {
+				manager := managers[(i+n+today)%len(managers)]
+				if may := may(manager); !tried[may] || harness.Long() {
+					tried[may] = true
+					err := w.write.send(t, manager)
+					if refused := err != nil && strings.Contains(err.Error(), "'akash-net-"); refused == may || err != nil && !refused {
+						t.Errorf("%s: want %t, got %v", manager, may, err)
+					}
 				}
 			}
 		})

@@ -52,8 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Then: func(ctx context.Context) error {
 		for _, args := range [][]string{
 			{"install", "--config", example("provider-config")},
-			{"apply", "-f", example("shop")},
-			{"apply", "-f", example("blog")},
+			{"apply", "-f", example("shop"), "-f", example("blog")},
 		} {
 			if r := harness.Run(ctx, args...); r.Code != 0 {
 				return errors.New(r.String())
@@ -79,7 +78,7 @@ func example(name string) string {
 var (
 	activeRun = &state.Announcement{
 		Nonce: "aaaaaaaaaaaaa", Groups: []lease.Group{{Owner: alice, DSeq: 1, GSeq: 1}, {Owner: alice, DSeq: 2, GSeq: 1}}, By: "alice@laptop", Version: "v1",
-		Begun: time.Unix(1790000000, 0), Renewed: time.Unix(1790000000, 0), Lasts: time.Minute, Phase: state.Active,
+		Begun: time.Unix(1790000000, 0), Renewed: time.Unix(1790000000, 0), Lasts: time.Second, Phase: state.Active,
 	}
 	fencedRun = func() *state.Announcement {
 		a := *activeRun

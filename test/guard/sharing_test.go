@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -46,52 +45,35 @@ func awaitAddress(t *testing.T, service ref, address string) {
 	})
 }
 
-// Bob's Service names alice's sharing key and asks for alice's address.
-func TestGuessedSharingKey(t *testing.T) {
+// Bob's Service names alice's sharing key and asks for alice's address: without the guard he gets it.
+func guessedSharingKey(t *testing.T) {
 	address := "203.0.113.0"
 	awaitAddress(t, ref{services, aliceLease.Namespace(), "web-ip-443-tcp"}, address)
 	theirs := ref{services, bobLease.Namespace(), "guess"}
-	attack := guessing("guess", "metallb.universe.tf", alice+"-ip-public", address)
-
-	if _, err := theirs.client().Create(t.Context(), attack, metav1.CreateOptions{}); err != nil {
-		t.Fatalf("without the guard: %v", err)
+	if _, err := theirs.client().Create(t.Context(), guessing("guess", "metallb.universe.tf", alice+"-ip-public", address), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 	awaitAddress(t, theirs, address)
-	if err := theirs.client().Delete(t.Context(), "guess", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-
-	installGuard(t, config.Default(), false)
-	if _, err := theirs.client().Create(t.Context(), attack, metav1.CreateOptions{}); !refusedBy(err, "akash-net-sharing-keys") {
-		t.Errorf("with the guard: %v", err)
-	}
-	// A Service of his own becomes an attack by an edit.
-	bobs := ref{services, bobLease.Namespace(), "blog-ip-22-tcp"}
-	o := bobs.get(t)
-	annotate("metallb.universe.tf/allow-shared-ip", alice+"-ip-public")(o)
-	annotate("metallb.universe.tf/loadBalancerIPs", address)(o)
-	if _, err := bobs.client().Update(t.Context(), o, metav1.UpdateOptions{}); !refusedBy(err, "akash-net-sharing-keys") {
-		t.Errorf("an edit: %v", err)
-	}
+	harness.Remove(t, services, theirs.namespace, theirs.name)
 }
 
-// Sharing keys that have nothing to do with Akash work as before, and a Service that names another's
-// key since before the guard can still be written and deleted.
-func TestForeignServicesWorkOn(t *testing.T) {
-	old := ref{services, "default", "old"}
-	if _, err := old.client().Create(t.Context(), guessing("old", "metallb.io", alice+"-ip-other", ""), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	installGuard(t, config.Default(), false)
-	foreign := guessing("foreign", "metallb.io", "web", "203.0.113.14")
-	if _, err := harness.Objects.Resource(services).Namespace("default").Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+func makeOld(t *testing.T) {
+	harness.Create(t, "somebody", services, text(t, namespaced(guessing("old", "metallb.io", alice+"-ip-other", ""))))
+}
+
+func namespaced(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetNamespace("default")
+	return o
+}
+
+// Sharing keys that have nothing to do with Akash work as before, and a Service that names another's key since before the guard can still be
+// written and deleted.
+func foreignServicesWorkOn(t *testing.T) {
+	harness.Create(t, "somebody", services, text(t, namespaced(guessing("foreign", "metallb.io", "web", "203.0.113.14"))))
 	awaitAddress(t, ref{services, "default", "foreign"}, "203.0.113.14")
-	if err := kubectl(t, "", nil, "label", "service", "old", "foreign", "seen=true"); err != nil {
-		t.Error(err)
-	}
-	if err := kubectl(t, "", nil, "delete", "service", "old", "foreign"); err != nil {
-		t.Error(err)
+	for _, args := range [][]string{{"label", "service", "old", "foreign", "seen=true"}, {"delete", "service", "old", "foreign"}} {
+		if err := kubectl(t, "", nil, args...); err != nil {
+			t.Error(err)
+		}
 	}
 }

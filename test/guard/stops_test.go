@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
@@ -47,81 +46,67 @@ deployment: {web: {dc: {profile: web, count: %d}}}
 `, count))
 }
 
-// One object that somebody writes into the ledger stops nobody whom it does not name: each command of another owner goes
-// on, the object is a problem with a repair, and with the guard it cannot be written.
-func TestOneObjectStopsNobody(t *testing.T) {
+// Objects that somebody writes into the ledger stop nobody whom they do not name: each command of another owner goes on, and each object is a
+// problem with a repair. With the guard they cannot be written: rules.
+func oneObjectStopsNobody(t *testing.T) {
 	harness.Node(t, "stops-1", nil, harness.Amounts("8", "16Gi"))
-	const nonce = "run--mmmmmmmmmmmmm"
 	soon := at(0)
-	for name, tt := range map[string]struct {
-		object *unstructured.Unstructured
-		// problem is what state --problems has to show.
-		problem string
-	}{
-		"a deployment too large for a number": {run(nonce, alice+"/99999999999999999999999/1", "active", soon, 15), "UnreadableClaim/" + nonce},
-		"no groups":                           {run(nonce, "", "active", soon, 15), "UnreadableClaim/" + nonce},
-		"a phase that there is not":           {run(nonce, alice+"/1/1", "asleep", soon, 15), "UnreadableClaim/" + nonce},
-		"a version that there is not": {func() *unstructured.Unstructured {
-			o := run(nonce, alice+"/1/1", "active", soon, 15)
-			annotate(state.AnnotationLedger, "v2")(o)
-			return o
-		}(), "UnreadableClaim/" + nonce},
-		"no times": {func() *unstructured.Unstructured {
-			o := run(nonce, alice+"/1/1", "active", soon, 15)
-			unset("spec")(o)
-			return o
-		}(), "UnreadableClaim/" + nonce},
-		"an uninstall that is none":              {run(nonce, "", "closing", soon, 15), ""},
-		"an uninstall of the year 9999":          {run(nonce, "", "closing", "9999-01-01T00:00:00.000000Z", 2147483647), ""},
-		"a reservation whose name is no hash":    {reservationOf("rs--zzz", alice+"/7/1/9", `{"asked":"a","hold":{}}`), "UnreadableClaim/rs--zzz"},
-		"a reservation of nobody knows what":     {reservationOf(reserved.Name(lease.Order{Owner: alice, DSeq: 7, GSeq: 1, OSeq: 9}), alice+"/7/1/9", "x"), "UnreadableClaim/rs--"},
-		"a reservation of an order that is none": {reservationOf("rs--"+strings.Repeat("v", 52), "x", `{"asked":"a","hold":{}}`), "UnreadableClaim/rs--"},
+	with := func(change func(*unstructured.Unstructured), o *unstructured.Unstructured) *unstructured.Unstructured {
+		change(o)
+		return o
+	}
+	var unreadable []string
+	for _, o := range []*unstructured.Unstructured{
+		run("run--mmmmmmmmmmmma", "", "closing", soon, 15), // two uninstalls that are none, which are no problem by themselves
+		run("run--mmmmmmmmmmmmb", "", "closing", "9999-01-01T00:00:00.000000Z", 2147483647),
+		run("run--mmmmmmmmmmmmc", alice+"/99999999999999999999999/1", "active", soon, 15),
+		run("run--mmmmmmmmmmmmd", "", "active", soon, 15),
+		run("run--mmmmmmmmmmmme", alice+"/1/1", "asleep", soon, 15),
+		with(annotate(state.AnnotationLedger, "v2"), run("run--mmmmmmmmmmmmf", alice+"/1/1", "active", soon, 15)),
+		with(unset("spec"), run("run--mmmmmmmmmmmmg", alice+"/1/1", "active", soon, 15)),
+		reservationOf("rs--yyy", alice+"/7/1/8", `{"asked":"a","hold":{}}`), // a name that is no hash
+		reservationOf(reserved.Name(lease.Order{Owner: alice, DSeq: 7, GSeq: 1, OSeq: 8}), alice+"/7/1/8", "x"),
+		reservationOf("rs--"+strings.Repeat("v", 52), "x", `{"asked":"a","hold":{}}`),
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := ref{leases, "akash-net", tt.object.GetName()}
-			write := func() error {
-				_, err := r.client().Create(t.Context(), tt.object.DeepCopy(), metav1.CreateOptions{FieldManager: lease.FieldManager})
-				return err
-			}
-			if err := write(); err != nil {
-				t.Fatal(err)
-			}
-			gone := func() {
-				if err := r.client().Delete(context.WithoutCancel(t.Context()), r.name, metav1.DeleteOptions{}); ignoreNotFound(err) != nil {
-					t.Error(err)
-				}
-			}
-			defer gone()
-			id := harness.LeaseOf(bob, uint64(100+harness.Number()))
-			order := fmt.Sprintf("%s/%d/1/1", bob, id.DSeq)
-			host := harness.NewHost("web")
-			file := harness.Define(t, id, []string{"{name: web, expose: [{port: 80, global: true, hosts: [" + host + "]}]}"}, nil)
-			for _, args := range [][]string{
-				{"reserve", "-f", file}, {"apply", "-f", file}, {"check", "-f", file}, {"state"}, {"state", "lease", id.String()}, {"explain", host},
-				{"reserve", "--order", order, "-f", bid(t, 1)}, {"state", "orders"}, {"unreserve", "--order", order},
-				{"transfer", host, "--to", harness.LeaseOf(bob, id.DSeq+1000).String()}, {"release", harness.LeaseOf(bob, id.DSeq+1000).String()},
-				{"release", id.String(), "--ignore-not-found"},
-			} {
-				must(t, args...)
-			}
-			problems := harness.Run(t.Context(), "state", "--problems", "-o", "name")
-			if tt.problem == "" {
-				return
-			}
-			problems.Prints(t, tt.problem)
-			must(t, "repair", "UnreadableClaim/"+r.name)
-			if _, err := r.client().Get(t.Context(), r.name, metav1.GetOptions{}); !isNotFound(err) {
-				t.Errorf("the repair has left it: %v", err)
+		r := ref{leases, "akash-net", o.GetName()}
+		if _, err := r.client().Create(t.Context(), o, metav1.CreateOptions{FieldManager: lease.FieldManager}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := r.client().Delete(context.WithoutCancel(t.Context()), r.name, metav1.DeleteOptions{}); ignoreNotFound(err) != nil {
+				t.Error(err)
 			}
 		})
+		if o.GetAnnotations()[state.AnnotationPhase] != "closing" {
+			unreadable = append(unreadable, "UnreadableClaim/"+r.name)
+		}
+	}
+	id := harness.LeaseOf(bob, uint64(100+harness.Number()))
+	next := harness.LeaseOf(bob, id.DSeq+1000).String()
+	order := fmt.Sprintf("%s/%d/1/1", bob, id.DSeq)
+	host := harness.NewHost("web")
+	file := harness.Define(t, id, []string{"{name: web, expose: [{port: 80, global: true, hosts: [" + host + "]}]}"}, nil)
+	for _, args := range [][]string{
+		{"reserve", "-f", file}, {"apply", "-f", file}, {"check", "-f", file}, {"state"}, {"state", "lease", id.String()}, {"explain", host},
+		{"reserve", "--order", order, "-f", bid(t, 1)}, {"state", "orders"}, {"unreserve", "--order", order},
+		{"transfer", host, "--to", next}, {"release", next}, {"release", id.String(), "--ignore-not-found"},
+	} {
+		must(t, args...)
+	}
+	harness.Run(t.Context(), "state", "--problems", "-o", "name").Prints(t, unreadable...)
+	for _, problem := range unreadable {
+		must(t, "repair", problem)
+		if name := strings.TrimPrefix(problem, "UnreadableClaim/"); harness.Find(t, leases, "akash-net", name) != nil {
+			t.Errorf("the repair has left %s", name)
+		}
 	}
 }
 
 // Who is named waits, and is told what for.
-func TestWhoIsNamedWaits(t *testing.T) {
+func whoIsNamedWaits(t *testing.T) {
 	id := harness.LeaseOf(bob, uint64(100+harness.Number()))
 	file := harness.Define(t, id, []string{"{name: web, expose: [{port: 80, global: true, hosts: [" + harness.NewHost("web") + "]}]}"}, nil)
-	o := run("run--mmmmmmmmmmmmm", id.Group().String()+" "+alice+"/99999999999999999999999/1", "active", at(0), 15)
+	o := run("run--nnnnnnnnnnnnn", id.Group().String()+" "+alice+"/99999999999999999999999/1", "active", at(0), 15)
 	r := ref{leases, "akash-net", o.GetName()}
 	if _, err := r.client().Create(t.Context(), o, metav1.CreateOptions{FieldManager: lease.FieldManager}); err != nil {
 		t.Fatal(err)
@@ -133,9 +118,8 @@ func TestWhoIsNamedWaits(t *testing.T) {
 }
 
 // The program's own work with holds, transfers and orders passes the guard, and so does what a run gives back.
-func TestWorkThatChangesPartsGoesOn(t *testing.T) {
+func workThatChangesPartsGoesOn(t *testing.T) {
 	harness.Node(t, "goes-1", nil, harness.Amounts("8", "16Gi"))
-	installGuard(t, config.Default(), true)
 	first := harness.LeaseOf(bob, uint64(200+harness.Number()))
 	second := harness.LeaseOf(bob, first.DSeq+1000)
 	host, wildcard := harness.NewHost("web"), "*."+harness.NewDomain()
@@ -190,7 +174,7 @@ func TestWorkThatChangesPartsGoesOn(t *testing.T) {
 }
 
 // What a crashed run has left can be taken over with the guard: it is fenced, and repaired.
-func TestCrashedRunsAreTakenOver(t *testing.T) {
+func crashedRunsAreTakenOver(t *testing.T) {
 	id := harness.LeaseOf(bob, uint64(300+harness.Number()))
 	host := harness.NewHost("web")
 	file := harness.Define(t, id, []string{"{name: web, expose: [{port: 80, global: true, hosts: [" + host + "]}]}"}, nil)
@@ -210,7 +194,6 @@ func TestCrashedRunsAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	installGuard(t, config.Default(), true)
 	crash()
 	must(t, "apply", "-f", file)
 	must(t, "release", id.String())

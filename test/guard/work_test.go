@@ -3,8 +3,6 @@ package guard_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,78 +21,42 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// What this tool does in the normal course, with the guard of both kinds.
-func TestOurOwnWorkGoesOn(t *testing.T) {
-	for _, strict := range []bool{false, true} {
-		t.Run(fmt.Sprintf("strict %v", strict), func(t *testing.T) {
-			installGuard(t, config.Default(), strict)
-			first := definition(t, "carol", 1, "carol.example.com")
-			second := definition(t, "carol", 2, "two.example.com")
-
-			must(t, "apply", "-f", first)
-			must(t, "apply", "-f", second) // holds a port of the same address
-			if r := must(t, "apply", "-f", first); strings.Contains(r.Stdout, "configured") {
-				t.Errorf("a second run writes: %s", r)
-			}
-			must(t, "apply", "-f", definition(t, "carol", 1, "other.example.com"))
-			harness.Run(t.Context(), "apply", "-f", definition(t, "dave", 1, shop)).Exits(t, 4) // a host that is held
-			must(t, "release", owner("carol")+"/1/1")                                           // leaves, the other stays
-			must(t, "release", owner("carol")+"/2/1")
-
-			// An address that is only reserved may still go to another endpoint.
-			erin := owner("erin") + "/1/1/1/" + provider
-			must(t, "reserve", "--lease", erin, "--address", "auto", "--endpoint", "other")
-			must(t, "reserve", "--lease", erin, "--address", addressOf(t, "erin"), "--endpoint", "public")
-			must(t, "release", owner("erin")+"/1/1")
-
-			claims, err := harness.Objects.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner("carol")})
-			if err != nil || len(claims.Items) > 0 {
-				t.Errorf("%d claims are left (%v)", len(claims.Items), err)
-			}
-		})
+// What this tool does in the normal course.
+func ourOwnWorkGoesOn(t *testing.T) {
+	first := definition(t, "carol", 1, "carol.example.com")
+	must(t, "apply", "-f", first)
+	must(t, "apply", "-f", definition(t, "carol", 2, "two.example.com")) // holds a port of the same address
+	if r := must(t, "apply", "-f", first); strings.Contains(r.Stdout, "configured") {
+		t.Errorf("a second run writes: %s", r)
 	}
-}
-
-// addressOf is the one address that an owner has claimed.
-func addressOf(t *testing.T, name string) string {
-	t.Helper()
-	claims, err := harness.Objects.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner(name)})
-	if err != nil || len(claims.Items) != 1 {
-		t.Fatalf("want one claim of %s: %v (%v)", name, claims, err)
+	must(t, "apply", "-f", definition(t, "carol", 1, "other.example.com"))
+	harness.Run(t.Context(), "apply", "-f", definition(t, "dave", 1, shop)).Exits(t, 4) // a host that is held
+	must(t, "release", owner("carol")+"/1/1")                                           // leaves, the other stays
+	must(t, "release", owner("carol")+"/2/1")
+	if claims := harness.List(t, leases, state.LabelOwner+"="+owner("carol")); len(claims) > 0 {
+		t.Errorf("%d claims are left", len(claims))
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(claims.Items[0].GetName(), "ip--"), "-", ".")
+
+	// An address that is only reserved may still go to another endpoint.
+	erin := owner("erin") + "/1/1/1/" + provider
+	must(t, "reserve", "--lease", erin, "--address", "auto", "--endpoint", "other")
+	claim := harness.List(t, leases, state.LabelOwner+"="+owner("erin"))[0].GetName()
+	must(t, "reserve", "--lease", erin, "--address", strings.ReplaceAll(strings.TrimPrefix(claim, "ip--"), "-", "."), "--endpoint", "public")
+	must(t, "release", owner("erin")+"/1/1")
 }
 
 // owner is the wallet of a tenant.
 func owner(name string) string { return leasetest.Wallet(name) }
 
-// definition is a lease of an owner with a host and a port of the endpoint "public": port 7000 and
-// the number of the deployment.
-func definition(t *testing.T, name string, dseq int, host string) string {
+// definition is a lease of an owner with a host and a port of the endpoint "public": port 7000 and the number of the deployment.
+func definition(t *testing.T, name string, dseq uint64, host string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "lease.yaml")
-	document := fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
-kind: LeaseDefinition
-metadata: {name: %[1]s}
-spec:
-  lease: {owner: %[2]s, dseq: %[3]d, gseq: 1, oseq: 1, provider: %[4]s}
-  services:
-  - name: web
-    expose:
-    - {port: 8080, as: 80, global: true, hosts: [%[5]s]}
-    - {port: 8443, as: %[6]d, global: true, ip: public}
-  ipEndpoints:
-  - name: public
-`, name, owner(name), dseq, provider, host, 7000+dseq)
-	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return harness.Define(t, harness.LeaseOf(owner(name), dseq), []string{fmt.Sprintf(
+		"{name: web, expose: [{port: 8080, as: 80, global: true, hosts: [%s]}, {port: 8443, as: %d, global: true, ip: public}]}", host, 7000+dseq)}, []string{"{name: public}"})
 }
 
 // Akash's provider reads, changes and updates whole objects; between owners it deletes and creates.
-func TestAkashsOwnWorkGoesOn(t *testing.T) {
-	installGuard(t, config.Default(), false)
+func akashsOwnWorkGoesOn(t *testing.T) {
 	update := metav1.UpdateOptions{FieldManager: "provider-services"}
 	for _, r := range []ref{aliceHost, alicePort} {
 		o := r.get(t)
@@ -124,46 +86,38 @@ func TestAkashsOwnWorkGoesOn(t *testing.T) {
 	}
 }
 
+var garbage = ref{leases, "akash-net", "ends.example.com"}
+
+func makeGarbage(t *testing.T) {
+	harness.Create(t, "somebody", leases, "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: ends.example.com, namespace: akash-net, finalizers: [example.com/test]}}")
+}
+
 // Whatever stands in a claim, removing its finalizers must end it.
-func TestTerminatingObjectsCanEnd(t *testing.T) {
-	r := ref{leases, "akash-net", "ends.example.com"}
-	garbage := &unstructured.Unstructured{Object: object("coordination.k8s.io/v1", "Lease", r.name)}
-	garbage.SetFinalizers([]string{"example.com/test"})
-	if _, err := r.client().Create(t.Context(), garbage, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+func terminatingObjectsCanEnd(t *testing.T) {
+	end := func() error {
+		_, err := garbage.client().Patch(t.Context(), garbage.name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		return err
 	}
-	installGuard(t, config.Default(), false)
-	unfinished := []byte(`{"metadata":{"finalizers":null}}`)
-	if _, err := r.client().Patch(t.Context(), r.name, types.MergePatchType, unfinished, metav1.PatchOptions{}); !apierrors.IsForbidden(err) {
+	if err := end(); !apierrors.IsForbidden(err) {
 		t.Errorf("what is no claim passes: %v", err)
 	}
-	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{}); err != nil {
+	harness.Remove(t, leases, garbage.namespace, garbage.name)
+	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.client().Patch(t.Context(), r.name, types.MergePatchType, unfinished, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
+	if harness.Find(t, leases, garbage.namespace, garbage.name) != nil {
+		t.Error("it is there")
 	}
-	harness.Eventually(t, "it is gone", func(ctx context.Context) (bool, error) {
-		_, err := r.client().Get(ctx, r.name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), ignoreNotFound(err)
-	})
 }
 
 // Leases of other namespaces are nobody's claims.
-func TestOtherLeasesAreNotJudged(t *testing.T) {
-	installGuard(t, config.Default(), true)
-	r := ref{leases, "default", "leader"}
-	if _, err := r.client().Create(t.Context(), &unstructured.Unstructured{Object: object("coordination.k8s.io/v1", "Lease", r.name)}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{}); err != nil {
-		t.Error(err)
-	}
+func otherLeasesAreNotJudged(t *testing.T) {
+	harness.Create(t, "somebody", leases, "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: leader, namespace: default}}")
+	harness.Remove(t, leases, "default", "leader")
 }
 
 // The rules stay within what the API server lets an expression cost, up to the largest claim.
-func TestLargestClaim(t *testing.T) {
-	installGuard(t, config.Default(), true)
+func largestClaim(t *testing.T) {
 	claim := state.Claim{Kind: state.Host, Thing: "large.example.com", Owner: owner("erin")}
 	r := ref{leases, "akash-net", claim.Thing}
 	groups := make([]lease.ID, state.MaxGroups)
@@ -216,8 +170,7 @@ func TestLargestClaim(t *testing.T) {
 }
 
 // The rules stay within what the API server lets an expression cost, up to the largest reservation.
-func TestLargestReservation(t *testing.T) {
-	installGuard(t, config.Default(), true)
+func largestReservation(t *testing.T) {
 	largest := func(asked string) *reserved.Part {
 		p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}, By: "bob@laptop", Run: "3a3l2dqngtg4w", Expires: seconds(time.Minute)}
 		for i := 0; p.Check() == nil; i++ {
@@ -248,4 +201,100 @@ func TestLargestReservation(t *testing.T) {
 	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
 		t.Error(err)
 	}
+}
+
+// Reconcilers may elect one in the ledger's namespace. The Lease by which they do so is judged as any other once it looks like a claim.
+func elections(t *testing.T) {
+	ledger := harness.Objects.Resource(leases).Namespace("akash-net")
+	for name, tt := range map[string]struct {
+		meta    map[string]any
+		refused bool
+	}{
+		"an election":            {map[string]any{"name": "akash-net-reconciler"}, false},
+		"with a claim's label":   {map[string]any{"name": "akash-net-reconciler", "labels": map[string]any{"net.akash.network/kind": "host"}}, true},
+		"with a part of a claim": {map[string]any{"name": "akash-net-reconciler", "annotations": map[string]any{"route.net.akash.network/x": "{}"}}, true},
+		"failing leases":         {map[string]any{"name": "akash-net-reconciler-failing", "annotations": map[string]any{"net.akash.network/failing": "{}"}}, false},
+		"with a claim's holder":  {map[string]any{"name": "akash-net-reconciler-failing", "annotations": map[string]any{"net.akash.network/bound": "{}"}}, true},
+		"of another name":        {map[string]any{"name": "akash-net-reconciler-2"}, true},
+	} {
+		_, err := ledger.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": tt.meta, "spec": map[string]any{"holderIdentity": "somebody"},
+		}}, metav1.CreateOptions{DryRun: dryRun})
+		if refused := refusedBy(err, "akash-net-claims"); refused != tt.refused || err != nil && !refused {
+			t.Errorf("%s: refused %v, want %v: %v", name, refused, tt.refused, err)
+		}
+	}
+}
+
+// What another ledger has, and what follows an owner there: the guard lets nobody make that.
+var (
+	copies              map[ref]ref
+	following, followed ref
+)
+
+// copyTo makes another ledger.
+func copyTo(t *testing.T, cfg *config.ProviderConfig) {
+	t.Helper()
+	copies = map[ref]ref{
+		aliceClaim: {leases, cfg.LedgerNamespace, aliceClaim.name},
+		alicePort:  {leasedIPs, cfg.ManifestNamespace, alicePort.name},
+	}
+	for original, r := range copies {
+		harness.Create(t, "somebody", namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+r.namespace+"}}")
+		made := bare(original.get(t))
+		made.SetNamespace(r.namespace)
+		if _, err := r.client().Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	following, followed = follower(t, copies[aliceClaim])
+}
+
+// Claims and leased ports must not keep a namespace from going, nor an object from following its owner, and the namespaces are those of the
+// configuration.
+func strictLetsNamespacesAndOwnersGo(t *testing.T) {
+	if err := followed.client().Delete(t.Context(), followed.name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	harness.Eventually(t, "the garbage collector deletes what follows an owner", func(ctx context.Context) (bool, error) {
+		_, err := following.client().Get(ctx, following.name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), ignoreNotFound(err)
+	})
+	for _, r := range copies {
+		if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		if err := harness.Objects.Resource(namespaces).Delete(t.Context(), r.namespace, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		harness.Eventually(t, "namespace "+r.namespace+" is gone", func(ctx context.Context) (bool, error) {
+			_, err := harness.Objects.Resource(namespaces).Get(ctx, r.namespace, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), ignoreNotFound(err)
+		})
+	}
+}
+
+// follower makes a claim whose owner reference names a ConfigMap.
+func follower(t *testing.T, like ref) (following, followed ref) {
+	t.Helper()
+	followed = ref{namespaces.GroupVersion().WithResource("configmaps"), like.namespace, "owner"}
+	owner, err := followed.client().Create(t.Context(), &unstructured.Unstructured{Object: object("v1", "ConfigMap", "owner")}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := bare(like.get(t))
+	o.SetName("follows.example.com")
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID()}})
+	if _, err := like.client().Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return ref{like.resource, like.namespace, o.GetName()}, followed
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

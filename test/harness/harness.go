@@ -6,10 +6,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/dynamic"
@@ -152,6 +155,19 @@ func NeedsLong(t *testing.T) {
 	if !Long() {
 		t.Skip("it takes long: LONG=1 runs it, as make test-long does")
 	}
+}
+
+// Today is a number that is another one each day: by it the short run draws what it tries of many.
+func Today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
+
+// Drawn returns the row of a table that the short run tries today; all of them where all is to be tried.
+func Drawn[V any](all map[string]V) map[string]V {
+	if Long() {
+		return all
+	}
+	names := slices.Sorted(maps.Keys(all))
+	name := names[Today()%len(names)]
+	return map[string]V{name: all[name]}
 }
 
 // Binaries returns the folder with the programs and with the link that kubectl runs for completions: the one that AKASH_NET_BIN names, where

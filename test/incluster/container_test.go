@@ -91,6 +91,7 @@ func (c container) run(ctx context.Context, folder string, command ...string) *e
 
 // The image alone is enough for whatever it is used for: no shell, no folder to write to, no other user.
 func TestContainer(t *testing.T) {
+	harness.NeedsLong(t)
 	if os.Getuid() != 0 {
 		t.Skip("chroot takes root")
 	}

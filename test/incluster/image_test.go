@@ -81,6 +81,7 @@ func digests(t *testing.T, folder string) map[string]string {
 
 // The programs of a release, and so those in the image, depend on the sources and the version, and not on the folder.
 func TestProgramsAreReproducible(t *testing.T) {
+	harness.NeedsLong(t)
 	t.Parallel()
 	first := digests(t, compile(t, root))
 	if len(first) != 2 {

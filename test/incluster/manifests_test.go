@@ -28,6 +28,7 @@ import (
 
 // What install applies is what the base has, but for the image, and what is only for clusters with Akash's operators.
 func TestInstallAppliesTheBase(t *testing.T) {
+	t.Parallel()
 	base := kustomize(t, "manifests/reconciler")
 	spec, _ := templateOf(t, one(t, base, "Deployment"))
 	ours, err := manifests.Reconciler(config.Default(), spec.Containers[0].Image)
@@ -55,6 +56,7 @@ func byName(t *testing.T, all []*unstructured.Unstructured) map[string]string {
 
 // In another namespace of the ledger everything is there, and all rights are those of the ServiceAccount there.
 func TestAnotherNamespace(t *testing.T) {
+	t.Parallel()
 	cfg := config.Default()
 	cfg.LedgerNamespace = "books"
 	all, err := manifests.Reconciler(cfg, image)
@@ -74,6 +76,7 @@ func TestAnotherNamespace(t *testing.T) {
 
 // The API server takes every object as it is: no field is misspelt, no value is wrong.
 func TestTheClusterAcceptsThem(t *testing.T) {
+	t.Parallel()
 	for _, folder := range overlays {
 		var list []string
 		for _, o := range kustomize(t, folder) {
@@ -94,6 +97,7 @@ func TestTheClusterAcceptsThem(t *testing.T) {
 
 // The patch for an API server on another port opens that one in place of those where it usually is, and leaves name servers open.
 func TestAPIServerOnAnotherPort(t *testing.T) {
+	t.Parallel()
 	opens := func(folder string) (open []string) {
 		var policy networkingv1.NetworkPolicy
 		convert(t, one(t, kustomize(t, folder), "NetworkPolicy"), &policy)
@@ -116,6 +120,7 @@ func TestAPIServerOnAnotherPort(t *testing.T) {
 
 // Each pod is admitted where the strictest of the Pod Security Standards is enforced, and would not be with less.
 func TestPodsAreRestricted(t *testing.T) {
+	t.Parallel()
 	const namespace = "restricted"
 	clients := kubernetes.NewForConfigOrDie(harness.Plane.Config)
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
@@ -158,6 +163,7 @@ func TestPodsAreRestricted(t *testing.T) {
 
 // The program has each flag that a container is given: its help would not be shown otherwise.
 func TestContainersHaveFlagsOfTheProgram(t *testing.T) {
+	t.Parallel()
 	for _, folder := range overlays {
 		for _, o := range kustomize(t, folder) {
 			spec, found := templateOf(t, o)
@@ -175,6 +181,7 @@ func TestContainersHaveFlagsOfTheProgram(t *testing.T) {
 
 // Prometheus' operator reads its objects, Prometheus reads the rules, and a rule asks for nothing but metrics that there are.
 func TestMonitoring(t *testing.T) {
+	t.Parallel()
 	all := kustomize(t, "manifests/reconciler/monitoring")
 	var monitor monitoring.ServiceMonitor
 	var rule monitoring.PrometheusRule

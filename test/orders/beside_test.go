@@ -27,6 +27,40 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
+// ranged is a configuration with a range of addresses, and its file.
+func ranged(t *testing.T, pool string) (file string, cfg *config.ProviderConfig) {
+	t.Helper()
+	r, err := config.ParseRange(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg = config.Default()
+	cfg.IP.Ranges.Include = []config.Range{r}
+	return harness.Configure(t, `ip: {ranges: ["`+pool+`"]}`), cfg
+}
+
+// wanting is what a lease asks for that wants an address. The lease is released after the test.
+func wanting(t *testing.T, id lease.ID, address, file string, cfg *config.ProviderConfig) state.Request {
+	t.Helper()
+	releases(t, id, file)
+	request, problems := state.NamedRequest(id, nil, []string{address}, "e0", cfg)
+	if problems.Failed() {
+		t.Fatal(problems)
+	}
+	return request
+}
+
+// reservesFor reserves what leases ask for.
+func reservesFor(ctx context.Context, to *cluster.Cluster, cfg *config.ProviderConfig, requests ...state.Request) error {
+	opts := command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 2, Version: "v0.0.0", AssumeCrashed: true}
+	return apply.New(to, opts).Reserve(ctx, requests)
+}
+
+// looks is true for a request that reads what is reserved beside a claim.
+func looks(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Query().Get("labelSelector"), "in (resources,run)")
+}
+
 // A lease that takes the last address after an order has looked, and before it looks again, has it: the order is refused and
 // leaves nothing. One that takes it after that has to give it back: it waits for the order, and the order binds. Where the
 // lease is the order's own it is no rival.
@@ -39,23 +73,12 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			free(t)
 			harness.Node(t, "before-1", nil, harness.Amounts("4", "8Gi"))
-			cfgFile := harness.Configure(t, `ip: {ranges: ["203.0.113.64/32"]}`)
-			order := newOrder()
-			id := harness.LeaseOf(harness.NewOwner(), 7)
+			cfgFile, cfg := ranged(t, "203.0.113.64/32")
+			order, id := newOrder(), harness.LeaseOf(harness.NewOwner(), 7)
 			if tt.own {
-				id = lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
+				id = leaseOf(order)
 			}
-			releases(t, id, cfgFile)
-			cfg := config.Default()
-			r, err := config.ParseRange("203.0.113.64/32")
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg.IP.Ranges.Include = []config.Range{r}
-			request, problems := state.NamedRequest(id, nil, []string{"auto"}, "e0", cfg)
-			if problems.Failed() {
-				t.Fatal(problems)
-			}
+			request := wanting(t, id, "auto", cfgFile, cfg)
 			taken, looked := make(chan error, 1), make(chan struct{})
 			var once sync.Once
 			takes := func() { // goes on when the lease is through, or has looked what is reserved
@@ -69,18 +92,18 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					taken <- apply.New(to, command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 1, Version: "v0.0.0"}).Reserve(t.Context(), []state.Request{request})
+					taken <- reservesFor(t.Context(), to, cfg, request)
 				}()
 				select {
 				case <-done:
 				case <-looked:
 				}
 			}
-			file, at := sdl(t, group{resources: small, addresses: 1}), afterWrites(1, takes)
+			file, at := sdl(t, group{resources: small, addresses: 1}), atWrite(1, true, takes)
 			if tt.looked {
-				at = beforeWrite(2, takes)
+				at = atWrite(2, false, takes)
 			}
-			_, _, err = reservation.New(connect(t, at), cfg).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
+			_, _, err := reservation.New(connect(t, at), cfg).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
 			refused, ok := errors.AsType[*reservation.RefusedError](err)
 			now := claimOf(t, order)
 			switch binds := tt.own || tt.looked; {
@@ -104,38 +127,24 @@ func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			free(t)
 			harness.Node(t, "two-1", nil, harness.Amounts("4", "8Gi"))
-			const pool = "203.0.113.66/31"
-			cfgFile := harness.Configure(t, `ip: {ranges: ["`+pool+`"]}`)
+			cfgFile, cfg := ranged(t, "203.0.113.66/31")
 			reserve(t, 0, newOrder(), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
-			cfg := config.Default()
-			r, err := config.ParseRange(pool)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg.IP.Ranges.Include = []config.Range{r}
 			var requests []state.Request
 			for i := range 2 {
-				id := harness.LeaseOf(harness.NewOwner(), uint64(i+1))
-				releases(t, id, cfgFile)
-				request, problems := state.NamedRequest(id, nil, []string{fmt.Sprintf("203.0.113.%d", 66+i)}, "e0", cfg)
-				if problems.Failed() {
-					t.Fatal(problems)
-				}
-				requests = append(requests, request)
+				requests = append(requests, wanting(t, harness.LeaseOf(harness.NewOwner(), uint64(i+1)), fmt.Sprintf("203.0.113.%d", 66+i), cfgFile, cfg))
 			}
 			var claimed sync.WaitGroup
 			claimed.Add(2)
 			var counted atomic.Int64
-			looks := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Query().Get("labelSelector"), "in (resources,run)") && counted.Add(1) <= 2 {
+			waits := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if looks(r) && counted.Add(1) <= 2 {
 					claimed.Done()
 					claimed.Wait()
 				}
 				return next.RoundTrip(r)
 			})
 			takes := func(requests ...state.Request) error {
-				opts := command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 2, Version: "v0.0.0"}
-				return apply.New(connect(t, looks), opts).Reserve(t.Context(), requests)
+				return reservesFor(t.Context(), connect(t, waits), cfg, requests...)
 			}
 			var errs []error
 			if together {
@@ -163,26 +172,14 @@ func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
 func TestWhoTakesOverACrashedRunLooks(t *testing.T) {
 	free(t)
 	harness.Node(t, "crashed-1", nil, harness.Amounts("4", "8Gi"))
-	const pool = "203.0.113.68/32"
-	cfgFile := harness.Configure(t, `ip: {ranges: ["`+pool+`"]}`)
-	cfg := config.Default()
-	r, err := config.ParseRange(pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.IP.Ranges.Include = []config.Range{r}
-	order := newOrder()
-	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
+	cfgFile, cfg := ranged(t, "203.0.113.68/32")
+	reserve(t, 0, newOrder(), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
 	id := harness.LeaseOf(harness.NewOwner(), 1)
-	releases(t, id, cfgFile)
-	request, problems := state.NamedRequest(id, nil, []string{"auto"}, "e0", cfg)
-	if problems.Failed() {
-		t.Fatal(problems)
-	}
+	request := wanting(t, id, "auto", cfgFile, cfg)
 	dead := make(chan struct{})
 	var dies sync.Once
 	crashes := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Query().Get("labelSelector"), "in (resources,run)") {
+		if looks(r) {
 			dies.Do(func() { close(dead) })
 		}
 		select {
@@ -192,17 +189,14 @@ func TestWhoTakesOverACrashedRunLooks(t *testing.T) {
 			return next.RoundTrip(r)
 		}
 	})
-	takes := func(ctx context.Context, to *cluster.Cluster) error {
-		return apply.New(to, command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 1, Version: "v0.0.0", AssumeCrashed: true}).Reserve(ctx, []state.Request{request})
-	}
 	crashing := connect(t, crashes)
-	go func() { _ = takes(t.Context(), crashing) }()
+	go func() { _ = reservesFor(t.Context(), crashing, cfg, request) }()
 	<-dead
 	if left := harness.List(t, leases, "net.akash.network/owner="+id.Owner); len(left) != 1 {
 		t.Fatalf("the crashed run has left %d claims", len(left))
 	}
 	var refused *reservation.AddressesError
-	if err := takes(t.Context(), connect(t)); !errors.As(err, &refused) {
+	if err := reservesFor(t.Context(), connect(t), cfg, request); !errors.As(err, &refused) {
 		t.Errorf("want a refusal, got %v", err)
 	}
 	if left := harness.List(t, leases, "net.akash.network/owner="+id.Owner); len(left) > 0 {
@@ -238,7 +232,7 @@ func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
 		_ = objects.Delete(context.WithoutCancel(t.Context()), uninstall.Name(), metav1.DeleteOptions{})
 	})
 	order, file := newOrder(), sdl(t, group{resources: small})
-	_, _, err := reservation.New(connect(t, afterWrites(1, begins)), config.Default()).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
+	_, _, err := reservation.New(connect(t, atWrite(1, true, begins)), config.Default()).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
 	if _, closing := errors.AsType[*reservation.ClosingError](err); !closing || claimOf(t, order) != nil {
 		t.Errorf("%v, and it has reserved %+v", err, claimOf(t, order))
 	}

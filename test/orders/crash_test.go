@@ -2,7 +2,6 @@ package orders
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -99,8 +98,7 @@ func reserves(t *testing.T, file string) work {
 func takesOver(t *testing.T, file string) work {
 	t.Helper()
 	return func(ctx context.Context, c *cluster.Cluster, order lease.Order) error {
-		id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
-		_, err := reservation.Claim(ctx, c, config.Default(), id, asked(t, file, id), nil)
+		_, err := reservation.Claim(ctx, c, config.Default(), leaseOf(order), asked(t, file, leaseOf(order)), nil)
 		return err
 	}
 }
@@ -112,7 +110,7 @@ func unreserves(ctx context.Context, c *cluster.Cluster, order lease.Order) erro
 
 // A run that is killed before or after any of its requests takes nothing from anybody else, and what its order had stays until
 // it has something else; run again the command does what it would have done. So does another order, once what was
-// announced is over.
+// announced is over. The short run tries one of the commands, or pairs of them.
 func TestKilledAtEachRequest(t *testing.T) {
 	free(t)
 	harness.Node(t, "crash-1", nil, harness.Amounts("4", "8Gi"))
@@ -120,7 +118,7 @@ func TestKilledAtEachRequest(t *testing.T) {
 	file, larger := sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})
 	reserve(t, 0, bystander, file)
 	was := claimOf(t, bystander)
-	for name, tt := range map[string]struct {
+	for name, tt := range harness.Drawn(map[string]struct {
 		before  string
 		command work
 		// second is killed after the first was: both then after each of their requests. A cut before a request leaves what
@@ -144,7 +142,7 @@ func TestKilledAtEachRequest(t *testing.T) {
 		"reserve, and take over":      {"", reserves(t, file), takesOver(t, file), 1000, 4, true},
 		"move, and unreserve":         {file, reserves(t, larger), unreserves, 0, 4, false},
 		"unreserve, and reserve anew": {file, unreserves, reserves(t, file), 1000, 2, false},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			prepared := func() lease.Order {
 				order := newOrder()
@@ -223,11 +221,7 @@ func TestKilledBetweenAnnounceAndBind(t *testing.T) {
 	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Pending")
 	part := *pending.Pending
 	part.Expires = time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) // as if the time had passed
-	text, err := json.Marshal(part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(t, order, map[string]any{reserved.AnnotationPending: string(text)})
+	edit(t, order, map[string]any{reserved.AnnotationPending: encoded(t, part)})
 	reserve(t, 0, newOrder(), file)
 	if claimOf(t, order) != nil {
 		t.Error("what was announced is still there")

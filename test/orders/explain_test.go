@@ -6,10 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -41,29 +37,11 @@ func TestExplain(t *testing.T) {
 	t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String()) })
 	harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false").Exits(t, 0)
 	explain(0).Prints(t, ", for its lease at "+id.Provider+"\n", "Nothing of it is in use", "It has no end", "release "+id.Group().String())
-	no, half := false, harness.Amounts("500m", "1Gi")
-	delete(half, "pods")
-	delete(half, "ephemeral-storage")
-	_, err := harness.Client().CoreV1().Pods(id.Namespace()).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1"},
-		Spec: corev1.PodSpec{NodeName: "told-1", AutomountServiceAccountToken: &no, Containers: []corev1.Container{{Name: "web", Image: "nginx",
-			Resources: corev1.ResourceRequirements{Requests: half, Limits: half}}}}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		now := int64(0)
-		if err := harness.Client().CoreV1().Pods(id.Namespace()).Delete(context.WithoutCancel(t.Context()), "web-1", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
-			t.Error(err)
-		}
-	})
+	pod(t, id.Namespace(), "web-1", "told-1", uses("500m", "1Gi"), "")
 	explain(0).Prints(t, "In use by the lease's pods, volumes and addresses: 500m CPU, 1Gi memory. Kept for it: 500m CPU, 1Gi disk, 1 GPU.\n")
 
 	reader := fmt.Sprint("reader-", harness.Number())
-	if _, err := harness.Client().RbacV1().RoleBindings("akash-net").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: reader},
-		Subjects: []rbacv1.Subject{{Kind: "User", Name: reader, APIGroup: rbacv1.GroupName}},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "akash-net-viewer"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	harness.Bind(t, reader, "ledger/akash-net-viewer")
 	harness.Eventually(t, "the role is known", func(ctx context.Context) (bool, error) {
 		return harness.Run(ctx, "explain", order, "--as", reader).Code == 0, nil
 	})

@@ -77,6 +77,7 @@ func operations(t *testing.T) int {
 
 // Histories of orders that come, change, and go, on one node: they are linearizable.
 func TestOrdersAreLinearizable(t *testing.T) {
+	harness.NeedsLong(t)
 	free(t)
 	harness.Node(t, "history-1", nil, harness.Amounts(strconv.Itoa(cpus), "64Gi"))
 	begun := time.Now()

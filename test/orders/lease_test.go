@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -68,16 +66,19 @@ func claimOf(t *testing.T, order lease.Order) *reserved.Claim {
 	return claim
 }
 
-// edit writes annotations of an order's reservation; nil removes one.
-func edit(t *testing.T, order lease.Order, annotations map[string]any) {
+func encoded(t *testing.T, o any) string {
 	t.Helper()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
-	if err == nil {
-		_, err = harness.Objects.Resource(leases).Namespace("akash-net").Patch(t.Context(), reserved.Name(order), types.MergePatchType, patch, metav1.PatchOptions{})
-	}
+	text, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
+}
+
+// edit writes annotations of an order's reservation; nil removes one.
+func edit(t *testing.T, order lease.Order, annotations map[string]any) {
+	t.Helper()
+	harness.Merge(t, leases, "akash-net", reserved.Name(order), encoded(t, map[string]any{"metadata": map[string]any{"annotations": annotations}}))
 }
 
 // ends gives what an order has bound another end, as if it had been reserved earlier.
@@ -85,11 +86,7 @@ func ends(t *testing.T, order lease.Order, at time.Time) {
 	t.Helper()
 	part := *claimOf(t, order).Bound
 	part.Expires = at.UTC().Format(time.RFC3339)
-	text, err := json.Marshal(part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(t, order, map[string]any{reserved.AnnotationBound: string(text)})
+	edit(t, order, map[string]any{reserved.AnnotationBound: encoded(t, part)})
 }
 
 // The order that is won keeps what its bid reserved: the object is the same, without end, and names the provider. The lease's
@@ -216,7 +213,7 @@ func TestInterrupted(t *testing.T) {
 			reserve(t, 0, order, sdl(t, group{resources: small, addresses: 0, count: 2}))
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
-		c := connect(t, afterWrites(1, interrupt))
+		c := connect(t, atWrite(1, true, interrupt))
 		if _, _, err := reservation.New(c, config.Default()).Reserve(ctx, order, groupOf(t, file, order), reservation.Options{}); err == nil {
 			t.Fatal("it was not interrupted")
 		}

@@ -2,7 +2,6 @@ package orders
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -53,7 +52,7 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	definition := harness.Define(t, late, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 	harness.Run(t.Context(), "apply", "-f", definition, "--config", cfg).Exits(t, 4).Says(t, "reserved by order "+order.String())
 	harness.Run(t.Context(), "diff", "-f", definition, "--config", cfg).Exits(t, 1).Prints(t, "refused: no address is left")
-	own := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
+	own := leaseOf(order)
 	takes(t, 0, own, "auto", cfg)
 	takes(t, 0, own, "auto", cfg)
 	harness.Run(t.Context(), "release", own.String(), "--config", cfg).Exits(t, 0)
@@ -74,11 +73,7 @@ func TestALeaseWaitsForWhatIsPending(t *testing.T) {
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 1}), "--config", cfg)
 	part := *claimOf(t, order).Bound
 	part.Expires = harness.ServerTime(t).Add(2*time.Second - state.Margin).UTC().Format(time.RFC3339)
-	text, err := json.Marshal(part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(t, order, map[string]any{reserved.AnnotationBound: nil, reserved.AnnotationPending: string(text)})
+	edit(t, order, map[string]any{reserved.AnnotationBound: nil, reserved.AnnotationPending: encoded(t, part)})
 	id := harness.LeaseOf(harness.NewOwner(), 1)
 	result := takes(t, 0, id, "auto", cfg)
 	if said := fmt.Sprintf("lease/%s waiting (for those who are about to reserve or claim", id.Group()); strings.Count(result.Stderr, said) != 1 {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
@@ -34,7 +33,10 @@ func TestTheAddressOfANode(t *testing.T) {
 	harness.Run(t.Context(), "state", "--problems", "--config", cfg).Exits(t, 1).Prints(t, "NodeAddress", "203.0.113.120", "node own-1")
 	pools := []string{"state", "pools", "--config", cfg, "--no-headers", "-o", "custom-columns=A:.addresses,U:.used,F:.free"}
 	harness.Run(t.Context(), pools...).Exits(t, 0).Prints(t, "4     1     3\n")
-	seesPoolsAlone(t, "poolwatcher")
+	if err := harness.Kubectl(t.Context(), "", nil, "create", "clusterrole", "sees-pools", "--verb=list", "--resource=services,ipaddresspools.metallb.io,leases.coordination.k8s.io"); err != nil {
+		t.Fatal(err)
+	}
+	harness.Bind(t, "poolwatcher", "sees-pools")
 	harness.Eventually(t, "who may not see nodes sees pools", func(ctx context.Context) (bool, error) {
 		out := harness.Run(ctx, append(pools, "--as", "poolwatcher")...)
 		return out.Code == 0 && out.Stdout == "4     0     4\n", nil
@@ -56,22 +58,5 @@ func TestTheAddressOfANode(t *testing.T) {
 	install(t, 0, cfg).Says(t, "Warning: ip.ranges has 203.0.113.120, an address of node own-1", `add "!203.0.113.120" to ip.ranges`)
 	if out := install(t, 0, excluded); strings.Contains(out.Stderr, "Warning") {
 		t.Errorf("without the address: %s", out.Stderr)
-	}
-}
-
-// seesPoolsAlone lets a user read pools, Services and claims, and no nodes.
-func seesPoolsAlone(t *testing.T, user string) {
-	t.Helper()
-	rbac, meta := harness.Client().RbacV1(), metav1.ObjectMeta{Name: user}
-	list, subjects := []string{"list"}, []rbacv1.Subject{{Kind: "User", Name: user, APIGroup: rbacv1.GroupName}}
-	_, err := rbac.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"", "metallb.io", "coordination.k8s.io"}, Resources: []string{"services", "ipaddresspools", "leases"}, Verbs: list},
-	}}, metav1.CreateOptions{})
-	if err == nil {
-		_, err = rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user}}, metav1.CreateOptions{})
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -69,6 +72,11 @@ func newOrder() lease.Order {
 	return lease.Order{Owner: harness.NewOwner(), DSeq: uint64(harness.Number()), GSeq: 1, OSeq: 1}
 }
 
+// leaseOf is the lease of an order at this provider.
+func leaseOf(o lease.Order) lease.ID {
+	return lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: harness.Provider}
+}
+
 func reserve(t *testing.T, code int, order lease.Order, file string, more ...string) harness.Result {
 	t.Helper()
 	return harness.Run(t.Context(), append([]string{"reserve", "--order", order.String(), "-f", file}, more...)...).Exits(t, code)
@@ -78,7 +86,8 @@ func reserve(t *testing.T, code int, order lease.Order, file string, more ...str
 func free(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
-		_ = harness.Kubectl(context.WithoutCancel(t.Context()), "", nil, "--kubeconfig", harness.Plane.Kubeconfig, "-n", "akash-net", "delete", "leases", "-l", "net.akash.network/kind=resources")
+		_ = harness.Objects.Resource(leases).Namespace("akash-net").DeleteCollection(context.WithoutCancel(t.Context()), metav1.DeleteOptions{},
+			metav1.ListOptions{LabelSelector: state.LabelKind + "=" + state.KindResources})
 	})
 }
 

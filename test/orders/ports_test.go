@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -37,7 +36,7 @@ func TestNodePorts(t *testing.T) {
 	reserve(t, 4, newOrder(), ports(1), "--config", cfg).Says(t, "1 node port wanted, none is left")
 	reserve(t, 0, newOrder(), ports(0), "--config", cfg)
 
-	id := lease.ID{Owner: first.Owner, DSeq: first.DSeq, GSeq: first.GSeq, OSeq: first.OSeq, Provider: harness.Provider}
+	id := leaseOf(first)
 	if _, err := harness.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: id.Namespace(), Labels: state.LeaseNamespaceLabels(id)}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

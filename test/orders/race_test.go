@@ -77,7 +77,7 @@ func TestOneOrderInTwoProcesses(t *testing.T) {
 	order := newOrder()
 	files := []string{sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})}
 	var running sync.WaitGroup
-	for i := range 8 {
+	for i := range 4 {
 		running.Go(func() {
 			if r := harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reserve", "--order", order.String(), "-f", files[i%2]); r.Code != 0 {
 				t.Error(r)
@@ -91,35 +91,12 @@ func TestOneOrderInTwoProcesses(t *testing.T) {
 	}
 }
 
-// An SDL whose counts and amounts overflow is refused, and reserves nothing.
-func TestHostileAmounts(t *testing.T) {
-	free(t)
-	harness.Node(t, "hostile-1", nil, harness.Amounts("4", "8Gi"))
-	for name, asks := range map[string]group{
-		"replicas":          {count: 4294967295, resources: small},
-		"too many replicas": {count: 4294967296, resources: small},
-		"memory":            {resources: "cpu: {units: 1}, memory: {size: 16777216Ti}, storage: {size: 1Gi}"},
-		"CPU":               {resources: "cpu: {units: 999999999999999999999}, memory: {size: 1Gi}, storage: {size: 1Gi}"},
-		"disk":              {count: 3, resources: "cpu: {units: 10m}, memory: {size: 1Mi}, storage: {size: 8Ei}"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			order := newOrder()
-			if r := harness.Run(t.Context(), "reserve", "--order", order.String(), "-f", sdl(t, asks)); r.Code != 3 && r.Code != 4 {
-				t.Error(r)
-			}
-			if now := claimOf(t, order); now != nil {
-				t.Errorf("it has reserved %+v", now)
-			}
-		})
-	}
-}
-
 // What expires while its owner renews it and another needs its room goes to one of the two.
 func TestRenewedWhileItIsEvicted(t *testing.T) {
 	free(t)
 	harness.Node(t, "renew-1", nil, harness.Amounts("1", "8Gi"))
 	file := sdl(t, group{resources: small})
-	for range 5 {
+	for range 2 {
 		holder, other := newOrder(), newOrder()
 		reserve(t, 0, holder, file, "--expires", "5m")
 		ends(t, holder, time.Now().Add(-time.Hour))

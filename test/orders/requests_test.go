@@ -1,7 +1,6 @@
 package orders
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httputil"
@@ -20,26 +19,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// counting counts the requests that it passes on.
-type counting struct {
-	requests *atomic.Int64
-	next     http.RoundTripper
-}
-
-func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.Contains(r.URL.Path, "/leases") {
-		c.requests.Add(1)
-	}
-	return c.next.RoundTrip(r)
-}
-
 // What a reservation asks of the ledger does not grow with the number of other reservations.
 func TestRequestsDoNotGrow(t *testing.T) {
+	harness.NeedsLong(t)
 	free(t)
 	harness.Node(t, "many-1", nil, harness.Amounts("9", "9Gi"))
 	var requests atomic.Int64
 	kubeconfig := harness.Kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
-		p.Transport = counting{&requests, p.Transport}
+		next := p.Transport
+		p.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.Contains(r.URL.Path, "/leases") {
+				requests.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
 	}))
 	file := sdl(t, group{resources: small})
 	count := func() int64 {
@@ -52,9 +45,6 @@ func TestRequestsDoNotGrow(t *testing.T) {
 	config := rest.CopyConfig(harness.Plane.Config)
 	config.QPS = -1
 	ledger := dynamic.NewForConfigOrDie(config).Resource(leases).Namespace("akash-net")
-	t.Cleanup(func() {
-		_ = ledger.DeleteCollection(context.WithoutCancel(t.Context()), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "net.akash.network/kind=resources"})
-	})
 	work, ctx := parallel.WithContext(t.Context())
 	work.SetLimit(16)
 	for range others {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -15,17 +12,7 @@ import (
 func TestRolesAndGuard(t *testing.T) {
 	free(t)
 	harness.Node(t, "roles-1", nil, harness.Amounts("4", "8Gi"))
-	user := []rbacv1.Subject{{Kind: "User", Name: "bidder", APIGroup: rbacv1.GroupName}}
-	for _, role := range []string{"akash-net-operator", "akash-net-capacity"} {
-		if _, err := harness.Client().RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "bidder-" + role},
-			Subjects: user, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := harness.Client().RbacV1().RoleBindings("akash-net").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "bidder"},
-		Subjects: user, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "akash-net-operator"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	harness.Bind(t, "bidder", "akash-net-operator", "akash-net-capacity", "ledger/akash-net-operator")
 	harness.Run(t.Context(), "install", "--guard").Exits(t, 0)
 	order, cfg := newOrder(), harness.Configure(t, `ip: {ranges: ["203.0.113.0/31"]}`)
 	file := sdl(t, group{resources: small, addresses: 1})

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -16,10 +13,7 @@ import (
 // cordon closes a node to new pods, or opens it again.
 func cordon(t *testing.T, name string, closed bool) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, closed)
-	if _, err := harness.Client().CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	harness.Merge(t, schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "", name, fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, closed))
 }
 
 // What is bound is relied on only where it still fits: the order that is won moves to another node, or is refused, and keeps
@@ -55,49 +49,10 @@ func TestWhatIsBoundIsCheckedAgain(t *testing.T) {
 	apply(0).Prints(t, "order/"+order.String()+" claimed")
 	t.Cleanup(func() { harness.Run(t.Context(), "release", id.String()) })
 	hold := claimOf(t, order).Bound.Hold.Nodes["stands-2"]
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: id.Namespace()}, Spec: corev1.PodSpec{NodeName: "stands-2",
-		Containers: []corev1.Container{{Name: "web", Image: "nginx", Resources: corev1.ResourceRequirements{
-			Requests: harness.Amounts(fmt.Sprintf("%dm", hold.CPU), fmt.Sprint(hold.Memory))}}}}}
-	delete(pod.Spec.Containers[0].Resources.Requests, "pods")
-	if _, err := harness.Client().CoreV1().Pods(id.Namespace()).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	pod(t, id.Namespace(), "web-0", "stands-2", harness.Amounts(fmt.Sprintf("%dm", hold.CPU), fmt.Sprint(hold.Memory)), "")
 	cordon(t, "stands-2", true)
 	apply(0)
 	reserve(t, 0, order, file).Prints(t, " unchanged (")
-}
-
-// A class that is gone has no room, and comes back with it.
-func TestAClassThatIsGone(t *testing.T) {
-	free(t)
-	harness.Node(t, "class-1", nil, harness.Amounts("4", "8Gi"))
-	class := fmt.Sprintf("beta%d", harness.Number())
-	classes := harness.Client().StorageV1().StorageClasses()
-	if _, err := classes.Create(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "driver.example.com"}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	order := newOrder()
-	file := sdl(t, group{resources: "cpu: {units: 1}, memory: {size: 1Gi}, storage: [{size: 1Gi}, {name: data, size: 1Gi, attributes: {persistent: true, class: " + class + "}}]"})
-	reserve(t, 0, order, file)
-	reserve(t, 0, order, file).Prints(t, " unchanged (")
-	if err := classes.Delete(t.Context(), class, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	reserve(t, 4, order, file).Says(t, "no longer fits the cluster", class)
-}
-
-// One nvidia and one amd card are no two of a kind.
-func TestCardsOfTwoVendors(t *testing.T) {
-	free(t)
-	harness.Node(t, "cards-1", map[string]string{
-		"akash.network/capabilities.gpu.vendor.nvidia.model.t4": "1", "akash.network/capabilities.gpu.vendor.amd.model.mi100": "1",
-	}, harness.Amounts("4", "8Gi", "nvidia.com/gpu", "1", "amd.com/gpu", "1"))
-	card := func(model string) string {
-		return sdl(t, group{resources: small + ", gpu: {units: 1, attributes: {vendor: {nvidia: [{model: " + model + "}]}}}"})
-	}
-	reserve(t, 0, newOrder(), card("t4"))
-	reserve(t, 4, newOrder(), card("t4")).Says(t, "no node has 1 nvidia/t4: node cards-1 has none left")
-	reserve(t, 4, newOrder(), card("a100")).Says(t, "no node has 1 nvidia/a100: node cards-1 has no such GPU")
 }
 
 // install installs a configuration, which is gone when the test ends.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
-	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -25,31 +24,24 @@ func through(pass func(*http.Request, http.RoundTripper) (*http.Response, error)
 	}
 }
 
-// afterWrites calls a function when a write was answered for the nth time.
-func afterWrites(n int64, then func()) func(*rest.Config) {
+// atWrite calls a function before the nth write is sent, or when it was answered.
+func atWrite(n int64, answered bool, then func()) func(*rest.Config) {
 	var writes atomic.Int64
 	return through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		is := r.Method != http.MethodGet && writes.Add(1) == n
+		if is && !answered {
+			then()
+		}
 		answer, err := next.RoundTrip(r)
-		if r.Method != http.MethodGet && writes.Add(1) == n {
+		if is && answered {
 			then()
 		}
 		return answer, err
 	})
 }
 
-// beforeWrite calls a function before the nth write is sent.
-func beforeWrite(n int64, then func()) func(*rest.Config) {
-	var writes atomic.Int64
-	return through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if r.Method != http.MethodGet && writes.Add(1) == n {
-			then()
-		}
-		return next.RoundTrip(r)
-	})
-}
-
 // groupOf is what an order's group asks for, as the inventory reads it.
 func groupOf(t *testing.T, file string, o lease.Order) inventory.Group {
 	t.Helper()
-	return inventory.GroupOf(asked(t, file, lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: harness.Provider}))
+	return inventory.GroupOf(asked(t, file, leaseOf(o)))
 }

@@ -35,7 +35,7 @@ const allowed = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if chromium() == "" {
+	if chromium() == "" || !harness.Long() && !*update {
 		os.Exit(m.Run()) // they are skipped
 	}
 	code := harness.Main(m, harness.Setup{Binary: true, MetalLB: true, Install: true, Config: configuration})
@@ -129,6 +129,9 @@ var started = sync.OnceValues(func() (context.Context, context.CancelFunc) {
 // open opens a tab with the size of a screen, light or dark. The test fails if the console says anything, as of a breach of the policy.
 func open(t *testing.T, on size, scheme string) *browser {
 	t.Helper()
+	if !*update {
+		harness.NeedsLong(t)
+	}
 	if chromium() == "" {
 		t.Skip("Chromium is not installed, with which this test looks at the page: apt-get install chromium")
 	}

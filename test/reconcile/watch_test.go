@@ -165,8 +165,7 @@ func TestWatchTells(t *testing.T) {
 }
 
 // A change costs no LIST but those of the ledger: everything else is watched. What is as it is to be costs nothing.
-func TestWhatAChangeCosts(t *testing.T) {
-	t.Parallel()
+func TestWhatAChangeCosts(t *testing.T) { // alone: what other tests do would count
 	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("cost")
 	dir.define(t, id, host)
 	var mu sync.Mutex
@@ -182,7 +181,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 			direct(r)
 		}
 	})
-	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s", "--leader-elect=false")
+	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s")
 	routed(t, id, host, true)
 	w.Says(t, "is applied: 1 host")
 	mu.Lock()

@@ -1,11 +1,10 @@
 package targets_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
@@ -105,29 +103,12 @@ func applied(manager string) writer {
 
 // kubectl is kubectl apply --server-side.
 var kubectl = writer{"kubectl", func(ctx context.Context, _ kinds.Kind, o *unstructured.Unstructured) error {
-	path, err := programs.Path("kubectl")
-	if err != nil {
-		return err
-	}
 	body, err := o.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, "--kubeconfig", harness.Plane.Kubeconfig, "apply", "--server-side", "-f", "-")
-	cmd.Stdin = bytes.NewReader(body)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return &outputError{err, string(out)}
-	}
-	return nil
+	return harness.Kubectl(ctx, string(body), nil, "apply", "--server-side", "-f", "-")
 }}
-
-type outputError struct {
-	error
-	output string
-}
-
-func (e *outputError) Error() string { return e.error.Error() + ": " + e.output }
 
 // operator writes a whole object by Create and Update, without what Akash's operators do not write: the
 // annotation of ours, and what the API server fills in.
@@ -166,6 +147,7 @@ var operator = writer{"akash", func(ctx context.Context, kind kinds.Kind, o *uns
 
 // Whoever else writes the same object, the next write of the same bytes is no conflict.
 func TestWritersOfTheSameBytes(t *testing.T) {
+	t.Parallel()
 	ours := applied(lease.FieldManager)
 	seen := map[kinds.Kind]bool{}
 	for name, objects := range goldenObjects(t) {
@@ -213,7 +195,7 @@ func writeInTurn(t *testing.T, kind kinds.Kind, o *unstructured.Unstructured, or
 	var before []string
 	for _, w := range order {
 		if err := w.write(t.Context(), kind, o); err != nil {
-			return &outputError{err, "written by " + w.name + ", after " + strings.Join(before, ", ")}
+			return fmt.Errorf("written by %s, after %s: %w", w.name, strings.Join(before, ", "), err)
 		}
 		before = append(before, w.name)
 	}

@@ -4,33 +4,22 @@ package traffic
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // domain is above all hosts.
 const domain = "traffic.example.com"
 
-// number is a number that no other test has.
-var number atomic.Int64
-
 // newLease is a lease of a new tenant.
-func newLease() lease.ID {
-	return lease.ID{
-		Owner: leasetest.Wallet(fmt.Sprint("tenant ", number.Add(1))), DSeq: 1, GSeq: 1, OSeq: 1,
-		Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0",
-	}
-}
+func newLease() lease.ID { return harness.LeaseOf(harness.NewOwner(), 1) }
 
 // newHost is a host name that no other test has.
-func newHost(word string) string { return fmt.Sprintf("%s-%d.%s", word, number.Add(1), domain) }
+func newHost(word string) string { return fmt.Sprintf("%s-%d.%s", word, harness.Number(), domain) }
 
 // router is a kind of route, and who reads it: the target and class of a configuration.
 type router struct{ name, spec string }
@@ -90,7 +79,7 @@ func each(t *testing.T, routers []router, test func(t *testing.T, r router)) {
 // service is a workload, in YAML, that serves hosts over HTTP; more is what else its expose says.
 func service(name string, hosts []string, more ...string) string {
 	expose := append([]string{"port: 8080", "as: 80", "global: true", `hosts: ["` + strings.Join(hosts, `", "`) + `"]`}, more...)
-	return fmt.Sprintf("  - {name: %s, expose: [{%s}]}\n", name, strings.Join(expose, ", "))
+	return fmt.Sprintf("{name: %s, expose: [{%s}]}", name, strings.Join(expose, ", "))
 }
 
 // web is the workload web with its hosts, api another with its.
@@ -100,16 +89,5 @@ func api(hosts ...string) string { return service("api", hosts) }
 // define writes a lease's definition and returns the file's path.
 func define(t *testing.T, id lease.ID, services ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "lease.yaml")
-	text := fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
-kind: LeaseDefinition
-metadata: {name: test}
-spec:
-  lease: {owner: %s, dseq: %d, gseq: %d, oseq: %d, provider: %s}
-  services:
-%s`, id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider, strings.Join(services, ""))
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return harness.Define(t, id, services, nil)
 }

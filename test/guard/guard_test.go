@@ -4,18 +4,62 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
+
+// today draws what the short run tries of many.
+var today = harness.Today()
+
+// A cluster gets the guard, then the strict one, and then one of other namespaces. What is tried with each runs at the same time.
+func TestGuard(t *testing.T) {
+	elsewhere := config.Default()
+	elsewhere.LedgerNamespace, elsewhere.ManifestNamespace = "ledger-2", "lease-2"
+	for _, phase := range []struct {
+		name  string
+		guard func(*testing.T)
+		tests map[string]func(*testing.T)
+	}{
+		{"without", everybodyWrites, map[string]func(*testing.T){
+			"breaches and fields pass": nothingIsRefused, "one object stops nobody": oneObjectStopsNobody, "who is named waits": whoIsNamedWaits,
+			"a guessed sharing key": guessedSharingKey,
+		}},
+		{"guarded", func(t *testing.T) {
+			for _, make := range []func(*testing.T){makeOld, makeGarbage} {
+				make(t)
+			}
+			installGuard(t, config.Default(), false)
+		}, map[string]func(*testing.T){
+			"rules": rules, "fields": fields, "ways": noWayPastARule, "writers": nobodyTakesWhatIsHeld, "elections": elections,
+			"foreign Services": foreignServicesWorkOn, "what ends": terminatingObjectsCanEnd,
+		}},
+		{"strict", func(t *testing.T) { installGuard(t, config.Default(), true) }, map[string]func(*testing.T){
+			"deletes": noDeletePastTheStrictGuard, "our own work": ourOwnWorkGoesOn, "Akash's own work": akashsOwnWorkGoesOn, "parts": workThatChangesPartsGoesOn,
+			"crashed runs": crashedRunsAreTakenOver, "other Leases": otherLeasesAreNotJudged, "the largest claim": largestClaim, "the largest reservation": largestReservation,
+		}},
+		{"elsewhere", func(t *testing.T) {
+			copyTo(t, elsewhere)
+			installGuard(t, elsewhere, true)
+		}, map[string]func(*testing.T){"namespaces and owners go": strictLetsNamespacesAndOwnersGo}},
+	} {
+		phase.guard(t)
+		t.Run(phase.name, func(t *testing.T) {
+			for name, test := range phase.tests {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t)
+				})
+			}
+		})
+	}
+}
 
 var dryRun = []string{metav1.DryRunAll}
 
@@ -27,17 +71,15 @@ func guardResource(o *unstructured.Unstructured) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
 }
 
-// installGuard installs the guard, waits until the API server heeds every policy, and removes it
-// when the test ends.
+// installGuard installs the guard in place of what is there of it, and waits until the API server heeds every policy.
 func installGuard(t *testing.T, cfg *config.ProviderConfig, strict bool) {
 	t.Helper()
 	objects, err := manifests.Guard(cfg, strict)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { removeGuard(t, cfg, objects) })
 	for _, o := range objects {
-		if _, err := harness.Objects.Resource(guardResource(o)).Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "akash-net"}); err != nil {
+		if _, err := harness.Objects.Resource(guardResource(o)).Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "akash-net", Force: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,26 +88,6 @@ func installGuard(t *testing.T, cfg *config.ProviderConfig, strict bool) {
 			harness.Eventually(t, o.GetName()+" is heeded", func(ctx context.Context) (bool, error) {
 				return refusedBy(probe(ctx, cfg, o.GetName()), o.GetName()), nil
 			})
-		}
-	}
-}
-
-func removeGuard(t *testing.T, cfg *config.ProviderConfig, objects []*unstructured.Unstructured) {
-	ctx := context.WithoutCancel(t.Context())
-	for i := len(objects) - 1; i >= 0; i-- {
-		o := objects[i]
-		if err := harness.Objects.Resource(guardResource(o)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			t.Error(err)
-		}
-	}
-	for _, o := range objects {
-		if o.GetKind() == "ValidatingAdmissionPolicy" {
-			err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-				return !refusedBy(probe(ctx, cfg, o.GetName()), o.GetName()), nil
-			})
-			if err != nil {
-				t.Errorf("%s is heeded still: %v", o.GetName(), err)
-			}
 		}
 	}
 }
@@ -111,4 +133,18 @@ func object(apiVersion, kind, name string) map[string]any {
 
 func refusedBy(err error, policy string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "'"+policy+"'")
+}
+
+// nothingIsRefused shows that each refusal is the guard's.
+func nothingIsRefused(t *testing.T) {
+	for _, b := range breaches() {
+		if err := b.write.send(t, person); err != nil {
+			t.Errorf("%s: %s: %v", b.policy, b.name, err)
+		}
+	}
+	for _, w := range touches() {
+		if err := w.write.send(t, person); err != nil {
+			t.Errorf("%s: %v", w.name, err)
+		}
+	}
 }
