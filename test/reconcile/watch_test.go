@@ -181,7 +181,7 @@ func TestWhatAChangeCosts(t *testing.T) { // alone: what other tests do would co
 			direct(r)
 		}
 	})
-	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path, "--resync", "1s")
+	w := watchAs(t, harness.Kubeconfig(t, server), "-f", dir.path)
 	routed(t, id, host, true)
 	w.Says(t, "is applied: 1 host")
 	mu.Lock()
