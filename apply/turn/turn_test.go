@@ -58,7 +58,7 @@ func TestStoodStill(t *testing.T) {
 		"the machine was suspended":      {0, time.Hour, true},
 		"the wall clock was turned back": {Lasts, -time.Hour, true},
 	} {
-		turn := &Turn{renewed: now.Add(-tt.monotonic), renewedAt: now.Add(-tt.wall).Round(0)}
+		turn := &Turn{opts: Options{Lasts: Lasts}, renewed: now.Add(-tt.monotonic), renewedAt: now.Add(-tt.wall).Round(0)}
 		if got := turn.stoodStill(); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}

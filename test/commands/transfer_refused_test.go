@@ -62,28 +62,6 @@ func without(t *testing.T, verb, resource string) string {
 	return kubeconfig
 }
 
-// bound is a user with a role of the cluster and one of the ledger's namespace. It returns the user's kubeconfig.
-func bound(t *testing.T, clusterRole, role string) string {
-	t.Helper()
-	name := fmt.Sprint("user-", harness.Number())
-	_, kubeconfig, err := harness.Plane.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"create", "clusterrolebinding", name, "--clusterrole=" + clusterRole, "--user=" + name},
-		{"-n", ledger, "create", "rolebinding", name, "--role=" + role, "--user=" + name},
-	} {
-		if err := harness.Kubectl(t.Context(), "", nil, args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	eventually(t, "the roles are bound", func(ctx context.Context) (bool, error) {
-		return runAs(ctx, kubeconfig, "state", "hosts").Code == 0, nil
-	})
-	return kubeconfig
-}
-
 // Whatever right somebody lacks who hands a host on, what serves it stays, and the same command of somebody who has it
 // ends the transfer without waiting.
 func TestTransferWithoutARight(t *testing.T) {
