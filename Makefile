@@ -28,7 +28,7 @@ RACEFLAG := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 # kept for test-times.
 TIMES := .cache/test-times.json
 BINARIES := $(CURDIR)/.cache/test
-GOTEST := AKASH_NET_BIN="$(BINARIES)" go test -json -vet=off -p 3 -parallel 8
+GOTEST := AKASH_NET_BIN="$(BINARIES)" go test -json -vet=off -p 2 -parallel 4
 RECORD := "$(BINARIES)/testtimes" -file $(TIMES)
 
 .PHONY: help

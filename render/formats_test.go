@@ -11,40 +11,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
-// empty is the path of a null, an empty string, list or map within a JSON value, or "".
-func empty(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "."
-	case string:
-		if v == "" {
-			return "."
-		}
-	case []any:
-		for _, e := range v {
-			if p := empty(e); p != "" {
-				return "[]" + p
-			}
-		}
-		if len(v) == 0 {
-			return "."
-		}
-	case map[string]any:
-		for k, e := range v {
-			if k == "group" && e == "" {
-				continue // the core API's group has this name
-			}
-			if p := empty(e); p != "" {
-				return "." + k + p
-			}
-		}
-		if len(v) == 0 {
-			return "."
-		}
-	}
-	return ""
-}
-
 // What the apply configurations say is what the API's own types understand.
 func TestStrictTypes(t *testing.T) {
 	types := map[string]func() any{

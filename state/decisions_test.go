@@ -120,11 +120,10 @@ func TestStandingTable(t *testing.T) {
 		"reserve": func(t *testing.T, line string) string {
 			f := fields(line, 3)
 			part, by := WordPart(t, f[0]).Reserve(WordPart(t, f[1]), wordLeases(t, f[2]))
-			if text := sayPart(part); by == (lease.ID{}) {
-				return text
-			} else {
-				return text + ", served by " + by.String()
+			if by == (lease.ID{}) {
+				return sayPart(part)
 			}
+			return sayPart(part) + ", served by " + by.String()
 		},
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -182,7 +181,7 @@ func TestRememberedObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	memory := there.Watching(nil).Memory()
-	route := observedtest.Ours(observedtest.Ingress(observedtest.Shop, "shop.example.com", "/"))
+	route := ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))
 	route.SetResourceVersion("1")
 	read := func(tenant lease.ID) *observed.Snapshot {
 		s := observed.NewSnapshot().Remembering(memory)
@@ -191,18 +190,18 @@ func TestRememberedObjects(t *testing.T) {
 		return s
 	}
 	for range 2 {
-		if s := read(observedtest.Shop); len(s.Written[observedtest.Shop.Group()]) != 1 || len(s.HostUses["shop.example.com"]) != 1 {
+		if s := read(ot.Shop); len(s.Written[ot.Shop.Group()]) != 1 || len(s.HostUses["shop.example.com"]) != 1 {
 			t.Errorf("written %v, uses %v", s.Written, s.HostUses)
 		}
 	}
-	if s := read(observedtest.Blog); len(s.Written[observedtest.Shop.Group()]) != 0 || s.HostUses["shop.example.com"][0].Lease != observedtest.Blog {
+	if s := read(ot.Blog); len(s.Written[ot.Shop.Group()]) != 0 || s.HostUses["shop.example.com"][0].Lease != ot.Blog {
 		t.Errorf("the namespace is another lease's: written %v, uses %v", s.Written, s.HostUses)
 	}
 	route.SetResourceVersion("2")
 	if err := unstructured.SetNestedField(route.Object, nil, "spec", "rules"); err != nil {
 		t.Fatal(err)
 	}
-	if s := read(observedtest.Shop); len(s.HostUses) != 0 {
+	if s := read(ot.Shop); len(s.HostUses) != 0 {
 		t.Errorf("the former version is believed: %v", s.HostUses)
 	}
 }

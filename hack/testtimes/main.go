@@ -43,13 +43,13 @@ func main() {
 
 // record prints the events of standard input, and appends those that end a package or a test to the file. It reports whether all passed.
 func record(file string) (passed bool, err error) {
-	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // named by the caller
+	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return false, err
 	}
 	times := json.NewEncoder(out)
 	passed = true
-	said := map[[2]string]*strings.Builder{}
+	said := map[[2]string]string{}
 	for in := bufio.NewReader(os.Stdin); ; {
 		line, err := in.ReadBytes('\n')
 		var e event
@@ -63,15 +63,12 @@ func record(file string) (passed bool, err error) {
 			continue
 		}
 		of := [2]string{e.Package, e.Test}
-		if said[of] == nil {
-			said[of] = &strings.Builder{}
-		}
 		switch e.Action {
 		case "build-output":
 			fmt.Print(e.Output)
 		case "output":
 			if !isNoise(e) {
-				said[of].WriteString(e.Output)
+				said[of] += e.Output
 			}
 		case "fail", "pass", "skip":
 			if passed = passed && e.Action != "fail"; e.Action == "fail" || e.Test == "" {
@@ -92,7 +89,7 @@ func isNoise(e event) bool {
 
 // show prints the slowest packages and tests of the file, and reports whether each package kept to the budget.
 func show(file string, budget time.Duration) (kept bool, err error) {
-	in, err := os.Open(file) //nolint:gosec // named by the caller
+	in, err := os.Open(file)
 	if err != nil {
 		return false, fmt.Errorf("%w: make test writes it", err)
 	}

@@ -79,16 +79,3 @@ func TestPlainDocumentsAreNotBounded(t *testing.T) {
 		}
 	}
 }
-
-func descend(c Cursor, open func(Cursor) Mapping) {
-	switch {
-	case c.IsList():
-		for item := range c.List() {
-			descend(item, open)
-		}
-	case c.IsMapping():
-		for _, value := range open(c).Entries() {
-			descend(value, open)
-		}
-	}
-}

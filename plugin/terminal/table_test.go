@@ -2,12 +2,13 @@ package terminal
 
 import (
 	"bytes"
-	"github.com/akash-net/kubectl-akash-net/test/golden"
 	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 func TestCells(t *testing.T) {

@@ -17,6 +17,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if !harness.Long() {
+		fmt.Println("skipped: kubectl, Flux, Argo CD and kustomize apply what is rendered with LONG=1 only, as make test-long does")
+		os.Exit(0)
+	}
 	os.Exit(harness.Main(m, harness.Setup{Controllers: true, Pools: true, Binary: true, Then: func(ctx context.Context) error {
 		if r := harness.Run(ctx, "install", "--guard", "--config", example("provider-config.yaml")); r.Code != 0 {
 			return errors.New(r.String())

@@ -185,9 +185,6 @@ func fingerprint(t *testing.T) map[string]string {
 	return out
 }
 
-// fingerprints is the same.
-func fingerprints(t *testing.T) map[string]string { t.Helper(); return fingerprint(t) }
-
 // touched are the objects that differ and whose names have one of the texts.
 func touched(before, after map[string]string, of ...string) []string {
 	return slices.DeleteFunc(changed(before, after), func(what string) bool {
@@ -241,12 +238,6 @@ func absent(t *testing.T, resource schema.GroupVersionResource, namespace, name 
 	}
 }
 
-// present is true once the object exists.
-func present(t *testing.T, resource schema.GroupVersionResource, namespace, name string) func(context.Context) (bool, error) {
-	t.Helper()
-	return func(context.Context) (bool, error) { return find(t, resource, namespace, name) != nil, nil }
-}
-
 // claimsOf are the names of the claims on which the owner holds something.
 func claimsOf(t *testing.T, owner string) []string {
 	t.Helper()
@@ -275,20 +266,6 @@ func announced(t *testing.T, owner string) (nonces []string) {
 		}
 	}
 	return nonces
-}
-
-// marked is true where a claim of the owner carries the mark of a command that has not ended.
-func marked(t *testing.T, owner string) bool {
-	t.Helper()
-	nonces := announced(t, owner)
-	for _, name := range claimsOf(t, owner) {
-		for _, value := range need(t, claims, ledger, name).GetAnnotations() {
-			if slices.ContainsFunc(nonces, func(nonce string) bool { return strings.Contains(value, `"run":"`+nonce) }) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unmarked fails the test where a command that writes for the owner has not ended.

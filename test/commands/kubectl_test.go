@@ -20,6 +20,9 @@ func TestThroughKubectl(t *testing.T) {
 	for _, program := range []string{"kubectl", "oldest"} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
+			if program == "oldest" {
+				harness.NeedsLong(t)
+			}
 			run := func(stdin string, args ...string) result {
 				t.Helper()
 				return kubectlOf(t, program, stdin, args...)

@@ -86,7 +86,7 @@ func (s Setup) start(ctx context.Context) error {
 	switch {
 	case s.Workloads:
 		group.Go(func() error {
-			return Plane.StartControllerManager(ctx, "deployment-controller", "replicaset-controller", "statefulset-controller", "serviceaccount-controller", "persistentvolumeclaim-protection-controller")
+			return Plane.StartControllerManager(ctx, "deployment-controller", "replicaset-controller", "statefulset-controller")
 		})
 	case s.Controllers:
 		group.Go(func() error { return Plane.StartControllerManager(ctx) })

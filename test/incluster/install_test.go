@@ -85,7 +85,6 @@ func TestInstallReconciler(t *testing.T) {
 	if n, _ := left(t, bare); n > 0 {
 		t.Errorf("uninstall has left %d objects", n)
 	}
-	t.Run("uninstall waits", func(t *testing.T) { uninstallWaitsForTheReconciler(t, bare) })
 }
 
 // scale sets the replicas as a client does that owns the field.
@@ -103,7 +102,9 @@ func scale(t *testing.T, in *testbed.ControlPlane, replicas int) {
 }
 
 // Whatever runs of a reconciler has ended before its rights and the ledger go. An uninstall that is refused leaves it running.
-func uninstallWaitsForTheReconciler(t *testing.T, bare *testbed.ControlPlane) {
+func TestUninstallWaitsForTheReconciler(t *testing.T) {
+	t.Parallel()
+	bare := harness.Bare(t)
 	clients := kubernetes.NewForConfigOrDie(bare.Config)
 	harness.RunAs(t.Context(), bare.Kubeconfig, "install", "--reconciler", "--reconciler-image", image).Exits(t, 0)
 	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("held")

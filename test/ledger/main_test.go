@@ -5,7 +5,6 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
@@ -53,9 +51,8 @@ type client struct {
 	opts    command.Options
 	mu      sync.Mutex
 	events  []report.Event
-	// last is the thing that the client took last, cell what of it.
+	// last is the thing that the client took last.
 	last string
-	cell int
 }
 
 func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.Config)) *client {
@@ -81,14 +78,6 @@ func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.C
 func (c *client) hasty() *client {
 	c.opts.AssumeCrashed = true
 	return c
-}
-
-// wantLost fails the test unless a command says that it was taken for crashed.
-func wantLost(t *testing.T, err error) {
-	t.Helper()
-	if _, ok := errors.AsType[*turn.LostError](err); !ok {
-		t.Errorf("want the command to say that it was taken for crashed, got %v", err)
-	}
 }
 
 // applier begins a run.
