@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // The blocks ```console of a document are a session: each line that begins with "$ " is a command
@@ -101,7 +103,10 @@ var examples = []string{
 // TestCommands runs README.md first, on an empty cluster and on a terminal; every other document begins on a cluster
 // that is installed and in which nobody holds anything. The tutorial has a cluster of its own.
 func TestCommands(t *testing.T) {
-	for _, path := range documents(t) {
+	for i, path := range documents(t) {
+		if path != "README.md" && (i+harness.Today())%5 != 0 && !harness.Long() {
+			continue // its day comes
+		}
 		want := commands(t, path)
 		if len(want) == 0 || path == tutorial {
 			continue

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,9 @@ func bad(r CapacityResult) map[string][]string {
 
 func TestCapacity(t *testing.T) {
 	for name, w := range auctions {
+		if len(w.Runs)+w.Leases > 2 && os.Getenv("LONG") == "" {
+			continue // minutes
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			result := w.Search()
@@ -56,6 +60,9 @@ func TestCapacity(t *testing.T) {
 
 // Each rule is needed: without it the search finds a bad state.
 func TestCapacityRules(t *testing.T) {
+	if os.Getenv("LONG") == "" {
+		t.Skip("it takes long: LONG=1 runs it, as make test-long does")
+	}
 	for name, c := range map[string]struct {
 		leave func(*Capacity)
 		finds func(CapacityResult) []string

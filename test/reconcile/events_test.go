@@ -101,7 +101,6 @@ deployment: {web: {dc: {profile: web, count: 1}}}
 
 // An order becomes a lease, and that is closed: each event does its part, says so, and says the same when it is sent again.
 func TestEvents(t *testing.T) {
-	t.Parallel()
 	id, host, next := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("shop"), harness.NewHost("next")
 	harness.Node(t, "events-1", nil, harness.Amounts("4", "8Gi"))
 	file := harness.File(t, fmt.Sprintf(sdl, host))
@@ -137,7 +136,6 @@ func TestEvents(t *testing.T) {
 
 // A LeaseClosed that comes late takes nothing from the next lease of the deployment: not what its order has reserved, nor what it serves.
 func TestEventsOfTheNextLease(t *testing.T) {
-	t.Parallel()
 	first, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("again")
 	second := first
 	second.OSeq = 2
