@@ -54,6 +54,7 @@ programs:
 .PHONY: test
 test: programs ## lint, then the tests: unit, golden files, scripts, and end to end on a real control plane; builds that at first
 	@status=0; race="$$(go list $(RACE))"; rest="$$(go list ./... | grep -vxF "$$race")"; \
+	slow="$$(go list ./test/commands ./test/sim ./test/akash)"; rest="$$slow $$(grep -vxF "$$slow" <<<"$$rest")"; \
 	echo "golangci-lint run ./..."; $(LINT) || status=1; \
 	echo "go test, all packages that the race detector does not watch"; $(GOTEST) -timeout 15m $$rest | $(RECORD) || status=1; \
 	echo "go test $(RACEFLAG)"; CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \

@@ -32,7 +32,7 @@ var seedFlag = flag.Int64("seed", -1, "replay the history of this seed, and prin
 var histories = flag.Int64("histories", map[bool]int64{false: few, true: many}[long()], "how many histories to live through")
 
 // How many histories there are: with LONG more.
-const few, many = 300, 100_000
+const few, many = 150, 100_000
 
 // Histories of commands that cross, crash and meet faults keep the ledger's promises.
 func TestHistories(t *testing.T) {
@@ -227,6 +227,9 @@ func TestSeedReplays(t *testing.T) {
 
 // Histories find a rule of the protocol that is left out.
 func TestLeftOutRulesAreFound(t *testing.T) {
+	if !long() {
+		t.Skip("it takes long: LONG=1 runs it, as make test-long does")
+	}
 	const most = 1000
 	for _, broken := range []rule{noMark, noPin, noFence, noTurn, noLook, noYield, noSecondRead} {
 		t.Run(string(broken), func(t *testing.T) {
