@@ -38,9 +38,11 @@ type facts struct {
 	unclear map[Key]Desired
 	// fits are the objects that were found to be as wanted, due those that are not, allowed those whose dry run was not refused.
 	fits, due, allowed map[Key]fit
-	// refusals are the answers that refuse an object, checked are those whose dry run was not refused, as they were sent.
+	// refusals are the answers that refuse an object, checked are those whose dry run was not refused, as they were sent, unheard how many
+	// dry runs had no answer.
 	refusals map[Key]refusal
 	checked  map[Key]map[string]any
+	unheard  map[Key]int
 	// ways are the old routes that were deleted for new ones, by these. stays are those whose successors were not in time, served
 	// the successors that were seen to serve. told names what a person was told once.
 	ways   map[Key]Object

@@ -73,7 +73,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case PutObject:
 		w.foldPut(f, r, a, answered)
 	case CheckObject:
-		w.foldCheck(f, r, a, answered)
+		w.foldCheck(t, f, r, a, answered)
 	case CreateObject:
 		w.made[KeyOf(r.Apply)] = true
 		if a.Made {

@@ -190,8 +190,9 @@ func (s seenLive) refusedBy(a Answer, answered Stamp) seenLive {
 	return s
 }
 
-// foldCheck records the answer to the dry run of an apply.
-func (w *World) foldCheck(f *facts, r Request, a Answer, answered Stamp) {
+// foldCheck records the answer to the dry run of an apply. One without an answer says nothing: it is sent again, and counts as refused
+// after some tries.
+func (w *World) foldCheck(t *Transaction, f *facts, r Request, a Answer, answered Stamp) {
 	k, body := KeyOf(r.Apply), render.Rendered(r.Apply).Object
 	if s := w.live(k); s.conflict != nil {
 		c := *s.conflict
@@ -203,10 +204,15 @@ func (w *World) foldCheck(f *facts, r Request, a Answer, answered Stamp) {
 		w.lives[k] = s
 		return
 	}
+	if a.Unclear {
+		if f.unheard[k]++; f.unheard[k] < t.Settings.Tries {
+			return
+		}
+	}
 	switch {
 	case a.Owned:
 		w.lives[k] = w.live(k).refusedBy(a, answered)
-	case a.Err != nil && !a.Stale:
+	case a.Unclear, a.Err != nil && !a.Stale:
 		f.refuse(k, body, a.Err, answered, w.Clock)
 	default:
 		delete(f.refusals, k)

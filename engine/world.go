@@ -136,7 +136,7 @@ func (w *World) Begin(nonce string, marks []string) {
 	for i, mark := range marks {
 		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
 			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
-			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, ways: map[Key]Object{}, stays: map[Key]stay{},
+			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, unheard: map[Key]int{}, ways: map[Key]Object{}, stays: map[Key]stay{},
 			served: map[Key]bool{}, touched: map[types.UID]bool{}, told: map[string]bool{}, fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{},
 		}
 	}
