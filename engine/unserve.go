@@ -169,9 +169,13 @@ func (v view) unserve() Step {
 	})
 }
 
-// removeAll deletes objects in their order: those of one kind do not depend on each other.
+// removeAll deletes objects in their order: those of one kind do not depend on each other. One that is named twice, for two of the hosts
+// that it serves, is deleted once.
 func (v view) removeAll(objects []Object) (all Step) {
-	for _, o := range objects {
+	for i, o := range objects {
+		if slices.ContainsFunc(objects[:i], func(before Object) bool { return before.uid() == o.uid() }) {
+			continue
+		}
 		s := v.readUnder(o)
 		if s.idle() {
 			s = v.remove(o, "")

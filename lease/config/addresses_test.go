@@ -1,8 +1,0 @@
-package config_test
-
-import (
-	"strings"
-	"testing"
-
-	"github.com/akash-net/kubectl-akash-net/lease/config"
-)
