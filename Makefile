@@ -67,7 +67,7 @@ test-times: ## the ten slowest packages and tests of the last make test; fails w
 
 .PHONY: test-long
 test-long: testbed programs ## what make test tries a sample of, in full: all crash points, torn reads, histories, rules of the guard, releases that are reproducible (hours)
-	LONG=1 CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD)
+	LONG=1 LEDGER_OPERATIONS=5000 CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD)
 	$(GOTEST) -timeout 2h -run TestInterleavings ./engine -exhaustive | $(RECORD)
 
 .PHONY: lint
@@ -88,7 +88,7 @@ test-traffic: ## real requests through rendered routes; as root, with iproute2; 
 .PHONY: test-page
 test-page: testbed ## look at the reconciler's page in headless Chromium (apt-get install chromium); UPDATE=1 writes docs/images
 	@command -v chromium >/dev/null || { echo "chromium is missing: apt-get install chromium" >&2; exit 1; }
-	go test -count=1 -timeout 10m -v ./test/page $(if $(UPDATE),-update)
+	LONG=1 go test -count=1 -timeout 10m -v ./test/page $(if $(UPDATE),-update)
 
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md), the licences (THIRD_PARTY_LICENSES), from the schema config.yaml and the table of its keys, and the table of rights
