@@ -329,7 +329,7 @@ func (w work) meets(t *testing.T, s *Server, name string, at int, want []string)
 	case err = <-ended:
 	case <-met.dead:
 		err = errKilled
-		t.Cleanup(func() { _ = <-ended })
+		t.Cleanup(func() { <-ended }) //nolint:errcheck // it was killed
 	}
 	where := fmt.Sprintf("%s at %d, %s", name, at, met.what)
 	s.baseless(t, where)
