@@ -13,6 +13,8 @@ VULNDB = file://$(shell cd hack/testbed/vulncheck && go mod download golang.org/
 # Programs, tests and the linter compile with the flags of a release, so that each package is compiled once.
 export CGO_ENABLED ?= 0
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
+# Memory for processor time: a tenth less of it for compilers, tests and API servers.
+export GOGC ?= 400
 
 TESTBED := go run ./hack/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
@@ -28,7 +30,7 @@ RACEFLAG := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 # kept for test-times.
 TIMES := .cache/test-times.json
 BINARIES := $(CURDIR)/.cache/test
-GOTEST := AKASH_NET_BIN="$(BINARIES)" go test -json -vet=off -p 2 -parallel 4
+GOTEST := AKASH_NET_BIN="$(BINARIES)" go test -json -vet=off -p 2 -parallel 8
 RECORD := "$(BINARIES)/testtimes" -file $(TIMES)
 
 .PHONY: help

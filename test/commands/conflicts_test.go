@@ -226,7 +226,7 @@ func TestAFailedApplyKeepsNoFields(t *testing.T) {
 	deliver(t, asRendered, "-f", def)
 	mustRun(t, 0, "apply", "-f", def)
 	change(t, ingresses, id.Namespace(), host, backendPort(8081))
-	stops(define(t, id, web("green", 8080, host)), "somebody, with other values")
+	stops(define(t, id, web("green", 8080, host)), "fields are managed by ", "set by somebody", ", with other values")
 	held(t, host, "1 /")
 
 	host, id = "shop."+newDomain(), leaseOf(newOwner(), 1)
