@@ -54,7 +54,7 @@ const akashs = `{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata:
 // leases come and go at each step, and at the end Akash's operators do all that they did.
 func TestAdoptAndGoBack(t *testing.T) {
 	a := newAdoption(t)
-	first, second := harness.NewOwner(), harness.NewOwner()
+	first, second := harness.NewOwner(t), harness.NewOwner(t)
 	shop, blog := a.deploys(first, 1, "shop"), a.deploys(second, 1, "blog")
 	a.live("at the beginning", shop, blog)
 

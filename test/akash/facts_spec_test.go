@@ -19,7 +19,7 @@ import (
 // one that comes while it watches is passed over.
 func TestFactsOfWrongAddresses(t *testing.T) {
 	t.Parallel()
-	owner := newTenant()
+	owner := newTenant(t)
 	id, wrong := leaseOf(owner, 1), leaseOf(owner, 2)
 	wrong.Provider = wrong.Provider[:len(wrong.Provider)-1] + "q"
 	bad, host := newHost("bad"), newHost("good")
@@ -60,7 +60,7 @@ func TestFactsOfHTTPOptions(t *testing.T) {
 		"some": {&operators.HTTPOptions{MaxBodySize: 1000, ReadTimeout: 1001, SendTimeout: 500, NextTries: 5, NextTimeout: 1, NextCases: []string{"error", "500"}},
 			map[string]string{"proxy-body-size": "1000", "proxy-read-timeout": "2", "proxy-send-timeout": "1", "proxy-next-upstream-tries": "5", "proxy-next-upstream-timeout": "1", "proxy-next-upstream": "error http_500"}},
 	} {
-		owner, host := newTenant(), newHost("options")
+		owner, host := newTenant(t), newHost("options")
 		d := workload(leaseOf(owner, 1), []string{host})
 		d.Services[0].Expose[0].HTTP = test.options
 		_, akash := start(t, operators.Options{Owner: owner})
@@ -79,7 +79,7 @@ func TestFactsOfHTTPOptions(t *testing.T) {
 // services than before.
 func TestFactsOfTheProvider(t *testing.T) {
 	t.Parallel()
-	owner, stays, goes := newTenant(), newHost("stays"), newHost("goes")
+	owner, stays, goes := newTenant(t), newHost("stays"), newHost("goes")
 	id := leaseOf(owner, 1)
 	_, akash := start(t, operators.Options{Owner: owner})
 	d := workload(id, []string{stays, goes}, "public:TCP:443:web")

@@ -62,7 +62,7 @@ func accepts(d operators.Deployment, hosts ...string) {
 // what happens while it is down.
 func TestFactsOfTheHostnameOperator(t *testing.T) {
 	t.Parallel()
-	owner, host, lost := newTenant(), newHost("facts"), newHost("lost")
+	owner, host, lost := newTenant(t), newHost("facts"), newHost("lost")
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.Deploy(t.Context(), workload(blue, []string{host})))
@@ -110,7 +110,7 @@ func TestFactsOfTheHostnameOperator(t *testing.T) {
 // A lease without Manifest stops the operator, and is ignored after the third time until it is restarted.
 func TestFactsOfALeaseWithoutManifest(t *testing.T) {
 	t.Parallel()
-	owner, host := newTenant(), newHost("early")
+	owner, host := newTenant(t), newHost("early")
 	id := leaseOf(owner, 1)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.DeclareHostname(t.Context(), id, host, "web", 80))
@@ -136,7 +136,7 @@ func TestFactsOfALeaseWithoutManifest(t *testing.T) {
 // One labelled Ingress of another form stops the operator.
 func TestFactsOfAnIngressOfAnotherForm(t *testing.T) {
 	t.Parallel()
-	owner := newTenant()
+	owner := newTenant(t)
 	id := leaseOf(owner, 1)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.SendManifest(t.Context(), workload(id, nil)))
@@ -152,7 +152,7 @@ func TestFactsOfAnIngressOfAnotherForm(t *testing.T) {
 // In gateway mode routes are HTTPRoutes, and go by their name alone.
 func TestFactsOfGatewayMode(t *testing.T) {
 	t.Parallel()
-	owner, host := newTenant(), newHost("gateway")
+	owner, host := newTenant(t), newHost("gateway")
 	id := leaseOf(owner, 1)
 	o, akash := start(t, operators.Options{Owner: owner, Gateway: true})
 	must(t, akash.Deploy(t.Context(), workload(id, []string{host})))
@@ -177,7 +177,7 @@ func TestFactsOfGatewayMode(t *testing.T) {
 // of a former service name.
 func TestFactsOfTheIPOperator(t *testing.T) {
 	t.Parallel()
-	owner := newTenant()
+	owner := newTenant(t)
 	// After a restart the operator takes two Services of one port for one, and knows the one that is listed last.
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	for green.Namespace() < blue.Namespace() {
@@ -227,7 +227,7 @@ func TestFactsOfTheIPOperator(t *testing.T) {
 // is ignored.
 func TestFactsOfServicesInTheWay(t *testing.T) {
 	t.Parallel()
-	owner := newTenant()
+	owner := newTenant(t)
 	id, gone := leaseOf(owner, 1), leaseOf(owner, 2)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.SendManifest(t.Context(), workload(id, nil)))
@@ -261,7 +261,7 @@ func TestFactsOfServicesInTheWay(t *testing.T) {
 // restores from a Service has no protocol, so it deletes another name.
 func TestFactsOfAPortTransferredWhileDown(t *testing.T) {
 	t.Parallel()
-	owner := newTenant()
+	owner := newTenant(t)
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.Deploy(t.Context(), workload(blue, nil, "public:TCP:443:web")))
@@ -281,7 +281,7 @@ func TestFactsOfAPortTransferredWhileDown(t *testing.T) {
 // operator's state: the one that comes second purges the Service of the first.
 func TestFactsOfAKeyWithoutProtocol(t *testing.T) {
 	t.Parallel()
-	owner := newTenant()
+	owner := newTenant(t)
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	_, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.Deploy(t.Context(), workload(blue, nil, "public:TCP:53:dns")))

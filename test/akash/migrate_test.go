@@ -77,7 +77,7 @@ func TestMigrationsThatAreLeft(t *testing.T) {
 	host, back := newHost("seized"), newHost("back")
 	d := workload(w.blue, []string{host, back})
 	w.apply(d).Exits(t, 0)
-	other := leaseOf(newTenant(), 1)
+	other := leaseOf(newTenant(t), 1)
 	must(t, w.akash.SendManifest(t.Context(), workload(w.green, []string{back})))
 	must(t, w.akash.DeclareHostname(t.Context(), other, host, "web", 80))
 	must(t, w.akash.TransferHostname(t.Context(), w.green, back, "web", 80))

@@ -29,7 +29,7 @@ type world struct {
 // newWorld is beside operators; spec is of the provider's configuration.
 func newWorld(t *testing.T, o operators.Options, spec string, flags ...string) *world {
 	t.Helper()
-	w := &world{T: t, owner: newTenant(), proxy: count(t), flags: flags}
+	w := &world{T: t, owner: newTenant(t), proxy: count(t), flags: flags}
 	w.blue, w.green = leaseOf(w.owner, 1), leaseOf(w.owner, 2)
 	o.Owner = w.owner
 	w.running, w.akash = start(t, o)

@@ -124,8 +124,8 @@ func TestDeliveryJobs(t *testing.T) {
 				return string(text)
 			}
 			must("git init -q --bare -b main origin; git clone -q origin work 2>/dev/null; mkdir -p work/leases/shop work/leases/blog")
-			shop, shopHost := tenant()
-			blog, blogHost := tenant()
+			shop, shopHost := tenant(t)
+			blog, blogHost := tenant(t)
 			shops, blogs := repository{leases: filepath.Join(work, "leases", "shop")}, repository{leases: filepath.Join(work, "leases", "blog")}
 			shops.define(t, shop, shopHost)
 			blogs.define(t, blog, blogHost)
@@ -140,7 +140,7 @@ func TestDeliveryJobs(t *testing.T) {
 			}
 			before := pushed("blog", blog)
 
-			_, newHost := tenant()
+			_, newHost := tenant(t)
 			shops.define(t, shop, newHost)
 			blogs.define(t, blog, "BAD_")
 			commit()

@@ -17,8 +17,8 @@ func TestForceTakesNothing(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel() // kubectl has one ApplySet for all tests
 			r := clone(t)
-			shop, host := tenant()
-			thief, _ := tenant()
+			shop, host := tenant(t)
+			thief, _ := tenant(t)
 			r.define(t, shop, host)
 			r.deliver(t, a)
 			text, err := os.ReadFile(r.file(shop))

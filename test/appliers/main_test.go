@@ -181,6 +181,6 @@ func (r repository) apply(t *testing.T, a applier) {
 }
 
 // tenant returns a lease of a new owner, and a host for it.
-func tenant() (id lease.ID, host string) {
-	return harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("shop")
+func tenant(t *testing.T) (id lease.ID, host string) {
+	return harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("shop")
 }

@@ -35,8 +35,8 @@ func TestPruningFreesNothing(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel() // kubectl has one ApplySet for all tests
 			r := clone(t)
-			shop, shopHost := tenant()
-			blog, blogHost := tenant()
+			shop, shopHost := tenant(t)
+			blog, blogHost := tenant(t)
 			r.define(t, shop, shopHost)
 			r.define(t, blog, blogHost)
 			r.deliver(t, a)
@@ -62,7 +62,7 @@ func TestPruningFreesNothing(t *testing.T) {
 			harness.Need(t, cluster.Namespaces, "", shop.Namespace())
 			harness.Run(t.Context(), "state", "hosts", shopHost).Exits(t, 0).Prints(t, "Reserved")
 
-			thief, _ := tenant()
+			thief, _ := tenant(t)
 			r.define(t, thief, shopHost)
 			r.reserve(t).Exits(t, 4).Tells(t, shopHost, shop.Owner)
 			r.render(t, a).Exits(t, 4)
@@ -91,7 +91,7 @@ func TestEmptiedFolderIsSeen(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel() // kubectl has one ApplySet for all tests
 			r := clone(t)
-			shop, host := tenant()
+			shop, host := tenant(t)
 			r.define(t, shop, host)
 			r.deliver(t, a)
 			service := harness.Need(t, kinds.Service.Resource(), shop.Namespace(), "web-ip-443-tcp")

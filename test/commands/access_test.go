@@ -82,7 +82,7 @@ func TestOperator(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
 	u, name := stranger(t, "operator")
-	id, host := leaseOf(newTenant(), 1), newHost("operator")
+	id, host := leaseOf(newTenant(t), 1), newHost("operator")
 	group, namespace := id.Group().String(), "namespace/"+id.Namespace()
 	definition := defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public"))
 	for _, args := range [][]string{{"apply", "-f", definition}, {"release", group}, {"state"}} {
@@ -124,7 +124,7 @@ func TestViewer(t *testing.T) {
 		t.Helper()
 		return runAs(t.Context(), viewer, args...).Exits(t, code)
 	}
-	id, host := leaseOf(newTenant(), 1), newHost("viewer")
+	id, host := leaseOf(newTenant(t), 1), newHost("viewer")
 	green := leaseOf(id.Owner, 2)
 	definition := defineParts(t, id, webPart(host))
 	mustRun(t, 0, "apply", "-f", definition)

@@ -64,7 +64,7 @@ func foreignService(t *testing.T, name, metadata, spec string) {
 // What was reserved is what a later apply uses, and what another tenant is refused.
 func TestReservedAddressIsUsed(t *testing.T) {
 	t.Parallel()
-	subnet, id, other := newNet(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
+	subnet, id, other := newNet(), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 9)
 	config, five := configure(t, "ip: {ranges: ["+subnet+"0/29]}"), subnet+"5"
 	mustRun(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", five)
 	held(t, claimOf(five), "1 (no port yet)")
@@ -90,7 +90,7 @@ func TestReservedAddressIsUsed(t *testing.T) {
 // is 4 and nothing has changed.
 func TestNextAddress(t *testing.T) {
 	t.Parallel()
-	subnet, first, late, host := newNet(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 5), newHost("full")
+	subnet, first, late, host := newNet(), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 5), newHost("full")
 	config := configure(t, "ip: {ranges: ["+subnet+"0/31]}")
 	reserve := func(code int, id lease.ID, more ...string) result {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestNextAddress(t *testing.T) {
 	}
 	reserve(0, first).Prints(t, "address/"+subnet+"0 claimed")
 	reserve(0, first).Prints(t, "unchanged")
-	reserve(0, leaseOf(newOwner(), 2)).Prints(t, "address/"+subnet+"1 claimed")
+	reserve(0, leaseOf(newOwner(t), 2)).Prints(t, "address/"+subnet+"1 claimed")
 	reserve(4, late, host).Says(t, "no address left in "+subnet+"0/31")
 	mustRun(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").Says(t, "no address left")
 	definition := defineParts(t, late, webPart(host), service("game", leasedPart("public", "UDP", 27015)), endpoint("public"))
@@ -117,7 +117,7 @@ func TestSharedAddress(t *testing.T) {
 	for _, leaver := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("deployment ", leaver, " leaves"), func(t *testing.T) {
 			t.Parallel()
-			subnet, owner := newNet(), newOwner()
+			subnet, owner := newNet(), newOwner(t)
 			config, address := configure(t, "ip: {ranges: ["+subnet+"0/29]}"), subnet+"0"
 			do := func(args ...string) result { t.Helper(); return mustRun(t, 0, append(args, "--config", config)...) }
 			one, two := leaseOf(owner, 1), leaseOf(owner, 2)
@@ -140,7 +140,7 @@ func TestSharedAddress(t *testing.T) {
 			uid, stayer := claim(t, claimOf(address)).UID, leaseOf(owner, 3-leaver)
 			do("release", leaseOf(owner, leaver).Group().String())
 			held(t, claimOf(address), map[uint64][]string{1: {"2 7002/tcp"}, 2: {"1 25/tcp", "1 7001/tcp", "1 7001/udp"}}[leaver]...)
-			mustRun(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", address)
+			mustRun(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(t), 9).String(), "--address", address)
 			if claim(t, claimOf(address)).UID != uid {
 				t.Error("the claim was made anew")
 			}
@@ -169,7 +169,7 @@ func TestAddressIsGranted(t *testing.T) {
 			t.Parallel()
 			v4, v6 := newRanges()
 			lowest := map[string]string{"v4": v4 + "32", "v6": v6 + "40"}
-			id := leaseOf(newTenant(), 1)
+			id := leaseOf(newTenant(t), 1)
 			mustRun(t, 0, "apply", "--config", configure(t, fmt.Sprintf("ip: {families: %s, ranges: [%s32/28, %q]}", families, v4, v6+"40/124")),
 				"-f", define(t, id, leased("web", "public", 443)))
 			claimed := []string{}
@@ -191,7 +191,7 @@ func TestAddressIsGranted(t *testing.T) {
 // waits in vain.
 func TestApplyNamesWhoHasTheAddress(t *testing.T) {
 	t.Parallel()
-	subnet, id, other := newNet(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	subnet, id, other := newNet(), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)
 	address, config := subnet+"3", configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, other, leased("game", "public", 7001))) // the pool is there
 	mustRun(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", address)

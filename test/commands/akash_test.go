@@ -53,7 +53,7 @@ func deployRoute(t *testing.T, id lease.ID, host string) *unstructured.Unstructu
 // objects stay what they are, also after a release, which says that it leaves them.
 func TestHostOfAkashsProvider(t *testing.T) {
 	t.Parallel()
-	host, id, other := newHost("akash"), leaseOf(newTenant(), 3), leaseOf(newTenant(), 1)
+	host, id, other := newHost("akash"), leaseOf(newTenant(t), 3), leaseOf(newTenant(t), 1)
 	providerHost, ingress := deployHost(t, id, host)
 	mustRun(t, 4, "apply", "-f", defineParts(t, other, webPart(host))).Says(t, host, id.Group().String(), id.Namespace())
 	if got := append(objectsOf(t, other), claimsOf(t, other.Owner)...); len(got) > 0 {
@@ -81,7 +81,7 @@ func TestHostOfAkashsProvider(t *testing.T) {
 	}
 
 	// The book shows it, as not claimed, and a release leaves what only Akash's provider wrote.
-	theirs, ours, id := newHost("theirs"), newHost("ours"), leaseOf(newTenant(), 1)
+	theirs, ours, id := newHost("theirs"), newHost("ours"), leaseOf(newTenant(t), 1)
 	deployHost(t, id, theirs)
 	want := []row{{Host: theirs, Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 80, Target: "ingress", State: "Active"}}
 	if diff := cmp.Diff(want, readBook(t, admin(), "-l", ofOwner(id.Owner)).Hosts); diff != "" {
@@ -98,7 +98,7 @@ func TestHostOfAkashsProvider(t *testing.T) {
 // of the object that it has read since.
 func TestAkashWritesWhileAnApplyIsRefused(t *testing.T) {
 	t.Parallel()
-	host, former := newDomain(), leaseOf(newOwner(), 1)
+	host, former := newDomain(), leaseOf(newOwner(t), 1)
 	next := leaseOf(former.Owner, 2)
 	mustRun(t, 0, "apply", "-f", define(t, former, web("web", 8080, host)))
 	mustRun(t, 0, "transfer", "host/"+host, "--to", next.String())
@@ -141,16 +141,16 @@ func TestFromCluster(t *testing.T) {
 	serves := func(host string) string {
 		return "{port: 8080, external_port: 80, proto: TCP, global: true, hosts: [" + host + "], endpoint_sequence_number: 0}"
 	}
-	good, upper, twice := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	good, upper, twice := leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)
 	again := twice
 	again.OSeq++
 	manifest(good, serves("good."+domain), "{port: 443, proto: TCP, global: true, ip: public, endpoint_sequence_number: 1}")
 	bad := map[string]string{
-		manifest(upper, serves("UPPER."+domain)):                                 "is not lower case",
-		manifest(leaseOf(newOwner(), 1), serves(blocked)):                        "blocked",
-		manifest(leaseOf(newOwner(), 1), "{port: 22, proto: TCP, global: true}"): "defines no host and no address",
-		manifest(twice, serves("twice."+domain)):                                 "has 2 Manifests, and nothing is changed for it; delete that of a lease that is over: kubectl -n " + namespace + " delete manifests.akash.network " + twice.Namespace(),
-		manifest(again, serves("twice."+domain)):                                 "has 2 Manifests",
+		manifest(upper, serves("UPPER."+domain)):                                  "is not lower case",
+		manifest(leaseOf(newOwner(t), 1), serves(blocked)):                        "blocked",
+		manifest(leaseOf(newOwner(t), 1), "{port: 22, proto: TCP, global: true}"): "defines no host and no address",
+		manifest(twice, serves("twice."+domain)):                                  "has 2 Manifests, and nothing is changed for it; delete that of a lease that is over: kubectl -n " + namespace + " delete manifests.akash.network " + twice.Namespace(),
+		manifest(again, serves("twice."+domain)):                                  "has 2 Manifests",
 	}
 	do := func(code int, args ...string) result {
 		t.Helper()

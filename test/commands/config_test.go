@@ -159,7 +159,7 @@ func (c bareCluster) configurations(t *testing.T) {
 		if err := testbed.PrepareMetalLB(t.Context(), c.Config); err != nil {
 			t.Fatal(err)
 		}
-		id := leaseOf(newOwner(), 1)
+		id := leaseOf(newOwner(t), 1)
 		installed(t, "ip: {ranges: [192.0.2.0/29]}")
 		c.do(t, 0, "apply", "--wait=false", "-f", define(t, id, leased("game", "public", 7001)))
 		_, before := c.settings(t)

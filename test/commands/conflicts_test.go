@@ -42,7 +42,7 @@ func hasClass(t *testing.T, namespace, host, want string) {
 // set, says what that overwrites, and changes nothing of a lease if another manager is in the way.
 func TestForceConflicts(t *testing.T) {
 	t.Parallel()
-	id, domain := leaseOf(newOwner(), 1), newDomain()
+	id, domain := leaseOf(newOwner(t), 1), newDomain()
 	one, two, ns, group := "a."+domain, "b."+domain, id.Namespace(), id.Group().String()
 	definition := define(t, id, web("web", 8080, one, two))
 	apply := func(code int, more ...string) result {
@@ -192,7 +192,7 @@ func managersOf(o *unstructured.Unstructured) string {
 func TestApplyBesideAPipeline(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"ingress", "httproute"} {
-		host, id := "shop."+newDomain(), leaseOf(newOwner(), 1)
+		host, id := "shop."+newDomain(), leaseOf(newOwner(t), 1)
 		makeNamespace(t, id)
 		def := define(t, id, web("web", 8080, host))
 		deliver(t, asRendered, "-f", def, "--target", target)
@@ -207,7 +207,7 @@ func TestApplyBesideAPipeline(t *testing.T) {
 // said to have other values.
 func TestAFailedApplyKeepsNoFields(t *testing.T) {
 	t.Parallel()
-	host, id := "shop."+newDomain(), leaseOf(newOwner(), 1)
+	host, id := "shop."+newDomain(), leaseOf(newOwner(t), 1)
 	makeNamespace(t, id)
 	def := define(t, id, web("web", 8080, host))
 	stops := func(def string, says ...string) {
@@ -229,7 +229,7 @@ func TestAFailedApplyKeepsNoFields(t *testing.T) {
 	stops(define(t, id, web("green", 8080, host)), "fields are managed by ", "set by somebody", ", with other values")
 	held(t, host, "1 /")
 
-	host, id = "shop."+newDomain(), leaseOf(newOwner(), 1)
+	host, id = "shop."+newDomain(), leaseOf(newOwner(t), 1)
 	makeNamespace(t, id)
 	def = define(t, id, web("web", 8080, host))
 	deliver(t, func(o *unstructured.Unstructured) {
@@ -248,7 +248,7 @@ func TestAFailedApplyKeepsNoFields(t *testing.T) {
 // deleted, as a pipeline does that prunes, the other keeps its address.
 func TestPruningATenantLeavesThePool(t *testing.T) {
 	t.Parallel()
-	net24, ids, defs := newNet(), []lease.ID{leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)}, []string{"", ""}
+	net24, ids, defs := newNet(), []lease.ID{leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)}, []string{"", ""}
 	cfg := configure(t, "ip: {ranges: ["+net24+"0/28]}")
 	deliver(t, asRendered, "pools", "--config", cfg)
 	for i, id := range ids {

@@ -31,7 +31,7 @@ func larger(hosts ...string) string {
 // A diff writes nothing, an apply makes what the diff showed, and after it there is nothing to show.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
 	t.Parallel()
-	id, subnet, one, two := leaseOf(newOwner(), 1), newNet(), newDomain(), newDomain()
+	id, subnet, one, two := leaseOf(newOwner(t), 1), newNet(), newDomain(), newDomain()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	words := map[plan.Action]string{plan.Claim: "claimed", plan.GiveUp: "pruned", plan.Create: "created", plan.Update: "configured", plan.Delete: "pruned"}
 	for _, definition := range []string{
@@ -86,7 +86,7 @@ func takes(c plan.Change) bool {
 // object, below kubectl's line, and as data it is the diff; the hash of the definition is not shown beside other fields.
 func TestDryRuns(t *testing.T) {
 	t.Parallel()
-	owner, domain, subnet := newOwner(), newDomain(), newNet()
+	owner, domain, subnet := newOwner(t), newDomain(), newNet()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/28]}", "hosts: {wildcards: true}")
 	id, stays, gone, added, taken := leaseOf(owner, 1), "a."+domain, "b."+domain, "c."+domain, "d."+domain
 	holder, group := "deployment "+leaseOf(owner, 2).Group().String(), id.Group().String()
@@ -97,7 +97,7 @@ func TestDryRuns(t *testing.T) {
 	do(0, "apply", "-f", define(t, id, web("web", 8080, stays, gone)))
 	do(0, "apply", "-f", define(t, leaseOf(owner, 2), web("web", 8080, taken)))
 	definition := define(t, id, larger(stays, added, taken), leased("game", "public", 443))
-	fresh, newcomer := define(t, leaseOf(newOwner(), 1), web("web", 8080, "fresh."+domain, `"*.w.`+domain+`"`)), leaseOf(newOwner(), 1)
+	fresh, newcomer := define(t, leaseOf(newOwner(t), 1), web("web", 8080, "fresh."+domain, `"*.w.`+domain+`"`)), leaseOf(newOwner(t), 1)
 	untouched := fingerprint(t)
 
 	const counts = "\n2 claim, 6 create, 2 update, 2 delete, 1 release, 1 withheld\n"
@@ -141,7 +141,7 @@ func TestDryRuns(t *testing.T) {
 // A dry run that would wait for what is not there says so, and not that the lease is live or migrated. Once it is there, nothing is said.
 func TestDryRunForeseesWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	id, other, host, moved := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2), newDomain(), newDomain()
+	id, other, host, moved := leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 2), newDomain(), newDomain()
 	other.Owner = id.Owner
 	gateway, of := "gw-"+id.Namespace()[:8], "lease "+id.Group().String()
 	config := configure(t, "gateway: {implementation: standard, namespace: default, name: "+gateway+"}", "ip: {mode: pool, pool: none-such}")
@@ -171,7 +171,7 @@ func TestDryRunForeseesWhatIsMissing(t *testing.T) {
 // it comes back by that plan, and nothing else does.
 func TestDiffOfALease(t *testing.T) {
 	t.Parallel()
-	id, subnet, domain := leaseOf(newOwner(), 1), newNet(), newDomain()
+	id, subnet, domain := leaseOf(newOwner(t), 1), newNet(), newDomain()
 	config, name := configure(t, "ip: {ranges: ["+subnet+"0/29]}"), id.Group().String()
 	stays, released, handed := "a."+domain, "b."+domain, "c."+domain
 	definition := define(t, id, web("web", 8080, stays, released, handed), leased("game", "public", 7001))

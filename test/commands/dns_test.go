@@ -155,7 +155,7 @@ func TestRecordsOfGardener(t *testing.T) {
 	r := record(t)
 	dns := "targets: [192.0.2.1, '2001:db8::1'], ttl: 300, ownership: true"
 	r.config = byGardener(t, dns)
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	id, host := leaseOf(newTenant(t), 1), newHost("dns")
 	definition := defineParts(t, id, webPart(host))
 	e := extend(t, id, "")
 	r.do(t, "apply", "-f", definition).Prints(t,
@@ -211,7 +211,7 @@ func dropped(list []string, gone string) []string {
 // the run ends with the code for a timeout, nothing else of the lease suffers, and the same command goes on.
 func TestRecordIsReplaced(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	id, host := leaseOf(newTenant(t), 1), newHost("dns")
 	definition := defineParts(t, id, webPart(host))
 	address, name := admin().with(byGardener(t, "targets: [192.0.2.1, '2001:db8::1']")), admin().with(byGardener(t, "targets: [lb.example.net]"))
 	address.do(t, "apply", "-f", definition, "--wait=false")
@@ -253,7 +253,7 @@ func TestRecordIsReplaced(t *testing.T) {
 func TestRecordFails(t *testing.T) {
 	t.Parallel()
 	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	id, host := leaseOf(newTenant(t), 1), newHost("dns")
 	definition := defineParts(t, id, webPart(host))
 	u.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
 		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a to be served", "has not taken it up yet", "kubectl -n "+id.Namespace()+" describe dnsrecords.extensions.gardener.cloud")
@@ -273,7 +273,7 @@ func TestRecordsGoFirst(t *testing.T) {
 	t.Parallel()
 	r := record(t)
 	r.config = byGardener(t, "targets: [192.0.2.1]")
-	id, stays, goes := leaseOf(newTenant(), 1), newHost("stays"), newHost("goes")
+	id, stays, goes := leaseOf(newTenant(t), 1), newHost("stays"), newHost("goes")
 	r.do(t, "apply", "-f", defineParts(t, id, webPart(stays, goes)), "--wait=false")
 	o := need(t, dnsRecords, id.Namespace(), goes+"-a")
 	o.SetFinalizers([]string{finalizer})
@@ -301,7 +301,7 @@ func TestRecordFromIngressStatus(t *testing.T) {
 	class := newHost("class")
 	r := record(t)
 	r.config = configure(t, "ingress: {className: "+class+"}", "dns: {form: endpoint}")
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	id, host := leaseOf(newTenant(t), 1), newHost("dns")
 	extend(t, id, "")
 	definition := defineParts(t, id, webPart(host))
 	left := "its record is written once the ingress controller has said"
@@ -341,7 +341,7 @@ func TestRecordFromGatewayAndAddress(t *testing.T) {
 	setStatus(t, gateways, "default", roads.gateway, `{}`)
 	u := admin().with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}",
 		"ip: {ranges: ["+v4+"0/28, '"+v6+"0/124'], families: [IPv4, IPv6]}", "dns: {form: endpoint, sources: [address, status]}"))
-	id, host, mx := leaseOf(newTenant(), 1), newHost("dns"), newHost("mx")
+	id, host, mx := leaseOf(newTenant(t), 1), newHost("dns"), newHost("mx")
 	definition := defineParts(t, id, webPart(host), service("mail", "{port: 25, global: true, ip: public, hosts: ["+mx+"]}"), endpoint("public"))
 	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+roads.gateway+" has an address")
 	if got := answer(t, id, mx); got != "A ["+v4+"0], AAAA ["+v6+"0]" && got != "A ["+v4+"0], AAAA ["+strings.TrimSuffix(v6, ":")+":]" {
@@ -359,7 +359,7 @@ func TestRecordFromGatewayAndAddress(t *testing.T) {
 func TestRecordIsTransferred(t *testing.T) {
 	t.Parallel()
 	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
-	owner, host := newTenant(), newHost("dns")
+	owner, host := newTenant(t), newHost("dns")
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	extend(t, blue, "")
 	extend(t, green, "")
@@ -378,7 +378,7 @@ func TestRecordProblems(t *testing.T) {
 	t.Parallel()
 	config := byGardener(t, "targets: [192.0.2.1], ttl: 60")
 	u := admin().with(config)
-	id, stray, drifted := leaseOf(newTenant(), 1), newHost("stray"), newHost("drifted")
+	id, stray, drifted := leaseOf(newTenant(t), 1), newHost("stray"), newHost("drifted")
 	e := extend(t, id, "")
 	u.do(t, "apply", "-f", defineParts(t, id, webPart(stray, drifted)))
 	are := func(config string, want ...string) {
@@ -449,7 +449,7 @@ func TestRenderedRecordsFitTheirDefinitions(t *testing.T) {
 // The roles let operators write records, and viewers see them.
 func TestRolesForRecords(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	id, host := leaseOf(newTenant(t), 1), newHost("dns")
 	definition := defineParts(t, id, webPart(host))
 	operator, _ := userOf(t, "akash-net-operator", "patch")
 	viewer, _ := userOf(t, "akash-net-viewer", "list")

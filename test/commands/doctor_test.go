@@ -162,7 +162,7 @@ func (c bareCluster) seesOperators(t *testing.T, people map[string]string) {
 	t.Helper()
 	const services, role = "akash-services", "akash-net-sees-operators"
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	id, host := leaseOf(newTenant(), 1), newHost("sees")
+	id, host := leaseOf(newTenant(t), 1), newHost("sees")
 	definition := defineParts(t, id, webPart(host))
 	operator := func(code int, args ...string) result {
 		t.Helper()
@@ -199,8 +199,8 @@ func (c bareCluster) seesOperators(t *testing.T, people map[string]string) {
 // by its name and changes nothing; the others go on.
 func (c bareCluster) lacksKinds(t *testing.T, operator string) {
 	t.Helper()
-	host, free, blue := "shop."+newDomain(), "free."+newDomain(), leaseOf(newOwner(), 1)
-	green, other := leaseOf(blue.Owner, 2), define(t, leaseOf(newOwner(), 1), web("web", 8080, free))
+	host, free, blue := "shop."+newDomain(), "free."+newDomain(), leaseOf(newOwner(t), 1)
+	green, other := leaseOf(blue.Owner, 2), define(t, leaseOf(newOwner(t), 1), web("web", 8080, free))
 	later := define(t, green, web("green", 8080, host))
 	c.do(t, 0, "apply", "-f", define(t, blue, web("blue", 8080, host)))
 	c.do(t, 0, "apply", "-f", later).Prints(t, "host/"+host+" withheld") // noted: a transfer knows its routes
@@ -279,7 +279,7 @@ func (c bareCluster) advertises(t *testing.T) {
 	}
 	prepare()
 	c.remove(t, crds, "", name)
-	id, pool := leaseOf(newOwner(), 1), "akash-net-192-0-2-0-28"
+	id, pool := leaseOf(newOwner(t), 1), "akash-net-192-0-2-0-28"
 	definition := define(t, id, leased("game", "public", 7001))
 	apply := func(code int, advertisement string) result {
 		t.Helper()

@@ -41,7 +41,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
 	u := admin().with(configure(t, "ip: {ranges: ["+v4+"0/28]}"))
-	id, host := leaseOf(newTenant(), 1), newHost("events")
+	id, host := leaseOf(newTenant(t), 1), newHost("events")
 	definition := defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public"))
 	happened := func(id lease.ID, args ...string) (out []string, last event) {
 		for _, e := range eventsIn(t, u.run(t, append(args, "-o", "events")...)) {
@@ -71,7 +71,7 @@ func TestEvents(t *testing.T) {
 	if _, last = happened(id, "apply", "-f", definition); last.Changed == nil || *last.Changed {
 		t.Errorf("the last event of the second run is %+v", last)
 	}
-	other := leaseOf(newTenant(), 1)
+	other := leaseOf(newTenant(t), 1)
 	if _, last = happened(other, "apply", "-f", defineParts(t, other, webPart(host))); last.Action != "failed" || !strings.Contains(last.Error, id.String()) {
 		t.Errorf("the last event of the refused run is %+v", last)
 	}

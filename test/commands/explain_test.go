@@ -12,7 +12,7 @@ import (
 // and what a crashed command has left. What each rule says is in the tests of package diagnose.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	domain, subnet, one := newDomain(), newNet(), leaseOf(newOwner(), 1)
+	domain, subnet, one := newDomain(), newNet(), leaseOf(newOwner(t), 1)
 	config := configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+subnet+"0/29]}")
 	explain := func(thing string, texts ...string) {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestExplain(t *testing.T) {
 	explain(group, shop+": no claim; it is left over")
 
 	marked := "marked." + newDomain()
-	plant(t, state.HostWant{Host: marked}.Hold(leaseOf(newOwner(), 1)), func(p *state.Part) { p.Run = "crashed" })
+	plant(t, state.HostWant{Host: marked}.Hold(leaseOf(newOwner(t), 1)), func(p *state.Part) { p.Run = "crashed" })
 	explain(marked, "Run ", " of ann@laptop, begun ", ", has crashed (last renewed at ", "kubectl akash-net repair")
 
 	if r := mustRun(t, 0, "explain", wild); strings.Contains(r.Stdout, "DNS") {

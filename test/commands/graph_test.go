@@ -12,7 +12,7 @@ import (
 // graph of a lease leads from it to the Services and the pool, by the objects in the cluster. What others have is not drawn.
 func TestGraph(t *testing.T) {
 	t.Parallel()
-	subnet, host, other, id := newNet(), newHost("a"), newHost("b"), leaseOf(newOwner(), 1)
+	subnet, host, other, id := newNet(), newHost("a"), newHost("b"), leaseOf(newOwner(t), 1)
 	config, name := configure(t, "ip: {ranges: ["+subnet+"0/29]}"), id.Group().String()
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, web("web", 8080, host), leased("game", "public", 7777)))
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, leaseOf(id.Owner, 2), web("web", 8080, other)))
@@ -39,7 +39,7 @@ func TestGraph(t *testing.T) {
 	if !slices.Equal(edges, want) {
 		t.Errorf("the graph is\n%s\nwant\n%s", strings.Join(edges, "\n"), strings.Join(want, "\n"))
 	}
-	gone := leaseOf(newOwner(), 9)
+	gone := leaseOf(newOwner(t), 9)
 	for name, subject := range map[string]string{"host/gone." + newDomain(): "hosts", "lease/" + gone.Group().String(): "leases"} {
 		mustRun(t, 1, "graph", name).Says(t, "Error: "+name+" is not found")
 		mustRun(t, 1, "state", subject, name).Says(t, "Error: "+name+" is not found")

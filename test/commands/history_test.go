@@ -66,7 +66,7 @@ func rows(t *testing.T, r result, want ...string) {
 // and gains, what is repaired, and what it gives up.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	subnet, owner, rival := newNet(), newOwner(), newOwner()
+	subnet, owner, rival := newNet(), newOwner(t), newOwner(t)
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	blue, green, theirs := leaseOf(owner, 1), leaseOf(owner, 2), leaseOf(rival, 3)
 	shop, other, own := "shop."+newDomain(), "other."+newDomain(), "own."+newDomain()
@@ -115,7 +115,7 @@ func TestHistory(t *testing.T) {
 // What writes nothing tells nothing, and who may not write Events, or whose lease has no namespace, gets and prints the same.
 func TestNoHistory(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
+	id, host := leaseOf(newOwner(t), 1), "shop."+newDomain()
 	definition := define(t, id, web("web", 80, host))
 	mustRun(t, 0, "reserve", host, "--lease", id.String())
 	mustRun(t, 0, "history", host, id.Group().String()).Says(t, "No events found for host/"+host+".\n", "No events found for lease/"+id.Group().String()+".\n")
@@ -136,7 +136,7 @@ func TestNoHistory(t *testing.T) {
 
 	gone := newDomain()
 	mustRun(t, 1, "history", gone).Says(t, "host/"+gone+" not found")
-	mustRun(t, 1, "history", leaseOf(newOwner(), 7).String(), "-o", "json").Says(t, "not found").Prints(t, `"items": []`)
+	mustRun(t, 1, "history", leaseOf(newOwner(t), 7).String(), "-o", "json").Says(t, "not found").Prints(t, `"items": []`)
 	mustRun(t, 0, "history", gone, "--ignore-not-found").Says(t, "No events found for host/"+gone)
 	mustRun(t, 2, "history", "a_b.example.com").Says(t, "is not a host name")
 }
@@ -145,8 +145,8 @@ func TestNoHistory(t *testing.T) {
 // gets to no terminal, and is believed only in the namespace of its lease.
 func TestHistoryIsShown(t *testing.T) {
 	t.Parallel()
-	id, host, theirs := leaseOf(newOwner(), 1), "shop."+newDomain(), "theirs."+newDomain()
-	mustRun(t, 0, "reserve", theirs, "--lease", leaseOf(newOwner(), 1).String())
+	id, host, theirs := leaseOf(newOwner(t), 1), "shop."+newDomain(), "theirs."+newDomain()
+	mustRun(t, 0, "reserve", theirs, "--lease", leaseOf(newOwner(t), 1).String())
 	operator := bound(t, "akash-net-operator", "akash-net-operator")
 	runAs(t.Context(), operator, "apply", "-f", define(t, id, web("web", 80, host))).Exits(t, 0)
 	for range 2 {

@@ -46,11 +46,11 @@ func TestHostnameRules(t *testing.T) {
 		columns := strings.Split(strings.TrimSpace(rule)+" ", "|")
 		t.Run(strings.TrimSpace(columns[0]), func(t *testing.T) {
 			t.Parallel()
-			domain, owner := newDomain(), newOwner()
+			domain, owner := newDomain(), newOwner(t)
 			id := leaseOf(owner, 1)
 			again, group := id, id
-			again.OSeq, again.Provider, group.GSeq = 7, newOwner(), 2
-			leases := map[string]lease.ID{"L1": id, "L2": leaseOf(owner, 2), "X": leaseOf(newOwner(), 9), "L1'": again, `L1"`: group}
+			again.OSeq, again.Provider, group.GSeq = 7, newOwner(t), 2
+			leases := map[string]lease.ID{"L1": id, "L2": leaseOf(owner, 2), "X": leaseOf(newOwner(t), 9), "L1'": again, `L1"`: group}
 			config := configure(t, "hosts: {blocked: ["+strings.Join(named(columns[1], domain), ", ")+"]}")
 			for command := range strings.SplitSeq(columns[2], ";") {
 				command, outcome, _ := strings.Cut(strings.TrimSpace(command), " -> ")
@@ -107,7 +107,7 @@ func named(words, domain string) []string {
 func TestSecondTenantIsRefused(t *testing.T) {
 	t.Parallel()
 	host, spare := newHost("shop"), newHost("a-spare")
-	first, second := leaseOf(newTenant(), 1), leaseOf(newTenant(), 7)
+	first, second := leaseOf(newTenant(t), 1), leaseOf(newTenant(t), 7)
 	mustRun(t, 0, "apply", "-f", defineParts(t, first, webPart(host))).Prints(t, "host/"+host+" claimed", "providerhost/"+host+" created", "ingress/"+host+" created", "is live: 1 host")
 	steal, since := defineParts(t, second, webPart(spare, host)), need(t, claims, ledger, host)
 	mustRun(t, 4, "apply", "-f", steal).Says(t, host+" is held by another lease", first.Group().String(), first.Namespace(),
@@ -133,7 +133,7 @@ func TestSecondTenantIsRefused(t *testing.T) {
 // Two owners want one thing in one input: the second is refused by every command alike, and a dry run says what the real run does.
 func TestTwoOwnersInOneInput(t *testing.T) {
 	t.Parallel()
-	domain, first, second := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	domain, first, second := newDomain(), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)
 	cfg := configure(t, "hosts: {wildcards: true}")
 	mine, theirs := define(t, first, web("web", 80, `"*.`+domain+`"`)), define(t, second, web("web", 80, "a."+domain))
 	for _, args := range [][]string{{"check"}, {"apply", "--dry-run=client"}, {"reserve", "--dry-run=client"}, {"apply", "--wait=false"}} {
@@ -188,7 +188,7 @@ func TestRoutesThatUseAHost(t *testing.T) {
 			return "route default/site-" + domain
 		},
 		"an Ingress of another owner": func(t *testing.T, _ lease.ID, host, domain string) string {
-			other := leaseOf(newOwner(), 9)
+			other := leaseOf(newOwner(t), 9)
 			makeNamespace(t, other)
 			ingress(t, other.Namespace(), "site-"+domain, host, "/", "")
 			return "ingress " + other.Namespace() + "/site-" + domain
@@ -201,7 +201,7 @@ func TestRoutesThatUseAHost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			domain, id := newDomain(), leaseOf(newOwner(), 1)
+			domain, id := newDomain(), leaseOf(newOwner(t), 1)
 			host := "shop." + domain
 			object, definition := serve(t, id, host, domain), define(t, id, web("web", 8080, host))
 			for _, verb := range []string{"apply", "check"} {
@@ -210,7 +210,7 @@ func TestRoutesThatUseAHost(t *testing.T) {
 			mustRun(t, 0, "explain", host).Prints(t, host+" has no claim, but objects use it", object)
 			if name == "an Ingress of its own" {
 				mustRun(t, 0, "explain", host).Prints(t, "reserve "+host+" --adopt")
-				mustRun(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(), 9).String(), host)
+				mustRun(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(t), 9).String(), host)
 				mustRun(t, 0, "reserve", "--adopt", "--lease", id.String(), host).Prints(t, "host/"+host+" claimed")
 				held(t, host, "1 /")
 				return
@@ -221,7 +221,7 @@ func TestRoutesThatUseAHost(t *testing.T) {
 	}
 	t.Run("a solver", func(t *testing.T) {
 		t.Parallel()
-		host, id := newHost("solver"), leaseOf(newTenant(), 1)
+		host, id := newHost("solver"), leaseOf(newTenant(t), 1)
 		ingress(t, "default", "challenge-"+host, host, "/.well-known/acme-challenge/token", `, labels: {`+solver+`: "true"}`+
 			`, ownerReferences: [{apiVersion: acme.cert-manager.io/v1, kind: Challenge, name: site, uid: 7b3ff6fc-1b3b-4b8e-8a2c-0d2f6e1a9c11}]`)
 		mustRun(t, 0, "reserve", "--lease", id.String(), host).Prints(t, "host/"+host+" claimed")
@@ -235,7 +235,7 @@ func TestAStaticHostIsItsLeasesOwn(t *testing.T) {
 	domain := newDomain()
 	config := configure(t, "ingress: {domain: "+domain+", staticHosts: true}", "hosts: {wildcards: true}")
 	blocking := configure(t, "ingress: {domain: "+domain+", staticHosts: true}", "hosts: {blocked: [."+domain+"]}")
-	victim, thief := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	victim, thief := leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)
 	static := victim.StaticHost("web", domain)
 	refusal, theft := static+" is below the provider's own domain "+domain+" (ingress.domain)", define(t, thief, web("web", 80, static))
 	for _, verb := range []string{"apply", "check", "reserve", "render"} {

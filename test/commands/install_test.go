@@ -91,7 +91,7 @@ func akashsDefinition(t *testing.T, name string) *unstructured.Unstructured {
 func TestInstallAndUninstall(t *testing.T) {
 	t.Parallel()
 	c := newBareCluster(t)
-	id, host := leaseOf(newTenant(), 1), newHost("bare")
+	id, host := leaseOf(newTenant(t), 1), newHost("bare")
 	definition, address := defineParts(t, id, webPart(host)), define(t, id, leased("web", "public", 443))
 	released := func() { t.Helper(); c.do(t, 0, "release", id.Group().String()) }
 
@@ -225,7 +225,7 @@ func (c bareCluster) guards(t *testing.T, id lease.ID, host string) {
 		c.do(t, 0, "apply", "-f", path).Prints(t, "unchanged")
 		eventually(t, "the guard to refuse a theft", func(ctx context.Context) (bool, error) {
 			o := c.get(t, claims, ledger, host)
-			o.SetLabels(with(o.GetLabels(), "net.akash.network/owner", newOwner()))
+			o.SetLabels(with(o.GetLabels(), "net.akash.network/owner", newOwner(t)))
 			_, err := c.objects.Resource(claims).Namespace(ledger).Update(ctx, o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"), nil
 		})
@@ -243,7 +243,7 @@ func (c bareCluster) waitsForTheNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.do(t, 0, "install", "--dry-run=server").Prints(t, "namespace/"+ledger+" left (it is being deleted; install waits until it is gone, and creates it)")
-	c.do(t, 1, "reserve", "--lease", leaseOf(newTenant(), 1).String(), newHost("late")).Says(t, "The namespace is being deleted")
+	c.do(t, 1, "reserve", "--lease", leaseOf(newTenant(t), 1).String(), newHost("late")).Says(t, "The namespace is being deleted")
 	end := start(harness.Command(t.Context(), c.Kubeconfig, "install"))
 	going, err := core.Get(t.Context(), ledger, metav1.GetOptions{})
 	if err != nil {
@@ -262,7 +262,7 @@ func (c bareCluster) waitsForTheNamespace(t *testing.T) {
 // Without its namespace there is no ledger; the run says how to make it and writes nothing.
 func TestMissingLedgerNamespace(t *testing.T) {
 	t.Parallel()
-	id := leaseOf(newTenant(), 1)
+	id := leaseOf(newTenant(t), 1)
 	harness.Run(t.Context(), "apply", "--config", configure(t, "ledgerNamespace: nowhere"), "-f", defineParts(t, id, webPart(newHost("nowhere")))).Exits(t, 1).Says(t,
 		"the ledger's namespace nowhere does not exist", "kubectl akash-net install")
 	if got := objectsOf(t, id); len(got) > 0 {

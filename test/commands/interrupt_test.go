@@ -21,7 +21,7 @@ func TestInterruptedWait(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
 	pool := fmt.Sprint("late-", harness.Number())
-	id := leaseOf(newTenant(), 1)
+	id := leaseOf(newTenant(t), 1)
 	r := record(t)
 	r.config = configure(t, "ip: {mode: pool, pool: "+pool+"}")
 	definition := defineParts(t, id, service("web", leasedPart("public", "TCP", 443)), endpoint("public"))
@@ -84,7 +84,7 @@ func (r *running) end(t *testing.T, code int) {
 // several are leases of one owner with a host each, and the flags that name their definitions.
 func several(t *testing.T, n int) (ids []lease.ID, hosts, files []string) {
 	t.Helper()
-	owner := newOwner()
+	owner := newOwner(t)
 	for i := range n {
 		ids, hosts = append(ids, leaseOf(owner, uint64(i+1))), append(hosts, "a."+newDomain())
 		files = append(files, "-f", define(t, ids[i], web("web", 80, hosts[i])))

@@ -32,7 +32,7 @@ func TestThroughKubectl(t *testing.T) {
 			if err := json.Unmarshal([]byte(out.Stdout), &version); err != nil || version.Version == "" || version.GoVersion == "" {
 				t.Errorf("%v: %s", err, out)
 			}
-			first, second, host := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1), newHost("kubectl")
+			first, second, host := leaseOf(newTenant(t), 1), leaseOf(newTenant(t), 1), newHost("kubectl")
 			text, err := os.ReadFile(defineParts(t, first, webPart(host)))
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestThroughKubectl(t *testing.T) {
 // kubectl asks the plugin for completions by the name of the link.
 func TestCompletionThroughKubectl(t *testing.T) {
 	t.Parallel()
-	id, other := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
+	id, other := leaseOf(newTenant(t), 1), leaseOf(newTenant(t), 1)
 	host, others := newHost("complete"), newHost("complete")
 	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host)))
 	admin().do(t, "apply", "-f", defineParts(t, other, webPart(others)))
@@ -106,7 +106,7 @@ func TestVerbosity(t *testing.T) {
 // The first example of `render --help` works as it is printed, for a lease without a namespace.
 func TestFirstExampleOfRender(t *testing.T) {
 	t.Parallel()
-	id := leaseOf(newTenant(), 1)
+	id := leaseOf(newTenant(t), 1)
 	_, examples, _ := strings.Cut(admin().do(t, "render", "--help").Stdout, "Examples:")
 	var example string
 	for line := range strings.Lines(examples) {

@@ -35,7 +35,7 @@ func sameLines(t *testing.T, got harness.Result, want ...string) {
 // logs prints what all containers of a lease have printed, or those of a service.
 func TestLogs(t *testing.T) {
 	t.Parallel()
-	d, kubelet := newDeployment(), harness.StartKubelet(t)
+	d, kubelet := newDeployment(t), harness.StartKubelet(t)
 	d.deploy(t, "2")
 	ns := d.id.Namespace()
 	web, db := harness.Pods(t, ns, "web", 2), harness.Pods(t, ns, "db", 1)
@@ -80,7 +80,7 @@ func TestLogs(t *testing.T) {
 			t.Errorf("to a full disk: %v, %s", err, errOut.String())
 		}
 	}
-	other := newDeployment()
+	other := newDeployment(t)
 	harness.Run(t.Context(), "logs", other.id.String()).Exits(t, 1).Says(t, "has no pods")
 	harness.Run(t.Context(), "logs", other.id.Group().String()).Exits(t, 1).Says(t, "no namespace has its labels")
 }
@@ -135,7 +135,7 @@ func (s *stream) expects(texts ...string) {
 // A follower sees pods that start later; one that ends does not end the others; an interrupt ends it.
 func TestLogsAreFollowed(t *testing.T) {
 	t.Parallel()
-	d, kubelet := newDeployment(), harness.StartKubelet(t)
+	d, kubelet := newDeployment(t), harness.StartKubelet(t)
 	d.deploy(t, "1")
 	ns := d.id.Namespace()
 	web := harness.Pods(t, ns, "web", 1)
@@ -173,7 +173,7 @@ func TestLogsAreFollowed(t *testing.T) {
 // is replaced ends nothing.
 func TestLogsEndWithTheLease(t *testing.T) {
 	t.Parallel()
-	d, kubelet := newDeployment(), harness.StartKubelet(t)
+	d, kubelet := newDeployment(t), harness.StartKubelet(t)
 	d.deploy(t, "1")
 	ns := d.id.Namespace()
 	gone := func(p corev1.Pod) {

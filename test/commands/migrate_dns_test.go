@@ -83,7 +83,7 @@ func TestMigrateLeadsDNS(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			roads, r := newCrossroads(t), record(t)
-			id, host := leaseOf(newTenant(), 1), newHost("lead")
+			id, host := leaseOf(newTenant(t), 1), newHost("lead")
 			u := roads.by(t, dns)
 			r.config = u.config
 			extend(t, id, "")
@@ -131,7 +131,7 @@ func TestMigrateLeadsDNS(t *testing.T) {
 func TestMigrateWaitsForResolvers(t *testing.T) {
 	t.Parallel()
 	roads := newCrossroads(t)
-	id, host := leaseOf(newTenant(), 1), newHost("wait")
+	id, host := leaseOf(newTenant(t), 1), newHost("wait")
 	extend(t, id, "")
 	serve(t, roads.by(t, "{form: endpoint, ttl: 1}"), id, defineParts(t, id, webPart(host)), host)
 	roads.by(t, "{form: endpoint, ttl: 7200}").do(t, migrate("httproute", id)...).
@@ -143,7 +143,7 @@ func TestMigrateWaitsForResolvers(t *testing.T) {
 func TestMigrateReplacesRecords(t *testing.T) {
 	t.Parallel()
 	roads := newCrossroads(t)
-	id, host := leaseOf(newTenant(), 1), newHost("replace")
+	id, host := leaseOf(newTenant(t), 1), newHost("replace")
 	u := roads.by(t, strings.Replace(gardener5m, "ttl: 300", "ttl: 300, ownership: true", 1))
 	e := extend(t, id, "")
 	serve(t, u, id, defineParts(t, id, webPart(host)), host)
@@ -182,7 +182,7 @@ func TestMigrateReplacesRecords(t *testing.T) {
 func TestRepairEndsMigration(t *testing.T) {
 	t.Parallel()
 	roads := newCrossroads(t)
-	id, host := leaseOf(newTenant(), 1), newHost("ended")
+	id, host := leaseOf(newTenant(t), 1), newHost("ended")
 	u := roads.by(t, endpoint5m)
 	extend(t, id, "")
 	serve(t, u, id, defineParts(t, id, webPart(host)), host)
@@ -205,7 +205,7 @@ func TestMigrateUnread(t *testing.T) {
 	t.Parallel()
 	const controller = "external-dns.alpha.kubernetes.io/controller"
 	roads := newCrossroads(t)
-	id, host := leaseOf(newTenant(), 1), newHost("read")
+	id, host := leaseOf(newTenant(t), 1), newHost("read")
 	u := roads.by(t, "{form: annotations, ttl: 60}")
 	definition := defineParts(t, id, webPart(host))
 	serve(t, u, id, definition, host)
@@ -228,7 +228,7 @@ func TestMigrateUnread(t *testing.T) {
 	u.do(t, migrate("httproute", id, "--dns-settle=0")...).Prints(t, "ingress/"+host+" deleted")
 	u.do(t, "release", id.Group().String())
 
-	id, host = leaseOf(newTenant(), 1), newHost("read")
+	id, host = leaseOf(newTenant(t), 1), newHost("read")
 	_, was := deployHost(t, id, host)
 	if err := unstructured.SetNestedField(was.Object, roads.class, "spec", "ingressClassName"); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestMigrateDNSKilled(t *testing.T) {
 		t.Run(fmt.Sprint("back ", back), func(t *testing.T) {
 			t.Parallel()
 			dies(t, 6, func(nth int32) bool {
-				id, host := leaseOf(newTenant(), 1), newHost("killed")
+				id, host := leaseOf(newTenant(t), 1), newHost("killed")
 				extend(t, id, "")
 				serve(t, was, id, defineParts(t, id, webPart(host)), host)
 				former := need(t, ingresses, id.Namespace(), host)

@@ -51,7 +51,7 @@ func TestMigrateThereAndBack(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
 			kind := map[string]kinds.Kind{"httproute": kinds.HTTPRoute, "route": kinds.Route}[to]
-			id, host := leaseOf(newTenant(), 1), newHost("migrate")
+			id, host := leaseOf(newTenant(t), 1), newHost("migrate")
 			path := lease.RouteName(host, "/v1")
 			definition := defineParts(t, id, service("web", routedPart(80, "http: {readTimeout: 30s}", host), routedPart(80, "path: /v1, labels: {shard: eu}", host)))
 			admin().do(t, "apply", "-f", definition)
@@ -107,7 +107,7 @@ func unmark(claim *unstructured.Unstructured) {
 // A dry run tells what would be done, and what would be lost, and writes nothing.
 func TestMigrateDryRun(t *testing.T) {
 	t.Parallel()
-	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	host, id := newHost("migrate"), leaseOf(newTenant(t), 1)
 	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host)))
 	ingress := need(t, ingresses, id.Namespace(), host)
 	ingress.SetAnnotations(map[string]string{"nginx.ingress.kubernetes.io/limit-rps": "5", lease.AnnotationDefinition: ingress.GetAnnotations()[lease.AnnotationDefinition]})
@@ -132,7 +132,7 @@ func TestMigrateDryRun(t *testing.T) {
 // already, it stays as it is, and the old one goes; but only where both lead to the same.
 func TestMigrateAkashsRoute(t *testing.T) {
 	t.Parallel()
-	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	host, id := newHost("migrate"), leaseOf(newTenant(t), 1)
 	providerHost, ingress := deployHost(t, id, host)
 	user := admin().with(configure(t, nowhere))
 	user.run(t, migrate("httproute", id, "--operators=on")...).Exits(t, 1).Says(t, "--ingress-mode", "--ingress-mode")
@@ -169,7 +169,7 @@ func TestMigrateAkashsRoute(t *testing.T) {
 // What the new kind cannot say, and what a setting decides, stays, with the reason; the lease's other routes move.
 func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("migrate")
+	id, host := leaseOf(newTenant(t), 1), newHost("migrate")
 	user := admin().with(configure(t, nowhere))
 	user.do(t, "apply", "-f", defineParts(t, id, webPart(host, "canary."+host), service("tls", routedPart(443, "tls: {termination: passthrough}", "tls."+host))))
 	o := need(t, ingresses, id.Namespace(), "canary."+host)
@@ -191,7 +191,7 @@ func TestMigrateKilled(t *testing.T) {
 			t.Parallel()
 			fabric := "gateway: {implementation: nginx-gateway-fabric, name: none, namespace: default}"
 			dies(t, 9, func(nth int32) bool {
-				id, host := leaseOf(newTenant(), 1), newHost("migrate")
+				id, host := leaseOf(newTenant(t), 1), newHost("migrate")
 				admin().with(configure(t, fabric, "target: "+from)).do(t, "apply", "-f", defineParts(t, id, service("web",
 					routedPart(80, "http: {maxBodySize: 2097152, readTimeout: 30s, nextTries: 5}, tls: {termination: reencrypt, insecure: Redirect}", host))))
 				r := record(t)

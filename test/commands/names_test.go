@@ -13,7 +13,7 @@ import (
 // Things are named as they are printed, in every command that takes them; what does not exist is said to.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	domain, address, owner := newDomain(), newNet()+"1", newOwner()
+	domain, address, owner := newDomain(), newNet()+"1", newOwner(t)
 	cfg := configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+address+"/32]}")
 	do := func(code int, args ...string) result {
 		t.Helper()
@@ -72,11 +72,11 @@ func TestNames(t *testing.T) {
 // A lease is named as tables print it, wherever that is the name of one lease; of several, nothing is done, and their names are listed.
 func TestNamesOfLeases(t *testing.T) {
 	t.Parallel()
-	owner, host, other := newOwner(), newDomain(), newDomain()
+	owner, host, other := newOwner(t), newDomain(), newDomain()
 	id, second := leaseOf(owner, uint64(1_000_000+harness.Number())), leaseOf(owner, uint64(1_000_000+harness.Number()))
 	short := owner[:9] + "…" + owner[len(owner)-6:]
 	group, dseq := id.Group().String(), strconv.FormatUint(id.DSeq, 10)
-	unknown := leaseOf(newOwner(), 9)
+	unknown := leaseOf(newOwner(t), 9)
 	mustRun(t, 2, "reserve", "--lease", id.Order().String(), host).Says(t, "the cluster does not know lease "+id.Order().String(), "name it in full")
 	mustRun(t, 0, "reserve", "--config", configure(t, "provider: "+id.Provider), "--lease", id.Order().String(), host).Prints(t, "host/"+host+" claimed", group)
 	mustRun(t, 0, "reserve", "--lease", second.String(), other)
@@ -128,13 +128,13 @@ func TestNamesOfLeases(t *testing.T) {
 // unless a script says that this may be. A lease whose claim is gone is found by what it still serves.
 func TestChosenLeases(t *testing.T) {
 	t.Parallel()
-	mine, other, lost := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	mine, other, lost := leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)
 	hosts := []string{newDomain(), newDomain(), newDomain()}
 	one, two := define(t, mine, web("web", 80, hosts[0])), define(t, other, web("web", 80, hosts[1]))
 	mustRun(t, 0, "apply", "-f", one, "-f", two, "-f", define(t, lost, web("web", 80, hosts[2])))
 	remove(t, claims, ledger, hosts[2])
 	mustRun(t, 0, "reserve", newDomain(), "--prune=false", "--lease", "lease/"+mine.Order().String()) // the cluster says which one is meant
-	none, empty := leaseOf(mine.Owner, 2).Group().String(), leaseOf(newOwner(), 1)
+	none, empty := leaseOf(mine.Owner, 2).Group().String(), leaseOf(newOwner(t), 1)
 	broken := file(t, "apiVersion: net.akash.network/v1alpha1\nkind: LeaseDefinition\nspec: {leese: {}}\n")
 	for _, tt := range []struct {
 		code  int

@@ -14,7 +14,7 @@ import (
 // also when the lease was released before. The lease can be applied again at once.
 func TestReleaseDeletesTheNamespace(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("ends")
+	id, host := leaseOf(newTenant(t), 1), newHost("ends")
 	definition, group, namespace := defineParts(t, id, webPart(host)), id.Group().String(), "namespace/"+id.Namespace()
 	do := func(args ...string) result { t.Helper(); return harness.Run(t.Context(), args...).Exits(t, 0) }
 	do("apply", "-f", definition).Prints(t, namespace+" created")
@@ -40,7 +40,7 @@ func TestReleaseDeletesTheNamespace(t *testing.T) {
 // A namespace stays with what others have put into it, and with who made it.
 func TestReleaseKeepsTheNamespace(t *testing.T) {
 	t.Parallel()
-	full, theirs := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
+	full, theirs := leaseOf(newTenant(t), 1), leaseOf(newTenant(t), 1)
 	do := func(args ...string) result { t.Helper(); return harness.Run(t.Context(), args...).Exits(t, 0) }
 	do("apply", "-f", defineParts(t, full, webPart(newHost("full"))))
 	create(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: "+full.Namespace()+"}}")
@@ -75,7 +75,7 @@ func TestApplyBesideTheDeletionOfTheNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id, host := leaseOf(newTenant(), 1), newHost("again")
+			id, host := leaseOf(newTenant(t), 1), newHost("again")
 			definition := defineParts(t, id, webPart(host))
 			mustRun(t, 0, "apply", "-f", definition)
 			r, ending := record(t), false

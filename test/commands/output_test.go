@@ -16,7 +16,7 @@ import (
 // manyLeases are leases with a host each, in one file.
 func manyLeases(t *testing.T, n int) (file string, ids []lease.ID) {
 	t.Helper()
-	owner := newTenant()
+	owner := newTenant(t)
 	var documents []string
 	for i := range n {
 		id := leaseOf(owner, uint64(i)+1)

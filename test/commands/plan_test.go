@@ -79,7 +79,7 @@ func TestPlanIsCarriedOut(t *testing.T) {
 	for name, on := range inPlaceOf {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id, subnet := leaseOf(newOwner(), 1), newNet()
+			id, subnet := leaseOf(newOwner(t), 1), newNet()
 			one, two, three := newDomain(), newDomain(), newDomain()
 			config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 			now, next := define(t, id, web("web", 8080, one, two), leased("game", "public", 7001)), define(t, id, larger(one, three), leased("game", "public", 7002))
@@ -137,7 +137,7 @@ func TestStalePlan(t *testing.T) {
 			return "host/" + goes
 		},
 		"a thing that was taken": func(t *testing.T, _ lease.ID, stays, _ string) string {
-			mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "b."+stays)
+			mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(t), 1).String(), "b."+stays)
 			return "lease/"
 		},
 	}
@@ -145,7 +145,7 @@ func TestStalePlan(t *testing.T) {
 		for _, on := range []string{"the cluster", "rendered"} {
 			t.Run(name+", "+on, func(t *testing.T) {
 				t.Parallel()
-				id, stays, goes := leaseOf(newOwner(), 1), newDomain(), newDomain()
+				id, stays, goes := leaseOf(newOwner(t), 1), newDomain(), newDomain()
 				config, now := configure(t, "ip: {ranges: ["+newNet()+"0/29]}"), define(t, id, web("web", 8080, stays, goes))
 				mustRun(t, 0, "apply", "--config", config, "-f", now)
 				saved := file(t, mustRun(t, 1, append([]string{"diff", "--config", config, "-f", define(t, id, larger(stays, "b."+stays)), "-o", "yaml"}, inPlaceOf[on](t, config, now)...)...).Stdout)
@@ -163,7 +163,7 @@ func TestStalePlan(t *testing.T) {
 // out. What was written before stays, with its claim.
 func TestPlanMovesWhileItIsCarriedOut(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newOwner(), 1), newDomain()
+	id, host := leaseOf(newOwner(t), 1), newDomain()
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	added, taken := "b."+host, "c."+host
 	saved := file(t, mustRun(t, 1, "diff", "-o", "json", "-f", define(t, id, larger(host, added, taken))).Stdout)

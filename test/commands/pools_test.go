@@ -26,7 +26,7 @@ func makeOwnPool(t *testing.T, name, addresses string) {
 // released is a new lease of a new owner, released when the test ends.
 func released(t *testing.T) lease.ID {
 	t.Helper()
-	id := leaseOf(newOwner(), 1)
+	id := leaseOf(newOwner(t), 1)
 	t.Cleanup(func() { run(context.Background(), "release", id.Group().String()) })
 	return id
 }
@@ -69,7 +69,7 @@ func TestPoolMode(t *testing.T) {
 	v4, _ := newRanges()
 	pool := fmt.Sprint("admin-", harness.Number())
 	makeOwnPool(t, pool, v4+"64/28")
-	id, r := leaseOf(newTenant(), 1), record(t)
+	id, r := leaseOf(newTenant(t), 1), record(t)
 	r.config = configure(t, "ip: {mode: pool, pool: "+pool+"}")
 	definition := define(t, id, leased("web", "public", 443), leased("more", "public", 8443))
 	r.do(t, "apply", "-f", definition).Prints(t, "granted "+v4)
@@ -92,7 +92,7 @@ func TestPoolMode(t *testing.T) {
 	}
 	// A pool that would overlap it is refused before MetalLB sees it, and the lease gives back what it had taken.
 	for _, mode := range []string{"range", "dedicated"} {
-		id := leaseOf(newTenant(), 1)
+		id := leaseOf(newTenant(t), 1)
 		r.config = configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"72/30]}")
 		definition := define(t, id, web("web", 80, newDomain()), leased("web2", "public", 443))
 		r.run(t, "check", "-f", definition).Exits(t, 1).Says(t, "which overlaps")
@@ -108,7 +108,7 @@ func TestPoolMode(t *testing.T) {
 func TestDedicatedMode(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	address, pool, owner := v4+"80", addressPool(v4+"80"), newTenant()
+	address, pool, owner := v4+"80", addressPool(v4+"80"), newTenant(t)
 	u := admin().with(configure(t, "ip: {mode: dedicated, ranges: ["+v4+"80/30]}"))
 	for dseq := range uint64(2) {
 		u.do(t, "apply", "-f", define(t, leaseOf(owner, dseq+1), leased("web", "public", 1000+int(dseq)))).Prints(t, "granted "+address)

@@ -87,7 +87,7 @@ func madeProblems() []madeProblem {
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, claims, ledger, s.host)
 			remove(t, hosts, "lease", s.host)
-			other := leaseOf(newOwner(), 9)
+			other := leaseOf(newOwner(t), 9)
 			plant(t, state.HostWant{Host: s.host}.Hold(other), func(*state.Part) {})
 			return produced{thing: s.host, after: func(t *testing.T) {
 				absent(t, ingresses, s.id.Namespace(), s.host)

@@ -80,7 +80,7 @@ func newScenes(t *testing.T, cases []madeProblem) (scenes []scene, config string
 	var blocked []string
 	ranges := []string{subnet + "0/27"}
 	for _, c := range cases {
-		s := scene{id: leaseOf(newOwner(), 1), host: strings.ToLower(c.kind) + "." + newDomain(), subnet: subnet, other: newNet(), plain: plain}
+		s := scene{id: leaseOf(newOwner(t), 1), host: strings.ToLower(c.kind) + "." + newDomain(), subnet: subnet, other: newNet(), plain: plain}
 		scenes = append(scenes, s)
 		switch c.kind {
 		case state.BlockedHost:
@@ -119,7 +119,7 @@ func TestProblems(t *testing.T) {
 	} {
 		delete(unseen, kind)
 	}
-	beside := scene{id: leaseOf(newOwner(), 1), host: "beside." + newDomain(), plain: scenes[0].plain}
+	beside := scene{id: leaseOf(newOwner(t), 1), host: "beside." + newDomain(), plain: scenes[0].plain}
 	beside.apply(t, web("web", 8080, beside.host), leased("game", "public", 7001))
 	t.Cleanup(beside.ends)
 	untouched := []string{beside.id.Namespace(), beside.host, claimOf(addressOf(t, beside.id.Owner)), kept.Name(beside.id.Group())}

@@ -18,7 +18,7 @@ func challenge(host, owner string) string {
 // A check tells of each host whether it is proved and how, and that it is held; it writes nothing.
 func TestCheckProves(t *testing.T) {
 	t.Parallel()
-	domain, id := newDomain(), leaseOf(newOwner(), 1)
+	domain, id := newDomain(), leaseOf(newOwner(t), 1)
 	byText, byAlias, given := "text."+domain, "alias."+domain, id.StaticHost("web", "ingress.provider.com")
 	names := nameserver.Start(t, challenge(byText, id.Owner), byAlias+". CNAME www."+domain+".", "www."+domain+". CNAME a1.ingress.provider.com.")
 	config := configure(t, "ingress: {domain: ingress.provider.com, staticHosts: true}")
@@ -33,7 +33,7 @@ func TestCheckProves(t *testing.T) {
 		t.Errorf("-o name names %q, want three hosts, once each", got)
 	}
 	names.Serve(t)
-	mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), byAlias)
+	mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(t), 1).String(), byAlias)
 	mustRun(t, 4, check...).Prints(t, "host/"+byText+" unproved\n", "host/"+byText+" free").
 		Says(t, byAlias+", "+byText+" are not proved to belong to "+id.Owner, byAlias+" is held by another lease")
 	if got := claimsOf(t, id.Owner); len(got) > 0 {
@@ -47,7 +47,7 @@ func TestCheckProves(t *testing.T) {
 func TestApplyRequiresProof(t *testing.T) {
 	t.Parallel()
 	shop, blog, spare := "shop."+newDomain(), "blog."+newDomain(), "*."+newDomain()
-	tenant, stranger := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
+	tenant, stranger := leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 1)
 	names := nameserver.Start(t, challenge(blog, stranger.Owner), challenge(shop, stranger.Owner))
 	flags := []string{"--require-dns-proof", "--resolver", names.Addr, "--config", configure(t, "hosts: {wildcards: true}")}
 	definition := define(t, tenant, web("web", 80, shop))

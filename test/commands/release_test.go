@@ -90,7 +90,7 @@ func restore(t *testing.T, resource schema.GroupVersionResource, namespace, name
 // What Akash's operators have written over is still released: the managed fields name who made it.
 func TestReleaseOfStrippedObjects(t *testing.T) {
 	t.Parallel()
-	id, host, subnet := leaseOf(newOwner(), 1), newDomain(), newNet()
+	id, host, subnet := leaseOf(newOwner(t), 1), newDomain(), newNet()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, web("web", 8080, host), leased("game", "public", 7001)))
 	if made := ownedBy(t, id); len(made) != 4 {
@@ -110,7 +110,7 @@ func TestReleaseOfStrippedObjects(t *testing.T) {
 // What Akash's provider declares itself stays, and is claimed as long as it is there.
 func TestReleaseOfWhatAkashDeclares(t *testing.T) {
 	t.Parallel()
-	id, host, ours := leaseOf(newOwner(), 1), newDomain(), newDomain()
+	id, host, ours := leaseOf(newOwner(t), 1), newDomain(), newDomain()
 	declare(t, id, host)
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host, ours)))
 	strip(t, hosts, "lease", host)
@@ -131,12 +131,12 @@ func TestReleaseOfWhatAkashDeclares(t *testing.T) {
 // an apply ends the run that had marked it.
 func TestRestoredClaim(t *testing.T) {
 	t.Parallel()
-	owner, host := newOwner(), newDomain()
+	owner, host := newOwner(t), newDomain()
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	mustRun(t, 0, "reserve", "--lease", blue.String(), host)
 	mustRun(t, 0, "reserve", "--lease", green.String(), host+"/v2")
 	restore(t, claims, ledger, host)
-	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 1).String(), host).Says(t, blue.Group().String())
+	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(t), 1).String(), host).Says(t, blue.Group().String())
 	mustRun(t, 0, "release", blue.Group().String()).Prints(t, "host/"+host+" released")
 	held(t, host, "2 /v2")
 	mustRun(t, 1, "release", blue.Group().String()).Prints(t, "holds nothing")
@@ -162,7 +162,7 @@ func TestClaimOutlivesRoute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			goes, stays := "goes."+newDomain(), "stays."+newDomain()
-			id, other := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2)
+			id, other := leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 2)
 			ends := map[string][]string{
 				"pruned":   {"apply", "-f", define(t, id, web("web", 80, stays)), "--assume-serving"},
 				"released": {"release", id.String(), goes},
@@ -191,7 +191,7 @@ func TestClaimOutlivesRoute(t *testing.T) {
 func TestDeletingBeforeDeleted(t *testing.T) {
 	t.Parallel()
 	host := "ends." + newDomain()
-	id := leaseOf(newOwner(), 1)
+	id := leaseOf(newOwner(t), 1)
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, host)), "--wait=false")
 	change(t, ingresses, id.Namespace(), host, func(o *object) { o.SetFinalizers([]string{"example.com/held"}) })
 	p := startProxy(t, nil)

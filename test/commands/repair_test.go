@@ -53,7 +53,7 @@ func TestRepairLeavesWhatHasChanged(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			s := scene{id: leaseOf(newOwner(), 1), host: "changes." + newDomain(), plain: configure(t, "hosts: {wildcards: true}")}
+			s := scene{id: leaseOf(newOwner(t), 1), host: "changes." + newDomain(), plain: configure(t, "hosts: {wildcards: true}")}
 			t.Cleanup(s.ends)
 			test.make(t, s)
 			var once sync.Once
@@ -75,7 +75,7 @@ func TestRepairLeavesWhatHasChanged(t *testing.T) {
 // Only what is named is mended. A name that is no problem is an error, and then nothing is touched.
 func TestRepairMendsNoMore(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newOwner(), 1), "one."+newDomain()
+	id, host := leaseOf(newOwner(t), 1), "one."+newDomain()
 	two, three := "two."+host, "three."+host
 	t.Cleanup(func() { run(context.Background(), "release", "--assume-crashed", id.Group().String()) })
 	for _, h := range []string{host, two, three} {
@@ -100,10 +100,10 @@ func TestRepairMendsNoMore(t *testing.T) {
 // have left something: repair watches it for as long as it lasts, and takes it away with what carries its mark.
 func TestRepairTakesAnnouncementsAway(t *testing.T) {
 	t.Parallel()
-	took, host, nonce := leaseOf(newOwner(), 1), "took."+newDomain(), state.NewNonce(time.Now())
-	announce(t, leaseOf(newOwner(), 1).Group(), nonce, time.Hour)
+	took, host, nonce := leaseOf(newOwner(t), 1), "took."+newDomain(), state.NewNonce(time.Now())
+	announce(t, leaseOf(newOwner(t), 1).Group(), nonce, time.Hour)
 	bared := plant(t, state.HostWant{Host: host}.Hold(took), func(p *state.Part) { p.Run = "crashed" }).Parts[0].Run
-	announce(t, took.Group(), bared, time.Hour, leaseOf(newOwner(), 1).Group())
+	announce(t, took.Group(), bared, time.Hour, leaseOf(newOwner(t), 1).Group())
 	mustRun(t, 0, "repair", "CrashedRun/"+host).Prints(t, "CrashedRun/"+host+" repaired")
 	named := []string{"CrashedRun/" + state.AnnouncementName(nonce), "CrashedRun/" + state.AnnouncementName(bared)}
 	mustRun(t, 0, "repair", named[0], named[1]).Prints(t, named[0]+" repaired (take its announcement away)", named[1]+" repaired (take its announcement away)")
@@ -116,7 +116,7 @@ func TestRepairTakesAnnouncementsAway(t *testing.T) {
 // Service, and the application of the definition does not write it.
 func TestRepairSaysWhatIsStillThere(t *testing.T) {
 	t.Parallel()
-	subnet, id := newNet(), leaseOf(newOwner(), 1)
+	subnet, id := newNet(), leaseOf(newOwner(t), 1)
 	makePool(t, "confirm", subnet+"0/30", "")
 	config := configure(t, "ip: {mode: pool, pool: confirm}")
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7001)))
@@ -136,7 +136,7 @@ func TestRepairSaysWhatIsStillThere(t *testing.T) {
 // Until the test ends this is the cluster's configuration, so no other test runs beside.
 func installRange(t *testing.T, subnet string) (config, ours, definition string, id lease.ID) {
 	t.Helper()
-	config, id = configure(t, "ip:", "  # ours", "  ranges: ["+subnet+"0/29]"), leaseOf(newOwner(), 1)
+	config, id = configure(t, "ip:", "  # ours", "  ranges: ["+subnet+"0/29]"), leaseOf(newOwner(t), 1)
 	mustRun(t, 0, "install", "--config", config)
 	t.Cleanup(func() {
 		run(context.Background(), "release", id.Group().String())
@@ -169,7 +169,7 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 		t.Errorf("pool %s has %s", ours, got)
 	}
 	mustRun(t, 0, "apply", "-f", definition).Prints(t, subnet+"0", "unchanged")
-	next := leaseOf(newOwner(), 1)
+	next := leaseOf(newOwner(t), 1)
 	mustRun(t, 0, "apply", "-f", define(t, next, leased("game", "public", 7001))).Prints(t, "granted "+subnet+"2")
 	grants(t, id, "game-ip-7001-tcp", subnet+"0")
 	mustRun(t, 0, "release", next.Group().String())

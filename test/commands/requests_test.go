@@ -49,7 +49,7 @@ func TestSecondApplyWritesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := record(t)
-			id := leaseOf(newTenant(), 1)
+			id := leaseOf(newTenant(t), 1)
 			definition := defineParts(t, id, parts...)
 			mustRun(t, 0, "apply", "-f", definition)
 			runAs(t.Context(), r.kubeconfig, "apply", "-f", definition).Exits(t, 0).Prints(t, "unchanged")
@@ -65,7 +65,7 @@ func TestSecondApplyWritesNothing(t *testing.T) {
 func TestRequestsOfAFirstApply(t *testing.T) {
 	t.Parallel()
 	r := record(t)
-	id, host := leaseOf(newTenant(), 1), newHost("first")
+	id, host := leaseOf(newTenant(t), 1), newHost("first")
 	r.do(t, "apply", "-f", defineParts(t, id, webPart(host)))
 	var after []string
 	for _, q := range r.sent() {
@@ -103,7 +103,7 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 	v4, _ := newRanges()
 	r := record(t)
 	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
-	id, host := leaseOf(newTenant(), 1), newHost("pinned")
+	id, host := leaseOf(newTenant(t), 1), newHost("pinned")
 	r.do(t, "apply", "-f", defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public")))
 	before := map[string]string{}
 	for resource, namespace := range map[schema.GroupVersionResource]string{ingresses: id.Namespace(), services: id.Namespace(), hosts: manifests, leasedIPs: manifests, claims: ledger} {

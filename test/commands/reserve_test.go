@@ -22,7 +22,7 @@ func read(t *testing.T, name string) string {
 // held for good does not come to an end because somebody asks for a hold.
 func TestHolds(t *testing.T) {
 	t.Parallel()
-	domain, id, next := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
+	domain, id, next := newDomain(), leaseOf(newOwner(t), 1), leaseOf(newOwner(t), 9)
 	host, late := "bid."+domain, "late."+domain
 	hold := func(expires string) *state.Claim {
 		t.Helper()
@@ -52,7 +52,7 @@ func TestHolds(t *testing.T) {
 // A command that was killed, and left but its announcement, is over with the next command of its lease.
 func TestReleaseOfAnAnnouncementAlone(t *testing.T) {
 	t.Parallel()
-	group := leaseOf(newOwner(), 1).Group()
+	group := leaseOf(newOwner(t), 1).Group()
 	crashed(t, group)
 	mustRun(t, 0, "release", group.String()).Prints(t, "lease/"+group.String()+" left (holds nothing; a command that had crashed is over)")
 	mustRun(t, 1, "release", group.String()).Prints(t, "lease/"+group.String()+" left (holds nothing)")
@@ -61,7 +61,7 @@ func TestReleaseOfAnAnnouncementAlone(t *testing.T) {
 // An apply says of what the lease has only reserved that it will be pruned, before it is; of what was applied it only says that it is.
 func TestApplySaysWhatIsOnlyReserved(t *testing.T) {
 	t.Parallel()
-	id, kept, applied, reserved := leaseOf(newOwner(), 1), newDomain(), newDomain(), newDomain()
+	id, kept, applied, reserved := leaseOf(newOwner(t), 1), newDomain(), newDomain(), newDomain()
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, kept, applied)))
 	mustRun(t, 0, "reserve", "--lease", id.String(), "--prune=false", reserved)
 	next := define(t, id, web("web", 80, kept))

@@ -92,7 +92,7 @@ func TestRoutesOfEachTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id, host := leaseOf(newTenant(), 1), newHost("routes")
+			id, host := leaseOf(newTenant(t), 1), newHost("routes")
 			r := record(t)
 			r.config = configure(t, tc.config...)
 			first := defineParts(t, id, tc.first(host)...)
@@ -120,7 +120,7 @@ func TestRoutesOfEachTarget(t *testing.T) {
 // Two deployments of an owner share a host by its paths; each path has its own withholder.
 func TestPathsOfTwoDeployments(t *testing.T) {
 	t.Parallel()
-	owner, host := newTenant(), newHost("shared")
+	owner, host := newTenant(t), newHost("shared")
 	web, api := leaseOf(owner, 1), leaseOf(owner, 2)
 	admin().do(t, "apply", "-f", defineParts(t, web, service("web", served(host))))
 	admin().do(t, "apply", "-f", defineParts(t, api, service("api", routedPart(80, "path: /v1", host)), service("site", served(host)))).Prints(t,
@@ -133,7 +133,7 @@ func TestPathsOfTwoDeployments(t *testing.T) {
 	}
 
 	// Another owner gets no path of it.
-	admin().run(t, "apply", "-f", defineParts(t, leaseOf(newTenant(), 1), service("api", routedPart(80, "path: /v2", host)))).Exits(t, 4).Says(t, host)
+	admin().run(t, "apply", "-f", defineParts(t, leaseOf(newTenant(t), 1), service("api", routedPart(80, "path: /v2", host)))).Exits(t, 4).Says(t, host)
 
 	admin().do(t, "release", web.Group().String())
 	if got := claimsOf(t, owner); !slices.Equal(got, []string{host}) {

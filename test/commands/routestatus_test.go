@@ -48,7 +48,7 @@ func judgement(gateway, status, reason, message string) string {
 // apply waits until the Gateway's controller has accepted the route, and says what it says otherwise.
 func TestWaitForTheGateway(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("gateway")
+	id, host := leaseOf(newTenant(t), 1), newHost("gateway")
 	user := admin().with(makeGateway(t, "reporting"))
 	definition := defineParts(t, id, webPart(host))
 	user.run(t, "apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Says(t, "httproute "+id.Namespace()+"/"+host+" to be accepted by a router")

@@ -55,7 +55,7 @@ func readBook(t *testing.T, u user, args ...string) book {
 func TestState(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	id, host := leaseOf(newTenant(), 1), newHost("book")
+	id, host := leaseOf(newTenant(t), 1), newHost("book")
 	u := admin().with(configure(t, "ip: {ranges: ["+v4+"0/29]}"))
 	u.do(t, "apply", "-f", defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public")))
 	b := readBook(t, u, "-l", ofOwner(id.Owner))
@@ -91,14 +91,14 @@ func TestState(t *testing.T) {
 	u.do(t, append(only, "-o", "custom-columns=HOST:.host,OWNER:.owner")...).Prints(t, "HOST", host, id.Owner)
 	u.do(t, append(only, "-o", "go-template={{range .hosts}}{{.state}}{{end}}")...).Prints(t, "Active")
 	u.do(t, "state", "-n", id.Namespace()).Prints(t, host, v4+"0")
-	u.do(t, "state", "hosts", "-l", ofOwner(newTenant())).Says(t, "No hosts held.")
+	u.do(t, "state", "hosts", "-l", ofOwner(newTenant(t))).Says(t, "No hosts held.")
 }
 
 // Routes of all kinds compete for a host: a claim's holder wins over everybody, and where there is no
 // claim the oldest does.
 func TestStateRoutes(t *testing.T) {
 	t.Parallel()
-	id, claimed, free := leaseOf(newTenant(), 1), newHost("claimed"), newHost("free")
+	id, claimed, free := leaseOf(newTenant(t), 1), newHost("claimed"), newHost("free")
 	admin().do(t, "apply", "-f", defineParts(t, id, webPart(claimed)))
 	one, other := "one-"+strings.Split(free, ".")[1], "other-"+strings.Split(free, ".")[1]
 	for _, name := range []string{one, other} {
@@ -153,7 +153,7 @@ func age(o *unstructured.Unstructured) string {
 // A watch shows what there is, then what changes.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	owner, before, after := newTenant(), newHost("before"), newHost("after")
+	owner, before, after := newTenant(t), newHost("before"), newHost("after")
 	admin().do(t, "apply", "-f", defineParts(t, leaseOf(owner, 1), webPart(before)))
 	expect := follow(t, admin(), "state", "hosts", "-w", "-l", ofOwner(owner))
 	expect(before, "Active")
@@ -201,7 +201,7 @@ var endpointSlices = kinds.EndpointSlice.Resource()
 // Active all the time. To whom may not list EndpointSlices it is not known, and nothing fails.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	id, host := leaseOf(newTenant(), 1), newHost("answers")
+	id, host := leaseOf(newTenant(t), 1), newHost("answers")
 	u, ns := admin(), id.Namespace()
 	mustRun(t, 0, "apply", "-f", defineParts(t, id, webPart(host)))
 	follows := follow(t, u, "state", "hosts", host, "-w", "-o", `jsonpath={.hosts[0].state} {.hosts[0].endpoints}{"\n"}`)

@@ -20,7 +20,7 @@ import (
 // A lease goes from pending to complete, and into error, as its pods fare.
 func TestStates(t *testing.T) {
 	t.Parallel()
-	d := newDeployment()
+	d := newDeployment(t)
 	ns := d.id.Namespace()
 
 	// Its Manifest alone is what Akash's provider writes first.
@@ -80,7 +80,7 @@ func TestStates(t *testing.T) {
 // Pods that cannot be made: a Deployment says so itself, of a StatefulSet an event does.
 func TestNoPodCanBeMade(t *testing.T) {
 	t.Parallel()
-	d := newDeployment()
+	d := newDeployment(t)
 	ns := d.id.Namespace()
 	if _, err := harness.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestNoPodCanBeMade(t *testing.T) {
 func TestStatusOfALease(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	id, host := leaseOf(newTenant(), 1), newHost("status")
+	id, host := leaseOf(newTenant(t), 1), newHost("status")
 	config := configure(t, "ip: {ranges: ["+v4+"32/28]}")
 	admin().with(config).do(t, "apply", "-f", defineParts(t, id,
 		service("web", served(host), leasedPart("public", "TCP", 443)),
@@ -143,7 +143,7 @@ func TestStatusOfALease(t *testing.T) {
 	}
 	u.do(t, "status", id.Group().String(), "web").Prints(t, `"available": 1`, host)
 	u.run(t, "status", id.String(), "nope").Exits(t, 1).Says(t, `no service "nope"`, "it has web")
-	u.run(t, "status", leaseOf(newTenant(), 1).String()).Exits(t, 1).Says(t, "no Manifest and no workloads")
+	u.run(t, "status", leaseOf(newTenant(t), 1).String()).Exits(t, 1).Says(t, "no Manifest and no workloads")
 }
 
 // runsTwo makes the Deployment of two replicas of a lease's service, of which one is ready.

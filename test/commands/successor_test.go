@@ -33,7 +33,7 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id, host, gateway := leaseOf(newTenant(), 1), newHost("successor"), "successor-"+name
+			id, host, gateway := leaseOf(newTenant(t), 1), newHost("successor"), "successor-"+name
 			judged := admin().with(makeGateway(t, gateway))
 			definition := defineParts(t, id, webPart(host))
 			admin().do(t, "apply", "-f", definition)
@@ -70,7 +70,7 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 // host was transferred to. Whoever waits for that goes on at once.
 func TestRouteOfTheFormerLeaseStaysUntilTheNewOneServes(t *testing.T) {
 	t.Parallel()
-	tenant, host, gateway := newTenant(), newHost("follows"), "follows"
+	tenant, host, gateway := newTenant(t), newHost("follows"), "follows"
 	blue, green := leaseOf(tenant, 1), leaseOf(tenant, 2)
 	user := admin().with(makeGateway(t, gateway))
 	blueFile, greenFile := defineParts(t, blue, webPart(host)), defineParts(t, green, webPart(host))

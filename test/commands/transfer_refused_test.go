@@ -57,7 +57,7 @@ func without(t *testing.T, verb, resource string) string {
 		}
 	}
 	eventually(t, "the roles are bound", func(ctx context.Context) (bool, error) {
-		return runAs(ctx, kubeconfig, "state", "-n", "default").Code == 0 && runAs(ctx, kubeconfig, "reserve", "--lease", leaseOf(newOwner(), 1).String(), newDomain()).Code == 0, nil
+		return runAs(ctx, kubeconfig, "state", "-n", "default").Code == 0 && runAs(ctx, kubeconfig, "reserve", "--lease", leaseOf(newOwner(t), 1).String(), newDomain()).Code == 0, nil
 	})
 	return kubeconfig
 }

@@ -24,7 +24,7 @@ type blueGreen struct {
 
 func newBlueGreen(t *testing.T, target string) blueGreen {
 	t.Helper()
-	owner := newOwner()
+	owner := newOwner(t)
 	b := blueGreen{
 		host: "shop." + newDomain(), config: configure(t, "target: "+target),
 		blue: leaseOf(owner, 1), green: leaseOf(owner, 2), routes: ingresses,
@@ -118,7 +118,7 @@ func TestBlueGreen(t *testing.T) {
 // An address goes by its endpoint's name, with MetalLB's grant, and no other endpoint of the lease.
 func TestTransferOfAddress(t *testing.T) {
 	t.Parallel()
-	subnet, owner := newNet(), newOwner()
+	subnet, owner := newNet(), newOwner(t)
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	do := func(args ...string) result { t.Helper(); return mustRun(t, 0, append(args, "--config", config)...) }
@@ -145,7 +145,7 @@ func routed(host string) string {
 // nothing to change. Whatever else the lease has is left as it is. Routes that the target cannot express are refused before any claim moves.
 func TestTransferRoutesByTheKeptDefinition(t *testing.T) {
 	t.Parallel()
-	owner, domain := newOwner(), newDomain()
+	owner, domain := newOwner(t), newDomain()
 	config := configure(t, "target: httproute", "gateway: {implementation: standard}", "ip: {ranges: ["+newNet()+"0/29]}")
 	blue, green, third := leaseOf(owner, 1), leaseOf(owner, 2), leaseOf(owner, 3)
 	host, other := "shop."+domain, "other."+domain
@@ -184,7 +184,7 @@ func TestTransferRoutesByTheKeptDefinition(t *testing.T) {
 // meanwhile. What is handed back is served by its own routes again.
 func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	t.Parallel()
-	owner, host, service := newOwner(), "shop."+newDomain(), lease.IPServiceName("game", 7001, lease.TCP)
+	owner, host, service := newOwner(t), "shop."+newDomain(), lease.IPServiceName("game", 7001, lease.TCP)
 	config := configure(t, "ip: {ranges: ["+newNet()+"0/29]}")
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	blueFile := define(t, blue, web("blue", 8080, host), leased("game", "public", 7001))

@@ -71,14 +71,14 @@ func before(t *testing.T, d time.Duration) string {
 func TestWildcards(t *testing.T) {
 	t.Parallel()
 	config := configure(t, "hosts: {wildcards: true}")
-	domain, owner, other := newDomain(), newOwner(), newOwner()
+	domain, owner, other := newDomain(), newOwner(t), newOwner(t)
 	reserve := func(code int, owner string, dseq uint64, things ...string) result {
 		t.Helper()
 		return mustRun(t, code, append([]string{"reserve", "--prune=false", "--config", config, "--lease", leaseOf(owner, dseq).String()}, things...)...)
 	}
 	mustRun(t, 3, "reserve", "--lease", leaseOf(owner, 1).String(), "*."+domain).Says(t, "hosts.wildcards")
 	passed := before(t, time.Minute)
-	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(newOwner(), 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
+	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(newOwner(t), 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
 	reserve(0, other, 9, "a."+domain).Prints(t, "host/a."+domain+" claimed")
 	held(t, "wc--any."+domain)
 	reserve(4, owner, 1, "*."+domain).Says(t, "a."+domain, other)

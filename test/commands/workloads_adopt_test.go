@@ -58,7 +58,7 @@ func (x *tenant) deployAsAkash(t *testing.T) {
 // for itself.
 func TestAdoptWorkloads(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(persistent, mounted).watch()
+	x := newDeployer(t).web("web:1").cache(persistent, mounted).watch()
 	x.services["watch"] = strings.Replace(x.services["watch"], "image: 'watcher:1'", "image: 'watcher:1', env: [A=1, B=2, A=3]", 1)
 	x.deployAsAkash(t)
 	before := x.objects(t)
@@ -118,7 +118,7 @@ func TestAdoptWorkloads(t *testing.T) {
 // lease's own. A service that is called as what Kubernetes has is refused, and nothing is changed.
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1")
+	x := newDeployer(t).web("web:1")
 	harness.Create(t, "kubectl", kinds.Namespace.Resource(), "{apiVersion: v1, kind: Namespace, metadata: {name: "+x.Namespace()+"}}")
 	harness.Create(t, "kubectl-create", kinds.Deployment.Resource(), "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: "+x.Namespace()+"}, "+
 		"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}")
@@ -127,7 +127,7 @@ func TestForeignObjects(t *testing.T) {
 		t.Errorf("made were %q", got)
 	}
 	harness.Remove(t, kinds.Deployment.Resource(), x.Namespace(), "web")
-	hostile := newDeployer()
+	hostile := newDeployer(t)
 	hostile.ID = x.ID
 	hostile.with("default", "image: 'a:1', params: {permissions: {read: [logs]}}, expose: [{port: 80, to: [{global: true}], accept: ["+x.host+"]}]", disk, 1)
 	harness.Create(t, "kube-controller-manager", kinds.ServiceAccount.Resource(), "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: "+x.Namespace()+"}}")
@@ -149,7 +149,7 @@ func TestForeignObjects(t *testing.T) {
 // hostname operator would ignore the lease without its Manifest. Adopting brings the lease to its definition.
 func TestReleaseOfAnAdoptedLeaseThatAkashRoutes(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").watch()
+	x := newDeployer(t).web("web:1").watch()
 	x.deployAsAkash(t)
 	host := newDomain()
 	declare(t, x.ID, host)

@@ -25,7 +25,7 @@ var all = []string{
 // A lease gets all that it runs, and an unchanged definition writes nothing, with any command.
 func TestApply(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(disk, "").watch()
+	x := newDeployer(t).web("web:1").cache(disk, "").watch()
 	x.apply(t).Prints(t, "manifest/"+x.Namespace()+" created", "deployment/web created", "service/web created", "ingress/"+x.host+" created")
 	first := x.objects(t)
 	if diff := cmp.Diff(all, names(first)); diff != "" {
@@ -54,7 +54,7 @@ func TestApply(t *testing.T) {
 // A change reaches the service that it is of: the others' pods stay as they are. What is no longer defined goes.
 func TestChange(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(disk, "").watch()
+	x := newDeployer(t).web("web:1").cache(disk, "").watch()
 	x.apply(t)
 	first := x.objects(t)
 	x.web("web:2")
@@ -86,7 +86,7 @@ func TestChange(t *testing.T) {
 // A service that becomes stateful takes its Deployment along, also where nothing else is pruned; and back.
 func TestBecomesStateful(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(disk, "")
+	x := newDeployer(t).web("web:1").cache(disk, "")
 	x.apply(t)
 	x.cache(persistent, mounted)
 	x.apply(t, "--prune=false").Prints(t, "statefulset/cache created", "deployment/cache pruned")
@@ -110,7 +110,7 @@ func TestBecomesStateful(t *testing.T) {
 // Without its password a definition leaves the Secret as it is, and says where one is missing.
 func TestWithoutPassword(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1")
+	x := newDeployer(t).web("web:1")
 	bare := func() { x.services["web"] = strings.Replace(x.services["web"], ", password: "+password, "", 1) }
 	bare()
 	x.do(t, 3, "apply")
@@ -140,7 +140,7 @@ func TestWithoutPassword(t *testing.T) {
 // its changes and no others.
 func TestPreviews(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(persistent, mounted).watch()
+	x := newDeployer(t).web("web:1").cache(persistent, mounted).watch()
 	for _, mode := range []string{"client", "server"} {
 		x.do(t, 0, "apply", "--dry-run="+mode).Prints(t, "deployment/web created", "statefulset/cache created", "secret/docker-creds-web created")
 	}
@@ -177,7 +177,7 @@ func TestPreviews(t *testing.T) {
 // apply waits until all pods are ready, tells of each service how far it is, and what keeps it when the time is over.
 func TestWait(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(disk, "")
+	x := newDeployer(t).web("web:1").cache(disk, "")
 	late := func(text string) (r harness.Result) {
 		t.Helper()
 		harness.Eventually(t, "there was time to look", func(contextT) (bool, error) {
@@ -228,7 +228,7 @@ func (h holding) keptBy(t *testing.T, finalizers ...string) {
 // It says what keeps it where it does not wait, or not for so long. In a namespace that is being deleted nothing is written.
 func TestApplyOverDeleted(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1")
+	x := newDeployer(t).web("web:1")
 	x.apply(t)
 	harness.Runs(t, harness.Pods(t, x.Namespace(), "web", 2)...)
 	x.do(t, 0, "apply", "--timeout=1m")
@@ -251,7 +251,7 @@ func TestApplyOverDeleted(t *testing.T) {
 		})
 	}
 
-	y := newDeployer().web("web:1")
+	y := newDeployer(t).web("web:1")
 	harness.Create(t, "kubectl", cluster.Namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+y.Namespace()+"}}")
 	harness.Create(t, "kubectl", claimsOfVolumes, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: held, namespace: "+y.Namespace()+", finalizers: [example.com/held]}, "+
 		"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}")

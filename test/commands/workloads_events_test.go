@@ -29,7 +29,7 @@ func note(t *testing.T, id lease.ID, kind, name, message string, count int32, ag
 // events shows what controllers have noted about a lease, or about what belongs to one of its services.
 func TestEventsOfWorkloads(t *testing.T) {
 	t.Parallel()
-	d := newDeployment()
+	d := newDeployment(t)
 	harness.Run(t.Context(), "events", d.id.String()).Exits(t, 0).Says(t, "No events are kept of lease "+d.id.String())
 	d.deploy(t, "1")
 	ns := d.id.Namespace()

@@ -32,7 +32,7 @@ func TestGeneratedLeases(t *testing.T) {
 			return
 		}
 		def, params := workgen.Definition(r)
-		def.Lease, def.IPEndpoints = harness.LeaseOf(harness.NewOwner(), 1), nil
+		def.Lease, def.IPEndpoints = harness.LeaseOf(harness.NewOwner(t), 1), nil
 		for i := range def.Services {
 			def.Workloads.Services[i].Count = min(def.Workloads.Services[i].Count, 2)
 			for j := range def.Services[i].Expose {
@@ -104,7 +104,7 @@ func TestManyServices(t *testing.T) {
 	harness.NeedsLong(t)
 	t.Parallel()
 	const many = 1000
-	x := newDeployer()
+	x := newDeployer(t)
 	var services []string
 	for n := range many {
 		services = append(services, fmt.Sprintf(`{name: s%d, expose: [{port: 80, as: 8080}], workload: {image: "a:1", count: 1, resources: {id: 1, cpu: 100m, memory: 64Mi, storage: [{size: 64Mi}]}}}`, n))

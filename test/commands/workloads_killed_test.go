@@ -98,7 +98,7 @@ func TestKilled(t *testing.T) {
 			t.Parallel()
 			k, after := newKiller(t), drawnToday(t).IntN(2) == 0
 			dies(t, 16, func(nth int32) bool {
-				x := newDeployer().web("web:1").cache(disk, "").watch()
+				x := newDeployer(t).web("web:1").cache(disk, "").watch()
 				tt.before(t, x)
 				tt.then(t, x)
 				release := []string{"release", x.String(), "--assume-crashed", "--concurrency=1"}

@@ -18,13 +18,13 @@ import (
 // anything of somebody else.
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(persistent, mounted).watch()
+	x := newDeployer(t).web("web:1").cache(persistent, mounted).watch()
 	x.apply(t)
 	harness.Eventually(t, "the volume is claimed", func(ctx contextT) (bool, error) {
 		claims, err := harness.Objects.Resource(claimsOfVolumes).Namespace(x.Namespace()).List(ctx, listAll)
 		return err == nil && len(claims.Items) == 1, err
 	})
-	y := newDeployer().web("web:1").watch()
+	y := newDeployer(t).web("web:1").watch()
 	y.apply(t)
 	if one := harness.Run(t.Context(), "release", y.String(), y.host).Exits(t, 0); strings.Contains(one.Stdout, "deployment/") {
 		t.Errorf("the release of a host took down what runs: %s", one)
@@ -61,7 +61,7 @@ func TestRelease(t *testing.T) {
 // Akash's nothing goes.
 func TestReleaseWithoutManifest(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1").cache(persistent, mounted)
+	x := newDeployer(t).web("web:1").cache(persistent, mounted)
 	x.apply(t)
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", x.Namespace())
 	harness.Run(t.Context(), "release", x.String(), "--dry-run=client").Exits(t, 0).Prints(t, "deployment/web deleted (dry run)")
@@ -69,7 +69,7 @@ func TestReleaseWithoutManifest(t *testing.T) {
 	if got := names(x.objects(t)); len(got) > 0 {
 		t.Errorf("left are %q", got)
 	}
-	y := newDeployer().web("web:1")
+	y := newDeployer(t).web("web:1")
 	y.deployAsAkash(t)
 	harness.Remove(t, kinds.Manifest.Resource(), "lease", y.Namespace())
 	out := harness.Run(t.Context(), "release", y.String()).Exits(t, 1).Says(t, "Akash's provider runs it, and ends it when its bid is closed",
@@ -87,7 +87,7 @@ func TestReleaseWithoutManifest(t *testing.T) {
 // released all the same.
 func TestAnotherOrder(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().with("game", "image: 'game:1', expose: [{port: 7777, proto: udp, to: [{global: true}]}]", disk, 1)
+	x := newDeployer(t).with("game", "image: 'game:1', expose: [{port: 7777, proto: udp, to: [{global: true}]}]", disk, 1)
 	x.apply(t).Prints(t, "service/game-np created")
 	if diff := cmp.Diff([]string{"deployment/game", "manifest/NS", "networkpolicy/akash-deployment-restrictions", "networkpolicy/akash-game-np", "service/game-np"}, names(x.objects(t))); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
@@ -104,7 +104,7 @@ func TestAnotherOrder(t *testing.T) {
 // goes last here too. With --wait=false it looks once, and all that can go has gone.
 func TestReleaseWaitsForFinalizers(t *testing.T) {
 	t.Parallel()
-	x := newDeployer().web("web:1")
+	x := newDeployer(t).web("web:1")
 	x.apply(t)
 	service, manifest := x.hold(t, kinds.Service, "web"), x.hold(t, kinds.Manifest, x.Namespace())
 	release := func(code int, more ...string) harness.Result {

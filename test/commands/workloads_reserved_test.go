@@ -20,7 +20,7 @@ func TestReserved(t *testing.T) {
 		return x.with("train", "image: 'train:1', expose: [{port: 80, to: [{global: true}], accept: ["+host+"]}]",
 			disk+", gpu: {units: "+cards+", attributes: {vendor: {nvidia: [{model: "+card+"}]}}}", 1)
 	}
-	x := train(newDeployer(), "1")
+	x := train(newDeployer(t), "1")
 	order := x.Order().String()
 	harness.Run(t.Context(), "reserve", "--order", order, "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
 	holds := func(texts ...string) {
@@ -62,7 +62,7 @@ func TestReservedIsPlanned(t *testing.T) {
 		return x.with("train", "image: 'train:1', expose: [{port: 80, to: [{global: true}], accept: ["+host+"]}]",
 			disk+", gpu: {units: "+cards+", attributes: {vendor: {nvidia: [{model: "+card+"}]}}}", 1)
 	}
-	x := train(newDeployer(), "1")
+	x := train(newDeployer(t), "1")
 	thing := "order/" + x.Order().String()
 	reserve := func(expires string) {
 		t.Helper()

@@ -45,7 +45,7 @@ func newReader(t *testing.T) (kubeconfig string, bind func(role, namespace strin
 // enough for that lease.
 func TestRightsForLogs(t *testing.T) {
 	t.Parallel()
-	d, kubelet := newDeployment(), harness.StartKubelet(t)
+	d, kubelet := newDeployment(t), harness.StartKubelet(t)
 	d.deploy(t, "1")
 	web := harness.Pods(t, d.id.Namespace(), "web", 1)
 	kubelet.Runs(t, web[0])
@@ -78,7 +78,7 @@ func TestRightsForLogs(t *testing.T) {
 // what the user asks for is refused with the role that allows it.
 func TestRightsForStates(t *testing.T) {
 	t.Parallel()
-	d := newDeployment()
+	d := newDeployment(t)
 	d.deploy(t, "1")
 	kubeconfig, bind := newReader(t)
 	bind("akash-net-viewer", "")
@@ -151,7 +151,7 @@ func (d *deployment) noted(t *testing.T, name, message string) {
 // which role is missing, and does not stand there and show nothing.
 func TestRightsToWatch(t *testing.T) {
 	t.Parallel()
-	d, kubelet := newDeployment(), harness.StartKubelet(t)
+	d, kubelet := newDeployment(t), harness.StartKubelet(t)
 	d.deploy(t, "1")
 	ns := d.id.Namespace()
 	pods := append(harness.Pods(t, ns, "web", 1), harness.Pods(t, ns, "db", 1)...)
@@ -223,7 +223,7 @@ func TestRoles(t *testing.T) {
 	}
 	kubectl("create", "clusterrolebinding", name, "--clusterrole=akash-net-operator", "--user="+name)
 	kubectl("-n", "akash-net", "create", "rolebinding", name, "--role=akash-net-operator", "--user="+name)
-	x := newDeployer().web("web:1").cache(persistent, mounted).watch()
+	x := newDeployer(t).web("web:1").cache(persistent, mounted).watch()
 	as := func(code int, args ...string) harness.Result {
 		t.Helper()
 		var r harness.Result
@@ -233,7 +233,7 @@ func TestRoles(t *testing.T) {
 		})
 		return r
 	}
-	routes := newDeployer().web("web:1")
+	routes := newDeployer(t).web("web:1")
 	as(0, "apply", "-f", routes.sdl(t), "--lease", routes.String(), "--wait=false")
 	apply := x.args(t, "apply", "--wait=false")
 	as(1, apply...).Says(t, "not allowed to patch ", "kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads", "install --workloads")
@@ -253,7 +253,7 @@ func TestRoles(t *testing.T) {
 	harness.Run(t.Context(), "release", x.String()).Exits(t, 0).Prints(t, "deployment/web deleted")
 	as(1, "release", x.String()).Says(t, "holds nothing; whether it runs anything is not yours to see",
 		"kubectl -n "+x.Namespace()+" create rolebinding NAME --clusterrole=akash-net-workloads")
-	akashs := newDeployer().web("web:1")
+	akashs := newDeployer(t).web("web:1")
 	akashs.deployAsAkash(t)
 	as(1, "release", akashs.String()).Says(t, "holds nothing; Akash's provider runs it")
 

@@ -36,8 +36,8 @@ type deployment struct {
 	host string
 }
 
-func newDeployment() *deployment {
-	return &deployment{id: harness.LeaseOf(harness.NewOwner(), 1), host: harness.NewHost("www")}
+func newDeployment(t *testing.T) *deployment {
+	return &deployment{id: harness.LeaseOf(harness.NewOwner(t), 1), host: harness.NewHost("www")}
 }
 
 // render are the objects of the lease with so many replicas of web, as they are printed.
@@ -81,7 +81,7 @@ func (d *deployment) shows(t *testing.T, state, ready, reason string) {
 // A lease that Akash's provider deployed, of which the ledger knows nothing, shows as one of ours.
 func TestLeasesOfAkashsProvider(t *testing.T) {
 	t.Parallel()
-	x, kubelet := newDeployer().web("web:1").cache(persistent, mounted), harness.StartKubelet(t)
+	x, kubelet := newDeployer(t).web("web:1").cache(persistent, mounted), harness.StartKubelet(t)
 	x.deployAsAkash(t)
 	d, ns := &deployment{id: x.ID}, x.Namespace()
 	web, cache := harness.Pods(t, ns, "web", 2), harness.Pods(t, ns, "cache", 1)

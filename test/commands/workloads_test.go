@@ -29,9 +29,9 @@ type tenant struct {
 	services, profiles, deployments map[string]string
 }
 
-func newDeployer() *tenant {
+func newDeployer(t *testing.T) *tenant {
 	return &tenant{
-		ID: harness.LeaseOf(harness.NewOwner(), 1), host: harness.NewHost("web"),
+		ID: harness.LeaseOf(harness.NewOwner(t), 1), host: harness.NewHost("web"),
 		services: map[string]string{}, profiles: map[string]string{}, deployments: map[string]string{},
 	}
 }

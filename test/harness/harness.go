@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
@@ -29,6 +30,8 @@ var (
 	Plane *testbed.ControlPlane
 	// Objects is the administrator's client.
 	Objects dynamic.Interface
+	// metadatas is the administrator's client for what all kinds have.
+	metadatas metadata.Interface
 )
 
 // Setup lists what the tests of a package need in addition to an API server.
@@ -56,6 +59,9 @@ func Main(m *testing.M, s Setup) int {
 	return testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
 		Plane = p
 		if Objects, err = dynamic.NewForConfig(p.Config); err != nil {
+			return err
+		}
+		if metadatas, err = metadata.NewForConfig(p.Config); err != nil {
 			return err
 		}
 		if err := s.start(ctx); err != nil {

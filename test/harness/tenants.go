@@ -1,14 +1,25 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Provider is the provider of all leases.
@@ -20,7 +31,51 @@ var number atomic.Int64
 func Number() int64 { return number.Add(1) }
 
 // NewOwner returns an owner's address that no other test gets.
-func NewOwner() string { return leasetest.Wallet(fmt.Sprint("tenant ", Number())) }
+//
+// The objects of the owner's leases go with the test: who reads the whole ledger would read more with each test.
+func NewOwner(t testing.TB) string {
+	owner := leasetest.Wallet(fmt.Sprint("tenant ", Number()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), Deadline)
+		defer cancel()
+		var group errgroup.Group
+		remove := func(resource schema.GroupVersionResource, selector string) {
+			group.Go(func() error { return removeAll(ctx, resource, selector) })
+		}
+		for _, kind := range slices.Concat(kinds.OfLease, kinds.RunningEnds, kinds.Records) {
+			remove(kind.Resource(), lease.LabelOwner+"="+owner)
+		}
+		remove(cluster.Leases, state.LabelOwner+"="+owner)
+		if err := group.Wait(); err != nil {
+			t.Logf("objects of %s stay: %v", owner, err)
+		}
+	})
+	return owner
+}
+
+// removeAll deletes the objects that match a label selector, with their finalizers.
+func removeAll(ctx context.Context, resource schema.GroupVersionResource, selector string) error {
+	found, err := metadatas.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range found.Items {
+		o := &found.Items[i]
+		objects := metadatas.Resource(resource).Namespace(o.Namespace)
+		if len(o.Finalizers) > 0 {
+			if _, err := objects.Patch(ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		if err := objects.Delete(ctx, o.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
 
 // LeaseOf returns a lease of an owner's deployment.
 func LeaseOf(owner string, dseq uint64) lease.ID {

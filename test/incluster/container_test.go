@@ -186,7 +186,7 @@ func podEnv(t *testing.T) []string {
 // leased applies a lease with a host, and deletes its route.
 func leased(t *testing.T, host string) lease.ID {
 	t.Helper()
-	id := harness.LeaseOf(harness.NewOwner(), 1)
+	id := harness.LeaseOf(harness.NewOwner(t), 1)
 	service := fmt.Sprintf("{name: web, expose: [{port: 80, as: 80, global: true, hosts: [%s]}]}", host)
 	harness.Run(t.Context(), "apply", "--wait=false", "-f", harness.Define(t, id, []string{service}, nil)).Exits(t, 0)
 	harness.Remove(t, kinds.Ingress.Resource(), id.Namespace(), host)

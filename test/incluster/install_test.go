@@ -107,7 +107,7 @@ func TestUninstallWaitsForTheReconciler(t *testing.T) {
 	bare := harness.Bare(t)
 	clients := kubernetes.NewForConfigOrDie(bare.Config)
 	harness.RunAs(t.Context(), bare.Kubeconfig, "install", "--reconciler", "--reconciler-image", image).Exits(t, 0)
-	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("held")
+	id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("held")
 	harness.RunAs(t.Context(), bare.Kubeconfig, "reserve", host, "--lease", id.String()).Exits(t, 0)
 	harness.RunAs(t.Context(), bare.Kubeconfig, "uninstall").Exits(t, 1).Says(t, "the ledger has 1 claim, ", "nothing was removed")
 	if _, runs := left(t, bare); !runs {

@@ -74,7 +74,7 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 			free(t)
 			harness.Node(t, "before-1", nil, harness.Amounts("4", "8Gi"))
 			cfgFile, cfg := ranged(t, "203.0.113.64/32")
-			order, id := newOrder(), harness.LeaseOf(harness.NewOwner(), 7)
+			order, id := newOrder(t), harness.LeaseOf(harness.NewOwner(t), 7)
 			if tt.own {
 				id = leaseOf(order)
 			}
@@ -128,10 +128,10 @@ func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
 			free(t)
 			harness.Node(t, "two-1", nil, harness.Amounts("4", "8Gi"))
 			cfgFile, cfg := ranged(t, "203.0.113.66/31")
-			reserve(t, 0, newOrder(), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
+			reserve(t, 0, newOrder(t), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
 			var requests []state.Request
 			for i := range 2 {
-				requests = append(requests, wanting(t, harness.LeaseOf(harness.NewOwner(), uint64(i+1)), fmt.Sprintf("203.0.113.%d", 66+i), cfgFile, cfg))
+				requests = append(requests, wanting(t, harness.LeaseOf(harness.NewOwner(t), uint64(i+1)), fmt.Sprintf("203.0.113.%d", 66+i), cfgFile, cfg))
 			}
 			var claimed sync.WaitGroup
 			claimed.Add(2)
@@ -173,8 +173,8 @@ func TestWhoTakesOverACrashedRunLooks(t *testing.T) {
 	free(t)
 	harness.Node(t, "crashed-1", nil, harness.Amounts("4", "8Gi"))
 	cfgFile, cfg := ranged(t, "203.0.113.68/32")
-	reserve(t, 0, newOrder(), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
-	id := harness.LeaseOf(harness.NewOwner(), 1)
+	reserve(t, 0, newOrder(t), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
+	id := harness.LeaseOf(harness.NewOwner(t), 1)
 	request := wanting(t, id, "auto", cfgFile, cfg)
 	dead := make(chan struct{})
 	var dies sync.Once
@@ -231,7 +231,7 @@ func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
 		_ = mark("null")
 		_ = objects.Delete(context.WithoutCancel(t.Context()), uninstall.Name(), metav1.DeleteOptions{})
 	})
-	order, file := newOrder(), sdl(t, group{resources: small})
+	order, file := newOrder(t), sdl(t, group{resources: small})
 	_, _, err := reservation.New(connect(t, atWrite(1, true, begins)), config.Default()).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
 	if _, closing := errors.AsType[*reservation.ClosingError](err); !closing || claimOf(t, order) != nil {
 		t.Errorf("%v, and it has reserved %+v", err, claimOf(t, order))

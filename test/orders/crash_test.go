@@ -114,7 +114,7 @@ func unreserves(ctx context.Context, c *cluster.Cluster, order lease.Order) erro
 func TestKilledAtEachRequest(t *testing.T) {
 	free(t)
 	harness.Node(t, "crash-1", nil, harness.Amounts("4", "8Gi"))
-	bystander := newOrder()
+	bystander := newOrder(t)
 	file, larger := sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})
 	reserve(t, 0, bystander, file)
 	was := claimOf(t, bystander)
@@ -145,7 +145,7 @@ func TestKilledAtEachRequest(t *testing.T) {
 	}) {
 		t.Run(name, func(t *testing.T) {
 			prepared := func() lease.Order {
-				order := newOrder()
+				order := newOrder(t)
 				if tt.before != "" {
 					if _, _, err := reservation.New(connect(t), config.Default()).Reserve(t.Context(), order, groupOf(t, tt.before, order), reservation.Options{Expires: 5 * time.Minute}); err != nil {
 						t.Fatal(err)
@@ -208,7 +208,7 @@ func TestKilledAtEachRequest(t *testing.T) {
 func TestKilledBetweenAnnounceAndBind(t *testing.T) {
 	free(t)
 	harness.Node(t, "between-1", nil, harness.Amounts("1", "8Gi"))
-	order, file, dead := newOrder(), sdl(t, group{resources: small}), make(chan struct{})
+	order, file, dead := newOrder(t), sdl(t, group{resources: small}), make(chan struct{})
 	group := groupOf(t, file, order)
 	go func() {
 		_, _, _ = reservation.New(connect(t, killed(2, true, dead)), config.Default()).Reserve(context.WithoutCancel(t.Context()), order, group, reservation.Options{})
@@ -222,7 +222,7 @@ func TestKilledBetweenAnnounceAndBind(t *testing.T) {
 	part := *pending.Pending
 	part.Expires = time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) // as if the time had passed
 	edit(t, order, map[string]any{reserved.AnnotationPending: encoded(t, part)})
-	reserve(t, 0, newOrder(), file)
+	reserve(t, 0, newOrder(t), file)
 	if claimOf(t, order) != nil {
 		t.Error("what was announced is still there")
 	}
@@ -244,7 +244,7 @@ func TestLostAnswers(t *testing.T) {
 				}
 				return answer, err
 			}))
-			order := newOrder()
+			order := newOrder(t)
 			orders := reservation.New(c, config.Default())
 			claim, outcome, err := orders.Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{Expires: time.Minute})
 			if err != nil || outcome != reservation.Made || claim.Bound == nil {
@@ -275,7 +275,7 @@ func TestClocksThatAreWrong(t *testing.T) {
 		}
 		return answer, err
 	}))
-	order := newOrder()
+	order := newOrder(t)
 	claim, _, err := reservation.New(c, config.Default()).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{Expires: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestClocksThatAreWrong(t *testing.T) {
 		t.Errorf("by a clock of %s it ends at %s", server, claim.Bound.Expires)
 	}
 	ends(t, order, harness.ServerTime(t).Add(time.Minute))
-	other := newOrder()
+	other := newOrder(t)
 	if _, _, err := reservation.New(c, config.Default()).Reserve(t.Context(), other, groupOf(t, file, other), reservation.Options{}); err != nil {
 		t.Errorf("what is over by the server's clock is in the way: %v", err)
 	}

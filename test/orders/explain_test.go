@@ -14,7 +14,7 @@ import (
 func TestExplain(t *testing.T) {
 	free(t)
 	harness.Node(t, "told-1", rtx4090, harness.Amounts("4", "8Gi", "nvidia.com/gpu", "1"))
-	id := harness.LeaseOf(harness.NewOwner(), 7)
+	id := harness.LeaseOf(harness.NewOwner(t), 7)
 	order, file := "order/"+id.Order().String(), sdl(t, group{resources: oneGPU, host: harness.NewHost("t")})
 	explain := func(code int, more ...string) harness.Result {
 		t.Helper()

@@ -90,7 +90,7 @@ func TestOrdersAreLinearizable(t *testing.T) {
 	}
 	var work sync.WaitGroup
 	for i := range bidders {
-		order, random := newOrder(), rand.New(rand.NewPCG(11, uint64(i))) // a history that can be repeated
+		order, random := newOrder(t), rand.New(rand.NewPCG(11, uint64(i))) // a history that can be repeated
 		orders := reservation.New(connect(t), config.Default())
 		work.Go(func() {
 			for range operations(t) / bidders {

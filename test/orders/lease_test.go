@@ -94,7 +94,7 @@ func ends(t *testing.T, order lease.Order, at time.Time) {
 func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 	free(t)
 	harness.Node(t, "won-1", rtx4090, harness.Amounts("4", "8Gi", "nvidia.com/gpu", "2"))
-	cfg, id := config.Default(), harness.LeaseOf(harness.NewOwner(), 7)
+	cfg, id := config.Default(), harness.LeaseOf(harness.NewOwner(t), 7)
 	file := sdl(t, group{resources: oneGPU})
 	reserve(t, 0, id.Order(), file, "--expires", "5m")
 	bid := claimOf(t, id.Order())
@@ -116,7 +116,7 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 	reserve(t, 1, id.Order(), file, "--expires", "5m").Says(t, "for good")
 
 	other := id
-	other.Provider = harness.NewOwner()
+	other.Provider = harness.NewOwner(t)
 	for _, c := range []struct {
 		id   lease.ID
 		want bool
@@ -142,7 +142,7 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 func TestAReservationMovesInPlace(t *testing.T) {
 	free(t)
 	harness.Node(t, "move-1", nil, harness.Amounts("4", "8Gi"))
-	order := newOrder()
+	order := newOrder(t)
 	cpus := func(n int) string {
 		return sdl(t, group{resources: fmt.Sprintf("cpu: {units: %d}, memory: {size: 1Gi}, storage: {size: 1Gi}", n)})
 	}
@@ -154,7 +154,7 @@ func TestAReservationMovesInPlace(t *testing.T) {
 	}
 	reserve(t, 4, order, cpus(5)).Says(t, "what it has reserved stays")
 	reserve(t, 0, order, cpus(1)).Prints(t, "moved (1 CPU")
-	reserve(t, 0, newOrder(), cpus(3))
+	reserve(t, 0, newOrder(t), cpus(3))
 }
 
 // What is over is freed by whoever needs the room, by a renewal of its own, or by repair; which of them is first wins.
@@ -162,7 +162,7 @@ func TestWhatIsOverIsFreed(t *testing.T) {
 	free(t)
 	harness.Node(t, "over-1", nil, harness.Amounts("4", "8Gi"))
 	whole := sdl(t, group{resources: "cpu: {units: 4}, memory: {size: 1Gi}, storage: {size: 1Gi}"})
-	first, second := newOrder(), newOrder()
+	first, second := newOrder(t), newOrder(t)
 	reserve(t, 0, first, whole, "--expires", "5m")
 	reserve(t, 4, second, whole)
 	ends(t, first, time.Now().Add(-time.Hour))
@@ -186,10 +186,10 @@ func TestWhatIsOverIsFreed(t *testing.T) {
 func TestWhatCannotBeReadStopsItsOrder(t *testing.T) {
 	free(t)
 	harness.Node(t, "spoilt-1", nil, harness.Amounts("4", "8Gi"))
-	order, file := newOrder(), sdl(t, group{resources: small})
+	order, file := newOrder(t), sdl(t, group{resources: small})
 	reserve(t, 0, order, file)
 	edit(t, order, map[string]any{reserved.AnnotationBound: `{"asked":"x","hold":{},"of":"a later version"}`})
-	reserve(t, 0, newOrder(), file)
+	reserve(t, 0, newOrder(t), file)
 	reserve(t, 1, order, file).Says(t, reserved.Name(order), "cannot be read", `unknown field "of"`, "kubectl akash-net repair UnreadableClaim/"+reserved.Name(order))
 	harness.Run(t.Context(), "fit", "-f", file).Exits(t, 0).Says(t, "Warning: reservation "+reserved.Name(order)+" does not count")
 	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Unreadable")
@@ -200,14 +200,14 @@ func TestWhatCannotBeReadStopsItsOrder(t *testing.T) {
 	// What is bound counts as long as it can be read.
 	whole := sdl(t, group{resources: "cpu: {units: 3}, memory: {size: 1Gi}, storage: {size: 1Gi}"})
 	edit(t, order, map[string]any{reserved.AnnotationPending: "x"})
-	reserve(t, 4, newOrder(), whole)
+	reserve(t, 4, newOrder(t), whole)
 }
 
 // An interrupted run takes back what it has announced, and leaves what was reserved before.
 func TestInterrupted(t *testing.T) {
 	free(t)
 	harness.Node(t, "cut-1", nil, harness.Amounts("4", "8Gi"))
-	order, file := newOrder(), sdl(t, group{resources: small})
+	order, file := newOrder(t), sdl(t, group{resources: small})
 	for _, before := range []bool{false, true} {
 		if before {
 			reserve(t, 0, order, sdl(t, group{resources: small, addresses: 0, count: 2}))
@@ -242,7 +242,7 @@ func TestApplyTakesOverAndMakesNone(t *testing.T) {
 		t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String()) })
 		return harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false")
 	}
-	alone, won := harness.LeaseOf(harness.NewOwner(), 7), harness.LeaseOf(harness.NewOwner(), 7)
+	alone, won := harness.LeaseOf(harness.NewOwner(t), 7), harness.LeaseOf(harness.NewOwner(t), 7)
 	apply(alone).Exits(t, 0)
 	if now := claimOf(t, alone.Order()); now != nil {
 		t.Errorf("it has reserved %+v", now)
@@ -268,8 +268,8 @@ func TestApplyTakesOverAndMakesNone(t *testing.T) {
 func TestReleaseGivesUpWhatALeaseHasReserved(t *testing.T) {
 	free(t)
 	harness.Node(t, "released-1", nil, harness.Amounts("8", "8Gi"))
-	file, bid := sdl(t, group{resources: small}), newOrder()
-	won, beside := newOrder(), newOrder()
+	file, bid := sdl(t, group{resources: small}), newOrder(t)
+	won, beside := newOrder(t), newOrder(t)
 	beside.Owner, beside.DSeq = won.Owner, won.DSeq+1
 	group := func(o lease.Order) string { return o.Group().String() }
 	for _, o := range []lease.Order{bid, won, beside} {

@@ -37,10 +37,10 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	free(t)
 	harness.Node(t, "leased-1", nil, harness.Amounts("4", "8Gi"))
 	cfg, file := harness.Configure(t, `ip: {ranges: ["203.0.113.80/31"]}`), sdl(t, group{resources: small, addresses: 1})
-	order := newOrder()
+	order := newOrder(t)
 	reserve(t, 0, order, file, "--config", cfg)
-	takes(t, 0, harness.LeaseOf(harness.NewOwner(), 1), "auto", cfg)
-	late := harness.LeaseOf(harness.NewOwner(), 2)
+	takes(t, 0, harness.LeaseOf(harness.NewOwner(t), 1), "auto", cfg)
+	late := harness.LeaseOf(harness.NewOwner(t), 2)
 	for _, address := range []string{"auto", "203.0.113.81"} {
 		takes(t, 4, late, address, cfg).Says(t, "no address is left for lease "+late.String(), "reserved by order "+order.String())
 	}
@@ -69,12 +69,12 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 func TestALeaseWaitsForWhatIsPending(t *testing.T) {
 	free(t)
 	harness.Node(t, "pending-1", nil, harness.Amounts("4", "8Gi"))
-	cfg, order := harness.Configure(t, `ip: {ranges: ["203.0.113.84/32"]}`), newOrder()
+	cfg, order := harness.Configure(t, `ip: {ranges: ["203.0.113.84/32"]}`), newOrder(t)
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 1}), "--config", cfg)
 	part := *claimOf(t, order).Bound
 	part.Expires = harness.ServerTime(t).Add(2*time.Second - state.Margin).UTC().Format(time.RFC3339)
 	edit(t, order, map[string]any{reserved.AnnotationBound: nil, reserved.AnnotationPending: encoded(t, part)})
-	id := harness.LeaseOf(harness.NewOwner(), 1)
+	id := harness.LeaseOf(harness.NewOwner(t), 1)
 	result := takes(t, 0, id, "auto", cfg)
 	if said := fmt.Sprintf("lease/%s waiting (for those who are about to reserve or claim", id.Group()); strings.Count(result.Stderr, said) != 1 {
 		t.Errorf("want once %q:\n%s", said, result.Stderr)
@@ -104,11 +104,11 @@ func TestALeaseLeavesWhatIsReservedOfAPool(t *testing.T) {
 		definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 		return harness.Run(t.Context(), "reserve", "-f", definition, "--config", cfg).Exits(t, code)
 	}
-	first, late := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 2)
+	first, late := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 2)
 	wants(0, first)
-	order := newOrder()
+	order := newOrder(t)
 	reserve(t, 0, order, file, "--config", cfg)
-	reserve(t, 4, newOrder(), file, "--config", cfg).Says(t, "1 leased address wanted, none is left")
+	reserve(t, 4, newOrder(t), file, "--config", cfg).Says(t, "1 leased address wanted, none is left")
 	wants(4, late).Says(t, "no address is left for lease "+late.String(), "reserved by order "+order.String())
 	harness.Run(t.Context(), "release", first.String(), "--config", cfg).Exits(t, 0)
 	wants(0, late)
@@ -123,7 +123,7 @@ func TestOrdersAndLeasesForTheLastAddresses(t *testing.T) {
 	results := make([]harness.Result, 2*each)
 	var running sync.WaitGroup
 	for i := range results {
-		order, id := newOrder(), harness.LeaseOf(harness.NewOwner(), uint64(i+1))
+		order, id := newOrder(t), harness.LeaseOf(harness.NewOwner(t), uint64(i+1))
 		args := []string{"reserve", "--order", order.String(), "-f", file}
 		if i < each {
 			releases(t, id, cfg)

@@ -41,9 +41,9 @@ func TestTheAddressOfANode(t *testing.T) {
 		out := harness.Run(ctx, append(pools, "--as", "poolwatcher")...)
 		return out.Code == 0 && out.Stdout == "4     0     4\n", nil
 	})
-	reserve(t, 4, newOrder(), sdl(t, group{resources: small, addresses: 4}), "--config", cfg).Says(t, "3")
+	reserve(t, 4, newOrder(t), sdl(t, group{resources: small, addresses: 4}), "--config", cfg).Says(t, "3")
 	harness.Run(t.Context(), "explain", "203.0.113.120", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.120 is a node's", "node own-1", `add "!203.0.113.120" to ip.ranges`)
-	id, named := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1)
+	id, named := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 1)
 	definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 	harness.Run(t.Context(), "render", "-f", definition, "--ledger", "cluster", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.121")
 	takes(t, 0, id, "auto", cfg).Prints(t, "203.0.113.121")

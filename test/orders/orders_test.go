@@ -68,8 +68,8 @@ const oneGPU = small + ", gpu: {units: 1, attributes: {vendor: {nvidia: [{model:
 var rtx4090 = map[string]string{"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-4090", "nvidia.com/gpu.memory": "24564"}
 
 // newOrder is an order of a tenant of its own.
-func newOrder() lease.Order {
-	return lease.Order{Owner: harness.NewOwner(), DSeq: uint64(harness.Number()), GSeq: 1, OSeq: 1}
+func newOrder(t *testing.T) lease.Order {
+	return lease.Order{Owner: harness.NewOwner(t), DSeq: uint64(harness.Number()), GSeq: 1, OSeq: 1}
 }
 
 // leaseOf is the lease of an order at this provider.
@@ -94,7 +94,7 @@ func free(t *testing.T) {
 func TestOrdersReserve(t *testing.T) {
 	free(t)
 	harness.Node(t, "life-1", rtx4090, harness.Amounts("4", "8Gi", "nvidia.com/gpu", "1"))
-	first, second := newOrder(), newOrder()
+	first, second := newOrder(t), newOrder(t)
 	gpu := sdl(t, group{resources: oneGPU})
 
 	reserve(t, 0, first, gpu, "--dry-run=client").Prints(t, "order/"+first.String()+" reserved (1 CPU, 1Gi memory, 1Gi disk, 1 nvidia/rtx4090 on life-1) (dry run)\n")
@@ -121,7 +121,7 @@ func TestOrdersReserve(t *testing.T) {
 	harness.Run(t.Context(), "state", "--problems").Exits(t, 0)
 	harness.Run(t.Context(), "uninstall").Exits(t, 1).Says(t, "the ledger has 1 reservation, ")
 
-	missing := newOrder()
+	missing := newOrder(t)
 	harness.Run(t.Context(), "unreserve", "--order", first.String(), "--order", missing.String()).Exits(t, 1).
 		Prints(t, "order/"+first.String()+" released\n").Says(t, "order "+missing.String()+" has reserved nothing")
 	harness.Run(t.Context(), "unreserve", "--order", first.String(), "--ignore-not-found").Exits(t, 0)
@@ -132,7 +132,7 @@ func TestOrdersReserve(t *testing.T) {
 func TestUnreserveBySelector(t *testing.T) {
 	free(t)
 	harness.Node(t, "select-1", nil, harness.Amounts("8", "8Gi"))
-	file, bid, won, other := sdl(t, group{resources: small}), newOrder(), newOrder(), newOrder()
+	file, bid, won, other := sdl(t, group{resources: small}), newOrder(t), newOrder(t), newOrder(t)
 	won.Owner, won.DSeq = bid.Owner, bid.DSeq+1
 	reserve(t, 0, bid, file)
 	if err := takesOver(t, file)(t.Context(), connect(t), won); err != nil {

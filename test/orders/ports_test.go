@@ -25,7 +25,7 @@ func TestNodePorts(t *testing.T) {
 		_ = harness.Client().CoreV1().Services("default").Delete(context.WithoutCancel(t.Context()), "taken", metav1.DeleteOptions{})
 	})
 	ports := func(n int) string { return sdl(t, group{resources: small, ports: n}) }
-	first, second := newOrder(), newOrder()
+	first, second := newOrder(t), newOrder(t)
 	reserve(t, 0, first, ports(2), "--config", cfg).Prints(t, "2 node ports")
 	reserve(t, 4, second, ports(2), "--config", cfg).Says(t, "2 node ports wanted, 1 left")
 	harness.Run(t.Context(), "fit", "-f", ports(2), "--config", cfg).Exits(t, 4).Prints(t, "2 node ports wanted, 1 left")
@@ -33,8 +33,8 @@ func TestNodePorts(t *testing.T) {
 	harness.Run(t.Context(), "state", "resources", "--config", cfg, "-o", `jsonpath={range .resources[?(@.resource=="node-ports")]}{.allocatable} {.inUse} {.reserved} {.available}{end}`).
 		Exits(t, 0).Prints(t, "4 1 2 1")
 	reserve(t, 0, second, ports(1), "--config", cfg)
-	reserve(t, 4, newOrder(), ports(1), "--config", cfg).Says(t, "1 node port wanted, none is left")
-	reserve(t, 0, newOrder(), ports(0), "--config", cfg)
+	reserve(t, 4, newOrder(t), ports(1), "--config", cfg).Says(t, "1 node port wanted, none is left")
+	reserve(t, 0, newOrder(t), ports(0), "--config", cfg)
 
 	id := leaseOf(first)
 	if _, err := harness.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: id.Namespace(), Labels: state.LeaseNamespaceLabels(id)}}, metav1.CreateOptions{}); err != nil {

@@ -36,7 +36,7 @@ func TestSixteenProcessesForTheLast(t *testing.T) {
 			results := make([]harness.Result, processes)
 			var running sync.WaitGroup
 			for i := range processes {
-				order := newOrder()
+				order := newOrder(t)
 				running.Go(func() {
 					results[i] = harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reserve", "--order", order.String(), "-f", file, "--config", cfg, "--expires", "10m")
 				})
@@ -74,7 +74,7 @@ func TestSixteenProcessesForTheLast(t *testing.T) {
 func TestOneOrderInTwoProcesses(t *testing.T) {
 	free(t)
 	harness.Node(t, "twice-1", nil, harness.Amounts("4", "8Gi"))
-	order := newOrder()
+	order := newOrder(t)
 	files := []string{sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})}
 	var running sync.WaitGroup
 	for i := range 4 {
@@ -97,7 +97,7 @@ func TestRenewedWhileItIsEvicted(t *testing.T) {
 	harness.Node(t, "renew-1", nil, harness.Amounts("1", "8Gi"))
 	file := sdl(t, group{resources: small})
 	for range 2 {
-		holder, other := newOrder(), newOrder()
+		holder, other := newOrder(t), newOrder(t)
 		reserve(t, 0, holder, file, "--expires", "5m")
 		ends(t, holder, time.Now().Add(-time.Hour))
 		orders, codes := []lease.Order{holder, other}, make([]harness.Result, 2)

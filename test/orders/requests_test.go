@@ -37,7 +37,7 @@ func TestRequestsDoNotGrow(t *testing.T) {
 	file := sdl(t, group{resources: small})
 	count := func() int64 {
 		requests.Store(0)
-		harness.RunAs(t.Context(), kubeconfig, "reserve", "--order", newOrder().String(), "-f", file).Exits(t, 0)
+		harness.RunAs(t.Context(), kubeconfig, "reserve", "--order", newOrder(t).String(), "-f", file).Exits(t, 0)
 		return requests.Load()
 	}
 	alone := count()
@@ -48,7 +48,7 @@ func TestRequestsDoNotGrow(t *testing.T) {
 	work, ctx := parallel.WithContext(t.Context())
 	work.SetLimit(16)
 	for range others {
-		claim := reserved.Claim{Order: newOrder(), Bound: &reserved.Part{Asked: "x", By: "ann@laptop", Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"elsewhere": {CPU: 1000}}}}}
+		claim := reserved.Claim{Order: newOrder(t), Bound: &reserved.Part{Asked: "x", By: "ann@laptop", Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"elsewhere": {CPU: 1000}}}}}
 		work.Go(func() error {
 			body, err := json.Marshal(claim.Configuration("akash-net"))
 			if err == nil {

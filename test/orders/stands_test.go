@@ -22,7 +22,7 @@ func TestWhatIsBoundIsCheckedAgain(t *testing.T) {
 	free(t)
 	harness.Node(t, "stands-1", nil, harness.Amounts("4", "8Gi"))
 	harness.Run(t.Context(), "install", "--workloads").Exits(t, 0)
-	id := harness.LeaseOf(harness.NewOwner(), 7)
+	id := harness.LeaseOf(harness.NewOwner(t), 7)
 	order := id.Order()
 	file := sdl(t, group{resources: small, host: fmt.Sprintf("stands-%d.example.com", harness.Number())})
 	reserve(t, 0, order, file, "--expires", "5m").Prints(t, "on stands-1")
@@ -74,7 +74,7 @@ func TestARangeThatIsReservedStays(t *testing.T) {
 	wide, narrow := harness.Configure(t, `ip: {ranges: ["203.0.113.112/29"]}`), harness.Configure(t, `ip: {ranges: ["203.0.113.112/31"]}`)
 	other, none := harness.Configure(t, `ip: {ranges: ["203.0.113.112/31"]}`, "hosts: {wildcards: true}"), harness.Configure(t, "hosts: {wildcards: true}")
 	install(t, 0, wide)
-	order := newOrder()
+	order := newOrder(t)
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 3}), "--config", wide)
 	for _, cfg := range []string{narrow, none} {
 		install(t, 4, cfg).Says(t, "3 reserved of", "order "+order.String()+": 3", "Nothing was changed")

@@ -57,7 +57,7 @@ func TestOnACluster(t *testing.T) {
 	b.shows("#problems", "No problems were found.")
 	b.is(`document.querySelectorAll(".cells .free").length === 16`)
 
-	id, host := harness.LeaseOf(harness.NewOwner(), 8438017), harness.NewHost("shop")
+	id, host := harness.LeaseOf(harness.NewOwner(t), 8438017), harness.NewHost("shop")
 	definition := harness.Define(t, id, []string{
 		"{name: web, expose: [{port: 80, as: 80, global: true, hosts: [" + host + "]}, {port: 8443, as: 443, global: true, ip: front}]}",
 	}, []string{"{name: front}"})

@@ -101,7 +101,7 @@ deployment: {web: {dc: {profile: web, count: 1}}}
 
 // An order becomes a lease, and that is closed: each event does its part, says so, and says the same when it is sent again.
 func TestEvents(t *testing.T) {
-	id, host, next := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("shop"), harness.NewHost("next")
+	id, host, next := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("shop"), harness.NewHost("next")
 	harness.Node(t, "events-1", nil, harness.Amounts("4", "8Gi"))
 	file := harness.File(t, fmt.Sprintf(sdl, host))
 	harness.Run(t.Context(), "reserve", "--order", id.Order().String(), "-f", file, "--expires", "5m").Exits(t, 0)
@@ -136,7 +136,7 @@ func TestEvents(t *testing.T) {
 
 // A LeaseClosed that comes late takes nothing from the next lease of the deployment: not what its order has reserved, nor what it serves.
 func TestEventsOfTheNextLease(t *testing.T) {
-	first, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("again")
+	first, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("again")
 	second := first
 	second.OSeq = 2
 	harness.Node(t, "events-2", nil, harness.Amounts("4", "8Gi"))
@@ -165,7 +165,7 @@ func TestEventsOfTheNextLease(t *testing.T) {
 // Whatever a line has, it is acknowledged with its number, and stops no other.
 func TestHostileEvents(t *testing.T) {
 	t.Parallel()
-	id, other, host := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("bad")
+	id, other, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("bad")
 	harness.Run(t.Context(), "reserve", "theirs."+host, "--lease", other.String()).Exits(t, 0)
 	var lines, want []string
 	for _, l := range [][2]string{
@@ -195,7 +195,7 @@ func TestHostileEvents(t *testing.T) {
 // A process that is killed in the middle loses nothing: who sends again what was not acknowledged gets what was asked for.
 func TestEventsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	owner, domain := harness.NewOwner(), harness.NewDomain()
+	owner, domain := harness.NewOwner(t), harness.NewDomain()
 	var lines []string
 	for i := range 20 {
 		lines = append(lines, received(harness.LeaseOf(owner, uint64(i+1)), fmt.Sprintf("k%d.%s", i, domain)))
@@ -265,7 +265,7 @@ func acknowledges(t *testing.T, p *harness.Process, n int) (acks []ack) {
 // the file.
 func TestWatchEvents(t *testing.T) {
 	t.Parallel()
-	dir, owner, pipe := newFolder(t), harness.NewOwner(), newPipe(t)
+	dir, owner, pipe := newFolder(t), harness.NewOwner(t), newPipe(t)
 	filed, first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2), harness.LeaseOf(owner, 3)
 	one, two, three := harness.NewHost("one"), harness.NewHost("two"), harness.NewHost("three")
 	dir.define(t, filed, one)
@@ -298,7 +298,7 @@ func TestWatchEvents(t *testing.T) {
 
 // Only the one that was elected reads events.
 func TestTwoWatchEvents(t *testing.T) {
-	pipe, id, host := newPipe(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("elected")
+	pipe, id, host := newPipe(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("elected")
 	a := watchEvents(t, nil, "--events", pipe)
 	write(t, pipe, received(id, host)+"\n")
 	acknowledges(t, a, 1)
@@ -319,7 +319,7 @@ func TestTwoWatchEvents(t *testing.T) {
 // The end of standard input, and of those who read the acknowledgements, ends the events and nothing else.
 func TestEventsEnd(t *testing.T) {
 	t.Parallel()
-	dir, owner := newFolder(t), harness.NewOwner()
+	dir, owner := newFolder(t), harness.NewOwner(t)
 	filed, id := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	w := watchEvents(t, strings.NewReader(received(id, two)), "-f", dir.path, "--events", "-", "--leader-elect=false")
@@ -351,7 +351,7 @@ func TestEventsEnd(t *testing.T) {
 // An interrupt ends the reading; what is under way is finished and acknowledged, and the exit code is 0.
 func TestEventsInterrupted(t *testing.T) {
 	t.Parallel()
-	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("last")
+	id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("last")
 	cmd := harness.Command(t.Context(), reconciler, "reconcile", "--events", "-")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

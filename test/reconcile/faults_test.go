@@ -100,7 +100,7 @@ func TestTornWatches(t *testing.T) {
 		out.Body = short{in, in}
 		return out
 	})
-	dir, owner := newFolder(t), harness.NewOwner()
+	dir, owner := newFolder(t), harness.NewOwner(t)
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	dir.define(t, first, one)
@@ -122,7 +122,7 @@ func TestTornWatches(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	r, kubeconfig := newRoad(t)
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("full")
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("full")
 	dir.define(t, id, host)
 	r.meet(func(q *http.Request) *http.Response {
 		if q.Method == http.MethodGet || strings.Contains(q.URL.Path, "accessreviews") {
@@ -145,7 +145,7 @@ func TestFullDisk(t *testing.T) {
 func TestLeaderIsLost(t *testing.T) {
 	harness.NeedsLong(t) // until the leader gives up
 	r, kubeconfig := newRoad(t)
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("lost")
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("lost")
 	dir.define(t, id, host)
 	first := watchAs(t, kubeconfig, "-f", dir.path)
 	routed(t, id, host, true)

@@ -171,7 +171,7 @@ var foreign = []string{"akash_net_", "controller_runtime_", "workqueue_", "rest_
 // the loopback address nobody is asked who reads; who posts is, and a page whose name leads here from elsewhere reads nothing.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
-	dir, owner, other := newFolder(t), harness.NewOwner(), harness.LeaseOf(harness.NewOwner(), 1)
+	dir, owner, other := newFolder(t), harness.NewOwner(t), harness.LeaseOf(harness.NewOwner(t), 1)
 	good, bad, addressed := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2), harness.LeaseOf(owner, 3)
 	ours, theirs := harness.NewHost("ours"), harness.NewHost("theirs")
 	harness.Run(t.Context(), "reserve", theirs, "--lease", other.String()).Exits(t, 0)
@@ -386,7 +386,7 @@ func TestHTTPCertificate(t *testing.T) {
 // Who waits to be elected is ready, answers from what it watches, and its page follows what changes. The page is read again once a minute
 // though nothing has changed: the deadline of the client is too short for so many pieces of news that come no faster.
 func TestHTTPStandby(t *testing.T) {
-	dir, owner := newFolder(t), harness.NewOwner()
+	dir, owner := newFolder(t), harness.NewOwner(t)
 	leader := serveAs(t, reconciler, "http", "", "-f", dir.path)
 	leader.Says(t, "has no .json, .yaml, .yml files")
 	standby := serveAs(t, reconciler, "http", "", "-f", dir.path)
@@ -434,13 +434,13 @@ func TestHTTPSendsNothing(t *testing.T) { // alone: it would look at the runs of
 			rewrite(r)
 		}
 	})
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("quiet")
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("quiet")
 	dir.define(t, id, host)
 	s := serveAs(t, harness.Kubeconfig(t, url), "http", "", "-f", dir.path, "--leader-elect=false")
 	manages(t, s, host, id)
 	s.Says(t, "is applied: 1 host")
 	harness.Eventually(t, "nothing is to be sent while something new is read", func(context.Context) (bool, error) {
-		other, news := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("news")
+		other, news := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("news")
 		labels, err := json.Marshal(other.Labels())
 		if err != nil {
 			return false, err
@@ -499,7 +499,7 @@ func TestHTTPSlowClients(t *testing.T) {
 // first one is closed (MG-7). A lease that does not exist, or is another owner's, gets nothing (MG-1), nor one that does not use it (MG-2).
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	dir, owner, config := newFolder(t), harness.NewOwner(), harness.Configure(t, "ip: {ranges: [203.0.113.64/28]}")
+	dir, owner, config := newFolder(t), harness.NewOwner(t), harness.Configure(t, "ip: {ranges: [203.0.113.64/28]}")
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	hosts := []string{harness.NewHost("kittens"), harness.NewHost("puppies")}
 	define := func(id lease.ID, service string) {
@@ -540,7 +540,7 @@ func TestMigrate(t *testing.T) {
 		says       string
 	}{
 		{"hostname", hosts[0], harness.LeaseOf(owner, 7), "destination deployment does not exist"},
-		{"hostname", hosts[0], harness.LeaseOf(harness.NewOwner(), 2), "destination deployment does not exist"},
+		{"hostname", hosts[0], harness.LeaseOf(harness.NewOwner(t), 2), "destination deployment does not exist"},
 		{"hostname", "foobar.org", second, `the hostname "foobar.org" is not used by this deployment`},
 		{"endpoint", "none", second, `the endpoint "none" does not exist in the destination deployment`},
 	} {

@@ -14,7 +14,7 @@ import (
 // A source's leases are applied; one that it does not name any more is released, with all that the ledger had of it.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	dir, owner := newFolder(t), harness.NewOwner()
+	dir, owner := newFolder(t), harness.NewOwner(t)
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	dir.define(t, first, one)
@@ -46,7 +46,7 @@ func TestOnce(t *testing.T) {
 // A bad file, and a lease whose host another one holds, stop no other. Nothing is released meanwhile.
 func TestOneBadLease(t *testing.T) {
 	t.Parallel()
-	dir, owner, other := newFolder(t), harness.NewOwner(), harness.NewOwner()
+	dir, owner, other := newFolder(t), harness.NewOwner(t), harness.NewOwner(t)
 	held, good, over := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2), harness.LeaseOf(owner, 3)
 	theirs, ours, old := harness.NewHost("theirs"), harness.NewHost("ours"), harness.NewHost("old")
 	harness.Run(t.Context(), "reserve", theirs, "--lease", harness.LeaseOf(other, 1).String()).Exits(t, 0)
@@ -65,7 +65,7 @@ func TestOneBadLease(t *testing.T) {
 // healed with this configuration holds up no other.
 func TestHeal(t *testing.T) {
 	harness.Run(t.Context(), "release", "--all", "--yes").Exits(t, 0) // what other tests have left
-	dir, owner, other := newFolder(t), harness.NewOwner(), harness.LeaseOf(harness.NewOwner(), 1)
+	dir, owner, other := newFolder(t), harness.NewOwner(t), harness.LeaseOf(harness.NewOwner(t), 1)
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	dir.define(t, first, one)
@@ -97,7 +97,7 @@ func TestHeal(t *testing.T) {
 // Standard input is read once: what it defines is applied, and it is a source like any other.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("stdin")
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("stdin")
 	dir.define(t, id, host)
 	reconciles := func(text string) harness.Result {
 		cmd := harness.Command(t.Context(), reconciler, "reconcile", "-f", "-", "--source", "stdin", "--allow-empty")

@@ -92,7 +92,7 @@ func TestUpstream(t *testing.T) {
 	t.Run("hosts", func(t *testing.T) { upstreamHosts(t, w) })
 	t.Run("addresses", func(t *testing.T) { upstreamAddresses(t, w) })
 	t.Run("IP-5", func(t *testing.T) {
-		id := harness.LeaseOf(harness.NewOwner(), 1)
+		id := harness.LeaseOf(harness.NewOwner(t), 1)
 		deploy(t, id, "game", leased(101, 100, "UDP"))
 		has(t, id, "game-ip-100-udp", true)
 		w.Says(t, id.Group().String()+" is applied")
@@ -103,7 +103,7 @@ func TestUpstream(t *testing.T) {
 		again.Stops(t)
 	})
 	// A source without leases is not complete.
-	id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("last")
+	id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("last")
 	deploy(t, id, "web", serves(host, ""))
 	reconciles := func(more ...string) {
 		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile", "--from-cluster", "--config", config}, more...)...).Exits(t, 0)
@@ -127,7 +127,7 @@ func has(t *testing.T, id lease.ID, name string, want bool) {
 func upstreamHosts(t *testing.T, w *harness.Process) {
 	t.Run("HO-1", func(t *testing.T) {
 		t.Parallel()
-		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("plain")
+		id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("plain")
 		deploy(t, id, "web", serves(host, ""))
 		routed(t, id, host, true)
 		o := route(t, id, host)
@@ -141,7 +141,7 @@ func upstreamHosts(t *testing.T, w *harness.Process) {
 	})
 	t.Run("HO-2", func(t *testing.T) {
 		t.Parallel()
-		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("options")
+		id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("options")
 		deploy(t, id, "web", serves(host, `, http_options: {max_body_size: 1, read_timeout: 2000, send_timeout: 3000, next_tries: 4, next_timeout: 5000, next_cases: ["off"]}`))
 		routed(t, id, host, true)
 		want := map[string]string{"read-timeout": "2", "send-timeout": "3", "body-size": "1", "next-upstream": "off", "next-upstream-tries": "4", "next-upstream-timeout": "5"}
@@ -151,7 +151,7 @@ func upstreamHosts(t *testing.T, w *harness.Process) {
 	})
 	t.Run("HO-4", func(t *testing.T) {
 		t.Parallel()
-		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("ends")
+		id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("ends")
 		deploy(t, id, "web", serves(host, ""))
 		routed(t, id, host, true)
 		harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
@@ -159,7 +159,7 @@ func upstreamHosts(t *testing.T, w *harness.Process) {
 		released(t, id)
 	})
 	t.Run("HO-5", func(t *testing.T) {
-		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("kept")
+		id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("kept")
 		deploy(t, id, "web", serves(host, ""))
 		routed(t, id, host, true)
 		allow := harness.Refuse(t, ingresses, "DELETE", "oldObject.metadata.name != '"+host+"'", "this route stays for now")
@@ -177,7 +177,7 @@ func upstreamHosts(t *testing.T, w *harness.Process) {
 	})
 	t.Run("HO-10", func(t *testing.T) {
 		t.Parallel()
-		id, host := harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("chosen")
+		id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("chosen")
 		deploy(t, id, "web", `{port: 3125, external_port: 3125, proto: TCP, global: false}`, `{port: 31211, external_port: 31211, proto: UDP, global: true}`,
 			`{port: 22, external_port: 22, proto: TCP, global: true}`, `{port: 3321, external_port: 80, proto: TCP, global: true, hosts: [`+host+`]}`)
 		routed(t, id, host, true)
@@ -188,7 +188,7 @@ func upstreamHosts(t *testing.T, w *harness.Process) {
 	})
 	t.Run("HO-11", func(t *testing.T) {
 		t.Parallel()
-		owner, host := harness.NewOwner(), harness.NewHost("moves")
+		owner, host := harness.NewOwner(t), harness.NewHost("moves")
 		first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 		deploy(t, first, "web", serves(host, ""))
 		routed(t, first, host, true)
@@ -204,7 +204,7 @@ func upstreamHosts(t *testing.T, w *harness.Process) {
 	// One that cannot be read keeps its lease as it is, and no other one from its end.
 	t.Run("unreadable", func(t *testing.T) {
 		t.Parallel()
-		id, other, host, gone := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("stays"), harness.NewHost("gone")
+		id, other, host, gone := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("stays"), harness.NewHost("gone")
 		deploy(t, id, "web", serves(host, ""))
 		deploy(t, other, "web", serves(gone, ""))
 		routed(t, id, host, true)
@@ -243,7 +243,7 @@ func upstreamAddresses(t *testing.T, w *harness.Process) {
 	}
 	t.Run("IP-1", func(t *testing.T) {
 		t.Parallel()
-		id := harness.LeaseOf(harness.NewOwner(), 1)
+		id := harness.LeaseOf(harness.NewOwner(t), 1)
 		deploy(t, id, "aservice", leased(10000, 10001, "TCP"))
 		has(t, id, "aservice-ip-10001-tcp", true)
 		w.Says(t, id.Group().String()+" is applied")
@@ -255,7 +255,7 @@ func upstreamAddresses(t *testing.T, w *harness.Process) {
 			o.GetAnnotations()["metallb.universe.tf/allow-shared-ip"] != lease.SharingKey(id.Owner, "public") {
 			t.Errorf("%v %v %v", port, selector, o.GetAnnotations())
 		}
-		other := harness.LeaseOf(harness.NewOwner(), 1) // everything was decided anew when it has its Service
+		other := harness.LeaseOf(harness.NewOwner(t), 1) // everything was decided anew when it has its Service
 		deploy(t, other, "other", leased(10000, 10001, "TCP"))
 		has(t, other, "other-ip-10001-tcp", true)
 		if again := harness.Need(t, services, id.Namespace(), "aservice-ip-10001-tcp"); again.GetUID() != o.GetUID() || again.GetResourceVersion() != o.GetResourceVersion() {
@@ -264,7 +264,7 @@ func upstreamAddresses(t *testing.T, w *harness.Process) {
 	})
 	t.Run("IP-2", func(t *testing.T) {
 		t.Parallel()
-		id := harness.LeaseOf(harness.NewOwner(), 1)
+		id := harness.LeaseOf(harness.NewOwner(t), 1)
 		deploy(t, id, "game", leased(1, 7001, "UDP"))
 		has(t, id, "game-ip-7001-udp", true)
 		deploy(t, id, "game", leased(1, 7001, "UDP"), leased(2, 7002, "UDP"))
@@ -272,7 +272,7 @@ func upstreamAddresses(t *testing.T, w *harness.Process) {
 	})
 	t.Run("IP-3", func(t *testing.T) {
 		t.Parallel()
-		id := harness.LeaseOf(harness.NewOwner(), 1)
+		id := harness.LeaseOf(harness.NewOwner(t), 1)
 		deploy(t, id, "game", leased(1, 7001, "UDP"))
 		has(t, id, "game-ip-7001-udp", true)
 		harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
@@ -285,7 +285,7 @@ func upstreamAddresses(t *testing.T, w *harness.Process) {
 	// Akash's operator gives a lease up that has failed a hundred times. Here it is tried until it succeeds, and fails alone.
 	t.Run("IP-4", func(t *testing.T) {
 		t.Parallel()
-		id, other := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1)
+		id, other := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 1)
 		harness.Create(t, "test", kinds.Namespace.Resource(), fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, id.Namespace()))
 		harness.Remove(t, kinds.Namespace.Resource(), "", id.Namespace()) // nothing finalizes it here: it stays as it is
 		deploy(t, id, "game", leased(1, 7001, "UDP"))

@@ -34,7 +34,7 @@ const readTimeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 // goes back to what it was, and somebody else's stays.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	dir, owner := newFolder(t), harness.NewOwner()
+	dir, owner := newFolder(t), harness.NewOwner(t)
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	dir.define(t, first, one)
@@ -79,7 +79,7 @@ func TestWatch(t *testing.T) {
 
 // A lease that fails holds up no other, and gets its host as soon as the other lease that holds it is gone.
 func TestWatchTriesAgain(t *testing.T) {
-	dir, owner, other := newFolder(t), harness.NewOwner(), harness.LeaseOf(harness.NewOwner(), 1)
+	dir, owner, other := newFolder(t), harness.NewOwner(t), harness.LeaseOf(harness.NewOwner(t), 1)
 	held, good := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	theirs, ours := harness.NewHost("theirs"), harness.NewHost("ours")
 	harness.Run(t.Context(), "reserve", theirs, "--lease", other.String()).Exits(t, 0)
@@ -124,7 +124,7 @@ func showsProblem(t *testing.T, problem string, want bool, texts ...string) {
 // does for ever is told as it does it, the same error once.
 func TestWatchTells(t *testing.T) {
 	t.Parallel()
-	dir, id, held := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 2)
+	dir, id, held := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 2)
 	host, theirs := harness.NewHost("told"), harness.NewHost("theirs")
 	dir.define(t, id, host)
 	dir.define(t, held, theirs)
@@ -166,7 +166,7 @@ func TestWatchTells(t *testing.T) {
 
 // A change costs no LIST but those of the ledger: everything else is watched. What is as it is to be costs nothing.
 func TestWhatAChangeCosts(t *testing.T) { // alone: what other tests do would count
-	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(), 1), harness.NewHost("cost")
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("cost")
 	dir.define(t, id, host)
 	var mu sync.Mutex
 	var sent []string
@@ -223,7 +223,7 @@ func TestStoppedAtTheBeginning(t *testing.T) {
 // One of several works, and the others say for which one they stand by. When it is killed in the middle of its work, another one goes on,
 // and those that still wait say so.
 func TestTwoWatch(t *testing.T) {
-	dir, owner := newFolder(t), harness.NewOwner()
+	dir, owner := newFolder(t), harness.NewOwner(t)
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")
 	dir.define(t, first, one)

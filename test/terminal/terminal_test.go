@@ -155,7 +155,7 @@ func TestWatchScreen(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
-	one, two := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 1)
+	one, two := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 1)
 	hosts := []string{harness.NewHost("one"), harness.NewHost("two")}
 	harness.Run(t.Context(), "apply", "-f", define(t, one, hosts[0])).Exits(t, 0)
 	e := open(t, 80, 24, "echo before;", "echo after; cat", "state", "hosts", "-w", "--owner", one.Owner)

@@ -13,7 +13,7 @@ import (
 // wildcard's, where Kubernetes wants the exact one.
 func TestWildcard(t *testing.T) {
 	each(t, routers, func(t *testing.T, r router) {
-		id, parent := newLease(), newHost("shop")
+		id, parent := newLease(t), newHost("shop")
 		r.apply(t, id, web("*."+parent), api("api."+parent))
 		deploy(t, id, "web", "web")
 		deploy(t, id, "api", "api")
@@ -29,7 +29,7 @@ func TestWildcard(t *testing.T) {
 // Requests go to the services by their weights.
 func TestWeights(t *testing.T) {
 	each(t, routers[2:], func(t *testing.T, r router) { // with Ingresses it is refused
-		id, host, own := newLease(), newHost("shop"), newHost("own")
+		id, host, own := newLease(t), newHost("shop"), newHost("own")
 		weights := func(web, other string) string {
 			return service("web", []string{host}, "weight: "+web, "alternateBackends: [{service: api, port: 80, weight: "+other+"}]")
 		}
@@ -48,7 +48,7 @@ func TestWeights(t *testing.T) {
 // Headers are set on the way in and on the way out.
 func TestHeaders(t *testing.T) {
 	each(t, routers[2:], func(t *testing.T, r router) { // with Ingresses it is refused
-		id, host := newLease(), newHost("shop")
+		id, host := newLease(t), newHost("shop")
 		r.apply(t, id, service("web", []string{host}, `headers: {
 			request: [{name: X-Echo-Request, action: Set, value: "1"}],
 			response: [{name: X-Response, action: Set, value: "2"}]}`))
@@ -74,7 +74,7 @@ func TestHeaders(t *testing.T) {
 // A client that keeps its cookies stays with the backend that it had first.
 func TestSticky(t *testing.T) {
 	each(t, routers[1:2], func(t *testing.T, r router) { // on a Gateway it is refused
-		id, host := newLease(), newHost("shop")
+		id, host := newLease(t), newHost("shop")
 		r.apply(t, id, service("web", []string{host}, "sticky: {cookie: at}"))
 		deployAt(t, id, "web", listen(t, "one"), listen(t, "two"))
 		url := "http://" + host + "/"

@@ -16,7 +16,7 @@ import (
 const domain = "traffic.example.com"
 
 // newLease is a lease of a new tenant.
-func newLease() lease.ID { return harness.LeaseOf(harness.NewOwner(), 1) }
+func newLease(t *testing.T) lease.ID { return harness.LeaseOf(harness.NewOwner(t), 1) }
 
 // newHost is a host name that no other test has.
 func newHost(word string) string { return fmt.Sprintf("%s-%d.%s", word, harness.Number(), domain) }

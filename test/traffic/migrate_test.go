@@ -9,7 +9,7 @@ import "testing"
 func TestMigrate(t *testing.T) {
 	for _, from := range routers[:2] {
 		t.Run(from.name, func(t *testing.T) {
-			id, host := newLease(), newHost("moving")
+			id, host := newLease(t), newHost("moving")
 			from.serve(t, id, host, "web")
 			for _, to := range []string{"httproute", "ingress"} {
 				histories := hammer(t, "http://"+host+"/", func() {

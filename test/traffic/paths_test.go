@@ -8,7 +8,7 @@ import "testing"
 // whole elements. Paths come and go and the rest of the host does not notice.
 func TestPaths(t *testing.T) {
 	each(t, routers, func(t *testing.T, r router) {
-		id, host, own := newLease(), newHost("shop"), newHost("own")
+		id, host, own := newLease(t), newHost("shop"), newHost("own")
 		url := "http://" + host
 		r.apply(t, id, web(host), api(own))
 		deploy(t, id, "web", "web")
@@ -34,7 +34,7 @@ func TestPaths(t *testing.T) {
 // go and the others stay.
 func TestPathsOfTwoDeployments(t *testing.T) {
 	each(t, routers, func(t *testing.T, r router) {
-		first, host := newLease(), newHost("shop")
+		first, host := newLease(t), newHost("shop")
 		second := first
 		second.DSeq++
 		r.serve(t, first, host, "first")

@@ -22,7 +22,7 @@ func saw(t *testing.T, histories []history, want ...string) {
 // Each host is answered by the workload of the lease that holds it, and what nobody holds by nobody.
 func TestHosts(t *testing.T) {
 	each(t, routers, func(t *testing.T, r router) {
-		first, second := newLease(), newLease()
+		first, second := newLease(t), newLease(t)
 		shop, blog, other := newHost("shop"), newHost("blog"), newHost("other")
 		r.apply(t, first, web(shop, other))
 		deploy(t, first, "web", "shop")
@@ -37,7 +37,7 @@ func TestHosts(t *testing.T) {
 // While another tenant tries to take a host, every request reaches the holder.
 func TestTheftIsNotSeen(t *testing.T) {
 	each(t, routers, func(t *testing.T, r router) {
-		holder, thief := newLease(), newLease()
+		holder, thief := newLease(t), newLease(t)
 		host, own := newHost("shop"), newHost("own")
 		r.serve(t, holder, host, "holder")
 		r.serve(t, thief, own, "thief")
@@ -54,7 +54,7 @@ func TestTheftIsNotSeen(t *testing.T) {
 // A host that goes to another workload of its lease is answered all the time.
 func TestChange(t *testing.T) {
 	alone(t, func(t *testing.T, r router) {
-		id, host, own := newLease(), newHost("shop"), newHost("own")
+		id, host, own := newLease(t), newHost("shop"), newHost("own")
 		r.apply(t, id, web(host), api(own))
 		deploy(t, id, "web", "web")
 		deploy(t, id, "api", "api")
@@ -70,7 +70,7 @@ func TestChange(t *testing.T) {
 // A released host is answered by nobody, and then by whoever takes it next.
 func TestRelease(t *testing.T) {
 	each(t, routers, func(t *testing.T, r router) {
-		first, second := newLease(), newLease()
+		first, second := newLease(t), newLease(t)
 		host, own := newHost("shop"), newHost("own")
 		r.serve(t, first, host, "first")
 		r.serve(t, second, own, "second")

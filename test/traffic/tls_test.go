@@ -23,7 +23,7 @@ func certify(t *testing.T, id lease.ID, name, host string) {
 // the lease's, on the Gateway by the listener's. Clients trust no other.
 func (r router) secure(t *testing.T, host, insecure string) {
 	t.Helper()
-	id, tls := newLease(), "termination: edge, insecure: "+insecure
+	id, tls := newLease(t), "termination: edge, insecure: "+insecure
 	if r.name != "httproute" {
 		tls += ", secretName: certificate"
 	}
@@ -77,7 +77,7 @@ func issued(t *testing.T, by authority, hosts ...string) tls.Certificate {
 // The client's TLS ends at the backend, whose certificate it sees.
 func TestPassthrough(t *testing.T) {
 	each(t, routers[1:2], func(t *testing.T, r router) { // TLSRoutes are experimental in Traefik
-		id, host := newLease(), newHost("shop")
+		id, host := newLease(t), newHost("shop")
 		r.apply(t, id, service("web", []string{host}, "tls: {termination: passthrough}"))
 		deployAt(t, id, "web", listen(t, "web", issued(t, ca, host)))
 		answers(t, "https://"+host+"/cart", "web")
@@ -92,7 +92,7 @@ func TestReencrypt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, host, untrusted := newLease(), newHost("shop"), newHost("untrusted")
+		id, host, untrusted := newLease(t), newHost("shop"), newHost("untrusted")
 		said := "tls: {termination: reencrypt, insecure: Redirect, secretName: certificate, destinationCASecretName: certificate}"
 		r.apply(t, id, service("web", []string{host}, said), service("api", []string{untrusted}, said))
 		secret, err := ca.secret(id.Namespace(), "certificate", host, untrusted)

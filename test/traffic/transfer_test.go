@@ -11,7 +11,7 @@ import (
 // one or the other; with Ingresses, of which no controller says that it serves them, none may have the host for a moment.
 func TestTransfer(t *testing.T) {
 	alone(t, func(t *testing.T, r router) {
-		blue, host, own := newLease(), newHost("shop"), newHost("own")
+		blue, host, own := newLease(t), newHost("shop"), newHost("own")
 		green := blue
 		green.DSeq++
 		r.serve(t, blue, host, "blue")
