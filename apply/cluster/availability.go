@@ -57,6 +57,8 @@ func IsAway(err error) bool {
 type availability struct {
 	patience time.Duration
 	backoff  wait.Backoff
+	// writes is how long a write may have no answer.
+	writes atomic.Int64
 
 	// answered is true after the first answer. A server that has never answered probably does not exist.
 	answered atomic.Bool
@@ -71,6 +73,24 @@ type availability struct {
 	// lost is the error that the command gave up with, and lostAt the time; nil while the server answers.
 	lost   *AwayError
 	lostAt time.Time
+	// silent is when a write was ended first that had no answer; zero after a write that had one.
+	silent time.Time
+}
+
+// wroteInVain records how a write has ended that began at a time, and reports whether it is the second one in a row without an answer.
+func (r *availability) wroteInVain(began time.Time, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, silent := errors.AsType[*SilentError](err)
+	switch {
+	case !silent:
+		r.silent = time.Time{}
+	case r.silent.IsZero():
+		r.silent = time.Now()
+	default:
+		return !began.Before(r.silent)
+	}
+	return false
 }
 
 // giveUp records that the command has waited long enough for the server, and returns err.
@@ -145,7 +165,8 @@ func (c *Cluster) ReadOf(ctx context.Context, resource schema.GroupVersionResour
 // caller has to check it. Cancelling the context does not interrupt a write that has begun, so that the caller knows
 // what to undo; a deadline does.
 //
-// Write first asks the gate of the context, and each attempt asks it again (see WithGate).
+// Write first asks the gate of the context, and each attempt asks it again (see WithGate). An attempt without an answer ends after a time
+// (see answering), and its effect is unclear. After a second one in a row the API server counts as away.
 func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -162,7 +183,7 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 			return err
 		}
 		defer leave()
-		write := context.WithoutCancel(ctx)
+		write, began := context.WithValue(context.WithoutCancel(ctx), interruptKey{}, ctx), time.Now()
 		if end, bounded := ctx.Deadline(); bounded {
 			var cancel context.CancelFunc
 			write, cancel = context.WithDeadline(write, end)
@@ -171,6 +192,9 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 		err = do(write)
 		if IsOwned(err) || IsOvertaken(err) {
 			c.availability.conflicts.Add(1)
+		}
+		if c.availability.wroteInVain(began, err) {
+			return c.availability.giveUp(&AwayError{Host: c.host, After: time.Since(began), Err: err})
 		}
 		return err
 	})
@@ -184,7 +208,7 @@ func (c *Cluster) Conflicts() int64 { return c.availability.conflicts.Load() }
 func (c *Cluster) persist(
 	ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error,
 ) error {
-	backoff, first, alone := c.availability.backoff, time.Time{}, 0
+	backoff, first, alone := c.availability.backoff, time.Now(), 0
 	if err := c.availability.gaveUp(); err != nil {
 		return err
 	}
@@ -204,9 +228,6 @@ func (c *Cluster) persist(
 				unchanged := !c.availability.wrote.Load()
 				return &AwayError{Host: c.host, Err: err, Unchanged: unchanged, Resource: resource, Behind: c.behind(ctx, resource)}
 			}
-		}
-		if first.IsZero() {
-			first = time.Now()
 		}
 		gone := c.availability.missed(first)
 		if !c.availability.answered.Load() {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -176,4 +177,79 @@ func TestGivenUpOnce(t *testing.T) {
 	if sent != before+2 {
 		t.Errorf("%d requests after the server was back, want 2", sent-before)
 	}
+}
+
+// stalled is the body of an answer that stops.
+type stalled struct{ ctx context.Context }
+
+func (s stalled) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+func (stalled) Close() error { return nil }
+
+// A write that is taken and never answered ends after its time, and its effect is unclear; so does one whose answer stops, and a list.
+// After a second write in a row the server counts as away. An interrupt shortens the time.
+func TestRequestsWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := false
+		c, err := Connect(&rest.Config{Host: "http://none", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case answers:
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+			case r.URL.Path == "/stops":
+				return &http.Response{StatusCode: http.StatusOK, Body: stalled{r.Context()}}, nil
+			}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(ctx context.Context, method, path string) error {
+			request, err := http.NewRequestWithContext(ctx, method, "http://none"+path, http.NoBody)
+			if err != nil {
+				return err
+			}
+			response, err := c.http.Do(request)
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close() //nolint:errcheck // it is read to its end
+			_, err = io.ReadAll(response.Body)
+			return err
+		}
+		write := func(ctx context.Context, path string) error {
+			return c.Write(ctx, func(ctx context.Context) error { return send(ctx, http.MethodPatch, path) })
+		}
+		c.Within(time.Hour)
+		for _, path := range []string{"/", "/stops"} {
+			if err := write(t.Context(), path); !IsUnclear(err) || !strings.Contains(err.Error(), "has not answered within 30s") {
+				t.Errorf("%s: %v", path, err)
+			}
+			answers = true
+			if err := write(t.Context(), path); err != nil {
+				t.Errorf("%s, the next one: %v", path, err)
+			}
+			answers = false
+		}
+		c.Within(time.Second)
+		_ = write(t.Context(), "/")
+		if err := write(t.Context(), "/"); !IsAway(err) || !strings.Contains(err.Error(), "has not answered within 5s") {
+			t.Errorf("the second one in a row: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if err := c.Read(t.Context(), func() error { return send(t.Context(), http.MethodGet, "/") }); !IsAway(err) {
+			t.Errorf("a read: %v", err)
+		}
+		time.Sleep(time.Minute)
+		c.availability.silent = time.Time{}
+		c.availability.writes.Store(int64(time.Hour))
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, interrupt)
+		if began, err := time.Now(), write(ctx, "/"); time.Since(began) != time.Second+shortest || !IsUnclear(err) {
+			t.Errorf("an interrupted one, after %s: %v", time.Since(began), err)
+		}
+	})
 }

@@ -65,6 +65,8 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
 	clock, availability := &clock{}, &availability{patience: cmp.Or(config.Timeout, outage), backoff: outageBackoff}
+	availability.writes.Store(int64(unanswered))
+	config.Wrap(availability.answering)
 	config.Wrap(clock.wrap)
 	config.Wrap(availability.wrap)
 	config.Wrap(noteStatus)

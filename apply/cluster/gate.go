@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -74,9 +73,9 @@ func gated(next http.RoundTripper) http.RoundTripper {
 		ctx, cancel := context.WithDeadline(r.Context(), until)
 		response, err := next.RoundTrip(r.WithContext(ctx))
 		if err != nil {
-			cancel()
-			if ctx.Err() != nil && r.Context().Err() == nil {
-				err = fmt.Errorf("the API server has not answered while the command's announcement was valid: %w", err)
+			over := ctx.Err() != nil
+			if cancel(); over && r.Context().Err() == nil {
+				err = &SilentError{"while the command's announcement was valid"}
 			}
 			return nil, err
 		}

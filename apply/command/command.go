@@ -133,6 +133,7 @@ func New(c *cluster.Cluster, opts Options) *Command {
 	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // this creates the connection of a dry run
 		opts.Wait = 0
 	}
+	c.Within(opts.Wait)
 	book := ledger.New(c, opts.Config.LedgerNamespace)
 	if opts.Turn != nil { // a part of another command: its ledger knows which runs have ended
 		book = opts.Turn.Ledger()
