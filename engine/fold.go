@@ -86,7 +86,9 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case ReadRunning:
 		w.foldRunning(f, a, sent, answered)
 	case TakeReserved:
-		f.reserved = true
+		if f.reserved = true; a.Running.Version != "" {
+			w.foldRunning(f, a, sent, answered)
+		}
 	case Disown:
 		f.disowned = true
 	case Touch:

@@ -81,7 +81,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	case engine.ReadRunning:
 		answer.Running, err = l.readRunning(ctx, one, s, r.Version)
 	case engine.TakeReserved:
-		err = l.takeReserved(ctx, one)
+		err = l.takeReserved(ctx, one, s, answer)
 	case engine.Disown:
 		err = one.Work.EndAdoption(ctx)
 	case engine.ReadAnnouncements:

@@ -59,11 +59,11 @@ type Lease struct {
 	Runs *lease.Definition
 	Work *workloads.Work
 	// running is what was read of it. chosen are the GPUs that the lease's order has reserved; takesOver is true if the reservation is
-	// yet to become the lease's.
-	running   *workloads.Live
-	chosen    map[uint32]*lease.SchedulerParams
-	takesOver bool
-	err       error
+	// yet to become the lease's, replaces if others are chosen then; taken is true once it has.
+	running                    *workloads.Live
+	chosen                     map[uint32]*lease.SchedulerParams
+	takesOver, replaces, taken bool
+	err                        error
 	// isNew is true if the lease had neither claims nor objects when the command began.
 	isNew bool
 	// concluded is closed once what follows the work is done, of a lease for which that began before the commit; nil for others.

@@ -1,8 +1,8 @@
 package execute
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -36,16 +36,21 @@ func (l *loop) readRunning(ctx context.Context, one *Lease, s *observed.Snapshot
 		}
 	}
 	one.running = live
-	if err = l.readReserved(ctx, one); err != nil {
-		return out, err
+	if !one.taken {
+		if err = l.readReserved(ctx, one); err != nil {
+			return out, err
+		}
 	}
-	one.Work, out.Err = workloads.Prepare(c.Cluster, workloads.Options{
-		Config: c.Options.Config, Scheduler: c.Options.Workloads.Scheduler, Reserved: one.chosen, Adopt: c.Options.Adopt,
-	}, one.Runs, live)
 	out.Version, out.Reserves = "read", one.takesOver
 	for _, o := range live.All() {
 		out.Live = append(out.Live, running(o, one.X.Group))
 	}
+	if one.replaces {
+		return out, nil // what the lease runs depends on what is reserved then
+	}
+	one.Work, out.Err = workloads.Prepare(c.Cluster, workloads.Options{
+		Config: c.Options.Config, Scheduler: c.Options.Workloads.Scheduler, Reserved: one.chosen, Adopt: c.Options.Adopt,
+	}, one.Runs, live)
 	if out.Err != nil {
 		return out, nil //nolint:nilerr // the engine refuses the lease
 	}
@@ -77,12 +82,11 @@ func running(o deployed.Object, g lease.Group) engine.Object {
 	return engine.Object{Kind: o.Kind, Live: o.Live, Group: g, Lease: id, Ours: true, Runs: true}
 }
 
-// readReserved reads which GPUs the lease's order has reserved. A reservation for the resource group that the definition asks for is
-// taken over later, so that a refused lease leaves it unchanged. One for another group is replaced at once, because other GPUs are
-// chosen. One of another provider is ignored.
+// readReserved reads which GPUs the lease's order has reserved. The reservation is taken over later, so that a refused lease leaves it
+// unchanged. For one of another resource group than the definition's the GPUs are chosen then. One of another provider is ignored.
 func (l *loop) readReserved(ctx context.Context, one *Lease) (err error) {
 	c, id := l.command, one.X.Request.Lease
-	one.chosen, one.takesOver = nil, false
+	one.chosen, one.takesOver, one.replaces = nil, false, false
 	claim, err := reservation.New(c.Cluster, c.Options.Config).Reservation(ctx, id.Order())
 	if err != nil || claim == nil || claim.Deleting || claim.Bound == nil || claim.Over(c.Cluster.Now()) {
 		return err
@@ -90,21 +94,27 @@ func (l *loop) readReserved(ctx context.Context, one *Lease) (err error) {
 	bound := claim.Bound
 	switch same := bound.Asked == reserved.Asked(inventory.GroupOf(one.Runs.ResourceGroup())); {
 	case bound.Provider != "" && bound.Provider != id.Provider:
-	case !same:
-		one.chosen, err = l.takeOver(ctx, one)
-	default:
+	case same:
 		one.chosen, one.takesOver = reservation.Params(bound), bound.Provider == "" || bound.Expires != ""
+	default:
+		one.takesOver, one.replaces = true, true
 	}
-	return err
+	return nil
 }
 
-// takeReserved makes the order's reservation the lease's own.
-func (l *loop) takeReserved(ctx context.Context, one *Lease) error {
+// takeReserved makes the order's reservation the lease's own. If other GPUs are reserved now than were read, the answer has what the
+// lease runs with those.
+func (l *loop) takeReserved(ctx context.Context, one *Lease, s *observed.Snapshot, answer *engine.Answer) error {
 	chosen, err := l.takeOver(ctx, one)
-	if err == nil && !reflect.DeepEqual(chosen, one.chosen) {
-		err = fmt.Errorf("what order %s had reserved was over, and other cards are reserved now: run it again", one.X.Request.Lease.Order())
+	if err != nil {
+		return err
 	}
-	return err
+	same := !one.replaces && reflect.DeepEqual(chosen, one.chosen)
+	if one.chosen, one.takesOver, one.replaces, one.taken = chosen, false, false, true; same {
+		return nil
+	}
+	answer.Running, err = l.readRunning(ctx, one, s, "")
+	return cmp.Or(err, answer.Running.Err)
 }
 
 // takeOver makes the order's reservation the lease's: without end, with its provider, and for the resource group of the definition. It

@@ -28,6 +28,19 @@ func TestReserved(t *testing.T) {
 		harness.Run(t.Context(), "state", "orders", "-o", "json").Exits(t, 0).Prints(t, texts...)
 	}
 	holds(order)
+	// A lease that is refused leaves the reservation as it is, also where it would be another one.
+	held := harness.NewHost("held")
+	harness.Run(t.Context(), "reserve", held, "--lease", harness.LeaseOf(harness.NewOwner(t), 1).String()).Exits(t, 0)
+	orders := func() string { return harness.Run(t.Context(), "state", "orders", order, "-o", "json").Exits(t, 0).Stdout }
+	was := orders()
+	refused := *x
+	train(&refused, "2").with("web", "image: 'web:1', expose: [{port: 80, to: [{global: true}], accept: ["+held+"]}]", disk, 1)
+	refused.do(t, 4, "apply", "--wait=false").Says(t, held)
+	if now := orders(); now != was {
+		t.Errorf("the order had reserved %s\nand has reserved %s", was, now)
+	}
+	x = train(newDeployer(t), "1")
+	x.ID = refused.ID
 	x.do(t, 0, "apply", "--dry-run=client")
 	x.apply(t).Prints(t, "order/"+order+" claimed", "deployment/train created")
 	holds(order, x.Provider)
