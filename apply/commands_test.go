@@ -367,3 +367,58 @@ func TestReleaseLeavesWhatHasChangedHands(t *testing.T) {
 		t.Errorf("error %v; changed hands: %v; left: %q", err, moved, b.Names("providerhosts", "leases"))
 	}
 }
+
+// Akash's provider takes the lease over while its route is to be deleted: the route, which its operator has written meanwhile, stays. What
+// the delete rests on is read after it was refused.
+func TestReleaseLeavesWhatAkashHasTaken(t *testing.T) {
+	t.Parallel()
+	b, id, taken := newBench(t), someLease(someOwner, 1), false
+	b.mustApply(withHosts(id, host))
+	b.Before = func(method, path string) (int, bool) {
+		if method == http.MethodDelete && simtest.Short(path) == "ingresses/"+host && !taken {
+			taken = true
+			b.Take("provider-services", "/apis/akash.network/v2beta2/namespaces/lease/providerhosts/"+host, nil)
+			b.Take("provider-services", path, map[string]string{"taken": "yes"})
+		}
+		return 0, false
+	}
+	err := b.release(id)
+	if !taken || !b.has("ingresses", host) || !b.has("leases", host) {
+		t.Errorf("error %v; taken: %v; left: %q", err, taken, b.Names("ingresses", "providerhosts", "leases"))
+	}
+}
+
+// A transfer that is interrupted at a reading, or whose reading is refused, gives back what it has taken: nobody has to end it.
+func TestTransferWhoseReadingFails(t *testing.T) {
+	t.Parallel()
+	from, to := someLease(someOwner, 1), someLease(someOwner, 2)
+	for name, refuses := range map[string]bool{"interrupted": false, "refused": true} {
+		t.Run(name, func(t *testing.T) {
+			for reading, met := 1, true; met; reading++ {
+				b, moved, read := newBench(t), false, 0
+				b.mustApply(withHosts(from, host))
+				ctx, interrupt := context.WithCancel(t.Context())
+				b.Before = func(method, path string) (int, bool) {
+					moved = moved || method == http.MethodPatch && path == claimPath+host
+					if !moved || method != http.MethodGet {
+						return 0, false
+					}
+					if read++; read != reading {
+						return 0, false
+					}
+					if !refuses {
+						interrupt()
+					}
+					return http.StatusForbidden, refuses
+				}
+				err := b.applier.Transfer(ctx, to, []string{host}, nil)
+				met = read >= reading
+				interrupt()
+				b.Before = nil
+				if left := b.Names("leases"); slices.ContainsFunc(left, func(n string) bool { return strings.Contains(n, "run--") }) {
+					t.Errorf("reading %d: %v; the ledger has %q", reading, err, left)
+				}
+			}
+		})
+	}
+}

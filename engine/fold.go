@@ -157,7 +157,11 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	case r.Verb == Look:
 		w.unread[r.Owner] = failure{err, sent}
 		f.failed = cmp.Or(f.failed, err)
-	case r.Verb == ReadAll, r.Verb == Announce, r.Verb == Undo:
+	case r.Verb == ReadAll && w.Objects == nil: // nothing was taken; it would fail for the others, too
+		for _, f := range w.leases {
+			f.failed = cmp.Or(f.failed, err)
+		}
+	case r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
 	case f.failed == nil && r.Event != nil && r.WritesClaim() && (r.Event.Action == report.Released || r.Event.Action == report.Pruned):
 		f.failed = fmt.Errorf("%s %s could not be released: %w", r.Event.Kind, r.Event.Thing, err)

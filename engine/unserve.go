@@ -77,7 +77,7 @@ func (v view) strays() (out []Object) {
 	if v.want.Apply == nil {
 		return nil
 	}
-	of, known := v.w.Objects, map[types.UID]bool{}
+	of, known := v.reading().objects, map[types.UID]bool{}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if c == nil {
@@ -94,11 +94,17 @@ func (v view) strays() (out []Object) {
 	return out
 }
 
-// readUnder reads the claims under an object of another deployment that was read again since: that deployment, which this command has
-// not announced, may have got one of them.
+// readUnder reads everything again under an object whose delete has met another version: whether it still goes is asked of what was read
+// after that. So are the claims under an object of another deployment, which this command has not announced: it may have got one of them.
 func (v view) readUnder(o Object) Step {
 	s, known := v.f.objects[o.uid()]
-	if o.Group == v.group || !known || !s.there || s.stale || s.deleted > 0 {
+	if !known || !s.there || s.stale || s.deleted > 0 {
+		return Step{}
+	}
+	if s.misses > 0 && v.reading().sent < s.sent {
+		return v.readOwner(s.sent, "it has changed: who keeps it now")
+	}
+	if o.Group == v.group {
 		return Step{}
 	}
 	for _, name := range o.Near {
@@ -113,8 +119,8 @@ func (v view) readUnder(o Object) Step {
 func (v view) isStray(o Object, name string) bool {
 	h, asked := v.thing(name)
 	c := v.w.Claim(name)
-	serves := func(p state.Part) bool { return v.open[Ground{name, p.Key}] && v.w.Objects.StandsFor(o, c, p) }
-	return asked && c != nil && !slices.ContainsFunc(c.PartsOf(v.group), serves) && v.w.Objects.Stray(o, v.group, v.taking(h).Want.Parts, c, v.w.Claim)
+	serves := func(p state.Part) bool { return v.open[Ground{name, p.Key}] && v.reading().objects.StandsFor(o, c, p) }
+	return asked && c != nil && !slices.ContainsFunc(c.PartsOf(v.group), serves) && v.reading().objects.Stray(o, v.group, v.taking(h).Want.Parts, c, v.w.Claim)
 }
 
 // servesOther returns the lease that holds since a transfer what an object of the group serves.

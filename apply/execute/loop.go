@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -184,7 +185,8 @@ func (l *loop) start(ctx context.Context, place int, r engine.Request) {
 	go func() {
 		err := errNoAnswer
 		defer func() {
-			out.answer.Err, out.answer.Over = err, cluster.IsShut(err) || cluster.IsAway(err)
+			_, lost := errors.AsType[*turn.LostError](err)
+			out.answer.Err, out.answer.Over = err, lost || cluster.IsShut(err) || cluster.IsAway(err)
 			came <- out
 		}()
 		err = parallel.Guard(func() error {

@@ -146,6 +146,16 @@ func (s *Server) Put(manager, path string, object any) {
 	s.send(http.MethodPatch, path+"?fieldManager="+manager, object)
 }
 
+// Take applies the object that is at a path, as it is, for another field manager, with annotations.
+func (s *Server) Take(manager, path string, annotations map[string]string) {
+	s.t.Helper()
+	o := s.Get(path)
+	o.SetManagedFields(nil)
+	o.SetResourceVersion("")
+	o.SetAnnotations(annotations)
+	s.send(http.MethodPatch, path+"?force=true&fieldManager="+manager, o.Object)
+}
+
 // Merge changes an object by a merge patch.
 func (s *Server) Merge(path, patch string) {
 	s.t.Helper()
