@@ -51,8 +51,8 @@ func CheckHostOrWildcard(host string) error {
 }
 
 // reservedLabels are the prefixes of object names that do not stand for a host: those of other claims, kept
-// definitions, announcements, and routes of further paths and redirects.
-var reservedLabels = []string{"ip--", "ep--", "rs--", "df--", "run--", "pt--", "rd--"}
+// definitions, announcements, the reconcilers' elections and records, and routes of further paths and redirects.
+var reservedLabels = []string{"ip--", "ep--", "rs--", "df--", "run--", "el--", "fl--", "pt--", "rd--"}
 
 // IsReserved reports whether the label cannot be the first label of a host.
 func IsReserved(label string) bool {

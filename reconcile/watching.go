@@ -26,6 +26,8 @@ type Watching struct {
 	Cluster *cluster.Cluster
 	Command command.Options
 	Limits  Limits
+	// Set are the sources by kind and name: of the reconcilers with the same set one works.
+	Set []string
 	// Sources say which leases there are to be. Names are the sources' names, empty for one that owns no lease.
 	Sources []sources.Source
 	Names   []string

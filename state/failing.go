@@ -4,16 +4,52 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// ElectionName is the name of the Lease with which reconcilers elect the one that works, in the namespace of the ledger.
-const ElectionName = "akash-net-reconciler"
+// Of several reconcilers with the same sources one works. They elect it by a Lease in the namespace of the ledger, and it records on
+// another one which leases it fails to bring to what they are to be; that is absent while there are none. No host has such a name
+// (lease.IsReserved).
+const (
+	electionPrefix = "el--"
+	failingPrefix  = "fl--"
+	// Reconciler is the name of the reconciler's Deployment.
+	Reconciler = "akash-net-reconciler"
+)
 
-// FailingName is the name of the Lease in the ledger's namespace on which the reconciler records the leases that it fails to bring to
-// what they are to be. It is absent while there are none.
-const FailingName = "akash-net-reconciler-failing"
+// LabelComponent is the label by which the Leases of elections (ComponentElection) and of failing leases (ComponentFailing) are found;
+// LabelInstance has the sources of an election, as far as a label can.
+const (
+	LabelComponent    = "app.kubernetes.io/component"
+	LabelInstance     = "app.kubernetes.io/instance"
+	ComponentElection = "reconciler-election"
+	ComponentFailing  = "reconciler-failing"
+)
+
+// ElectionName returns the name of the Lease by which reconcilers with a set of sources elect the one that works.
+func ElectionName(set []string) string { return electionPrefix + lease.Hash(strings.Join(set, "\n")) }
+
+// FailingName returns the name of the Lease on which the one that works for a set of sources records failing leases.
+func FailingName(set []string) string { return failingPrefix + lease.Hash(strings.Join(set, "\n")) }
+
+// IsElection reports whether a Lease with a name is that of an election.
+func IsElection(name string) bool { return strings.HasPrefix(name, electionPrefix) }
+
+// Instance returns a set of sources as the value of LabelInstance.
+func Instance(set []string) string {
+	text := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
+			return r
+		}
+		return '-'
+	}, strings.Join(set, "_"))
+	return strings.Trim(text[:min(len(text), validation.LabelValueMaxLength)], "-_.")
+}
 
 // AnnotationFailing is the annotation with that record, as JSON.
 const AnnotationFailing = lease.Domain + "/failing"

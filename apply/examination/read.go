@@ -229,9 +229,13 @@ func (r *reader) reconciler(ctx context.Context) error {
 	ledger := r.seen.Config.LedgerNamespace
 	group, reading := parallel.WithContext(ctx)
 	group.Go(func() error {
-		return get(reading, r, &r.seen.Reconciler, kinds.Deployment.Resource(), ledger, state.ElectionName)
+		return get(reading, r, &r.seen.Reconciler, kinds.Deployment.Resource(), ledger, state.Reconciler)
 	})
-	group.Go(func() error { return get(reading, r, &r.seen.Election, cluster.Leases, ledger, state.ElectionName) })
+	group.Go(func() error {
+		elections := metav1.ListOptions{LabelSelector: state.LabelComponent + "=" + state.ComponentElection}
+		all, err := r.cluster.Objects(reading, cluster.Leases, ledger, elections)
+		return answer(&r.seen.Elections, all, err, right("list", cluster.Leases, ledger, ""))
+	})
 	return group.Wait()
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -209,10 +210,24 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 		return err
 	}
 	return watch(ctx, reconcile.Watching{
-		Rest: rest, Cluster: to, Command: unending, Limits: limits, Sources: from, Names: names, Manifests: f.manifests(cfg, in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
+		Rest: rest, Cluster: to, Command: unending, Limits: limits, Set: f.set(), Sources: from, Names: names, Manifests: f.manifests(cfg, in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
 		Listen: f.at,
 		Say:    p.say, Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
 	})
+}
+
+// set returns the sources by kind and name; files without a name are known by their paths.
+func (f *reconcileFlags) set() (set []string) {
+	if len(f.files.Files) > 0 {
+		set = append(set, cmp.Or(f.source, strings.Join(f.files.Files, ",")))
+	}
+	for name, asked := range map[string]bool{reconcile.OfManifests: f.fromCluster, reconcile.OfEvents: f.events != "", "heal": f.heal} {
+		if asked {
+			set = append(set, name)
+		}
+	}
+	slices.Sort(set)
+	return set
 }
 
 // commands returns the options of the commands that the reconciler runs.

@@ -147,7 +147,7 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 // isShown reports whether something of an object is shown. The elected reconciler renews its Lease every few seconds.
 func isShown(object any) bool {
 	o, ok := object.(*metav1.PartialObjectMetadata)
-	return !ok || o.Name != state.ElectionName
+	return !ok || !state.IsElection(o.Name)
 }
 
 // handler makes the deployment groups due that an object concerns, as it was and as it is: those that do not fail, because what a command

@@ -57,7 +57,7 @@ func (r *reconciler) record(ctx context.Context, l ledger.Ledger) error {
 		}
 		all = append(all, one)
 	}
-	return l.RecordFailing(ctx, all)
+	return l.RecordFailing(ctx, r.opts.Set, all)
 }
 
 // reason returns the text of an error without the lease that it names.

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
@@ -31,10 +34,19 @@ func newElection(opts reconcile.Watching) (*election, error) {
 	if err != nil {
 		return nil, err
 	}
+	to := rest.CopyConfig(opts.Rest)
+	to.Timeout = renewed / 2 // as resourcelock.NewFromKubeconfig: one that hangs is sent again in time
+	client, err := coordinationv1.NewForConfig(to)
+	if err != nil {
+		return nil, err
+	}
 	e := &election{say: opts.Say}
-	e.lease, err = resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.Command.Config.LedgerNamespace, state.ElectionName,
-		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID()), EventRecorder: e}, opts.Rest, renewed)
-	return e, err
+	e.lease = &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: opts.Command.Config.LedgerNamespace, Name: state.ElectionName(opts.Set)}, Client: client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID()), EventRecorder: e},
+		Labels:     map[string]string{state.LabelComponent: state.ComponentElection, state.LabelInstance: state.Instance(opts.Set)},
+	}
+	return e, nil
 }
 
 // elected says who is elected, unless that was said last. Nobody is while the name is empty.

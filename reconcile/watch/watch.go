@@ -102,14 +102,14 @@ func prepare(
 		Cache: cache.Options{
 			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
 		},
-		LeaderElection: opts.Elect, LeaderElectionID: state.ElectionName, LeaderElectionResourceLockInterface: elects,
+		LeaderElection: opts.Elect, LeaderElectionID: state.ElectionName(opts.Set), LeaderElectionResourceLockInterface: elects,
 		LeaderElectionReleaseOnCancel: true, RenewDeadline: &deadline, GracefulShutdownTimeout: &grace,
 		Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Logger: logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	elects.events = mgr.GetEventRecorder(state.ElectionName)
+	elects.events = mgr.GetEventRecorder(state.Reconciler)
 	r := &reconciler{opts: opts, changed: changed, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
 		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
 	}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // besideOperators is the page about what follows from Akash's operators.
@@ -82,39 +83,55 @@ func isReady(o Object) bool {
 
 // reconciler checks whether a reconciler works, if one was installed or has been elected before.
 func (s *Seen) reconciler() []Line {
-	var lines []Line
-	for _, u := range []*Unread{s.Election.Unread, s.Reconciler.Unread} {
-		if u != nil {
-			lines = append(lines, s.unknown(u))
+	var lines, unread []Line
+	for _, o := range s.Elections.Value {
+		if line, elects := election(o, s.Now); elects {
+			lines = append(lines, line)
 		}
 	}
-	deployment, since := s.Reconciler.Value, ""
-	holder := ""
-	if s.Election.Unread == nil && s.Election.Value != nil {
-		holder, since = elected(s.Election.Value, s.Now)
+	for _, u := range []*Unread{s.Elections.Unread, s.Reconciler.Unread} {
+		if u != nil {
+			unread = append(unread, s.unknown(u))
+		}
 	}
-	switch {
-	case holder != "":
-		return []Line{ok("%s is elected since %s", holder, since)}
+	switch deployment := s.Reconciler.Value; {
 	case len(lines) > 0:
-		return lines[:1]
+		return lines
+	case len(unread) > 0:
+		return unread[:1]
 	case deployment == nil:
 		return []Line{ok("none is installed; nothing needs one")}
 	case replicas(deployment) == 0:
 		return []Line{ok("it is scaled to 0; nothing needs one")}
+	default:
+		return []Line{problem("kubectl -n "+deployment.GetNamespace()+" logs deployment/"+deployment.GetName(),
+			"it is installed, and none is elected: nothing is put back")}
 	}
-	return []Line{problem("kubectl -n "+deployment.GetNamespace()+" logs deployment/"+deployment.GetName(),
-		"it is installed, and none is elected: nothing is put back")}
 }
 
-// elected returns who holds the Lease of an election, and since when; "" if nobody has renewed it in time.
-func elected(o Object, now time.Time) (holder, since string) {
-	holder = text(o, "spec", "holderIdentity")
+// longest is more than any reconciler is elected for at a time.
+const longest = time.Minute
+
+// election returns who holds the Lease of an election, since when, and for which sources. elects is false if nobody has renewed it in time.
+func election(o Object, now time.Time) (line Line, elects bool) {
+	holder, of := text(o, "spec", "holderIdentity"), o.GetLabels()[state.LabelInstance]
 	renewed, err := time.Parse(time.RFC3339Nano, text(o, "spec", "renewTime"))
 	seconds, _, _ := unstructured.NestedInt64(o.Object, "spec", "leaseDurationSeconds")
-	if err != nil || now.After(renewed.Add(time.Duration(seconds)*time.Second)) {
-		return "", ""
+	over := renewed.Add(time.Duration(min(seconds, int64(longest/time.Second)*2)) * time.Second)
+	switch {
+	case err != nil || holder == "":
+		return line, false
+	case seconds > int64(longest/time.Second) || renewed.After(now.Add(longest)):
+		return problem("kubectl -n "+o.GetNamespace()+" delete lease.coordination.k8s.io "+o.GetName(),
+			"lease %s says that %s is elected for %d seconds from %s: no reconciler writes that, and none is elected until then", o.GetName(), holder, seconds,
+			renewed.UTC().Format(time.RFC3339)), true
+	case now.After(over):
+		return line, false
 	}
-	since, _, _ = strings.Cut(text(o, "spec", "acquireTime"), ".")
-	return holder, strings.TrimSuffix(since, "Z") + "Z"
+	since, _, _ := strings.Cut(text(o, "spec", "acquireTime"), ".")
+	line = ok("%s is elected since %sZ", holder, strings.TrimSuffix(since, "Z"))
+	if of != "" {
+		line.Text += ", for " + of
+	}
+	return line, true
 }

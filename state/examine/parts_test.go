@@ -1,6 +1,7 @@
 package examine
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -46,11 +47,11 @@ func TestRights(t *testing.T) {
 		}, want: `ok: your rights cover akash-net-grants, akash-net-capacity, akash-net-status, akash-net-logs and akash-net-viewer
 warning: your rights do not cover akash-net-operator in all namespaces: you may not create, patch and delete providerhosts.akash.network; create, patch and delete providerleasedips.akash.network; create, patch and delete ingresses.networking.k8s.io; 20 more resources
   kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU
-warning: your rights do not cover akash-net-operator: you may not create, patch and delete leases.coordination.k8s.io in namespace akash-net; update leases.coordination.k8s.io akash-net-reconciler in namespace akash-net
+warning: your rights do not cover akash-net-operator: you may not create, patch, update and delete leases.coordination.k8s.io in namespace akash-net
   kubectl -n akash-net create rolebinding NAME --role=akash-net-operator --user=YOU`},
 		{name: "an operator without the Role of the ledger", with: func(s *Seen) { holding(s, append(beside, "akash-net-operator in ", "akash-net-viewer in ")...) },
 			want: `ok: your rights cover akash-net-grants, akash-net-capacity, akash-net-status and akash-net-logs
-problem: your rights do not cover akash-net-operator: you may not get, list, watch, create, patch and delete leases.coordination.k8s.io in namespace akash-net; update leases.coordination.k8s.io akash-net-reconciler in namespace akash-net; get, list and watch configmaps in namespace akash-net
+problem: your rights do not cover akash-net-operator: you may not get, list, watch, create, patch, update and delete leases.coordination.k8s.io in namespace akash-net; get, list and watch configmaps in namespace akash-net
   kubectl -n akash-net create rolebinding NAME --role=akash-net-operator --user=YOU
 problem: your rights do not cover akash-net-viewer: you may not get, list and watch leases.coordination.k8s.io in namespace akash-net; get, list and watch configmaps in namespace akash-net
   kubectl -n akash-net create rolebinding NAME --role=akash-net-viewer --user=YOU`},
@@ -298,20 +299,28 @@ func TestOperators(t *testing.T) {
 }
 
 func TestReconciler(t *testing.T) {
-	elected := func(renewed string) Answer[Object] {
-		return Answer[Object]{Value: object(`{kind: Lease, spec: {holderIdentity: pod-1_x, leaseDurationSeconds: 15, acquireTime: "2026-11-27T09:00:00.123456Z", renewTime: "` + renewed + `"}}`)}
+	elected := func(renewed string, seconds int) Answer[[]Object] {
+		return Answer[[]Object]{Value: []Object{object(fmt.Sprintf(`{kind: Lease, metadata: {name: el--x, namespace: akash-net, labels: {app.kubernetes.io/instance: prod}}, `+
+			`spec: {holderIdentity: pod-1_x, leaseDurationSeconds: %d, acquireTime: "2026-11-27T09:00:00.123456Z", renewTime: "%s"}}`, seconds, renewed))}}
 	}
+	const (
+		silent = "problem: it is installed, and none is elected: nothing is put back\n  kubectl -n akash-net logs deployment/akash-net-reconciler"
+		works  = "ok: pod-1_x is elected since 2026-11-27T09:00:00Z, for prod"
+		mended = "no reconciler writes that, and none is elected until then\n  kubectl -n akash-net delete lease.coordination.k8s.io el--x"
+	)
 	deployed := Answer[Object]{Value: object("{kind: Deployment, metadata: {name: akash-net-reconciler, namespace: akash-net}, spec: {replicas: 2}}")}
-	const silent = "problem: it is installed, and none is elected: nothing is put back\n  kubectl -n akash-net logs deployment/akash-net-reconciler"
 	run(t, "reconciler", []check{
 		{name: "none", want: "ok: none is installed; nothing needs one"},
-		{name: "elected", with: func(s *Seen) { s.Reconciler, s.Election = deployed, elected("2026-11-27T11:59:50.000000Z") },
-			want: "ok: pod-1_x is elected since 2026-11-27T09:00:00Z"},
+		{name: "elected", with: func(s *Seen) { s.Reconciler, s.Elections = deployed, elected("2026-11-27T11:59:50.000000Z", 15) }, want: works},
 		{name: "elected, the Deployment was not read", with: func(s *Seen) {
-			s.Reconciler, s.Election = refused[Object]("get", "deployments"), elected("2026-11-27T11:59:50.000000Z")
-		}, want: "ok: pod-1_x is elected since 2026-11-27T09:00:00Z"},
-		{name: "not renewed", with: func(s *Seen) { s.Reconciler, s.Election = deployed, elected("2026-11-27T11:59:40.000000Z") }, want: silent},
+			s.Reconciler, s.Elections = refused[Object]("get", "deployments"), elected("2026-11-27T11:59:50.000000Z", 15)
+		}, want: works},
+		{name: "not renewed", with: func(s *Seen) { s.Reconciler, s.Elections = deployed, elected("2026-11-27T11:59:40.000000Z", 15) }, want: silent},
 		{name: "never elected", with: func(s *Seen) { s.Reconciler = deployed }, want: silent},
-		{name: "one that ran elsewhere has ended", with: func(s *Seen) { s.Election = elected("2026-11-26T12:00:00.000000Z") }, want: "ok: none is installed; nothing needs one"},
+		{name: "one that ran elsewhere has ended", with: func(s *Seen) { s.Elections = elected("2026-11-26T12:00:00.000000Z", 15) }, want: "ok: none is installed; nothing needs one"},
+		{name: "elected for 68 years", with: func(s *Seen) { s.Elections = elected("2026-11-27T09:00:00.000000Z", 1<<31-1) },
+			want: "problem: lease el--x says that pod-1_x is elected for 2147483647 seconds from 2026-11-27T09:00:00Z: " + mended},
+		{name: "elected in the future", with: func(s *Seen) { s.Elections = elected("2026-11-28T09:00:00.000000Z", 15) },
+			want: "problem: lease el--x says that pod-1_x is elected for 15 seconds from 2026-11-28T09:00:00Z: " + mended},
 	})
 }

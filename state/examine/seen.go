@@ -46,8 +46,10 @@ type Seen struct {
 	Backends map[string]Answer[Backend]
 	// Operators are the Deployments in the namespace of Akash's operators.
 	Operators Answer[[]Object]
-	// Reconciler is its Deployment, Election the Lease by which reconcilers are elected; nil if they do not exist.
-	Reconciler, Election Answer[Object]
+	// Reconciler is its Deployment, nil if it does not exist. Elections are the Leases by which reconcilers are elected, one for each set
+	// of sources.
+	Reconciler Answer[Object]
+	Elections  Answer[[]Object]
 	// Now is the server's time.
 	Now time.Time
 }

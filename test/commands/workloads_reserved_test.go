@@ -31,7 +31,9 @@ func TestReserved(t *testing.T) {
 	// A lease that is refused leaves the reservation as it is, also where it would be another one.
 	held := harness.NewHost("held")
 	harness.Run(t.Context(), "reserve", held, "--lease", harness.LeaseOf(harness.NewOwner(t), 1).String()).Exits(t, 0)
-	orders := func() string { return harness.Run(t.Context(), "state", "orders", order, "-o", "json").Exits(t, 0).Stdout }
+	orders := func() string {
+		return harness.Run(t.Context(), "state", "orders", order, "-o", "json").Exits(t, 0).Stdout
+	}
 	was := orders()
 	refused := *x
 	train(&refused, "2").with("web", "image: 'web:1', expose: [{port: 80, to: [{global: true}], accept: ["+held+"]}]", disk, 1)

@@ -210,12 +210,12 @@ func elections(t *testing.T) {
 		meta    map[string]any
 		refused bool
 	}{
-		"an election":            {map[string]any{"name": "akash-net-reconciler"}, false},
-		"with a claim's label":   {map[string]any{"name": "akash-net-reconciler", "labels": map[string]any{"net.akash.network/kind": "host"}}, true},
-		"with a part of a claim": {map[string]any{"name": "akash-net-reconciler", "annotations": map[string]any{"route.net.akash.network/x": "{}"}}, true},
-		"failing leases":         {map[string]any{"name": "akash-net-reconciler-failing", "annotations": map[string]any{"net.akash.network/failing": "{}"}}, false},
-		"with a claim's holder":  {map[string]any{"name": "akash-net-reconciler-failing", "annotations": map[string]any{"net.akash.network/bound": "{}"}}, true},
-		"of another name":        {map[string]any{"name": "akash-net-reconciler-2"}, true},
+		"an election":            {map[string]any{"name": state.ElectionName(nil)}, false},
+		"with a claim's label":   {map[string]any{"name": state.ElectionName(nil), "labels": map[string]any{"net.akash.network/kind": "host"}}, true},
+		"with a part of a claim": {map[string]any{"name": state.ElectionName(nil), "annotations": map[string]any{"route.net.akash.network/x": "{}"}}, true},
+		"failing leases":         {map[string]any{"name": state.FailingName(nil), "annotations": map[string]any{"net.akash.network/failing": "{}"}}, false},
+		"with a claim's holder":  {map[string]any{"name": state.FailingName(nil), "annotations": map[string]any{"net.akash.network/bound": "{}"}}, true},
+		"of another name":        {map[string]any{"name": "el--x"}, true},
 	} {
 		_, err := ledger.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": tt.meta, "spec": map[string]any{"holderIdentity": "somebody"},

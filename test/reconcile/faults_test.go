@@ -156,7 +156,7 @@ func TestLeaderIsLost(t *testing.T) {
 	var once, late sync.Once
 	r.meet(func(q *http.Request) *http.Response {
 		switch {
-		case strings.HasSuffix(q.URL.Path, "/leases/akash-net-reconciler") && q.Method != http.MethodGet:
+		case strings.Contains(q.URL.Path, "/leases/el--") && q.Method != http.MethodGet:
 			return says(q, http.StatusServiceUnavailable, `"code": 503, "message": "not now"`)
 		case q.Method == http.MethodPatch && strings.Contains(q.URL.Path, "/ingresses/") && !q.URL.Query().Has("dryRun"):
 			once.Do(func() { close(held) })

@@ -174,7 +174,7 @@ func TestWhatAChangeCosts(t *testing.T) { // alone: what other tests do would co
 		direct := p.Rewrite
 		p.Rewrite = func(r *httputil.ProxyRequest) {
 			mu.Lock()
-			if !r.In.URL.Query().Has("watch") && !strings.Contains(r.In.URL.Path, "/leases/akash-net-reconciler") {
+			if !r.In.URL.Query().Has("watch") && !strings.Contains(r.In.URL.Path, "/leases/el--") {
 				sent = append(sent, r.In.Method+" "+r.In.URL.Path)
 			}
 			mu.Unlock()
@@ -235,8 +235,13 @@ func TestTwoWatch(t *testing.T) {
 	for _, w := range waiting {
 		w.Says(t, "reconciler "+was+" is elected; this one stands by\n")
 	}
+	// One with other sources is elected for itself, and works.
+	elsewhere, third, three := newFolder(t), harness.LeaseOf(owner, 3), harness.NewHost("three")
+	elsewhere.define(t, third, three)
+	watch(t, "-f", elsewhere.path, "--source", "three").Says(t, " is elected; it is this one\n")
+	routed(t, third, three, true)
 	a.Kill()
-	harness.Merge(t, cluster.Leases, "akash-net", state.ElectionName, `{"spec":{"leaseDurationSeconds":1}}`) // the others need not wait longer
+	harness.Merge(t, cluster.Leases, "akash-net", state.ElectionName([]string{"two"}), `{"spec":{"leaseDurationSeconds":1}}`) // the others need not wait longer
 	dir.define(t, second, two)
 	routed(t, second, two, true)
 	dir.remove(t, first)
@@ -264,7 +269,7 @@ func TestTwoWatch(t *testing.T) {
 // elected returns the name of the reconciler that is elected.
 func elected(t *testing.T) string {
 	t.Helper()
-	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", state.ElectionName).Object, "spec", "holderIdentity")
+	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", state.ElectionName([]string{"two"})).Object, "spec", "holderIdentity")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func readLedger(t *testing.T) *audit {
 
 // isNoClaim is true for the definition of a lease, and for the Leases by which reconcilers elect one and record which leases fail.
 func isNoClaim(name string) bool {
-	return strings.HasPrefix(name, "df--") || strings.HasPrefix(name, "akash-net-reconciler")
+	return strings.HasPrefix(name, "df--") || strings.HasPrefix(name, "el--") || strings.HasPrefix(name, "fl--")
 }
 
 // auditAll reads everything and judges it. Nothing may be under way.

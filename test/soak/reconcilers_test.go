@@ -144,7 +144,7 @@ func is(t *testing.T) (out []string) {
 			namespace = "akash-net"
 		}
 		for _, o := range list(t, resource, namespace) {
-			if strings.HasPrefix(o.GetName(), "run--") || strings.HasPrefix(o.GetName(), "akash-net-reconciler") || resource != leases && o.GetLabels()["akash.network"] != "true" {
+			if strings.HasPrefix(o.GetName(), "run--") || strings.HasPrefix(o.GetName(), "el--") || strings.HasPrefix(o.GetName(), "fl--") || resource != leases && o.GetLabels()["akash.network"] != "true" {
 				continue
 			}
 			for _, name := range []string{"run", "taken"} { // the commands that wrote it
