@@ -1,5 +1,5 @@
 // Package serve answers over HTTP what a reconciler knows: health, metrics, who holds what, and what fails, also in the forms of Akash's
-// operators; and it moves hosts and addresses when it is told to. It is built on controller-runtime's server of metrics and its filters.
+// operators; and it moves hosts and addresses when it is told to.
 package serve
 
 import (
@@ -8,15 +8,19 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
@@ -50,7 +54,7 @@ func Beside(ctx context.Context, o Options, work func(context.Context) error) er
 	defer metrics.Registry.Unregister(o.Metrics)
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // whoever asks is told until the work has ended
 	defer stop()
-	listens, err := newServer(serving, o)
+	serve, err := listen(serving, o)
 	if err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func Beside(ctx context.Context, o Options, work func(context.Context) error) er
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
-		ended <- unheard(o.Listen, listens.Start(serving))
+		ended <- serve()
 	}()
 	err = work(working)
 	stop()
@@ -79,24 +83,53 @@ func unheard(at reconcile.Listen, err error) error {
 	return err
 }
 
-// newServer returns the server. It renews a certificate that its files replace, until the context ends.
-func newServer(ctx context.Context, o Options) (server.Server, error) {
-	client, err := rest.HTTPClientFor(o.Rest)
+// The bounds of a connection: of the headers of a request in bytes and in time, and how long it may do nothing.
+const (
+	mostHeader = 16 << 10
+	idle       = 90 * time.Second
+)
+
+// listen returns what serves until the context ends. It renews a certificate that its files replace.
+func listen(ctx context.Context, o Options) (serve func() error, err error) {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
+	mux.Handle("/", handler(o))
+	reviewed, err := newReview(o.Rest, ctrllog.Log.WithName("serve"), mux)
 	if err != nil {
 		return nil, err
 	}
-	opts := server.Options{
-		BindAddress: o.Listen.Address.String(), SecureServing: o.Listen.TLS(), FilterProvider: guarded(o.Listen.Loopback()),
-		ExtraHandlers: map[string]http.Handler{"/": handler(o)},
+	over := http.Protocols{} // a connection of HTTP/2 carries any number of requests that are half sent
+	over.SetHTTP1(true)
+	server := &http.Server{
+		Handler: guard(o.Listen.Loopback(), mux, reviewed), ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: mostHeader, Protocols: &over,
+		ErrorLog: log.New(io.Discard, "", 0), // whoever can connect would fill the log
 	}
+	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen.Address.String())
+	if err != nil {
+		return nil, unheard(o.Listen, err)
+	}
+	at = &bounded{Listener: at, of: map[netip.Prefix]int{}}
 	if o.Listen.TLS() {
 		get, err := certificate(ctx, o.Listen)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, at.Close())
 		}
-		opts.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = get }}
+		at = tls.NewListener(at, &tls.Config{GetCertificate: get, MinVersion: tls.VersionTLS12})
 	}
-	return server.NewServer(opts, o.Rest, client)
+	return func() error {
+		stop := context.AfterFunc(ctx, func() {
+			closed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+			defer cancel()
+			if server.Shutdown(closed) != nil {
+				_ = server.Close() // what is under way ends with the program
+			}
+		})
+		defer stop()
+		if err := server.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}, nil
 }
 
 // certificate returns what gets the certificate: that of the files, as they are read again until the context ends, or one that is made now.
