@@ -223,6 +223,10 @@ func (v view) unfit() Step {
 	if d, _ := v.kept(); apply.Heal && !d.Says(apply.Definition) || v.follows() && !d.IsVersion(v.want.Transfer.Kept) {
 		return v.giveBack(report.ErrChanged)
 	}
+	// Only what a crashed command was about to make is made.
+	if alive, _ := v.w.Objects.Namespace(v.id.Namespace()); apply.Heal && !alive && v.w.Turn.Alone > 0 && !v.succeeds() {
+		return v.giveBack(&report.NamespaceGoneError{Lease: v.id})
+	}
 	if err := v.f.running.running.Err; err != nil {
 		return v.giveBack(err)
 	}

@@ -206,6 +206,38 @@ func (l *ledger) serve(host string, id lease.ID, of ...kinds.Kind) {
 	}
 }
 
+func (l *ledger) manifestKey(id lease.ID) engine.Key {
+	return engine.Key{Kind: kinds.Manifest, Namespace: l.cfg.ManifestNamespace, Name: id.Namespace()}
+}
+
+// manifest is the version of a lease's Manifest.
+func (l *ledger) manifest(id lease.ID) *lease.Manifest {
+	var m lease.Manifest
+	if live := l.live(l.manifestKey(id)); live != nil {
+		m = lease.Manifest{UID: string(live.GetUID()), ResourceVersion: live.GetResourceVersion()}
+	}
+	return &m
+}
+
+// writeManifest writes the Manifest of a lease, as Akash's provider does.
+func (l *ledger) writeManifest(id lease.ID) {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(kinds.Manifest.GroupVersionKind)
+	o.SetNamespace(l.cfg.ManifestNamespace)
+	o.SetName(id.Namespace())
+	o.SetLabels(state.LeaseNamespaceLabels(id))
+	l.store(l.manifestKey(id), "provider-services", o, nil)
+}
+
+// abandon deletes the namespace of a lease, with all that is in it.
+func (l *ledger) abandon(id lease.ID) {
+	for _, k := range l.keys() {
+		if k == namespaceKey(id.Namespace()) || k.Namespace == id.Namespace() {
+			delete(l.objects, k)
+		}
+	}
+}
+
 // silence deletes the routes of a host.
 func (l *ledger) silence(host string) {
 	for _, k := range l.keys() {

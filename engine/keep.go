@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -57,6 +59,28 @@ func (v view) checkOwned() Step {
 	case !known || v.w.Turn.Alone > 0 && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone:
 		return do(Request{Verb: GetDefinition, Group: v.group, Early: v.w.Turn.Alone == 0, Why: "whether source " + v.want.Owned + " still owns the lease"})
 	case d == nil || !d.From(v.want.Owned):
+		return v.giveBack(report.ErrChanged)
+	}
+	return Step{}
+}
+
+// checkManifest refuses what rests on a Manifest of Akash's provider that is another one in the command's turn, until the lease has written
+// something: what is written for a lease that is over stops the hostname operator for all tenants.
+func (v view) checkManifest() Step {
+	m := v.want.Manifest
+	if m == nil || v.w.Turn.Alone == 0 || v.hasWritten() {
+		return Step{}
+	}
+	k := Key{kinds.Manifest, v.t.Settings.Config.ManifestNamespace, v.id.Namespace()}
+	now, read := v.w.lives[k]
+	if !read || now.sent <= v.w.Turn.Alone {
+		return do(Request{Verb: GetLive, Key: k, Why: "what Akash's provider says of the lease now"})
+	}
+	var is lease.Manifest
+	if now.live != nil {
+		is = lease.Manifest{UID: string(now.live.GetUID()), ResourceVersion: now.live.GetResourceVersion()}
+	}
+	if is != *m {
 		return v.giveBack(report.ErrChanged)
 	}
 	return Step{}

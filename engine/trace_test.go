@@ -22,7 +22,7 @@ import (
 // A block is a story that begins with an empty ledger:
 //
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
-//	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] | OWNER/DSEQ heal [prune]
+//	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [manifest] | OWNER/DSEQ heal [prune]
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
 //	command NAME OWNER/DSEQ serves HOST
 //	command NAME OWNER/DSEQ move HOST... [note] [end]
@@ -58,6 +58,8 @@ import (
 //	transfer CLAIM OWNER/DSEQ
 //	                  a transfer hands all parts of a claim on
 //	mark CLAIM RUN    somebody writes a mark into all parts of a claim
+//	manifest, over, abandon OWNER/DSEQ
+//	                  Akash's provider writes the lease's Manifest, deletes it; somebody deletes the lease's namespace
 //	reserved OWNER/DSEQ/OSEQ
 //	                  the lease has taken over the reservation of its order
 func TestTraces(t *testing.T) {
@@ -158,6 +160,12 @@ func (s *story) obey(words []string) {
 		s.ledger.serve(words[2], leaseOf(words[1]), kinds.Ingress)
 	case "declare":
 		s.ledger.serve(words[2], leaseOf(words[1]), kinds.ProviderHost)
+	case "manifest":
+		s.ledger.writeManifest(leaseOf(words[1]))
+	case "over":
+		delete(s.ledger.objects, s.ledger.manifestKey(leaseOf(words[1])))
+	case "abandon":
+		s.ledger.abandon(leaseOf(words[1]))
 	case "silence":
 		s.ledger.silence(words[1])
 	case "terminate":

@@ -24,6 +24,8 @@ type Want struct {
 	Adopt bool
 	// Owned is the source that has to own the lease, by the definition that the ledger keeps in the command's turn; empty for any.
 	Owned string
+	// Manifest is the version of the Manifest of Akash's provider on which the want rests; nil if it rests on none.
+	Manifest *lease.Manifest
 	// Serves are the objects that serve already what the lease asks for: it gets that only while one of them is there.
 	Serves []Object
 	// Release is what the deployment group gives up, with the objects that serve it and what it runs; nil for nothing.

@@ -59,6 +59,9 @@ func (l *ledger) want(words []string) engine.Want {
 		l.said[def.Hash] = def
 		want.Apply = &engine.Apply{Definition: def}
 		want.Adopt = slices.Contains(words, "adopt")
+		if slices.Contains(words, "manifest") {
+			want.Manifest = l.manifest(id)
+		}
 		if slices.Contains(words, "runs") {
 			want.Apply.Workloads = def
 		}
@@ -179,7 +182,7 @@ func definition(id lease.ID, words []string) *lease.Definition {
 	var options lease.HTTPOptions
 	for _, word := range words {
 		switch word {
-		case "prune", "adopt", "runs":
+		case "prune", "adopt", "runs", "manifest":
 		case "httproute":
 			web.Target = config.TargetHTTPRoute
 		case "timeout":

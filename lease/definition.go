@@ -33,9 +33,14 @@ type Definition struct {
 	// Hash identifies the definition as it was read (see Sum). It does not change when parts of the definition are
 	// withheld.
 	Hash string
+	// Manifest is the version of the Manifest of Akash's provider that says it; nil for a definition from elsewhere.
+	Manifest *Manifest
 	// At is the position of the document.
 	At Place
 }
+
+// Manifest is a version of the Manifest object of a lease; the zero Manifest is that there is none.
+type Manifest struct{ UID, ResourceVersion string }
 
 // Service is one service of a lease and the ports that it exposes.
 type Service struct {

@@ -53,7 +53,11 @@ type Decision struct {
 type Limits struct {
 	// Heal heals the leases that no source names.
 	Heal bool
-	// MaxDeletes is how many leases of a source may be over at once; negative for a tenth of those that it owns, rounded up.
+	// Manifests applies what the Manifests of Akash's provider say. Without it they say only which of its leases are over, and which are
+	// as they were applied last.
+	Manifests bool
+	// MaxDeletes is how many leases of files may be over at once; negative for a tenth of those that their source owns, rounded up. Akash's
+	// provider says of each lease by itself that it is over.
 	MaxDeletes int
 }
 
@@ -91,12 +95,13 @@ type View struct {
 	emptied map[lease.Group]bool
 }
 
-// NewView returns the view of what the sources say and what the ledger keeps.
-func NewView(said []Said, kept map[lease.Group]Kept, limits Limits) *View {
+// NewView returns the view of what the sources say and what the ledger keeps. ended are the leases without a Manifest of which nothing else
+// is left that Akash's provider has made (see Reconciler.Look).
+func NewView(said []Said, kept map[lease.Group]Kept, ended map[lease.Group]bool, limits Limits) *View {
 	v := &View{said: said, kept: kept, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
 	for g, k := range kept {
 		s := v.source(k.Source)
-		switch over := s != nil && v.named(g) == nil && s.Complete && !s.Left[k.Definition.Lease.Namespace()]; {
+		switch over := s != nil && v.named(g) == nil && s.isOver(g, k) && (s.Source != OfManifests || ended[g]); {
 		case over && k.Definition.Empty():
 			v.emptied[g] = true
 		case over:
@@ -107,6 +112,11 @@ func NewView(said []Said, kept map[lease.Group]Kept, limits Limits) *View {
 		}
 	}
 	return v
+}
+
+// isOver reports whether the source that owns a lease says that there is none any more.
+func (s *Said) isOver(g lease.Group, k Kept) bool {
+	return s.Complete && s.Definitions[g] == nil && !s.Left[k.Definition.Lease.Namespace()]
 }
 
 // source returns what the source of a name says, nil if there is none.
@@ -121,7 +131,7 @@ func (v *View) source(name string) *Said {
 // named returns the sources that name a deployment group.
 func (v *View) named(g lease.Group) (by []Said) {
 	for _, s := range v.said {
-		if s.Definitions[g] != nil {
+		if s.Definitions[g] != nil && (v.limits.Manifests || s.Source != OfManifests) {
 			by = append(by, s)
 		}
 	}
@@ -141,7 +151,9 @@ func (v *View) Groups() []lease.Group {
 	all := map[lease.Group]bool{}
 	for _, s := range v.said {
 		for g := range s.Definitions {
-			all[g] = true
+			if v.named(g) != nil {
+				all[g] = true
+			}
 		}
 	}
 	for g, k := range v.kept {
@@ -163,7 +175,8 @@ func (v *View) Over() (over []lease.Group) {
 }
 
 // Decide returns what is to become of a deployment group: what a source names is applied, what its source does not name any more is
-// released, and what nobody names is healed if that is asked for.
+// released, and what nobody names is healed if that is asked for. A lease of Akash's provider is healed only while its Manifest says what
+// it was applied with: what the tenant has changed since is not brought back.
 //
 // A release begins with an apply of nothing, so that the ledger keeps whose the lease is until all that it had is gone: whoever comes
 // after a crash goes on.
@@ -177,22 +190,32 @@ func (v *View) Decide(g lease.Group) Decision {
 	case v.emptied[g]:
 		return Decision{Action: Release, Source: k.Source, Owned: true}
 	case slices.Contains(v.over[k.Source], g):
-		if most := v.mayBeReleased(k.Source); len(v.over[k.Source]) > most {
+		if most := v.mayBeReleased(k.Source); k.Source != OfManifests && len(v.over[k.Source]) > most {
 			return Decision{Source: k.Source, Err: &ManyDeletesError{
 				Source: k.Source, Gone: len(v.over[k.Source]), Owned: v.owned[k.Source], MayBeReleased: most,
 			}}
 		}
-		return Decision{Action: Apply, Source: k.Source, Owned: true, Definition: emptied(k.Definition)}
+		return Decision{Action: Apply, Source: k.Source, Owned: true, Definition: emptied(k)}
+	case isKept && v.limits.Heal && k.Source == OfManifests && !v.isAsApplied(g, k):
+		return Decision{}
 	case isKept && v.limits.Heal:
 		return Decision{Action: Heal, Definition: k.Definition}
 	}
 	return Decision{}
 }
 
-// emptied returns the definition of the same lease that defines nothing.
-func emptied(d *lease.Definition) *lease.Definition {
-	out := &lease.Definition{Name: d.Name, Lease: d.Lease, At: d.At}
-	out.Hash = lease.Sum(out)
+// isAsApplied reports whether the Manifest of a lease says what the lease was applied with.
+func (v *View) isAsApplied(g lease.Group, k Kept) bool {
+	s := v.source(OfManifests)
+	return s != nil && s.Definitions[g] != nil && s.Definitions[g].Hash == k.Definition.Hash
+}
+
+// emptied returns the definition of the same lease that defines nothing. It rests on there being no Manifest where the lease had one.
+func emptied(k Kept) *lease.Definition {
+	out := &lease.Definition{Name: k.Definition.Name, Lease: k.Definition.Lease, At: k.Definition.At}
+	if out.Hash = lease.Sum(out); k.Source == OfManifests {
+		out.Manifest = &lease.Manifest{}
+	}
 	return out
 }
 

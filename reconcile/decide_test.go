@@ -40,34 +40,64 @@ func keeps(source string, upTo int) map[lease.Group]reconcile.Kept {
 	return kept
 }
 
+// changed is a source that says something else of its leases.
+func changed(said reconcile.Said) reconcile.Said {
+	for _, def := range said.Definitions {
+		def.Hash = "another"
+	}
+	return said
+}
+
+// ended are leases that are over.
+func ended(leases ...int) map[lease.Group]bool {
+	out := map[lease.Group]bool{}
+	for _, n := range leases {
+		out[group(n)] = true
+	}
+	return out
+}
+
 // A lease is applied if a source names it, and released only if the source that owns it was read as a whole and does not name it.
 func TestDecide(t *testing.T) {
-	tenth := reconcile.Limits{MaxDeletes: -1}
+	const akash = reconcile.OfManifests
+	tenth, follows, heals := reconcile.Limits{MaxDeletes: -1}, reconcile.Limits{Manifests: true}, reconcile.Limits{Heal: true}
 	for name, tt := range map[string]struct {
 		said   []reconcile.Said
 		kept   map[lease.Group]reconcile.Kept
 		limits reconcile.Limits
 		want   string
+		ended  map[lease.Group]bool
 	}{
-		"a source names it":                         {[]reconcile.Said{says("prod", true, 1)}, nil, tenth, "1: apply for prod"},
-		"a source that owns nothing names it":       {[]reconcile.Said{says("", true, 1)}, nil, tenth, "1: apply"},
-		"another source owns it":                    {[]reconcile.Said{says("prod", true, 1)}, keeps("test", 1), tenth, "1: apply for prod"},
-		"nobody names it":                           {nil, keeps("", 1), tenth, ""},
-		"nobody names it, and all are healed":       {nil, keeps("", 1), reconcile.Limits{Heal: true}, "1: heal"},
-		"a source that is not read here owns it":    {[]reconcile.Said{says("prod", true, 2)}, keeps("test", 1), tenth, "2: apply for prod"},
-		"its source does not name it any more":      {[]reconcile.Said{says("prod", true, 2)}, keeps("prod", 2), tenth, "1: empty of prod, 2: apply for prod"},
-		"its source could not be read as a whole":   {[]reconcile.Said{says("prod", false, 2)}, keeps("prod", 2), tenth, "2: apply for prod"},
-		"so it is healed":                           {[]reconcile.Said{says("prod", false)}, keeps("prod", 1), reconcile.Limits{Heal: true}, "1: heal"},
-		"its source has not said anything yet":      {[]reconcile.Said{{}}, keeps("prod", 1), tenth, ""},
-		"a source that owns nothing names no other": {[]reconcile.Said{says("", true, 2)}, keeps("", 2), tenth, "2: apply"},
-		"a source may be empty":                     {[]reconcile.Said{says("prod", true)}, keeps("prod", 1), tenth, "1: empty of prod"},
-		"two sources name it":                       {[]reconcile.Said{says("prod", true, 1), says("test", true, 1)}, nil, tenth, "1: lease akash1a/1/1 is defined twice, at 1.yaml and at 1.yaml, and is left as it is: define it once"},
-		"too many are over at once":                 {[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), tenth, "1: too many, 2: too many, 3: apply for prod"},
-		"as many as are allowed":                    {[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), reconcile.Limits{MaxDeletes: 2}, "1: empty of prod, 2: empty of prod, 3: apply for prod"},
-		"none are allowed":                          {[]reconcile.Said{says("prod", true, 1)}, keeps("prod", 2), reconcile.Limits{}, "1: apply for prod, 2: too many"},
+		"a source names it":                                {[]reconcile.Said{says("prod", true, 1)}, nil, tenth, "1: apply for prod", nil},
+		"a source that owns nothing names it":              {[]reconcile.Said{says("", true, 1)}, nil, tenth, "1: apply", nil},
+		"another source owns it":                           {[]reconcile.Said{says("prod", true, 1)}, keeps("test", 1), tenth, "1: apply for prod", nil},
+		"nobody names it":                                  {nil, keeps("", 1), tenth, "", nil},
+		"nobody names it, and all are healed":              {nil, keeps("", 1), reconcile.Limits{Heal: true}, "1: heal", nil},
+		"a source that is not read here owns it":           {[]reconcile.Said{says("prod", true, 2)}, keeps("test", 1), tenth, "2: apply for prod", nil},
+		"its source does not name it any more":             {[]reconcile.Said{says("prod", true, 2)}, keeps("prod", 2), tenth, "1: empty of prod, 2: apply for prod", nil},
+		"its source could not be read as a whole":          {[]reconcile.Said{says("prod", false, 2)}, keeps("prod", 2), tenth, "2: apply for prod", nil},
+		"so it is healed":                                  {[]reconcile.Said{says("prod", false)}, keeps("prod", 1), reconcile.Limits{Heal: true}, "1: heal", nil},
+		"its source has not said anything yet":             {[]reconcile.Said{{}}, keeps("prod", 1), tenth, "", nil},
+		"a source that owns nothing names no other":        {[]reconcile.Said{says("", true, 2)}, keeps("", 2), tenth, "2: apply", nil},
+		"a source may be empty":                            {[]reconcile.Said{says("prod", true)}, keeps("prod", 1), tenth, "1: empty of prod", nil},
+		"two sources name it":                              {[]reconcile.Said{says("prod", true, 1), says("test", true, 1)}, nil, tenth, "1: lease akash1a/1/1 is defined twice, at 1.yaml and at 1.yaml, and is left as it is: define it once", nil},
+		"too many are over at once":                        {[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), tenth, "1: too many, 2: too many, 3: apply for prod", nil},
+		"as many as are allowed":                           {[]reconcile.Said{says("prod", true, 3)}, keeps("prod", 3), reconcile.Limits{MaxDeletes: 2}, "1: empty of prod, 2: empty of prod, 3: apply for prod", nil},
+		"its Manifest names it":                            {[]reconcile.Said{says(akash, true, 1)}, keeps(akash, 1), follows, "1: apply for akash-manifests", nil},
+		"its Manifest is gone":                             {[]reconcile.Said{says(akash, true, 2)}, keeps(akash, 2), follows, "2: apply for akash-manifests", nil},
+		"its Manifest is gone, and it is over":             {[]reconcile.Said{says(akash, true, 2)}, keeps(akash, 2), follows, "1: empty of akash-manifests, 2: apply for akash-manifests", ended(1)},
+		"many leases of Akash are over at once":            {[]reconcile.Said{says(akash, true)}, keeps(akash, 3), follows, "1: empty of akash-manifests, 2: empty of akash-manifests, 3: empty of akash-manifests", ended(1, 2, 3)},
+		"the Manifests could not be read":                  {[]reconcile.Said{says(akash, false)}, keeps(akash, 1), follows, "", ended(1)},
+		"all are healed, and its Manifest names it":        {[]reconcile.Said{says(akash, true, 1)}, keeps(akash, 1), heals, "1: heal", nil},
+		"all are healed, and its Manifest has changed":     {[]reconcile.Said{changed(says(akash, true, 1))}, keeps(akash, 1), heals, "", nil},
+		"all are healed, and its Manifest is gone":         {[]reconcile.Said{says(akash, true)}, keeps(akash, 1), heals, "", nil},
+		"all are healed, its Manifest is gone, it is over": {[]reconcile.Said{says(akash, true)}, keeps(akash, 1), heals, "1: empty of akash-manifests", ended(1)},
+		"all are healed, and Manifests are not read":       {nil, keeps(akash, 1), heals, "", nil},
+		"all are healed, and nothing is kept of it":        {[]reconcile.Said{says(akash, true, 1)}, nil, heals, "", nil},
+		"none are allowed":                                 {[]reconcile.Said{says("prod", true, 1)}, keeps("prod", 2), reconcile.Limits{}, "1: apply for prod, 2: too many", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			view := reconcile.NewView(tt.said, tt.kept, tt.limits)
+			view := reconcile.NewView(tt.said, tt.kept, tt.ended, tt.limits)
 			var got []string
 			for _, g := range view.Groups() {
 				if text := textOf(view.Decide(g)); text != "" {
@@ -103,7 +133,7 @@ func TestDecideEmptied(t *testing.T) {
 	kept := keeps("prod", 4)
 	kept[group(1)] = reconcile.Kept{Source: "prod", Definition: defined(1, true)}
 	for limit, want := range map[int]string{0: "release of prod, too many", 1: "release of prod, empty of prod"} {
-		view := reconcile.NewView([]reconcile.Said{says("prod", true, 2, 3)}, kept, reconcile.Limits{MaxDeletes: limit})
+		view := reconcile.NewView([]reconcile.Said{says("prod", true, 2, 3)}, kept, nil, reconcile.Limits{MaxDeletes: limit})
 		if got := textOf(view.Decide(group(1))) + ", " + textOf(view.Decide(group(4))); got != want {
 			t.Errorf("%d: %s", limit, got)
 		}
@@ -117,7 +147,7 @@ func TestDecideEmptied(t *testing.T) {
 func TestDecideLeft(t *testing.T) {
 	left := defined(1, false).Lease.Namespace()
 	said := reconcile.SaidOf("prod", sources.Set{Definitions: []*lease.Definition{defined(3, false)}, Complete: true, Left: map[string]bool{left: true}})
-	view := reconcile.NewView([]reconcile.Said{said}, keeps("prod", 3), reconcile.Limits{MaxDeletes: -1})
+	view := reconcile.NewView([]reconcile.Said{said}, keeps("prod", 3), nil, reconcile.Limits{MaxDeletes: -1})
 	if got := textOf(view.Decide(group(1))) + ", " + textOf(view.Decide(group(2))); got != ", empty of prod" {
 		t.Error(got)
 	}
@@ -125,7 +155,7 @@ func TestDecideLeft(t *testing.T) {
 
 // The error says how many leases are over, and what to type if they are.
 func TestManyDeletesSaysWhatToType(t *testing.T) {
-	view := reconcile.NewView([]reconcile.Said{says("prod", true, 30)}, keeps("prod", 30), reconcile.Limits{MaxDeletes: -1})
+	view := reconcile.NewView([]reconcile.Said{says("prod", true, 30)}, keeps("prod", 30), nil, reconcile.Limits{MaxDeletes: -1})
 	const want = "source prod no longer names 29 leases of 30, and at most 3 may be released at once; if these leases are over, release them with --max-deletes=29"
 	if got := view.Decide(group(1)).Err; got == nil || got.Error() != want {
 		t.Error(got)

@@ -11,14 +11,18 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
@@ -99,9 +103,20 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	by, said := r.decode(all)
+	ended, err := r.ended(ctx, said, by)
+	if err != nil {
+		return nil, err
+	}
+	return NewView(said, by, ended, r.limits), nil
+}
+
+// decode returns what the ledger keeps of each deployment group, and what the sources have said last.
+func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, said []Said) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, by := make(map[string]decoded, len(all)), make(map[lease.Group]Kept, len(all))
+	known := make(map[string]decoded, len(all))
+	by = make(map[lease.Group]Kept, len(all))
 	for _, d := range all {
 		one := r.decoded[d.Name]
 		if one.version != d.ResourceVersion {
@@ -117,7 +132,48 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 		}
 	}
 	r.decoded = known
-	return NewView(slices.Clone(r.said), by, r.limits), nil
+	return by, slices.Clone(r.said)
+}
+
+// ended returns the leases that have no Manifest any more, and that are over: their namespace is gone, or is being deleted; or Akash's
+// provider, which deletes a lease's ProviderHosts and ProviderLeasedIPs after its Manifest and before its namespace, has left none. Where
+// there is no Manifest at all, only the namespace counts: they may be elsewhere.
+func (r *Reconciler) ended(ctx context.Context, said []Said, kept map[lease.Group]Kept) (map[lease.Group]bool, error) {
+	i := slices.IndexFunc(said, func(s Said) bool { return s.Source == OfManifests })
+	if i < 0 {
+		return nil, nil
+	}
+	ended := map[lease.Group]bool{}
+	for g, k := range kept {
+		if k.Source == OfManifests && said[i].isOver(g, k) {
+			ended[g] = len(said[i].Definitions)+len(said[i].Left) > 0
+		}
+	}
+	if len(ended) == 0 {
+		return ended, nil
+	}
+	ctx = cluster.Early(ctx)
+	for _, kind := range kinds.ClaimLike {
+		all, err := r.cluster.Objects(ctx, kind.Resource(), r.options.Config.ManifestNamespace, metav1.ListOptions{})
+		if err != nil && !cluster.IsMissingKind(err) {
+			return nil, err
+		}
+		for _, o := range all {
+			if whose := state.OwnershipOf(o, lease.ID{}); whose.HasLease && whose.Shared && (whose.Declared || !whose.Ours) {
+				delete(ended, whose.Lease.Group())
+			}
+		}
+	}
+	alive := map[string]bool{}
+	err := cluster.EachMeta(ctx, r.cluster, cluster.Namespaces, "", metav1.ListOptions{}, func(meta *metav1.ObjectMeta) {
+		alive[meta.Name] = meta.DeletionTimestamp == nil
+	}, func() { clear(alive) })
+	for g, k := range kept {
+		if k.Source == OfManifests && said[i].isOver(g, k) && !alive[k.Definition.Lease.Namespace()] {
+			ended[g] = true
+		}
+	}
+	return ended, err
 }
 
 // Work does what is due for deployment groups, and returns what has failed, by group. One that fails stops no other. The error says why

@@ -155,5 +155,13 @@ func Gather(errs []error) error {
 	return fs
 }
 
+// NamespaceGoneError says that a lease that is to be healed has no namespace: who has deleted that has ended what the lease runs.
+type NamespaceGoneError struct{ Lease lease.ID }
+
+func (e *NamespaceGoneError) Error() string {
+	return fmt.Sprintf("namespace %s of the lease is gone, and with it what the lease runs: nothing is healed; if the lease is over: kubectl akash-net release %s",
+		e.Lease.Namespace(), e.Lease.Group())
+}
+
 // ErrChanged reports that something has changed since it was read, and was left for the next run.
 var ErrChanged = errors.New("it has changed meanwhile; look again")

@@ -67,7 +67,7 @@ func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string,
 }
 
 // EachManifest yields the Manifest objects of Akash's provider as JSON, sorted by name.
-func EachManifest(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
+func EachManifest(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, version lease.Manifest, data []byte) error) error {
 	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func EachManifest(ctx context.Context, c *cluster.Cluster, namespace string, yie
 		if err != nil {
 			return err
 		}
-		if err := yield(o.GetName(), data); err != nil {
+		if err := yield(o.GetName(), lease.Manifest{UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion()}, data); err != nil {
 			return err
 		}
 	}

@@ -64,6 +64,10 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 			defines nothing (but with --allow-empty); and not more than a tenth of the leases of the source at
 			once (but with --max-deletes).
 
+			A lease of Akash's provider (--from-cluster) is over when its Manifest is gone, and its namespace or all
+			that the provider has declared for it: it is released then, also with --heal alone. It is healed only
+			while its Manifest says what it was applied with.
+
 			With --events it carries out what an event bus says of leases: that an order was won (LeaseWon), a
 			manifest was received (ManifestReceived), or a lease was closed (LeaseClosed).
 
@@ -179,7 +183,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
 	unending := opts
 	unending.Report, unending.Progress = p.report, nil
-	limits := reconcile.Limits{Heal: f.heal, MaxDeletes: f.maxDeletes}
+	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, MaxDeletes: f.maxDeletes}
 	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
 	bus, err := f.bus(c, shown, p, unending, in, cfg.Limits.InputSize)
 	if err != nil {

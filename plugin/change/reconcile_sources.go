@@ -17,19 +17,23 @@ import (
 
 // manifests returns how the Manifests in the cluster are read; nil if they are no source.
 func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options) func(context.Context, *cluster.Cluster) sources.Set {
-	if !f.fromCluster {
+	if !f.fromCluster && !f.heal {
 		return nil
 	}
 	return func(ctx context.Context, from *cluster.Cluster) sources.Set {
 		set, all, problems := sources.Set{Left: map[string]bool{}}, []*lease.Definition(nil), lease.Problems(nil)
-		err := observed.EachManifest(ctx, from, cfg.ManifestNamespace, func(name string, data []byte) error {
+		err := observed.EachManifest(ctx, from, cfg.ManifestNamespace, func(name string, version lease.Manifest, data []byte) error {
 			def, about := input.ManifestObject(name, data, in)
 			if problems, set.Left[name] = append(problems, about...), true; def != nil {
+				def.Manifest = &version
 				all = append(all, def)
 			}
 			return nil
 		})
-		if err != nil {
+		switch {
+		case cluster.IsMissingKind(err) && !f.fromCluster:
+			return sources.Set{}
+		case err != nil:
 			return sources.Set{Err: err}
 		}
 		set.Warnings = problems.Warnings()
@@ -37,7 +41,9 @@ func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options)
 		for _, def := range set.Definitions {
 			delete(set.Left, def.Lease.Namespace()) // which the Manifest is named after
 		}
-		set.Complete = f.allowEmpty || len(all) > 0
+		if set.Complete = true; !f.fromCluster {
+			set.Err, set.Warnings = nil, nil // nothing of it is applied
+		}
 		return set
 	}
 }

@@ -136,7 +136,7 @@ func (f *Input) readCluster(
 	yield func(*lease.Definition) error,
 ) error {
 	found := false
-	err := observed.EachManifest(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
+	err := observed.EachManifest(ctx, cluster, cfg.ManifestNamespace, func(name string, _ lease.Manifest, data []byte) error {
 		if id != nil && name != id.Namespace() {
 			return nil
 		}

@@ -89,6 +89,8 @@ func TestUpstream(t *testing.T) {
 	config := harness.Configure(t, "ip: {ranges: [10.98.0.0/24]}")
 	args := []string{"--from-cluster", "--allow-empty", "--max-deletes=100", "--leader-elect=false", "--config", config}
 	w := watch(t, append(args, "--resync=1s")...)
+	stays := harness.LeaseOf(harness.NewOwner(t), 1)
+	deploy(t, stays, "web", serves(harness.NewHost("stays"), ""))
 	t.Run("hosts", func(t *testing.T) { upstreamHosts(t, w) })
 	t.Run("addresses", func(t *testing.T) { upstreamAddresses(t, w) })
 	t.Run("IP-5", func(t *testing.T) {
@@ -102,18 +104,37 @@ func TestUpstream(t *testing.T) {
 		has(t, id, "game-ip-100-udp", true)
 		again.Stops(t)
 	})
-	// A source without leases is not complete.
-	id, host := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("last")
-	deploy(t, id, "web", serves(host, ""))
-	reconciles := func(more ...string) {
-		harness.RunAs(t.Context(), reconciler, append([]string{"reconcile", "--from-cluster", "--config", config}, more...)...).Exits(t, 0)
+	// Where there is no Manifest at all, they may be elsewhere: a lease is over once its namespace goes, too. Who heals leases brings back
+	// neither that nor what serves, and releases it; nor does it heal what the tenant has changed since.
+	owner := harness.NewOwner(t)
+	ends, host := harness.LeaseOf(owner, 1), harness.NewHost("last")
+	changes, dropped := harness.LeaseOf(owner, 2), harness.NewHost("dropped")
+	deploy(t, ends, "web", serves(host, ""))
+	deploy(t, changes, "web", serves(dropped, ""))
+	reconciles := func(how string) {
+		t.Helper()
+		harness.RunAs(t.Context(), reconciler, "reconcile", how, "--config", config).Exits(t, 0)
 	}
-	reconciles("--max-deletes=100")
-	harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
-	reconciles()
-	routed(t, id, host, true)
-	reconciles("--allow-empty")
-	routed(t, id, host, false)
+	reconciles("--from-cluster")
+	deploy(t, changes, "web", serves(harness.NewHost("kept"), ""))
+	route(t, changes, dropped)
+	harness.Remove(t, kinds.Ingress.Resource(), changes.Namespace(), dropped)
+	reconciles("--heal")
+	routed(t, changes, dropped, false)
+	for _, id := range []lease.ID{stays, ends, changes} {
+		harness.Remove(t, kinds.Manifest.Resource(), "lease", id.Namespace())
+	}
+	reconciles("--from-cluster")
+	reconciles("--heal")
+	routed(t, ends, host, true)
+	harness.Remove(t, cluster.Namespaces, "", ends.Namespace())
+	reconciles("--heal")
+	if o := harness.Find(t, cluster.Namespaces, "", ends.Namespace()); o != nil && o.GetDeletionTimestamp() == nil {
+		t.Error("the namespace of a lease that is over was made again")
+	}
+	if harness.Find(t, cluster.Leases, "akash-net", host) != nil {
+		t.Error("a lease that is over holds its host")
+	}
 }
 
 // has waits until a Service is there, or is not.
