@@ -4,75 +4,100 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-// What is no name, or no name of what is listed, is exit code 2 with what to type, before a cluster is asked.
-func TestStateNamesThatAreNotUnderstood(t *testing.T) {
-	for line, want := range map[string]string{
-		"pods":                            `there is no subject "pods"; hosts, ips,`,
-		"hosts shop_example.com":          "is not a host name",
-		"ips 203.0.113.0/28":              "is a range of addresses",
-		"hosts 203.0.113.5":               "address/203.0.113.5 does not name any of the hosts; they are named by a host",
-		"ips shop.example.com":            "host/shop.example.com does not name any of the ips",
-		"leases shop.example.com":         "they are named by a lease (OWNER/DSEQ/GSEQ)",
-		"pools akash":                     "they have no names to choose by",
-		"routes ingress/ns/a":             "is not a host, address, endpoint or lease",
-		"hosts ips shop.example.com":      "no name is given for the ips; they are named by an address",
-		"shop.example.com public":         `"public": which subject?`,
-		"shop.example.com hosts":          "Subjects come before names",
-		"hosts a.b -l x=y":                "choose rows by their leases",
-		"hosts --ignore-not-found":        "--ignore-not-found is about names",
-		"--problems problem/StrayRoute/a": "is not a host, address, endpoint or lease",
-		"--problems host/a.b":             "--problems cannot be combined with a subject",
-	} {
-		line = strings.ReplaceAll(line, "OWNER", testOwner)
-		if code, _, errOut := main1(t, "", append([]string{"state"}, strings.Fields(line)...)...); code != codeUsage || !strings.Contains(errOut, want) {
-			t.Errorf("state %s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
-		}
-	}
+// long puts names in the places of the words by which tables name them.
+var long = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1", "OWNER", testOwner)
+
+// Wrong usage is found before a request is sent, and prints nothing else.
+func TestUsage(t *testing.T) {
+	golden.Rules{
+		"usage": func(line string) string {
+			code, out, errOut := main1(t, "", strings.Fields(long.Replace(line))...)
+			said, ok := strings.CutPrefix(errOut, "Error: ")
+			if code != codeUsage || out != "" || !ok {
+				t.Errorf("%s: exit code %d\n%s%s", line, code, out, errOut)
+			}
+			said, _, _ = strings.Cut(said, "See 'kubectl akash-net")
+			return strings.NewReplacer(testLease, "LEASE", testOwner, "OWNER").Replace(said)
+		},
+		"function": func(line string) string {
+			code, out, errOut := main1(t, resourceList+line, "render")
+			if code != codeInvalid || out != "" {
+				t.Errorf("%s: exit code %d\n%s", line, code, out)
+			}
+			return errOut
+		},
+		"interrupt": func(line string) string {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			var out bytes.Buffer
+			args := append([]string{"kubectl-akash_net"}, strings.Fields(line)...)
+			if args[1] != "convert" {
+				args = append(args, "--server", "https://127.0.0.1:1", "--kubeconfig", os.DevNull)
+			}
+			code := Main(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+			return fmt.Sprintf("%d %s", code, &out)
+		},
+	}.Check(t, "testdata/usage.txt")
 }
 
-// Usage errors are found before a request is sent.
-func TestStateUsage(t *testing.T) {
-	t.Setenv("KUBECONFIG", "/nonexistent")
-	for words, want := range map[string]string{
-		"routes,pods":                        `no subject "pods"`,
-		"hosts --shard blue":                 "--shard is about routes",
-		"routes -f - --watch":                "look at a cluster, not at files",
-		"--problems -f -":                    "look at a cluster, not at files",
-		"routes -f - --shard blue":           `no shard "blue" (spec.shards: -)`,
-		"hosts,":                             `no subject ""`,
-		"-o xml":                             `unknown format "xml"`,
-		"-o custom-columns":                  "name the columns",
-		"-o custom-columns=HOST":             `"HOST" is not HEADER:PATH`,
-		"-o custom-columns=HOST:.host[":      "column HOST",
-		"-o jsonpath={.hosts":                "jsonpath",
-		"-o jsonpath=":                       "no template",
-		"-o jsonpath-file=/nonexistent/file": "/nonexistent/file",
-		"-l a=b=c":                           "--selector",
-		"--watch":                            "--watch shows one subject",
-		"hosts ips --watch":                  "--watch shows one subject",
-		"hosts --unknown":                    "unknown flag",
-	} {
-		t.Run(words, func(t *testing.T) {
-			var out, errOut bytes.Buffer
-			args := append([]string{"kubectl-akash_net", "state"}, strings.Fields(words)...)
-			code := Main(context.Background(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
-			if code != codeUsage || out.Len() > 0 || !strings.Contains(errOut.String(), want) {
-				t.Errorf("code %d, stdout %q, stderr %q; want code %d and %q on stderr only", code, out.String(), errOut.String(), codeUsage, want)
+// Every flag that a command inherits limits what it does, or is refused with exit code 2.
+func TestInheritedFlags(t *testing.T) {
+	t.Chdir("testdata")
+	root := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil)
+	commands := map[string]bool{}
+	golden.Rules{"scope": func(line string) string {
+		args := strings.Fields(long.Replace(line))
+		commands[args[0]] = true
+		supported := map[string]bool{}
+		root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+			kind := "connection"
+			switch f.Name {
+			case "kubeconfig", "v": // every command accepts these
+				return
+			case "namespace", "config":
+				kind = f.Name
 			}
+			value := map[string]string{"bool": "true", "stringArray": "a=b", "string": "x"}[f.Value.Type()]
+			if f.Name == "request-timeout" {
+				value = "1s"
+			}
+			code, _, errOut := main1(t, "", append(slices.Clone(args), "--"+f.Name+"="+value)...)
+			about, _ := strings.CutPrefix(errOut, "Error: --"+f.Name)
+			refused := code == codeUsage && (strings.HasPrefix(about, ":") && !(kind == "config" && strings.Contains(errOut, "no such file")) ||
+				strings.HasPrefix(about, " is about a connection") || strings.HasPrefix(about, " does not limit") || strings.Contains(errOut, "do not choose among them"))
+			if was, known := supported[kind]; known && was == refused {
+				t.Errorf("%s --%s=%s: refused is %v; exit code %d: %s", line, f.Name, value, refused, code, errOut)
+			}
+			supported[kind] = !refused
 		})
+		var kinds []string
+		for _, kind := range []string{"connection", "config", "namespace"} {
+			if supported[kind] {
+				kinds = append(kinds, kind)
+			}
+		}
+		return strings.Join(kinds, " ")
+	}}.Check(t, "scope.txt")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" && cmd.Runnable() && !commands[cmd.Name()] {
+			t.Errorf("%s is not in the table", cmd.Name())
+		}
 	}
 }
 
@@ -90,40 +115,6 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// The command that is printed after an interrupt must not release more than the interrupted command has changed.
-func TestInterruptSaysHowToGoOn(t *testing.T) {
-	const again, undo = "Run the same command again to finish", "kubectl akash-net release"
-	for _, tt := range []struct {
-		args  []string
-		again bool
-		undo  bool
-	}{
-		{[]string{"apply", "-f", "-"}, true, false}, // nothing is begun
-		{[]string{"apply", "-f", "-", "--dry-run"}, false, false},
-		{[]string{"apply", "-f", "-", "--dry-run=server"}, false, false},
-		{[]string{"diff", "-f", "-"}, false, false},
-		{[]string{"convert", "-f", "-"}, false, false},
-		{[]string{"repair", "-f", "-"}, true, false},
-		{[]string{"install"}, true, false},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		var out bytes.Buffer
-		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
-		args := append([]string{"kubectl-akash_net"}, tt.args...)
-		if tt.args[0] != "convert" {
-			args = append(args, "--server", "https://127.0.0.1:1", "--kubeconfig", os.DevNull)
-		}
-		code := Main(ctx, args, streams)
-		text := out.String()
-		if code != codeInterrupted || !strings.Contains(text, "Interrupted.") || strings.Contains(text, again) != tt.again || strings.Contains(text, undo) != tt.undo {
-			t.Errorf("%q: exit code %d\n%s", tt.args, code, text)
-		}
-	}
-}
-
-var update = flag.Bool("update", false, "write the reference")
-
 const referenceHead = `# Reference
 
 The help of every command, as ` + "`kubectl akash-net COMMAND --help`" + ` prints it. This file is generated:
@@ -138,39 +129,30 @@ var (
 
 // docs/reference.md is the help of all commands, in the order in which the program lists them; with -update it is written.
 func TestReference(t *testing.T) {
-	const file = "../docs/reference.md"
 	// What a flag's default takes from the environment is shown by the variable's name.
 	t.Setenv("HOME", "$HOME")
 	t.Setenv("KUBECACHEDIR", "")
-	want := referenceHead
-	section := func(words ...string) string {
-		var out, wrong bytes.Buffer
-		args := append(append([]string{"kubectl-akash_net"}, words...), "--help")
-		if code := Main(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &wrong}); code != 0 {
-			t.Fatalf("%q ends with %d: %s", args, code, wrong.String())
+	reference := referenceHead
+	section := func(words ...string) [][]string {
+		code, out, errOut := main1(t, "", append(words, "--help")...)
+		if code != 0 {
+			t.Fatalf("%q ends with %d: %s", words, code, errOut)
 		}
-		help := strings.TrimSpace(blanksAtEnd.ReplaceAllString(strings.ReplaceAll(out.String(), "\t", "        "), ""))
-		want += fmt.Sprintf("\n## %s\n\n```text\n%s\n```\n", strings.Join(append([]string{"kubectl akash-net"}, words...), " "), help)
-		return help
+		help := strings.TrimSpace(blanksAtEnd.ReplaceAllString(strings.ReplaceAll(out, "\t", "        "), ""))
+		reference += fmt.Sprintf("\n## %s\n\n```text\n%s\n```\n", strings.Join(append([]string{"kubectl akash-net"}, words...), " "), help)
+		return listed.FindAllStringSubmatch(help, -1)
 	}
-	commands := listed.FindAllStringSubmatch(section(), -1)
+	commands := section()
 	if len(commands) == 0 {
 		t.Fatal("the help lists no commands")
 	}
 	for _, m := range commands {
-		for _, sub := range listed.FindAllStringSubmatch(section(m[1]), -1) {
+		for _, sub := range section(m[1]) {
 			section(m[1], sub[1])
 		}
 	}
 	section("options")
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(file); err != nil || string(got) != want {
-		t.Errorf("%s is not what the commands' help says (%v); write it with: make generate", file, err)
-	}
+	golden.Check(t, "../docs/reference.md", reference)
 }
 
 // Each topic is explained offline, in plain text that fits a terminal, and completely.
@@ -182,7 +164,7 @@ func TestTopics(t *testing.T) {
 		"formats":    {"  render\n      yaml (default)", "custom-columns=", "    lease akash1"},
 	} {
 		code, out, errOut := main1(t, "", "help", topic)
-		if code != codeDone || errOut != "" {
+		if short, again, _ := main1(t, "", topic); code != codeDone || errOut != "" || short != code || again != out {
 			t.Errorf("%s: exit code %d: %s", topic, code, errOut)
 		}
 		for _, text := range texts {
@@ -191,12 +173,9 @@ func TestTopics(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(out) {
-			if code := strings.HasPrefix(line, "    "); (strings.Contains(line, "`") || strings.Contains(line, "](")) && !code || !code && utf8.RuneCountInString(line) > helpWidth+1 {
+			if code := strings.HasPrefix(line, "    "); !code && (strings.Contains(line, "`") || strings.Contains(line, "](") || utf8.RuneCountInString(line) > helpWidth+1) {
 				t.Errorf("%s: the line %q", topic, line)
 			}
 		}
-	}
-	if code, out, _ := main1(t, "", "exit-codes"); code != codeDone || !strings.Contains(out, "success") {
-		t.Errorf("exit code %d: %s", code, out)
 	}
 }

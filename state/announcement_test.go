@@ -2,7 +2,9 @@ package state
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // The leases of two owners.
@@ -63,80 +66,80 @@ func TestAnnouncementRoundTrip(t *testing.T) {
 	}
 }
 
-// A faulty announcement is an error: guessing its groups could let a command write for groups it should wait for.
-func TestAnnouncementsThatCannotBeRead(t *testing.T) {
-	annotate := func(key, value string) func(*unstructured.Unstructured) {
-		return func(o *unstructured.Unstructured) {
-			annotations := o.GetAnnotations()
-			annotations[key] = value
-			o.SetAnnotations(annotations)
+// What an announcement says: testdata/announcements.txt. A line has what is otherwise than in announcement, quoted as Go
+// does where it has to be, with "+" for a blank.
+//
+//	read    what is wrong with it, and the groups that it concerns: one that cannot be read is an error, since guessing its groups could let a
+//	        command write for groups that it should wait for
+//	stands  how its command stands after=TIME of its renewal, and whether it is over, or dead with given=TIME. However long an announcement says
+//	        that it lasts, or however far ahead it was renewed, it is over some time
+func TestAnnouncements(t *testing.T) {
+	of := strings.NewReplacer("SHOP", runShop.Group().String(), "BLOG", runBlog.Group().String(), "OWNER", runShop.Owner)
+	changed := func(line string) (o *unstructured.Unstructured, times map[string]time.Duration) {
+		o, times = writtenRun(t, announcement()), map[string]time.Duration{"given": time.Hour}
+		annotations, spec := o.GetAnnotations(), o.Object["spec"].(map[string]any)
+		for word := range strings.FieldsSeq(line) {
+			name, value, _ := strings.Cut(word, "=")
+			value = strings.ReplaceAll(of.Replace(value), "+", " ")
+			if text, err := strconv.Unquote(value); err == nil {
+				value = text
+			}
+			switch name {
+			case "name":
+				o.SetName(value)
+			case "kind":
+				o.SetLabels(nil)
+			case "ledger":
+				annotations[AnnotationLedger] = value
+			case "phase":
+				annotations[AnnotationPhase] = value
+			case "by":
+				annotations[AnnotationFencedBy] = value
+			case "groups":
+				annotations[AnnotationGroups] = value
+			case "lasts":
+				n, err := strconv.ParseInt(value, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spec["leaseDurationSeconds"] = n
+			case "begun":
+				spec["acquireTime"] = value
+			case "renewed":
+				spec["renewTime"] = value
+			default:
+				d, err := time.ParseDuration(value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				times[name] = d
+			}
 		}
+		o.SetAnnotations(annotations)
+		return o, times
 	}
-	spec := func(field string, value any) func(*unstructured.Unstructured) {
-		return func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)[field] = value }
-	}
-	for says, change := range map[string]func(*unstructured.Unstructured){
-		"its name does not say so":          func(o *unstructured.Unstructured) { o.SetName("shop.example.com") },
-		"label net.akash.network/kind":      func(o *unstructured.Unstructured) { o.SetLabels(nil) },
-		`version "v2" of the ledger`:        annotate(AnnotationLedger, "v2"),
-		`there is no phase "asleep"`:        annotate(AnnotationPhase, "asleep"),
-		"it is not fenced and said by whom": annotate(AnnotationFencedBy, "another"),
-		`"A\x1b[2Jother", which has fenced`: func(o *unstructured.Unstructured) {
-			annotate(AnnotationPhase, "fenced")(o)
-			annotate(AnnotationFencedBy, "A\x1b[2Jother")(o)
+	golden.Rules{
+		"read": func(line string) string {
+			o, _ := changed(line)
+			a, err := ReadAnnouncement(o)
+			if a == nil {
+				return fmt.Sprintf("none: %v", err)
+			}
+			if (a.Unreadable != "") != (err != nil) {
+				t.Errorf("%s: %v, and it says %q", line, err, a.Unreadable)
+			}
+			return strings.NewReplacer(runShop.Group().String(), "SHOP", runBlog.Group().String(), "BLOG").Replace(fmt.Sprintf("%v: %v", a.Groups, err))
 		},
-		"lease \"everybody\"":         annotate(AnnotationGroups, "everybody"),
-		"lease \"\"":                  annotate(AnnotationGroups, runShop.Group().String()+" "),
-		"spec.leaseDurationSeconds":   spec("leaseDurationSeconds", int64(0)),
-		"spec.acquireTime is no time": spec("acquireTime", "yesterday"),
-		"spec.renewTime is no time":   spec("renewTime", nil),
-	} {
-		o := writtenRun(t, announcement())
-		change(o)
-		if a, err := ReadAnnouncement(o); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("want an error that says %q, got %+v, %v", says, a, err)
-		} else if a != nil && !strings.Contains(a.Unreadable, says) {
-			t.Errorf("want that it says %q, got %q", says, a.Unreadable)
-		}
-	}
-}
-
-// An announcement that cannot be read concerns the groups that can be read of it, and no others.
-func TestUnreadableAnnouncementNamesItsGroups(t *testing.T) {
-	o := writtenRun(t, announcement())
-	annotations := o.GetAnnotations()
-	annotations[AnnotationGroups] = "everybody " + runShop.Group().String() + " " + runShop.Owner + "/99999999999999999999/1"
-	o.SetAnnotations(annotations)
-	a, err := ReadAnnouncement(o)
-	if err == nil || a == nil || !a.Names(runShop.Group()) || len(a.Groups) != 1 {
-		t.Errorf("got %+v, %v", a, err)
-	}
-}
-
-// However long an announcement says that it lasts, or however far ahead it was renewed, it is over some time.
-func TestNoAnnouncementLastsForEver(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for name, tt := range map[string]struct {
-		seconds int64
-		renewed time.Time
-		want    bool
-	}{
-		"as the program writes it":         {15, now.Add(-20 * time.Second), false},
-		"as the program writes it, over":   {15, now.Add(-21 * time.Second), true},
-		"68 years":                         {1<<31 - 1, now.Add(-65 * time.Second), false},
-		"68 years, over":                   {1<<31 - 1, now.Add(-66 * time.Second), true},
-		"more than a number":               {1<<63 - 1, now.Add(-66 * time.Second), true},
-		"renewed by a clock that is ahead": {15, now.Add(time.Hour), true},
-		"renewed in the year 9999":         {15, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), true},
-	} {
-		o := writtenRun(t, announcement())
-		spec := o.Object["spec"].(map[string]any)
-		spec["leaseDurationSeconds"], spec["renewTime"] = tt.seconds, tt.renewed.Format(time.RFC3339Nano)
-		a, err := ReadAnnouncement(o)
-		if err != nil || a.Over(now) != tt.want {
-			t.Errorf("%s: want over %t, got %+v, %v", name, tt.want, a, err)
-		}
-	}
+		"stands": func(line string) string {
+			o, times := changed(line)
+			a, err := ReadAnnouncement(o)
+			if err != nil {
+				t.Fatal(line, err)
+			}
+			now := announcement().Renewed.Add(times["after"])
+			return fmt.Sprintf("%s; over %t, dead %t", a.Stands(now), a.Over(now), a.Dead(now, times["given"]))
+		},
+	}.Check(t, "testdata/announcements.txt")
 }
 
 // Arbitrary annotations are an error, or are written again as they were read.
@@ -170,28 +173,6 @@ func TestAnAnnouncementIsNoClaim(t *testing.T) {
 	meta.Labels = map[string]string{LabelKind: string(Host)}
 	if c, ok := ReadClaim(meta); ok {
 		t.Errorf("with another label it is read as the claim %+v", c)
-	}
-}
-
-// A run counts as dead if it has not renewed its announcement in time, or within a shorter given time.
-func TestDeadRuns(t *testing.T) {
-	a := announcement()
-	for _, tt := range []struct {
-		after, given time.Duration
-		over, dead   bool
-	}{
-		{0, time.Hour, false, false},
-		{time.Minute + Margin, time.Hour, false, false},
-		{time.Minute + Margin + time.Millisecond, time.Hour, true, true},
-		{31 * time.Second, 30 * time.Second, false, true},
-		{0, 0, false, true},
-		{-time.Minute, time.Hour, false, false},
-		{-2 * time.Minute, time.Hour, true, true}, // by the clock of a server that was ahead
-	} {
-		now := a.Renewed.Add(tt.after)
-		if a.Over(now) != tt.over || a.Dead(now, tt.given) != tt.dead {
-			t.Errorf("%s after its renewal, with %s given: over %v, dead %v", tt.after, tt.given, a.Over(now), a.Dead(now, tt.given))
-		}
 	}
 }
 
@@ -229,32 +210,6 @@ func TestAnnouncementOfTypedObject(t *testing.T) {
 			want, why := ReadAnnouncement(plain)
 			if !reflect.DeepEqual(got, want) || (refused == nil) != (why == nil) || refused != nil && refused.Error() != why.Error() {
 				t.Errorf("got %+v (%v), want %+v (%v)", got, refused, want, why)
-			}
-		})
-	}
-}
-
-func TestStands(t *testing.T) {
-	const who = "run abcdefghijk23 of ann@laptop, begun 2026-11-20T12:00:00Z"
-	for name, tt := range map[string]struct {
-		change func(*Announcement)
-		after  time.Duration
-		want   string
-	}{
-		"a renewed command is at work":                     {func(*Announcement) {}, time.Minute, who + ", is at work"},
-		"an undoing command gives back":                    {func(a *Announcement) { a.Phase = Undoing }, 0, who + ", gives back what it took"},
-		"a command that has not renewed in time crashed":   {func(*Announcement) {}, time.Hour, who + ", has crashed (last renewed at 2026-11-20T12:01:00Z)"},
-		"an undoing command crashes too":                   {func(a *Announcement) { a.Phase = Undoing }, time.Hour, who + ", has crashed (last renewed at 2026-11-20T12:01:00Z)"},
-		"an uninstall closes the ledger":                   {func(a *Announcement) { a.Phase = Closing }, time.Minute, who + ", is uninstalling the ledger"},
-		"an uninstall crashes too":                         {func(a *Announcement) { a.Phase = Closing }, time.Hour, who + ", has crashed while it uninstalled the ledger (last renewed at 2026-11-20T12:01:00Z)"},
-		"a fenced command has crashed":                     {func(a *Announcement) { a.Phase, a.FencedBy = Fenced, "other" }, 0, who + ", has crashed; run other has taken over"},
-		"a command that fenced itself has unfinished work": {func(a *Announcement) { a.Phase, a.FencedBy = Fenced, a.Nonce }, 0, who + ", ended with unfinished work"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := announcement()
-			tt.change(a)
-			if got := a.Stands(a.Renewed.Add(tt.after)); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

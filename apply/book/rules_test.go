@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,52 +14,32 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-// Each kind is listed once, whatever subjects need it; orders and routes need no more than is listed for them apart.
+// Each kind is listed once, whatever subjects need it, and only what has the labels of leases is selected by them; orders and routes need no more than
+// is listed for them apart: testdata/kinds.txt.
 func TestBookKinds(t *testing.T) {
-	for name, tt := range map[string]struct {
-		subjects []view.Subject
-		has      []kinds.Kind
-		none     bool
-	}{
-		"hosts":            {[]view.Subject{view.SubjectHosts}, []kinds.Kind{kinds.Ingress, kinds.HTTPRoute, kinds.ProviderHost}, false},
-		"addresses":        {[]view.Subject{view.SubjectIPs}, []kinds.Kind{kinds.Service, kinds.ProviderLeasedIP, kinds.IPAddressPool}, false},
-		"pools and leases": {[]view.Subject{view.SubjectPools, view.SubjectLeases}, []kinds.Kind{kinds.Service, kinds.IPAddressPool, kinds.ProviderHost}, false},
-		"DNS records":      {[]view.Subject{view.SubjectDNS}, kinds.Records, false},
-		"orders":           {[]view.Subject{view.SubjectOrders}, nil, true},
-		"routes":           {[]view.Subject{view.SubjectRoutes}, nil, true},
-	} {
-		got := bookKinds(tt.subjects)
-		for i, k := range got {
-			if slices.Contains(got[:i], k) {
-				t.Errorf("%s: %s is listed twice", name, k.Kind)
+	golden.Rules{"kinds": func(line string) string {
+		var subjects []view.Subject
+		for _, word := range strings.Fields(line) {
+			subjects = append(subjects, view.Subject(word))
+		}
+		var said []string
+		for _, k := range bookKinds(subjects) {
+			text := k.Kind
+			if selector := bookSelector(k); selector != "" {
+				text += " of " + selector
 			}
-		}
-		for _, k := range tt.has {
-			if !slices.Contains(got, k) {
-				t.Errorf("%s: %s is not listed", name, k.Kind)
+			if slices.Contains(said, text) {
+				t.Errorf("%s: %s is listed twice", line, k.Kind)
 			}
+			said = append(said, text)
 		}
-		if tt.none && len(got) > 0 {
-			t.Errorf("%s: %d kinds are listed", name, len(got))
-		}
-	}
-}
-
-// Only what has the labels of leases is selected by them.
-func TestBookSelector(t *testing.T) {
-	for kind, want := range map[kinds.Kind]string{
-		kinds.Ingress: OfLeases, kinds.TLSRoute: OfLeases, kinds.DNSEndpoint: OfLeases, kinds.Service: kinds.LeasedPort,
-		kinds.ProviderHost: "", kinds.IPAddressPool: "",
-	} {
-		if got := bookSelector(kind); got != want {
-			t.Errorf("%s: %q", kind.Kind, got)
-		}
-	}
+		return strings.Join(said, "\n")
+	}}.Check(t, "testdata/kinds.txt")
 }
 
 // isAllowed fails the test where a watch is refused.

@@ -23,93 +23,97 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-// status is an answer of the API server, or of something before it.
-func status(code int32, message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
+// What answers mean, which rights need a role of workloads, and what a path names: testdata/rules.txt.
+//
+//	answer    CODE [REASON] [field=FIELD] [owner=MANAGER] [| MESSAGE] of the API server, or of something before it; or an error of the network. A
+//	          read is repeated if it was silent, a write only if it certainly was unsent; of a claim the answer may say that a field is owned by
+//	          another manager, that it was overtaken, or nothing clear
+//	behind    RESOURCE ANSWER: only a resource that an APIService may serve can be away alone
+//	workloads VERB RESOURCE: those who operate leases read Manifests; only those who apply workloads write them, or see Deployments
+//	path      as far as it goes
+//	explain   VERB RESOURCE | ANSWER: each way in which a cluster refuses gets a sentence and a next step
+func TestRules(t *testing.T) {
+	answerOf := func(text string) error {
+		text, message, _ := strings.Cut(text, " | ")
+		words := strings.Fields(text)
+		for name, err := range map[string]error{
+			"success": nil, "reset": errors.New("connection reset by peer"),
+			"dial": &net.OpError{Op: "dial", Err: errors.New("refused")}, "read": &net.OpError{Op: "read", Err: errors.New("reset")},
+			"refused": &url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED},
+		} {
+			if words[0] == name {
+				return err
+			}
+		}
+		s := metav1.Status{Status: metav1.StatusFailure, Message: message, Details: &metav1.StatusDetails{Name: shop}}
+		if _, err := fmt.Sscan(words[0], &s.Code); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range words[1:] {
+			switch name, value, cause := strings.Cut(word, "="); {
+			case !cause:
+				s.Reason = metav1.StatusReason(word)
+			case name == "field":
+				s.Details.Causes = append(s.Details.Causes, metav1.StatusCause{Field: value})
+			default:
+				s.Details.Causes = append(s.Details.Causes, metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Message: fmt.Sprintf("conflict with %q: .spec.holderIdentity", value)})
+			}
+		}
+		return fmt.Errorf("host: %w", &apierrors.StatusError{ErrStatus: s})
+	}
+	resources := map[string]schema.GroupVersionResource{"": {}, "manifests": AkashResource("manifests"), "namespaces": Namespaces}
+	for _, k := range []kinds.Kind{kinds.Ingress, kinds.ProviderHost, kinds.IPAddressPool, kinds.HTTPRoute} {
+		resources[k.Plural] = k.Resource()
+	}
+	golden.Rules{
+		"answer": func(line string) string {
+			err := answerOf(line)
+			var is []string
+			for _, one := range []struct {
+				name string
+				is   func(error) bool
+			}{{"silent", isSilent}, {"unsent", isUnsent}, {"owned", IsOwned}, {"overtaken", IsOvertaken}, {"unclear", IsUnclear}} {
+				if one.is(err) {
+					is = append(is, one.name)
+				}
+			}
+			return strings.Join(is, " ")
+		},
+		"behind": func(line string) string {
+			resource, text, _ := strings.Cut(line, " ")
+			return fmt.Sprint(isBehind(resources[strings.Trim(resource, "-")], answerOf(text)))
+		},
+		"workloads": func(line string) string {
+			verb, resource, _ := strings.Cut(line, " ")
+			return fmt.Sprint(ofWorkloads(verb, schema.GroupVersionResource{Resource: resource}))
+		},
+		"path": func(line string) string {
+			of := targetOf(line)
+			return fmt.Sprintf("%s namespace=%s name=%s subresource=%s", of.GroupResource, of.namespace, of.name, of.subresource)
+		},
+		"explain": func(line string) string {
+			text, answer, _ := strings.Cut(line, " | ")
+			verb, resource, _ := strings.Cut(text, " ")
+			err := error(apierrors.NewGenericServerResponse(http.StatusNotFound, verb, resources[resource].GroupResource(), "", "404 page not found", 0, true))
+			if answer != "no such page" {
+				err = answerOf(answer)
+			}
+			said := (&Cluster{host: "https://cluster"}).Explain(err, verb, resources[resource])
+			return fmt.Sprintf("%v (a kind is missing: %t)", said, IsMissingKind(said))
+		},
+	}.Check(t, "testdata/rules.txt")
 }
 
-// A read is repeated if there was no answer, or one that says only that the server is away. A write is repeated only if
-// it certainly had no effect.
-func TestOutages(t *testing.T) {
-	for name, tt := range map[string]struct {
-		err            error
-		silent, unsent bool
-	}{
-		"success":                   {nil, false, false},
-		"no connection":             {&net.OpError{Op: "dial", Err: errors.New("refused")}, true, true},
-		"a connection that broke":   {&net.OpError{Op: "read", Err: errors.New("reset")}, true, false},
-		"too many requests":         {status(http.StatusTooManyRequests, ""), true, true},
-		"no backend":                {status(http.StatusBadGateway, ""), true, false},
-		"unavailable":               {status(http.StatusServiceUnavailable, ""), true, false},
-		"a gateway's timeout":       {status(http.StatusGatewayTimeout, ""), true, false},
-		"a server that is starting": {status(http.StatusInternalServerError, "the server is starting"), true, false},
-		"no address yet":            {status(http.StatusUnprocessableEntity, "spec.clusterIPs: failed to allocate IP: allocator not ready"), true, true},
-		"no address at all":         {status(http.StatusUnprocessableEntity, "spec.clusterIPs: failed to allocate IP: range is full"), false, false},
-		"a fault of the server":     {status(http.StatusInternalServerError, "panic"), false, false},
-		"a refusal":                 {status(http.StatusForbidden, ""), false, false},
-		"no object":                 {status(http.StatusNotFound, ""), false, false},
-	} {
-		if isSilent(tt.err) != tt.silent || isUnsent(tt.err) != tt.unsent {
-			t.Errorf("%s: silent %t, unsent %t", name, isSilent(tt.err), isUnsent(tt.err))
-		}
-	}
-}
+const shop = "shop.example.com"
 
-// Only a resource that an APIService may serve can be away alone.
-func TestIsBehind(t *testing.T) {
-	away := status(http.StatusServiceUnavailable, "")
-	for name, tt := range map[string]struct {
-		resource schema.GroupVersionResource
-		err      error
-		want     bool
-	}{
-		"a resource of an APIService":  {AkashResource("manifests"), away, true},
-		"a resource of the API server": {Namespaces, away, false},
-		"any resource":                 {schema.GroupVersionResource{}, away, false},
-		"too many requests":            {AkashResource("manifests"), status(http.StatusTooManyRequests, ""), false},
-		"no answer":                    {AkashResource("manifests"), errors.New("reset"), false},
-	} {
-		if got := isBehind(tt.resource, tt.err); got != tt.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
-// Those who operate leases read Manifests; only those who apply workloads write them, or see Deployments.
-func TestOfWorkloads(t *testing.T) {
-	for _, tt := range []struct {
-		verb, resource string
-		want           bool
-	}{
-		{"get", "deployments", true}, {"list", "manifests", false}, {"patch", "deployments", true}, {"delete", "manifests", true},
-		{"list", "secrets", true}, {"get", "statefulsets", true}, {"patch", "ingresses", false}, {"patch", "services", false},
-	} {
-		if got := ofWorkloads(tt.verb, schema.GroupVersionResource{Resource: tt.resource}); got != tt.want {
-			t.Errorf("%s %s: %t", tt.verb, tt.resource, got)
-		}
-	}
-}
-
-// A path names a group, a namespace, a resource, an object and a subresource, as far as it goes.
-func TestTargetOf(t *testing.T) {
-	of := func(group, resource, namespace, name, subresource string) target {
-		return target{schema.GroupResource{Group: group, Resource: resource}, namespace, name, subresource}
-	}
-	for path, want := range map[string]target{
-		"/api/v1/services":                                                   of("", "services", "", "", ""),
-		"/api/v1/namespaces":                                                 of("", "namespaces", "", "", ""),
-		"/api/v1/namespaces/one":                                             of("", "namespaces", "", "one", ""),
-		"/api/v1/namespaces/one/services":                                    of("", "services", "one", "", ""),
-		"/api/v1/namespaces/one/services/web/status":                         of("", "services", "one", "web", "status"),
-		"/apis/networking.k8s.io/v1/namespaces/one/ingresses/a":              of("networking.k8s.io", "ingresses", "one", "a", ""),
-		"/apis/rbac.authorization.k8s.io/v1/clusterroles/akash-net-operator": of("rbac.authorization.k8s.io", "clusterroles", "", "akash-net-operator", ""),
-	} {
-		if got := targetOf(path); got != want {
-			t.Errorf("%s: %+v", path, got)
-		}
-	}
+// answer is an answer of the API server, as kube-apiserver 1.36 gives it.
+func answer(code int32, reason metav1.StatusReason, causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Details: &metav1.StatusDetails{Name: shop, Causes: causes},
+	}}
 }
 
 // A list is decoded from protobuf and from JSON, whatever the answer calls it.
@@ -230,84 +234,6 @@ func TestBehind(t *testing.T) {
 	least, most, ok := c.Behind()
 	if !ok || least != time.Minute || most != time.Minute+3*time.Second {
 		t.Errorf("this clock is %s to %s behind (%v), want 1m0s to 1m3s", least, most, ok)
-	}
-}
-
-// Each way in which a cluster refuses gets a sentence and a next step.
-func TestRefusalsAreExplained(t *testing.T) {
-	resource := kinds.Ingress.Resource()
-	missing := func(group, plural string) error {
-		return apierrors.NewGenericServerResponse(404, "list", schema.GroupResource{Group: group, Resource: plural}, "", "404 page not found", 0, true)
-	}
-	tests := []struct {
-		name     string
-		err      error
-		resource schema.GroupVersionResource
-		want     []string
-	}{
-		{"not allowed", apierrors.NewForbidden(resource.GroupResource(), "shop", errors.New("no")), resource, []string{"not allowed to patch ingresses.networking.k8s.io", "kubectl create clusterrolebinding", "akash-net-operator"}},
-		{"not known", apierrors.NewUnauthorized("who?"), resource, []string{"https://cluster", "does not know these credentials", "--kubeconfig"}},
-		{"not there", &url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED}, resource, []string{"no answer from the cluster at https://cluster", "connection refused", "--kubeconfig", "--context"}},
-		{"Akash's definitions", missing("akash.network", "providerhosts"), kinds.ProviderHost.Resource(), []string{"does not serve providerhosts.akash.network", "kubectl akash-net install"}},
-		{"MetalLB's definitions", missing("metallb.io", "ipaddresspools"), kinds.IPAddressPool.Resource(), []string{"does not serve ipaddresspools.metallb.io", "MetalLB has to be installed"}},
-		{"the Gateway API's definitions", missing("gateway.networking.k8s.io", "httproutes"), kinds.HTTPRoute.Resource(), []string{"does not serve httproutes.gateway.networking.k8s.io", "--target ingress"}},
-		{"anything else", apierrors.NewTooManyRequests("wait", 1), resource, []string{"patch ingresses.networking.k8s.io: "}},
-	}
-	c := &Cluster{host: "https://cluster"}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := c.Explain(tt.err, "patch", tt.resource).Error()
-			for _, want := range tt.want {
-				if !strings.Contains(got, want) {
-					t.Errorf("no %q in: %s", want, got)
-				}
-			}
-		})
-	}
-	if err := c.Explain(nil, "patch", resource); err != nil {
-		t.Errorf("no error is explained as %v", err)
-	}
-	notFound := apierrors.NewNotFound(resource.GroupResource(), "shop")
-	if _, ok := errors.AsType[*MissingKindError](c.Explain(notFound, "get", resource)); ok {
-		t.Error("an object that is missing is taken for a kind that is missing")
-	}
-}
-
-// answer is an answer of the API server, as kube-apiserver 1.36 gives it.
-func answer(code int32, reason metav1.StatusReason, causes ...metav1.StatusCause) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Details: &metav1.StatusDetails{Name: "shop.example.com", Causes: causes},
-	}}
-}
-
-// What an answer means for a claim decides between giving up, reading again, and failing.
-func TestAnswers(t *testing.T) {
-	theirs := metav1.StatusCause{
-		Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "akash-net/akash1x/1/1": .spec.holderIdentity`, Field: ".spec.holderIdentity",
-	}
-	tests := []struct {
-		name                      string
-		err                       error
-		owned, overtaken, unclear bool
-	}{
-		{"a field of another manager", answer(409, metav1.StatusReasonConflict, theirs), true, false, false},
-		{"an old resourceVersion", answer(409, metav1.StatusReasonConflict), false, true, false},
-		{"a create of what exists", answer(409, metav1.StatusReasonAlreadyExists), false, true, false},
-		{"another uid", answer(422, metav1.StatusReasonInvalid, metav1.StatusCause{Field: "metadata.uid"}), false, true, false},
-		{"another value refused", answer(422, metav1.StatusReasonInvalid, metav1.StatusCause{Field: "spec.holderIdentity"}), false, false, false},
-		{"a right that is missing", answer(403, metav1.StatusReasonForbidden), false, false, false},
-		{"a server in trouble", answer(503, metav1.StatusReasonServiceUnavailable), false, false, true},
-		{"managed fields of a dropped version", answer(500, ""), false, false, true},
-		{"no answer", errors.New("connection reset by peer"), false, false, true},
-		{"a conflict in a wrapping", fmt.Errorf("host: %w", answer(409, metav1.StatusReasonConflict)), false, true, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if IsOwned(tt.err) != tt.owned || IsOvertaken(tt.err) != tt.overtaken || IsUnclear(tt.err) != tt.unclear {
-				t.Errorf("owned %v, overtaken %v, unclear %v; want %v, %v, %v",
-					IsOwned(tt.err), IsOvertaken(tt.err), IsUnclear(tt.err), tt.owned, tt.overtaken, tt.unclear)
-			}
-		})
 	}
 }
 

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
@@ -36,52 +38,42 @@ func owned(o *unstructured.Unstructured, manager, fields string) *unstructured.U
 	return o
 }
 
-func TestLeaveGiven(t *testing.T) {
-	const live = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], type: LoadBalancer, " +
-		"ports: [{port: 80, protocol: TCP, nodePort: 30000}]}}"
-	for name, c := range map[string]struct{ fields, want string }{
-		"only the owned fields stay":                                        {`{"f:spec": {"f:type": {}, "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`, "{type: LoadBalancer, ports: [{port: 80}]}"},
-		"without managed fields the cluster IPs and node ports are removed": {"", "{type: LoadBalancer, ports: [{port: 80, protocol: TCP}]}"},
-		"managed fields without a spec count as none":                       {`{"f:metadata": {"f:labels": {"f:l": {}}}}`, "{type: LoadBalancer, ports: [{port: 80, protocol: TCP}]}"},
-	} {
-		o := parse(t, live)
-		if c.fields != "" {
-			owned(o, lease.FieldManager, c.fields)
-		}
-		service := Applied(o)
-		if err := LeaveGiven(service, o); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(parse(t, c.want).Object, service.Object["spec"]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-// An object is applied again with its own labels and annotations; those of others stay theirs.
+// What an object is applied again with, by the fields that are the manager's: testdata/applied.txt has the managed fields of a line. Labels and
+// annotations of others stay theirs.
+//
+//	given     a Service leaves what Kubernetes has given it
+//	applied   the spec, and what the manager owns of the metadata
+//	only      a route is pinned, and its spec left alone where another manager owns it
 func TestApplied(t *testing.T) {
-	const text = "{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a, theirs: b}, " +
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], type: LoadBalancer, " +
+		"ports: [{port: 80, protocol: TCP, nodePort: 30000}]}}"
+	const route = "{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a, theirs: b}, " +
 		"annotations: {ours: a, theirs: b}}, spec: {x: 1}, status: {y: 2}}"
-	const metadata = `{"f:metadata": {"f:labels": {"f:ours": {}}, "f:annotations": {"f:ours": {}}}`
-	for name, c := range map[string]struct {
-		fields string
-		only   bool
-		want   string
-	}{
-		"the spec, and what the manager owns of the metadata": {metadata + "}", false, "{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, labels: {ours: a}, annotations: {ours: a}}, spec: {x: 1}}"},
-		"a route whose spec the manager owns is pinned": {metadata + `, "f:spec": {"f:x": {}}}`, true,
-			"{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a}, annotations: {ours: a}}, spec: {x: 1}}"},
-		"a route whose spec another manager owns is left alone": {metadata + "}", true, "{apiVersion: v1, kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: \"7\", labels: {ours: a}, annotations: {ours: a}}}"},
-	} {
-		live := owned(owned(parse(t, text), lease.FieldManager, c.fields), "other", `{"f:spec": {"f:x": {}}}`)
-		got := Applied(live)
-		if c.only {
-			got = AppliedOnly(live)
+	says := func(object any) string {
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if diff := cmp.Diff(parse(t, c.want).Object, got.Object); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		return string(text)
 	}
+	live := func(text, fields string) *unstructured.Unstructured {
+		return owned(owned(parse(t, text), lease.FieldManager, fields), "other", `{"f:spec": {"f:x": {}}}`)
+	}
+	golden.Rules{
+		"given": func(fields string) string {
+			o := parse(t, service)
+			if fields != "none" {
+				owned(o, lease.FieldManager, fields)
+			}
+			applied := Applied(o)
+			if err := LeaveGiven(applied, o); err != nil {
+				return err.Error()
+			}
+			return says(applied.Object["spec"])
+		},
+		"applied": func(fields string) string { return says(Applied(live(route, fields)).Object) },
+		"only":    func(fields string) string { return says(AppliedOnly(live(route, fields)).Object) },
+	}.Check(t, "testdata/applied.txt")
 }
 
 // A wait that is not over soon is told once: for what, since when and until when, which is the end of all waits of the run.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 const shop = "shop.example.com"
@@ -67,32 +69,14 @@ func TestPlan(t *testing.T) {
 // owner holds leaves the route where it is.
 func TestCheckMovable(t *testing.T) {
 	route := ot.Ours(ot.Ingress(ot.Shop, shop, "/"))
-	for name, tt := range map[string]struct {
-		claims  []*state.Claim
-		objects []*unstructured.Unstructured
-		held    string
-		why     string
-	}{
-		"its lease holds it":        {[]*state.Claim{ot.Host(ot.Shop, shop)}, nil, "", ""},
-		"nobody has claimed it":     {nil, nil, "", ""},
-		"another owner holds it":    {[]*state.Claim{ot.Host(ot.Blog, shop)}, nil, "held by lease " + ot.Blog.String(), ""},
-		"another owner serves it":   {nil, []*unstructured.Unstructured{ot.HTTPRoute(ot.Blog, shop, "/a")}, "used by httproute", ""},
-		"another deployment has it": {[]*state.Claim{ot.Host(ot.Next, shop)}, nil, "", "the lease does not hold " + shop},
-		"it holds another path":     {[]*state.Claim{ot.Host(ot.Shop, shop, "/a")}, nil, "", "the lease does not hold " + shop},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := planned(t, tt.claims, append(tt.objects, route)...)
-			l := m.leases[slices.IndexFunc(m.leases, func(l *leaseMigration) bool { return len(l.routes) > 0 })]
-			l.routes[0].ready = true
-			err := l.checkMovable()
-			if (err == nil) != (tt.held == "") || err != nil && !strings.Contains(err.Error(), tt.held) {
-				t.Errorf("%v", err)
-			}
-			if why := l.routes[0].why; !strings.HasPrefix(why, tt.why) || tt.why == "" && why != "" {
-				t.Errorf("the route stays, for %q", why)
-			}
-		})
-	}
+	golden.Rules{"movable": func(line string) string {
+		claims, objects, _ := strings.Cut(line, "|")
+		m := planned(t, ot.WordClaims(t, claims), append(ot.WordObjects(t, objects), route)...)
+		l := m.leases[slices.IndexFunc(m.leases, func(l *leaseMigration) bool { return len(l.routes) > 0 })]
+		l.routes[0].ready = true
+		err := l.checkMovable()
+		return strings.NewReplacer(ot.Shop.Owner, "OWNER", ot.Blog.Owner, "OTHER", ot.Blog.Namespace(), "NS").Replace(fmt.Sprintf("error %v, it stays for %q", err, l.routes[0].why))
+	}}.Check(t, "testdata/movable.txt")
 }
 
 // Before the old route goes, the new one that Akash's provider wrote still has to lead to the same. What this program wrote is its
@@ -126,30 +110,16 @@ func TestCheckSuccessor(t *testing.T) {
 
 // DNS changes for a host only when each of its routes has a new form, whichever lease of the owner it is of.
 func TestLacking(t *testing.T) {
-	for name, tt := range map[string]struct {
-		others []*unstructured.Unstructured
-		ready  []string
-		want   bool
-	}{
-		"its only route":                 {nil, []string{"/"}, false},
-		"a route that has no new form":   {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Next, shop, "/a"))}, []string{"/"}, true},
-		"a route that has one, too":      {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Next, shop, "/a"))}, []string{"/", "/a"}, false},
-		"a route with a new form before": {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Next, shop, "/a")), ot.HTTPRoute(ot.Next, shop, "/a")}, []string{"/"}, false},
-		"a route of another owner":       {[]*unstructured.Unstructured{ot.Ours(ot.Ingress(ot.Blog, shop, "/a"))}, []string{"/"}, false},
-		"a redirect":                     {[]*unstructured.Unstructured{ot.Ours(ot.Redirect(ot.Shop, shop))}, []string{"/"}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := planned(t, nil, append(tt.others, ot.Ours(ot.Ingress(ot.Shop, shop, "/")))...)
-			for _, l := range m.leases {
-				for _, c := range l.routes {
-					c.ready = slices.Contains(tt.ready, c.use.Path) && l.x.Group.Owner == ot.Shop.Owner
-				}
+	golden.Rules{"lacking": func(line string) string {
+		ready, others, _ := strings.Cut(line, "|")
+		m := planned(t, nil, append(ot.WordObjects(t, others), ot.Ours(ot.Ingress(ot.Shop, shop, "/")))...)
+		for _, l := range m.leases {
+			for _, c := range l.routes {
+				c.ready = slices.Contains(strings.Fields(ready), c.use.Path) && l.x.Group.Owner == ot.Shop.Owner
 			}
-			if got := m.lacking(); (got[shop] != "") != tt.want {
-				t.Errorf("%q", got)
-			}
-		})
-	}
+		}
+		return strings.NewReplacer(ot.Next.Namespace(), "NS").Replace(m.lacking()[shop])
+	}}.Check(t, "testdata/lacking.txt")
 }
 
 // Companion objects of routes that stay are needed: those with the route's name, its redirect, and those of its Services.

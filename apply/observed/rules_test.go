@@ -17,59 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Only groups of one owner have an owner that a LIST may name.
-func TestOnlyOwner(t *testing.T) {
-	for name, tt := range map[string]struct {
-		groups []lease.Group
-		want   string
-	}{
-		"one group":            {[]lease.Group{ot.Shop.Group()}, ot.Shop.Owner},
-		"two groups of one":    {[]lease.Group{ot.Shop.Group(), ot.Next.Group()}, ot.Shop.Owner},
-		"groups of two owners": {[]lease.Group{ot.Shop.Group(), ot.Blog.Group()}, ""},
-	} {
-		if got := observed.OnlyOwner(tt.groups); got != tt.want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-// An operator counts if its Deployment, by any of its names, is not scaled to zero. The user may say so without a look.
-func TestOperators(t *testing.T) {
-	deployment := func(name string, replicas int64) *unstructured.Unstructured {
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": replicas}}}
-		o.SetNamespace(observed.OperatorsNamespace)
-		o.SetName(name)
-		return o
-	}
-	for name, tt := range map[string]struct {
-		mode              string
-		deployments       []*unstructured.Unstructured
-		hostname, ip, off bool
-	}{
-		"none":                           {observed.OperatorsAuto, nil, false, false, false},
-		"one of them":                    {observed.OperatorsAuto, []*unstructured.Unstructured{deployment("operator-ip", 1)}, false, true, false},
-		"an earlier name":                {observed.OperatorsAuto, []*unstructured.Unstructured{deployment("akash-hostname-operator", 1)}, true, false, false},
-		"scaled to zero":                 {observed.OperatorsAuto, []*unstructured.Unstructured{deployment("operator-hostname", 0)}, false, false, false},
-		"on without a look":              {observed.OperatorsOn, nil, true, true, false},
-		"off, and they run":              {observed.OperatorsOff, []*unstructured.Unstructured{deployment("operator-hostname", 1)}, true, false, true},
-		"off, and they do not":           {observed.OperatorsOff, []*unstructured.Unstructured{deployment("operator-hostname", 0)}, false, false, false},
-		"not asked for, though they run": {"", []*unstructured.Unstructured{deployment("operator-hostname", 1)}, false, false, false},
-	} {
-		c, err := cluster.OfObjects(tt.deployments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := command.New(c, command.Options{Config: config.Default(), Operators: tt.mode, Concurrency: 4})
-		s, err := observed.ReadWithOperators(t.Context(), cmd, observed.Reading{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.Operators; got.Hostname != tt.hostname || got.IP != tt.ip || got.Off != tt.off {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
 // A snapshot knows the leases of namespaces, what each group wrote, and whether the ledger is closing; another look at one
 // owner sees no other's objects.
 func TestReadAndLook(t *testing.T) {
@@ -203,30 +150,5 @@ func TestRememberedObjects(t *testing.T) {
 	}
 	if s := read(ot.Shop); len(s.HostUses) != 0 {
 		t.Errorf("the former version is believed: %v", s.HostUses)
-	}
-}
-
-// Nobody judges a route before a controller has taken its Gateway.
-func TestTaken(t *testing.T) {
-	gateway := func(conditions ...any) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": conditions}}}
-	}
-	condition := func(kind, status string) any { return map[string]any{"type": kind, "status": status} }
-	for name, tt := range map[string]struct {
-		gateway *unstructured.Unstructured
-		want    bool
-	}{
-		"there is no Gateway":               {nil, false},
-		"without a condition":               {gateway(), false},
-		"as the API server makes it":        {gateway(condition("Accepted", "Unknown"), condition("Programmed", "Unknown")), false},
-		"accepted":                          {gateway(condition("Accepted", "True")), true},
-		"only something else is said of it": {gateway(condition("Accepted", "Unknown"), condition("Programmed", "False")), false},
-		"refused, which somebody has said":  {gateway(condition("Programmed", "Unknown"), condition("Accepted", "False")), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := observed.Taken(tt.gateway); got != tt.want {
-				t.Errorf("taken: %t, want %t", got, tt.want)
-			}
-		})
 	}
 }

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // manifest is a Manifest of Akash's provider with one service and one port.
@@ -27,123 +29,67 @@ func manifest(service string, count, port, external int64, global bool) *unstruc
 	}}}}}
 }
 
-// running are operators, and what is asked of them.
-type running struct {
-	hostname, ip, off bool
-	mode              string
-	static, endpoint  bool
-	annotations       bool
-	manifest          *unstructured.Unstructured
-	expose            lease.Expose
-}
-
-// What Akash's operators would ignore for good, or write over, is refused before anything is claimed, and the error says
-// what does not fit and what to do.
+// What Akash's operators would ignore for good, or write over, is refused before anything is claimed, and the error says what does not fit and
+// what to do; and what an operator has made agrees where it serves the same host or port from the same backend: testdata/fits.txt.
+//
+//	fits    the operators that run (hostname, ip), "off" where they are said not to, the configuration (static, annotations, mode=MODE), "endpoint"
+//	        where one is asked for, "| SERVICE COUNT PORT EXTERNAL" of the Manifest, and "| port=N as=N host=HOST path=PATH" of what is exposed,
+//	        which may be "local" or have "settings"
+//	agrees  what is wanted, and what is there, in the words of observedtest
 func TestFits(t *testing.T) {
-	hosts := []lease.Host{{Name: "shop.example.com"}}
-	http := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: hosts, At: lease.Place{File: "deploy.yaml", Line: 3, Column: 5}}
-	with := func(change func(e *lease.Expose)) lease.Expose {
-		e := http
-		change(&e)
-		return e
-	}
-	declared := manifest("web", 1, 80, 80, true)
-	const stopHostname, stopIP = "kubectl -n akash-services scale deployment operator-hostname --replicas=0", "kubectl -n akash-services scale deployment operator-ip --replicas=0"
-	tests := []struct {
-		name string
-		running
-		says []string // nothing where it fits
-	}{
-		{"no operator runs", running{expose: http}, nil},
-		{"the Manifest has the service and its port", running{hostname: true, manifest: declared, expose: http}, nil},
-		{"no Manifest yet", running{hostname: true, expose: http}, []string{"deploy.yaml:3:5", "no Manifest in namespace lease", "apply again when the tenant has sent the manifest"}},
-		{"the Manifest has another port", running{hostname: true, manifest: manifest("web", 1, 81, 81, true), expose: http}, []string{"no service web with instances and a global port 80", "apply what the tenant has deployed"}},
-		{"the port has another number outside", running{hostname: true, manifest: declared, expose: with(func(e *lease.Expose) { e.Port, e.As = 3000, 80 })}, nil},
-		{"a path needs no Manifest: the operator does not know it", running{hostname: true, expose: with(func(e *lease.Expose) { e.Path = "/v1" })}, nil},
-		{"a port without hosts", running{hostname: true, expose: with(func(e *lease.Expose) { e.Hosts = nil })}, nil},
-		{"a port without hosts, to which the provider gives one", running{hostname: true, static: true, expose: with(func(e *lease.Expose) { e.Hosts = nil })}, []string{"no Manifest"}},
-		{"a port that is not routed", running{hostname: true, expose: with(func(e *lease.Expose) { e.Port = 8080 })}, nil},
-		{"a port within the lease", running{hostname: true, expose: with(func(e *lease.Expose) { e.Global = false })}, nil},
-		{"a host's route has settings", running{hostname: true, manifest: declared, expose: with(func(e *lease.Expose) { e.Routing = &lease.Routing{} })},
-			[]string{"Akash's hostname operator makes plain routes", "does not know TLS, weights"}},
-		{"a path's route has settings", running{hostname: true, expose: with(func(e *lease.Expose) { e.Path, e.Routing = "/v1", &lease.Routing{} })}, nil},
-		{"the operator is said to be off and runs", running{hostname: true, off: true, manifest: declared, expose: http},
-			[]string{"--operators=off, but Akash's hostname operator runs", "its own route of web", "leave --operators=off out", stopHostname}},
-		{"the operator is said to be off and knows no wildcard", running{hostname: true, off: true, manifest: declared, expose: with(func(e *lease.Expose) { e.Hosts = []lease.Host{{Name: "*.example.com"}} })}, nil},
-		{"DNS by annotations", running{hostname: true, annotations: true, manifest: declared, expose: http}, []string{"knows no annotations for external-dns (dns.form: annotations)", "dns.form endpoint works"}},
-		{"DNS by annotations without the operator", running{annotations: true, expose: http}, nil},
-		{"an address that MetalLB chooses", running{ip: true, mode: config.ModePool, endpoint: true}, nil},
-		{"an address that this program chooses", running{ip: true, mode: config.ModeRange, endpoint: true}, []string{"deploy.yaml:9:1", `set ip.mode to "pool"`, `not with "range"`, stopIP}},
-		{"a lease without addresses", running{ip: true, mode: config.ModeRange, expose: http}, nil},
-		{"the IP operator is said to be off and runs", running{ip: true, off: true, mode: config.ModePool, endpoint: true}, []string{"--operators=off, but Akash's IP operator runs", "leave --operators=off out", stopIP}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			err := tt.fits()
-			if len(tt.says) == 0 {
-				if err != nil {
-					t.Errorf("refused: %v", err)
+	golden.Rules{
+		"fits": func(line string) string {
+			parts := append(strings.Split(line, "|"), "", "")
+			has := func(i int, word string) bool { return strings.Contains(" "+parts[i]+" ", " "+word+" ") }
+			value := func(i int, name string) (value string) {
+				for _, word := range strings.Fields(parts[i]) {
+					if v, ok := strings.CutPrefix(word, name+"="); ok {
+						value = v
+					}
 				}
-				return
+				return value
 			}
-			if _, ok := errors.AsType[*report.OperatorError](err); !ok {
-				t.Fatalf("error %v", err)
+			cfg := config.Default()
+			cfg.Ingress.StaticHosts, cfg.Ingress.Domain, cfg.IP.Mode = has(0, "static"), "ingress.example.net", value(0, "mode")
+			if has(0, "annotations") {
+				cfg.DNS.Form = config.DNSAnnotations
 			}
-			for _, text := range append(tt.says, ot.Shop.String(), "Nothing was changed") {
-				if !strings.Contains(err.Error(), text) {
-					t.Errorf("%q does not say %q", err, text)
-				}
+			e := lease.Expose{Protocol: lease.TCP, Global: !has(2, "local"), Path: value(2, "path"), At: lease.Place{File: "deploy.yaml", Line: 3, Column: 5}}
+			_, _ = fmt.Sscan(value(2, "port"), &e.Port)
+			_, _ = fmt.Sscan(value(2, "as"), &e.As)
+			if host := value(2, "host"); host != "" {
+				e.Hosts = []lease.Host{{Name: host}}
 			}
-		})
-	}
-}
-
-func (how running) fits() error {
-	cfg := config.Default()
-	cfg.Ingress.StaticHosts, cfg.Ingress.Domain = how.static, "ingress.example.net"
-	if cfg.IP.Mode = how.mode; how.annotations {
-		cfg.DNS.Form = config.DNSAnnotations
-	}
-	def := &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{how.expose}}}}
-	request := state.Request{Lease: ot.Shop}
-	if how.endpoint {
-		request.Endpoints = []state.EndpointWant{{Name: "public", At: lease.Place{File: "deploy.yaml", Line: 9, Column: 1}}}
-	}
-	seen := ot.Snapshot(nil)
-	seen.Operators.Hostname, seen.Operators.IP, seen.Operators.Off = how.hostname, how.ip, how.off
-	if how.manifest != nil {
-		seen.Manifests = observed.Manifests{ot.Shop.Namespace(): how.manifest}
-	}
-	return Fits(seen, cfg, def, request)
+			if has(2, "settings") {
+				e.Routing = &lease.Routing{}
+			}
+			request := state.Request{Lease: ot.Shop}
+			if has(0, "endpoint") {
+				request.Endpoints = []state.EndpointWant{{Name: "public", At: lease.Place{File: "deploy.yaml", Line: 9, Column: 1}}}
+			}
+			seen := ot.Snapshot(nil)
+			seen.Operators.Hostname, seen.Operators.IP, seen.Operators.Off = has(0, "hostname"), has(0, "ip"), has(0, "off")
+			var service string
+			var count, port, external int64
+			if n, _ := fmt.Sscan(parts[1], &service, &count, &port, &external); n == 4 {
+				seen.Manifests = observed.Manifests{ot.Shop.Namespace(): manifest(service, count, port, external, true)}
+			}
+			def := &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{e}}}}
+			err := Fits(seen, cfg, def, request)
+			if _, ok := errors.AsType[*report.OperatorError](err); !ok && err != nil {
+				t.Errorf("%s: error %v", line, err)
+			}
+			return strings.ReplaceAll(fmt.Sprint(err), ot.Shop.String(), "LEASE")
+		},
+		"agrees": func(line string) string {
+			want, live, _ := strings.Cut(line, "|")
+			o := ot.WordObjects(t, want)[0]
+			return fmt.Sprint(Agrees(ot.Snapshot(nil), nil, ot.Shop, cluster.Applicable(kinds.Of(o.GetKind()), o), append(ot.WordObjects(t, live), nil)[0]))
+		},
+	}.Check(t, "testdata/fits.txt")
 }
 
 const shop = "shop.example.com"
-
-// What an operator has made agrees where it serves the same host or port from the same backend, whatever its kind.
-func TestAgrees(t *testing.T) {
-	deleting := ot.Ingress(ot.Shop, shop, "/")
-	deleting.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-11-01T12:00:00Z" //nolint:forcetypeassert // a panic fails the test
-	route, port := ot.Ingress(ot.Shop, shop, "/"), ot.Service(ot.Shop, 80, "")
-	for name, tt := range map[string]struct {
-		want, live *unstructured.Unstructured
-		agrees     bool
-	}{
-		"nothing is there":           {route, nil, false},
-		"the route":                  {route, ot.Ingress(ot.Shop, shop, "/"), true},
-		"the route of another kind":  {route, ot.HTTPRoute(ot.Shop, shop, "/"), true},
-		"a route of another host":    {route, ot.Ingress(ot.Shop, "www.example.com", "/"), false},
-		"a route of another lease":   {route, ot.Ingress(ot.Next, shop, "/"), false},
-		"a route that is deleted":    {route, deleting, false},
-		"the Service":                {port, ot.Service(ot.Shop, 80, ""), true},
-		"a Service of another port":  {port, ot.Service(ot.Shop, 81, ""), false},
-		"a Service of another owner": {port, ot.Service(ot.Blog, 80, ""), false},
-	} {
-		kind := kinds.Of(tt.want.GetKind())
-		if got := Agrees(ot.Snapshot(nil), nil, ot.Shop, cluster.Applicable(kind, tt.want), tt.live); got != tt.agrees {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
 
 // The operator's options are those of the Manifest. A route of it agrees with a definition that has the same ones when it
 // has them; with another one, whatever it has.

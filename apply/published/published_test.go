@@ -1,17 +1,21 @@
 package published
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // objects are objects of one kind.
@@ -28,52 +32,49 @@ func (list objects) At(_ kinds.Kind, namespace, name string) *unstructured.Unstr
 
 func (list objects) Of(kinds.Kind) iter.Seq[*unstructured.Unstructured] { return slices.Values(list) }
 
-// A Route's status names the router that serves it.
-func TestRouteTarget(t *testing.T) {
-	id := lease.ID{Owner: "akash1owner", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
-	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"ingress": []any{
-		map[string]any{"host": "shop.example.com", "routerCanonicalHostname": "router-default.apps.example.net"},
-	}}}}
-	u.SetNamespace(id.Namespace())
-	u.SetName("shop.example.com")
-	r := Reader{Lease: id, Live: objects{u}}
-	target, err := r.Target(t.Context(), render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute})
-	if err != nil || target.Host != "router-default.apps.example.net" {
-		t.Errorf("got %v, %v", target, err)
-	}
-}
-
-// Where Ingresses of a class agree, their status says where one is reached that has none yet.
-func TestIngressTarget(t *testing.T) {
-	id := lease.ID{Owner: "akash1owner", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
-	ingress := func(namespace, name, class string, entries ...any) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ingressClassName": class}, "status": map[string]any{"loadBalancer": map[string]any{"ingress": entries}}}}
-		u.SetNamespace(namespace)
-		u.SetName(name)
-		return u
-	}
-	address := func(a string) any { return map[string]any{"ip": a} }
-	class := config.Default().Ingress.ClassName
-	for name, c := range map[string]struct {
-		live []*unstructured.Unstructured
-		want string
-	}{
-		"none":               {nil, ""},
-		"its own":            {[]*unstructured.Unstructured{ingress(id.Namespace(), "shop.example.com", class, address("192.0.2.2"), address("192.0.2.1")), ingress("a", "a", class, address("192.0.2.9"))}, "192.0.2.1,192.0.2.2"},
-		"others agree":       {[]*unstructured.Unstructured{ingress(id.Namespace(), "shop.example.com", class), ingress("a", "a", class, address("192.0.2.9")), ingress("b", "b", class, address("192.0.2.9"))}, "192.0.2.9"},
-		"others do not":      {[]*unstructured.Unstructured{ingress("a", "a", class, address("192.0.2.9")), ingress("b", "b", class, address("192.0.2.8"))}, ""},
-		"of another class":   {[]*unstructured.Unstructured{ingress("a", "a", "other", address("192.0.2.9"))}, ""},
-		"a host name":        {[]*unstructured.Unstructured{ingress("a", "a", class, map[string]any{"hostname": "LB.example.net"})}, "lb.example.net"},
-		"addresses go first": {[]*unstructured.Unstructured{ingress("a", "a", class, map[string]any{"hostname": "lb.example.net"}, address("192.0.2.9"))}, "192.0.2.9"},
-	} {
-		r := Reader{Config: config.Default(), Lease: id, Live: objects(c.live)}
-		target, err := r.ingressTarget(t.Context(), "shop.example.com")
-		var values []string
-		for _, rec := range target.Records("x.y", 0) {
-			values = append(values, rec.Values...)
+// Where a host is reached, as the objects that are live say it: testdata/targets.txt.
+//
+//	status    what a status lists, in the form of its kind
+//	route     the status of a Route names the router that serves it
+//	ingress   NAME CLASS ENTRIES | ...: where Ingresses of a class agree, their status says where one is reached that has none yet; "own" is the lease's
+func TestTargets(t *testing.T) {
+	object := func(name, text string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
 		}
-		if got := strings.Join(values, ","); err != nil || got != c.want {
-			t.Errorf("%s: got %q (%v), want %q", name, got, err, c.want)
+		o.SetNamespace(name)
+		if o.SetName(name); name == "own" {
+			o.SetNamespace(statetest.Shop.Namespace())
+			o.SetName("shop.example.com")
 		}
+		return o
 	}
+	reader := func(live ...*unstructured.Unstructured) *Reader {
+		return &Reader{Config: config.Default(), Lease: statetest.Shop, Live: objects(live)}
+	}
+	golden.Rules{
+		"status": func(line string) string { return fmt.Sprint(In(object("own", line), "status", "list")) },
+		"route": func(line string) string {
+			unknown := render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute}
+			target, err := reader(object("own", line)).Target(t.Context(), unknown)
+			return fmt.Sprintln(target.Host, err)
+		},
+		"ingress": func(line string) string {
+			var live []*unstructured.Unstructured
+			for one := range strings.SplitSeq(line, " | ") {
+				words := append(strings.SplitN(one, " ", 3), "", "")
+				live = append(live, object(words[0], fmt.Sprintf("{spec: {ingressClassName: %s}, status: {loadBalancer: {ingress: [%s]}}}", words[1], words[2])))
+			}
+			target, err := reader(live...).ingressTarget(t.Context(), "shop.example.com")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var values []string
+			for _, r := range target.Records("x.y", 0) {
+				values = append(values, r.Values...)
+			}
+			return strings.Join(values, " ")
+		},
+	}.Check(t, "testdata/targets.txt")
 }

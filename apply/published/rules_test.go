@@ -14,26 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// A status lists addresses in the form of its kind; entries without one count for nothing.
-func TestIn(t *testing.T) {
-	for name, tt := range map[string]struct {
-		entries []any
-		want    string
-	}{
-		"nothing":                 {nil, "{[] }"},
-		"a Gateway's":             {[]any{map[string]any{"type": "IPAddress", "value": "192.0.2.1"}}, "{[192.0.2.1] }"},
-		"an Ingress's":            {[]any{map[string]any{"ip": "192.0.2.1"}, map[string]any{"ip": "2001:db8::1"}}, "{[192.0.2.1 2001:db8::1] }"},
-		"a load balancer's name":  {[]any{map[string]any{"hostname": "lb.example.net"}}, "{[] lb.example.net}"},
-		"a router's name":         {[]any{map[string]any{"host": "a", "routerCanonicalHostname": "router.example.net"}}, "{[] router.example.net}"},
-		"an entry without either": {[]any{map[string]any{"ports": []any{}}, "x", map[string]any{"ip": ""}}, "{[] }"},
-	} {
-		o := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"list": tt.entries}}}
-		if got := fmt.Sprint(published.In(o, "status", "list")); got != tt.want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
 // The addresses of an endpoint are those that MetalLB has assigned to the lease's own Services of it, read again if asked.
 func TestGranted(t *testing.T) {
 	live := []*unstructured.Unstructured{

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // recordLease returns a lease of one owner's deployment.
@@ -62,77 +62,102 @@ func recordsOf(live ...render.Object) *observed.Snapshot {
 	return s
 }
 
-// Records are deleted before others are created, and only then.
-func TestToReplace(t *testing.T) {
-	const host = "shop.example.com"
-	id, other := recordLease(t, 1), recordLease(t, 2)
-	to := func(values ...string) func(*config.DNS) { return func(d *config.DNS) { d.Targets = values } }
-	endpoint := func(d *config.DNS) { d.Form = config.DNSEndpoint }
-	typed := func(d *config.DNS) { d.Gardener.Type = "google-clouddns" }
-	classed := func(d *config.DNS) { d.Gardener.Class = "garden" }
-	for name, c := range map[string]struct {
-		live, want []render.Object
-		going      string
-	}{
-		"new":                    {nil, recordsFor(t, id, host, nil), ""},
-		"the same":               {recordsFor(t, id, host, nil), recordsFor(t, id, host, nil), ""},
-		"another value":          {recordsFor(t, id, host, nil), recordsFor(t, id, host, to("192.0.2.2")), ""},
-		"a family more":          {recordsFor(t, id, host, nil), recordsFor(t, id, host, to("192.0.2.1", "2001:db8::1")), ""},
-		"a family less":          {recordsFor(t, id, host, to("192.0.2.1", "2001:db8::1")), recordsFor(t, id, host, nil), ""},
-		"addresses to a name":    {recordsFor(t, id, host, to("192.0.2.1", "2001:db8::1")), recordsFor(t, id, host, to("lb.example.net")), "shop.example.com-a by dnsrecord/shop.example.com-cname, shop.example.com-aaaa by dnsrecord/shop.example.com-cname"},
-		"a name to an address":   {recordsFor(t, id, host, to("lb.example.net")), recordsFor(t, id, host, nil), "shop.example.com-cname by dnsrecord/shop.example.com-a"},
-		"type":                   {recordsFor(t, id, host, nil), recordsFor(t, id, host, typed), `shop.example.com-a its type cannot be changed from "aws-route53" to "google-clouddns"`},
-		"class":                  {recordsFor(t, id, host, nil), recordsFor(t, id, host, classed), `shop.example.com-a its class cannot be changed from "" to "garden"`},
-		"form":                   {recordsFor(t, id, host, nil), recordsFor(t, id, host, endpoint), "shop.example.com-a by dnsendpoint/shop.example.com"},
-		"an endpoint's type":     {recordsFor(t, id, host, endpoint), recordsFor(t, id, host, func(d *config.DNS) { endpoint(d); d.Targets = []string{"lb.example.net"} }), ""},
-		"of another lease":       {recordsFor(t, other, host, nil), recordsFor(t, id, host, nil), "shop.example.com-a by dnsrecord/shop.example.com-a, from deployment " + other.Group().String()},
-		"of another host":        {recordsFor(t, other, "other.example.com", nil), recordsFor(t, id, host, nil), ""},
-		"of another, mine stays": {append(recordsFor(t, id, host, nil), recordsFor(t, other, host, nil)...), recordsFor(t, id, host, nil), ""},
-	} {
-		old, recreated := ToReplace(recordsOf(c.live...), id.Group(), host, c.want)
-		var texts []string
-		for _, g := range old {
-			texts = append(texts, g.Live.GetName()+" "+g.Why)
+// Which records are replaced, whose they are, and where they point: testdata/records.txt.
+//
+//	replace LIVE; ... | WANTED; ...   the records that are deleted before others are created
+//	holder LIVE; ... | LEASE/PATH...  of several deployments that hold parts of one host, the one with the oldest records keeps them
+//	why WANTED | FIELD=VALUE          a live record is replaced, not updated, only if it is being deleted or an immutable field differs
+//	endpoint CLAIM; ...               the endpoint that leases the port of the host's own service, web:80; a claim is ENDPOINT ADDRESS LEASE SERVICE:PORT
+//
+// Records are LEASE [form=FORM] [type=TYPE] [class=CLASS] TARGET... [host=HOST]; leases are one and other.
+func TestRecords(t *testing.T) {
+	const shop = "shop.example.com"
+	ids := map[string]lease.ID{"one": recordLease(t, 1), "other": recordLease(t, 2)}
+	records := func(text string) (all []render.Object) {
+		for _, one := range strings.Split(text, ";") {
+			words := strings.Fields(one)
+			if len(words) == 0 {
+				continue
+			}
+			host := shop
+			host, elsewhere := strings.CutPrefix(words[len(words)-1], "host=")
+			if !elsewhere {
+				host = shop
+			}
+			all = append(all, recordsFor(t, ids[words[0]], host, func(d *config.DNS) {
+				d.Targets = nil
+				for _, word := range words[1:] {
+					switch name, value, _ := strings.Cut(word, "="); name {
+					case "host":
+					case "form":
+						d.Form = value
+					case "type":
+						d.Gardener.Type = value
+					case "class":
+						d.Gardener.Class = value
+					default:
+						d.Targets = append(d.Targets, word)
+					}
+				}
+			})...)
 		}
-		if diff := cmp.Diff(c.going, strings.Join(texts, ", ")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if (len(recreated) > 0) != strings.Contains(c.going, "cannot be changed") {
-			t.Errorf("%s: recreated %v", name, recreated)
-		}
+		return all
 	}
-}
-
-// If several deployments hold parts of one host, the one with the oldest records keeps them.
-func TestHolder(t *testing.T) {
-	const host = "shop.example.com"
-	mine, other := recordLease(t, 1), recordLease(t, 2)
-	part := func(id lease.ID, path string) state.Part {
-		return state.Part{Key: state.RouteKey(path), Lease: id, Path: path}
-	}
-	both := []state.Part{part(mine, "/"), part(other, "/v2")}
-	own, theirs := recordsFor(t, mine, host, nil), recordsFor(t, other, host, nil)
-	for name, c := range map[string]struct {
-		live  []render.Object
-		parts []state.Part
-		want  string
-	}{
-		"nobody has any":              {nil, both, ""},
-		"another has":                 {theirs, both, other.Group().String()},
-		"another had, and is gone":    {theirs, both[:1], ""},
-		"another has newer ones":      {append(own, theirs...), both, ""},
-		"another has older ones":      {append(theirs, own...), both, other.Group().String()},
-		"another's are for elsewhere": {recordsFor(t, other, "other.example.com", nil), both, ""},
-		"nobody has claimed the host": {theirs, nil, ""},
-	} {
-		claim := &state.Claim{Kind: state.Host, Thing: host, Owner: mine.Owner, Parts: c.parts}
-		if c.parts == nil {
-			claim = nil
-		}
-		if got := Holder(recordsOf(c.live...), mine.Group(), claim, host); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
-	}
+	golden.Rules{
+		"replace": func(line string) string {
+			live, want, _ := strings.Cut(line, "|")
+			old, recreated := ToReplace(recordsOf(records(live)...), ids["one"].Group(), shop, records(want))
+			var texts []string
+			for _, g := range old {
+				texts = append(texts, g.Live.GetName()+" "+strings.ReplaceAll(g.Why, ids["other"].Group().String(), "OTHER"))
+			}
+			return strings.Join(append(texts, fmt.Sprintf("%d made anew", len(recreated))), "\n")
+		},
+		"holder": func(line string) string {
+			live, held, _ := strings.Cut(line, "|")
+			var claim *state.Claim
+			for _, text := range strings.Fields(held) {
+				if claim == nil {
+					claim = &state.Claim{Kind: state.Host, Thing: shop, Owner: ids["one"].Owner}
+				}
+				of, path, _ := strings.Cut(text, "/")
+				claim.Parts = append(claim.Parts, state.Part{Key: state.RouteKey("/" + path), Lease: ids[of], Path: "/" + path})
+			}
+			return strings.ReplaceAll(Holder(recordsOf(records(live)...), ids["one"].Group(), claim, shop), ids["other"].Group().String(), "other")
+		},
+		"why": func(line string) string {
+			text, change, _ := strings.Cut(line, " | ")
+			want := records(text)[0]
+			live := cluster.Rendered(want).DeepCopy()
+			switch field, value, set := strings.Cut(change, "="); {
+			case set:
+				live.Object["spec"].(map[string]any)[field] = value
+			case field == "deleted":
+				live.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+			}
+			return whyReplaced(want, live)
+		},
+		"endpoint": func(line string) string {
+			var held []*state.Claim
+			for _, text := range strings.Split(line, ";") {
+				words := strings.Fields(text)
+				if len(words) < 4 {
+					continue
+				}
+				service, number, _ := strings.Cut(words[3], ":")
+				var port uint16
+				_, _ = fmt.Sscan(number, &port)
+				c := &state.Claim{Kind: state.Address, Thing: words[1], Owner: ids["one"].Owner, SharingKey: ids["one"].Owner + "-ip-" + words[0]}
+				if words[0] == "host" {
+					c = &state.Claim{Kind: state.Host, Thing: words[1], Owner: ids["one"].Owner}
+				}
+				c.Parts = []state.Part{{Key: state.PortKey(lease.TCP, port), Lease: ids[words[2]], Service: service, Port: port}}
+				held = append(held, c)
+			}
+			endpoint, addresses := leasedEndpoint(held, ids["one"].Group(), state.Part{Service: "web", Port: 80})
+			return fmt.Sprint(endpoint, " ", addresses[endpoint])
+		},
+	}.Check(t, "testdata/records.txt")
 }
 
 // A new spec of a DNSRecord comes with a new reconcile request; an unchanged spec keeps the old one.
@@ -180,71 +205,6 @@ func TestTargets(t *testing.T) {
 		got, err := Targets(t.Context(), s, c, config.Default(), ot.Shop, []render.UnknownHost{host}, fresh)
 		if fmt.Sprint(got) != want || err != nil {
 			t.Errorf("read again %t: %v, %v", fresh, got, err)
-		}
-	}
-}
-
-// The records of a host point at the endpoint that leases the port of the host's own service.
-func TestLeasedEndpoint(t *testing.T) {
-	id, other := recordLease(t, 1), recordLease(t, 2)
-	port := func(id lease.ID, service string, number uint16) state.Part {
-		return state.Part{Key: state.PortKey(lease.TCP, number), Lease: id, Service: service, Port: number}
-	}
-	address := func(endpoint, ip string, parts ...state.Part) *state.Claim {
-		return &state.Claim{Kind: state.Address, Thing: ip, Owner: id.Owner, SharingKey: id.Owner + "-ip-" + endpoint, Parts: parts}
-	}
-	for name, c := range map[string]struct {
-		held []*state.Claim
-		want string
-	}{
-		"the group holds no address":                      {nil, ""},
-		"only another service leases an address":          {[]*state.Claim{address("one", "192.0.2.1", port(id, "db", 80))}, ""},
-		"only another group leases a port of the service": {[]*state.Claim{address("one", "192.0.2.1", port(other, "web", 80))}, ""},
-		"a host claim is no address":                      {[]*state.Claim{{Kind: state.Host, Thing: "shop.example.com", Owner: id.Owner, Parts: []state.Part{port(id, "web", 80)}}}, ""},
-		"another port of the service is leased":           {[]*state.Claim{address("one", "192.0.2.1", port(id, "web", 443))}, "one 192.0.2.1"},
-		"the part's own port wins over a lower one":       {[]*state.Claim{address("one", "192.0.2.1", port(id, "web", 22)), address("two", "192.0.2.2", port(id, "web", 80))}, "two 192.0.2.2"},
-		"the lowest of other ports wins":                  {[]*state.Claim{address("one", "192.0.2.1", port(id, "web", 443)), address("two", "192.0.2.2", port(id, "web", 22))}, "two 192.0.2.2"},
-		"an endpoint has both families":                   {[]*state.Claim{address("one", "192.0.2.1", port(id, "web", 80)), address("one", "2001:db8::1", port(id, "web", 80))}, "one 192.0.2.1 2001:db8::1"},
-	} {
-		endpoint, addresses := leasedEndpoint(c.held, id.Group(), state.Part{Service: "web", Port: 80})
-		got := endpoint
-		for _, a := range addresses[endpoint] {
-			got += " " + a.String()
-		}
-		if got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-// A live record is replaced, not updated, only if it is being deleted or an immutable field differs.
-func TestWhyReplaced(t *testing.T) {
-	id := recordLease(t, 1)
-	endpoint := func(d *config.DNS) { d.Form = config.DNSEndpoint }
-	deleted := func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: time.Now()}) }
-	set := func(field, value string) func(*unstructured.Unstructured) {
-		return func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)[field] = value }
-	}
-	record, dnsEndpoint := recordsFor(t, id, "shop.example.com", nil)[0], recordsFor(t, id, "shop.example.com", endpoint)[0]
-	for name, c := range map[string]struct {
-		want   render.Object
-		change func(live *unstructured.Unstructured)
-		why    string
-	}{
-		"nothing differs":                       {record, func(*unstructured.Unstructured) {}, ""},
-		"a mutable field differs":               {record, set("ttl", "1"), ""},
-		"the type differs":                      {record, set("type", "x"), `its type cannot be changed from "x" to "aws-route53"`},
-		"the class differs":                     {record, set("class", "x"), `its class cannot be changed from "x" to ""`},
-		"the name differs":                      {record, set("name", "x"), `its name cannot be changed from "x" to "shop.example.com"`},
-		"the record type differs":               {record, set("recordType", "TXT"), `its recordType cannot be changed from "TXT" to "A"`},
-		"a DNSRecord is being deleted":          {record, deleted, "it is being deleted"},
-		"a DNSEndpoint is being deleted":        {dnsEndpoint, deleted, "it is being deleted"},
-		"a DNSEndpoint has no immutable fields": {dnsEndpoint, set("name", "x"), ""},
-	} {
-		live := cluster.Rendered(c.want).DeepCopy()
-		c.change(live)
-		if diff := cmp.Diff(c.why, whyReplaced(c.want, live)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -2,13 +2,14 @@ package repair
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -24,6 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -39,36 +41,39 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// A route with one rule gets the backend of the claim; one that does not look like ours is left as it is.
-func TestSetBackend(t *testing.T) {
-	for name, tt := range map[string]struct{ route, want, err string }{
-		"an Ingress with a port number": {
-			`{kind: Ingress, spec: {rules: [{http: {paths: [{path: /, backend: {service: {name: old, port: {number: 1}}}}]}}]}}`,
-			`{kind: Ingress, spec: {rules: [{http: {paths: [{path: /, backend: {service: {name: web, port: {number: 80}}}}]}}]}}`, ""},
-		"an Ingress with a port name": {
-			`{kind: Ingress, spec: {rules: [{http: {paths: [{backend: {service: {name: old, port: {name: http}}}}]}}]}}`,
-			`{kind: Ingress, spec: {rules: [{http: {paths: [{backend: {service: {name: web, port: {number: 80}}}}]}}]}}`, ""},
-		"an HTTPRoute":                           {`{kind: HTTPRoute, spec: {rules: [{backendRefs: [{name: old, port: 1, weight: 3}]}]}}`, `{kind: HTTPRoute, spec: {rules: [{backendRefs: [{name: web, port: 80, weight: 3}]}]}}`, ""},
-		"a Route, whose port is the container's": {`{kind: Route, spec: {to: {kind: Service, name: old}, port: {targetPort: 8080}}}`, `{kind: Route, spec: {to: {kind: Service, name: web}, port: {targetPort: 8080}}}`, ""},
-		"two rules": {
-			`{kind: HTTPRoute, metadata: {namespace: one, name: a.example.com}, spec: {rules: [{}, {}]}}`, "", "it has 2 rules, paths or backends where one is expected; delete it (kubectl -n one delete httproute a.example.com), and repair with -f"},
-		"no backend":                  {`{kind: TLSRoute, spec: {rules: [{}]}}`, "", "it has no backend ([rules 0 backendRefs] is missing)"},
-		"a backend that is no object": {`{kind: TLSRoute, spec: {rules: [{backendRefs: [old]}]}}`, "", "its backend cannot be read"},
-	} {
-		o := object(t, tt.route)
-		err := setBackend(o, "web", 80)
-		if text := fmt.Sprint(err); tt.err != "" && text != tt.err || tt.err == "" && err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if tt.err != "" {
-			continue
-		}
-		got, _ := yaml.Marshal(o.Object)
-		want, _ := yaml.Marshal(object(t, tt.want).Object)
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
-	}
+// What repair writes and reads of routes and of what Akash declares: testdata/objects.txt.
+//
+//	backend   a route with one rule gets the backend of the claim, web:80; one that does not look like ours is left as it is
+//	declared  the backend that Akash declares is read from the field that its kind has for the port
+//	serves    DECLARED | OBJECT; ... in the words of observedtest: another object of its host, or a Service of its port
+//	lease     what repair says of a problem names the lease, or as much of it as the problem does
+func TestObjects(t *testing.T) {
+	golden.Rules{
+		"backend": func(line string) string {
+			o := object(t, line)
+			if err := setBackend(o, "web", 80); err != nil {
+				return "! " + err.Error()
+			}
+			text, err := json.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		},
+		"declared": func(line string) string {
+			service, port := declaredBackend(object(t, line))
+			return fmt.Sprintf("%s:%d", service, port)
+		},
+		"serves": func(line string) string {
+			declared, beside, _ := strings.Cut(line, "|")
+			o := ot.WordObjects(t, declared)[0]
+			return fmt.Sprint(serves(ot.Snapshot(nil, append(ot.WordObjects(t, beside), o)...), o, []lease.Group{ot.Shop.Group()}))
+		},
+		"lease": func(line string) string {
+			short := strings.NewReplacer("OWNER", ot.Shop.Owner, "PROVIDER", ot.Shop.Provider)
+			return strings.NewReplacer(ot.Shop.Owner, "OWNER", ot.Shop.Provider, "PROVIDER").Replace(leaseOf(state.Problem{Lease: short.Replace(line)}).String())
+		},
+	}.Check(t, "testdata/objects.txt")
 }
 
 // Akash's label is given back only to objects that Akash's operators may read.
@@ -93,20 +98,6 @@ func TestMarkLabels(t *testing.T) {
 	}
 }
 
-// The backend that Akash declares is read from the field that its kind has for the port.
-func TestDeclaredBackend(t *testing.T) {
-	for text, want := range map[string]string{
-		`{kind: ProviderHost, spec: {service_name: web, external_port: 80, port: 1}}`:        "web:80",
-		`{kind: ProviderLeasedIP, spec: {service_name: game, external_port: 1, port: 9000}}`: "game:9000",
-		`{kind: ProviderHost}`: ":0",
-	} {
-		service, port := declaredBackend(object(t, text))
-		if got := fmt.Sprintf("%s:%d", service, port); got != want {
-			t.Errorf("%s: %s", text, got)
-		}
-	}
-}
-
 // repairOf is the repair of a cluster with these claims and objects.
 func repairOf(opts Options, claims []*state.Claim, objects ...*unstructured.Unstructured) *repair {
 	return &repair{
@@ -115,53 +106,50 @@ func repairOf(opts Options, claims []*state.Claim, objects ...*unstructured.Unst
 	}
 }
 
-// A problem that needs a decision is fixed when it is named, or when a definition that is given fixes it.
-func TestWillRepair(t *testing.T) {
-	named := Options{Problems: []string{"P/x"}}
-	for name, tt := range map[string]struct {
-		opts        Options
-		p           state.Problem
-		will, byDef bool
-	}{
-		"a safe repair":                                 {Options{}, state.Problem{}, true, false},
-		"one that needs a decision":                     {Options{}, state.Problem{Manual: true, Named: true}, false, false},
-		"one that is named":                             {named, state.Problem{Manual: true, Named: true}, true, false},
-		"one that naming does not repair":               {named, state.Problem{Manual: true}, false, false},
-		"a given definition":                            {Options{}, state.Problem{Manual: true, Mend: state.ApplyDefinition{Group: ot.Shop.Group()}}, true, true},
-		"no definition":                                 {Options{}, state.Problem{Manual: true, Mend: state.ApplyDefinition{Group: ot.Next.Group()}}, false, false},
-		"a stored definition":                           {Options{}, state.Problem{Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, true, true},
-		"a stored definition that needs a decision":     {Options{}, state.Problem{Manual: true, Named: true, Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, false, false},
-		"a stored definition, and the problem is named": {named, state.Problem{Manual: true, Named: true, Mend: state.ApplyDefinition{Kept: true, Group: ot.Next.Group()}}, true, true},
-		"routes that move, and the problem is named":    {named, state.Problem{Manual: true, Named: true, Mend: state.MoveRoutes{Group: ot.Next.Group()}}, true, false},
-		"routes that a given definition moves":          {Options{}, state.Problem{Manual: true, Named: true, Mend: state.MoveRoutes{Group: ot.Shop.Group()}}, true, true},
-	} {
-		r := repairOf(tt.opts, nil)
-		if r.willRepair(tt.p) != tt.will || r.byDefinition(tt.p) != tt.byDef {
-			t.Errorf("%s: repaired %t, by a definition %t", name, r.willRepair(tt.p), r.byDefinition(tt.p))
-		}
-	}
-}
-
-// Named problems are selected, and a name that no problem has is an error.
-func TestSelected(t *testing.T) {
-	found := []state.Problem{{Problem: "A", Thing: "x"}, {Problem: "B", Thing: "y"}}
-	for name, tt := range map[string]struct {
-		names, want []string
-		err         string
-	}{
-		"all":       {nil, []string{"A/x", "B/y"}, ""},
-		"one":       {[]string{"B/y"}, []string{"B/y"}, ""},
-		"none such": {[]string{"B/y", "A/y"}, nil, "A/y is no problem of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are"},
-	} {
-		got, err := repairOf(Options{Problems: tt.names}, nil).selected(slices.Clone(found))
-		var names []string
-		for _, p := range got {
-			names = append(names, p.Name())
-		}
-		if !slices.Equal(names, tt.want) || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
-			t.Errorf("%s: %q, %v", name, names, err)
-		}
-	}
+// Which problems are repaired: testdata/chosen.txt.
+//
+//	will      [asked] WORD...: one that needs a decision ("manual") is fixed when it is asked for by name, if naming repairs it ("named"), or when a
+//	          definition that is given, which is shop's, fixes it; "apply", "kept" and "move" are its repair, of a lease
+//	selected  named problems of A/x and B/y, or "all", are selected, and a name that no problem has is an error
+func TestChosen(t *testing.T) {
+	golden.Rules{
+		"will": func(line string) string {
+			var opts Options
+			var p state.Problem
+			for _, word := range strings.Fields(line) {
+				mend, of, _ := strings.Cut(word, "=")
+				switch mend {
+				case "asked":
+					opts.Problems = []string{"P/x"}
+				case "manual":
+					p.Manual = true
+				case "named":
+					p.Named = true
+				case "apply", "kept":
+					p.Mend = state.ApplyDefinition{Kept: mend == "kept", Group: ot.WordLease(t, of).Group()}
+				case "move":
+					p.Mend = state.MoveRoutes{Group: ot.WordLease(t, of).Group()}
+				}
+			}
+			r := repairOf(opts, nil)
+			return fmt.Sprintf("%t, by a definition %t", r.willRepair(p), r.byDefinition(p))
+		},
+		"selected": func(line string) string {
+			opts := Options{Problems: strings.Fields(line)}
+			if line == "all" {
+				opts.Problems = nil
+			}
+			got, err := repairOf(opts, nil).selected([]state.Problem{{Problem: "A", Thing: "x"}, {Problem: "B", Thing: "y"}})
+			if err != nil {
+				return "! " + err.Error()
+			}
+			var names []string
+			for _, p := range got {
+				names = append(names, p.Name())
+			}
+			return strings.Join(names, " ")
+		},
+	}.Check(t, "testdata/chosen.txt")
 }
 
 // A turn is for the problems of as many groups as one announcement names, and for one problem at least.
@@ -224,27 +212,6 @@ func TestWrittenFor(t *testing.T) {
 	}
 }
 
-// What serves a ProviderHost is another object of its host; what serves a ProviderLeasedIP is a Service of its port.
-func TestServes(t *testing.T) {
-	host, port := ot.ProviderHost(ot.Shop, "shop.example.com"), ot.ProviderLeasedIP(ot.Shop, 80)
-	for name, tt := range map[string]struct {
-		declared *unstructured.Unstructured
-		objects  []*unstructured.Unstructured
-		want     bool
-	}{
-		"the host alone":             {host, []*unstructured.Unstructured{host}, false},
-		"a route of the host":        {host, []*unstructured.Unstructured{host, ot.Ingress(ot.Shop, "shop.example.com", "/")}, true},
-		"a route of another host":    {host, []*unstructured.Unstructured{host, ot.Ingress(ot.Shop, "a.example.com", "/")}, false},
-		"a Service of the port":      {port, []*unstructured.Unstructured{port, ot.Service(ot.Shop, 80, "")}, true},
-		"a Service of another port":  {port, []*unstructured.Unstructured{port, ot.Service(ot.Shop, 81, "")}, false},
-		"a Service of another owner": {port, []*unstructured.Unstructured{port, ot.Service(ot.Blog, 80, "")}, false},
-	} {
-		if got := serves(ot.Snapshot(nil, tt.objects...), tt.declared, []lease.Group{ot.Shop.Group()}); got != tt.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
 // What has changed since it was read is left for the next call; other errors are told.
 func TestAsChanged(t *testing.T) {
 	stale := apierrors.NewConflict(cluster.Leases.GroupResource(), "a", errors.New("stale"))
@@ -257,21 +224,6 @@ func TestAsChanged(t *testing.T) {
 	} {
 		if got := asChanged(tt.err); !errors.Is(got, tt.want) {
 			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// What repair says of a problem names the lease, or as much of it as the problem does.
-func TestLeaseOfAProblem(t *testing.T) {
-	id := lease.ID{Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
-	for text, want := range map[string]lease.ID{
-		id.String():         id,
-		id.Group().String(): {Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq},
-		"":                  {},
-		"a/b/c":             {},
-	} {
-		if got := leaseOf(state.Problem{Lease: text}); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
 }

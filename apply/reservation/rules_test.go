@@ -20,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 var noon = time.Date(2026, 11, 1, 12, 0, 0, 1, time.UTC)
@@ -47,39 +48,30 @@ func TestSetEnd(t *testing.T) {
 	}
 }
 
-// A lease waits for runs that sort after its own and may give back what they have claimed, for a while; only endpoints
-// that such runs alone have claimed count.
+// A lease waits for runs that sort after its own and may give back what they have claimed, for a while; only endpoints that such runs alone have
+// claimed count: testdata/yielding.txt has claims on endpoints as "ENDPOINT MARK...; ...", "host" for a host, and "| MARK..." of runs that were
+// waited for. The lease's mark is m.
 func TestYielding(t *testing.T) {
-	claim := func(key string, marks ...string) *state.Claim {
-		c := &state.Claim{Kind: state.Address, SharingKey: key}
-		for _, mark := range marks {
-			c.Parts = append(c.Parts, state.Part{Run: mark})
-		}
-		return c
-	}
-	for name, tt := range map[string]struct {
-		claims []*state.Claim
-		seen   map[string]time.Time
-		want   uint64
-	}{
-		"no claims":                    {nil, nil, 0},
-		"a later run":                  {[]*state.Claim{claim("a", "n")}, nil, 1},
-		"an earlier run":               {[]*state.Claim{claim("a", "l")}, nil, 0},
-		"no run":                       {[]*state.Claim{claim("a", "")}, nil, 0},
-		"a part that nobody gives up":  {[]*state.Claim{claim("a", "n", "")}, nil, 0},
-		"two addresses of an endpoint": {[]*state.Claim{claim("a", "n"), claim("a", "n")}, nil, 1},
-		"two endpoints":                {[]*state.Claim{claim("a", "n"), claim("b", "o")}, nil, 2},
-		"a run that was waited for":    {[]*state.Claim{claim("a", "n")}, map[string]time.Time{"n": {}}, 0},
-		"a host":                       {[]*state.Claim{{Kind: state.Host, Parts: []state.Part{{Run: "n"}}}}, nil, 0},
-	} {
+	golden.Rules{"yields": func(line string) string {
+		text, seen, _ := strings.Cut(line, "|")
 		l := Leasing{Mark: "m", seen: map[string]time.Time{}}
-		for mark, at := range tt.seen {
-			l.seen[mark] = at
+		for _, mark := range strings.Fields(seen) {
+			l.seen[mark] = time.Time{}
 		}
-		if got := l.yielding(tt.claims); got != tt.want {
-			t.Errorf("%s: %d", name, got)
+		var claims []*state.Claim
+		for _, one := range strings.Split(text, ";") {
+			words := append(strings.Fields(one), "")
+			c := &state.Claim{Kind: state.Address, SharingKey: words[0]}
+			if words[0] == "host" {
+				c = &state.Claim{Kind: state.Host}
+			}
+			for _, mark := range words[1 : len(words)-1] {
+				c.Parts = append(c.Parts, state.Part{Run: strings.Trim(mark, "-")})
+			}
+			claims = append(claims, c)
 		}
-	}
+		return fmt.Sprint(l.yielding(claims))
+	}}.Check(t, "testdata/yielding.txt")
 }
 
 // A lease asks only for the addresses of other orders than its own.
@@ -209,27 +201,26 @@ func TestWonBy(t *testing.T) {
 	part := func(provider, expires string) *reserved.Part {
 		return &reserved.Part{Asked: "a", Provider: provider, Expires: expires, By: "bob@host", Run: "r"}
 	}
-	full := errors.New("forbidden")
+	full, said := errors.New("forbidden"), golden.Cases{}
 	for name, tt := range map[string]struct {
 		own   *reserved.Claim
 		rooms map[string]bool
 		err   error
-		want  string
 	}{
-		"a hold":                      {own: &reserved.Claim{Bound: part("", soon)}, want: "won, pending false"},
-		"a bid without an end":        {own: &reserved.Claim{Bound: part("", "")}, want: "won, pending false"},
-		"a hold that has ended":       {own: &reserved.Claim{Bound: part("", past)}, want: "won, pending false"},
-		"one that moves":              {own: &reserved.Claim{Bound: part("", soon), Pending: part("", soon)}, want: "won, pending true"},
-		"one whose move has crashed":  {own: &reserved.Claim{Bound: part("", soon), Pending: part("", past)}, want: "won, pending false"},
-		"won before":                  {own: &reserved.Claim{Bound: part("akash1p", "")}, err: full, want: "unchanged"},
-		"won by another provider":     {own: &reserved.Claim{Bound: part("akash1q", "")}, want: "what order akash1a/7/1/2 has reserved is that of its lease with provider akash1q, and stays so"},
-		"nothing":                     {want: "order akash1a/7/1/2 has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
-		"one that is being deleted":   {own: &reserved.Claim{Bound: part("", ""), Deleting: true}, want: "order akash1a/7/1/2 has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
-		"one that is announced":       {own: &reserved.Claim{Pending: part("", soon)}, want: "bob@host is about to reserve for order akash1a/7/1/2; send it again when that has ended"},
-		"announced before a crash":    {own: &reserved.Claim{Pending: part("", past)}, want: "order akash1a/7/1/2 has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
-		"room that is gone":           {own: &reserved.Claim{Bound: part("", soon)}, rooms: map[string]bool{"rs--own": true}, want: "what order akash1a/7/1/2 has reserved no longer fits the cluster, and stays a bid; move it to other room: kubectl akash-net reserve --order akash1a/7/1/2 -f FILE"},
-		"room of another one":         {own: &reserved.Claim{Bound: part("", soon)}, rooms: map[string]bool{"rs--other": true}, want: "won, pending false"},
-		"room that is not to be seen": {own: &reserved.Claim{Bound: part("", soon)}, err: full, want: "forbidden"},
+		"a hold":                      {own: &reserved.Claim{Bound: part("", soon)}},
+		"a bid without an end":        {own: &reserved.Claim{Bound: part("", "")}},
+		"a hold that has ended":       {own: &reserved.Claim{Bound: part("", past)}},
+		"one that moves":              {own: &reserved.Claim{Bound: part("", soon), Pending: part("", soon)}},
+		"one whose move has crashed":  {own: &reserved.Claim{Bound: part("", soon), Pending: part("", past)}},
+		"won before":                  {own: &reserved.Claim{Bound: part("akash1p", "")}, err: full},
+		"won by another provider":     {own: &reserved.Claim{Bound: part("akash1q", "")}},
+		"nothing":                     {},
+		"one that is being deleted":   {own: &reserved.Claim{Bound: part("", ""), Deleting: true}},
+		"one that is announced":       {own: &reserved.Claim{Pending: part("", soon)}},
+		"announced before a crash":    {own: &reserved.Claim{Pending: part("", past)}},
+		"room that is gone":           {own: &reserved.Claim{Bound: part("", soon)}, rooms: map[string]bool{"rs--own": true}},
+		"room of another one":         {own: &reserved.Claim{Bound: part("", soon)}, rooms: map[string]bool{"rs--other": true}},
+		"room that is not to be seen": {own: &reserved.Claim{Bound: part("", soon)}, err: full},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &Orders{nonce: "nonce", by: "me@host"}
@@ -247,9 +238,8 @@ func TestWonBy(t *testing.T) {
 					t.Errorf("it is %+v", b)
 				}
 			}
-			if got != tt.want {
-				t.Errorf("%s\nwant %s", got, tt.want)
-			}
+			said[name] = got + "\n"
 		})
 	}
+	said.Check(t, "testdata/won.golden")
 }

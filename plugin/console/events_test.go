@@ -14,26 +14,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile/events"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-// With -o name each thing and object is named once, however much is said of it.
-func TestNamesArePrintedOnce(t *testing.T) {
-	var out bytes.Buffer
-	c := New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
-	e := NewEvents(&c, OutputName, "")
-	for _, event := range []report.Event{
-		{Action: report.Claimed, Kind: "host", Name: "a.example.com"},
-		{Action: report.Created, Kind: "service", Namespace: "one", Name: "web-ip-443-tcp"},
-		{Action: report.Created, Kind: "service", Namespace: "two", Name: "web-ip-443-tcp"},
-		{Action: report.Granted, Kind: "service", Namespace: "one", Name: "web-ip-443-tcp"},
-		{Action: report.Left, Kind: "host", Name: "a.example.com"},
-		{Action: report.Done, Kind: "lease", Name: "x"},
+// The line of each event, and that of a dry run.
+func TestEventLines(t *testing.T) {
+	done := func(s report.Summary) report.Event {
+		return report.Event{Action: report.Done, Lease: testLease, Message: "active", Summary: &s}
+	}
+	got := golden.Cases{}
+	for name, event := range map[string]report.Event{
+		"an action":              {Action: report.Created, Kind: "ingress", Name: "a.b"},
+		"a message":              {Action: report.Created, Kind: "ingress", Name: "a.b", Message: "m"},
+		"what a thing lacks":     {Action: report.Lacks, Kind: "ingress", Name: "a.b", Message: "TLS"},
+		"a missing proof":        {Action: report.Unproved, Kind: "host", Name: "a.b", Message: "which the error says"},
+		"the next step":          {Action: report.Left, Kind: "ingress", Name: "a.b", Next: "delete it"},
+		"a lease":                done(report.Summary{Hosts: []string{"a", "b"}, Addresses: []string{"1.2.3.4"}, Withheld: 1, Unrouted: 1, Changed: true, Took: 1234 * time.Millisecond}),
+		"a lease that is as was": done(report.Summary{}),
 	} {
-		e.Report(event)
+		got[name] = eventLine(event, "") + "\n" + DryRunLine(event) + "\n"
 	}
-	if want := "host/a.example.com\nservice/web-ip-443-tcp\nservice/web-ip-443-tcp\n"; out.String() != want {
-		t.Errorf("printed is\n%swant\n%s", out.String(), want)
-	}
+	got.Check(t, "testdata/events.golden")
 }
 
 // In a pipe a wait is a line on standard error, with its times; with -o events it has them as keys.

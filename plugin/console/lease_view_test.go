@@ -88,41 +88,57 @@ func TestOnATerminal(t *testing.T) {
 	away := &cluster.AwayError{Host: "https://cluster", Err: errors.New("refused")}
 	begun := failedWith(1, away)
 	begun.Rest.Stays = true
+	two := []report.Event{happened(1, report.Claimed, "host/1.example.com", ""), finished(1)}
+	once := []report.Event{
+		happened(1, report.Created, "service/web", ""), happened(1, report.Granted, "service/web", "203.0.113.0"), apart, happened(1, report.Created, "ingress/1.example.com", ""),
+		happened(1, report.Left, "service/web", ""), finished(1),
+	}
 	got := golden.Cases{}
 	for name, tt := range map[string]struct {
 		leases int
 		events []report.Event
+		output string
+		dryRun string
 	}{
-		"one lease": {1, []report.Event{
+		"a dry run of one lease":    {leases: 1, events: two, dryRun: command.DryRunClient},
+		"a dry run of two leases":   {leases: 2, events: two, dryRun: command.DryRunClient},
+		"a dry run of many leases":  {leases: 9, events: two, dryRun: command.DryRunClient},
+		"-o name, an object once":   {leases: 9, events: once, output: OutputName},
+		"-o events, a line for all": {leases: 9, events: once, output: OutputEvents},
+		"a pipe, a line for all":    {leases: 9, events: once},
+		"one lease": {leases: 1, events: []report.Event{
 			happened(1, report.Proved, "host/1.example.com", "by TXT"), happened(1, report.Claimed, "host/1.example.com", ""),
 			happened(1, report.Unchanged, "namespace/n1", ""),
 			happened(1, report.Created, "service/web", ""), happened(1, report.Granted, "service/web", "203.0.113.0"),
 			happened(1, report.Created, "ingress/1.example.com", ""), apart, finished(1),
 		}},
-		"one lease, without an end": {1, []report.Event{
+		"one lease, without an end": {leases: 1, events: []report.Event{
 			happened(1, report.Deleted, "ingress/1.example.com", ""), happened(1, report.Released, "host/1.example.com", ""), next,
 		}},
-		"one lease that was refused": {1, []report.Event{failedWith(1, errors.New("held"))}},
-		"leases side by side": {3, []report.Event{
+		"one lease that was refused": {leases: 1, events: []report.Event{failedWith(1, errors.New("held"))}},
+		"leases side by side": {leases: 3, events: []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
 			finished(2), failedWith(3, errors.New("held")),
 			happened(1, report.Released, "host/1.example.com", ""), failedWith(1, errors.New("forbidden")), failedWith(1, errors.New("forbidden")),
 		}},
-		"a server that went away": {3, []report.Event{
+		"a server that went away": {leases: 3, events: []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), begun, failedWith(2, away),
 			happened(3, report.Claimed, "host/3.example.com", ""), happened(3, report.Released, "host/3.example.com", "given back"), failedWith(3, away),
 		}},
-		"many leases": {6, []report.Event{
+		"many leases": {leases: 6, events: []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
 			happened(2, report.Left, "dns/2.example.com", "why"), happened(2, report.Lacks, "httproute/2.example.com", "a limit"), finished(2), happened(7, report.Released, "host/7.example.com", ""), happened(3, report.Deleted, "ingress/3.example.com", ""),
 			happened(4, report.Claimed, "host/4.example.com", ""), failedWith(4, errors.New("held")), failedWith(5, errors.New("held")), failedWith(6, context.Canceled),
 			happened(3, report.Deleted, "service/3", ""), happened(3, report.Released, "host/3.example.com", ""),
 		}},
-		"problems": {0, []report.Event{problem(1), problem(2), nobodys}},
+		"problems": {leases: 0, events: []report.Event{problem(1), problem(2), nobodys}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := newOnTerminal(tt.leases)
-			e := NewEvents(term.Console, "", "")
+			if term.Terminal = !strings.Contains(name, "pipe"); !term.Terminal || tt.output != "" {
+				term.status = &terminal.Status{}
+			}
+			e := NewEvents(term.Console, tt.output, tt.dryRun)
 			for _, event := range tt.events {
 				e.Report(event)
 			}
@@ -133,39 +149,6 @@ func TestOnATerminal(t *testing.T) {
 		})
 	}
 	got.Check(t, "testdata/on-terminal.golden")
-}
-
-// What a dry run would do is marked on each line.
-func TestDryRunOnATerminal(t *testing.T) {
-	for leases, want := range map[int]string{
-		1: "host/1.example.com claimed (dry run)\nlease akash1owner/1/1 is live: 1 host, 1s (dry run)\n",
-		2: "lease akash1owner/1/1 is live: 1 host, 1s (dry run)\n  host/1.example.com claimed (dry run)\n",
-		9: "lease akash1owner/1/1 is live: 1 host, 1s (dry run)\n",
-	} {
-		term := newOnTerminal(leases)
-		e := NewEvents(term.Console, "", command.DryRunClient)
-		e.Report(happened(1, report.Claimed, "host/1.example.com", ""))
-		e.Report(finished(1))
-		if got := term.seen(); got != want {
-			t.Errorf("of %d leases:\n%swant\n%s", leases, got, want)
-		}
-	}
-}
-
-// Output for programs, and output that is not a terminal, has a line for each event, or with -o name for each object.
-func TestALineForEachEvent(t *testing.T) {
-	lines := map[string]int{OutputName: 1, OutputEvents: 2, "": 2}
-	for output, onTerminal := range map[string]bool{OutputName: true, OutputEvents: true, "": false} {
-		term := newOnTerminal(9)
-		term.Terminal, term.status = onTerminal, &terminal.Status{}
-		e := NewEvents(term.Console, output, "")
-		e.Report(happened(1, report.Created, "service/web", ""))
-		e.Progress("leases", 0, 9)
-		e.Report(happened(1, report.Granted, "service/web", "203.0.113.0"))
-		if text := term.written.String(); strings.Count(text, "\n") != lines[output] || strings.Contains(text, "\r") {
-			t.Errorf("-o %q: %q", output, text)
-		}
-	}
 }
 
 // The status line stays below other output, is not longer than the width of the terminal, and is removed at the end.
@@ -194,8 +177,9 @@ func TestProgressOnATerminal(t *testing.T) {
 	})
 }
 
-// For a few leases the status shows the last event, with control characters escaped.
-func TestLastOnATerminal(t *testing.T) {
+// On a terminal the last event of a few leases, and a wait, is the status, after the progress if there is one. A wait leaves no line, and
+// control characters are escaped.
+func TestStatusOnATerminal(t *testing.T) {
 	term := newOnTerminal(1)
 	e := NewEvents(term.Console, "", "")
 	e.Progress("leases", 0, 1)
@@ -203,14 +187,7 @@ func TestLastOnATerminal(t *testing.T) {
 	if got, want := term.written.String(), erase+`service/web\x1b[2J created`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	term.End(t.Context(), nil)
-	if got, want := term.seen(), "lease akash1owner/1/1\n  service/web\\x1b[2J created\n"; got != want {
-		t.Errorf("at the end %q, want %q", got, want)
-	}
-}
 
-// On a terminal a wait is the status, after the progress if there is one, and leaves no line.
-func TestWaitsOnATerminal(t *testing.T) {
 	since := time.Date(2026, 11, 27, 14, 5, 1, 0, time.Local)
 	wait := report.Event{Action: report.Waiting, Lease: numbered(7), Kind: "lease", Name: numbered(7).Group().String(), Message: "for MetalLB", Since: since, Until: since.Add(2 * time.Minute)}
 	for leases, want := range map[int]string{

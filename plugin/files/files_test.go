@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,15 +15,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// folder creates a folder with files, each of which contains its name.
-func folder(t *testing.T, names ...string) string {
+// folder creates a folder with files, each "NAME TEXT", or a name that is its text.
+func folder(t *testing.T, files ...string) string {
 	t.Helper()
 	in := t.TempDir()
-	for _, name := range names {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(in, name)), 0o700); err != nil {
-			t.Fatal(err)
+	for _, file := range files {
+		name, text, given := strings.Cut(file, " ")
+		if !given {
+			text = name
 		}
-		if err := os.WriteFile(filepath.Join(in, name), []byte(name), 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(in, name)), 0o700), os.WriteFile(filepath.Join(in, name), []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,31 +165,14 @@ func TestObjects(t *testing.T) {
 // A ledger in files: what is broken is a problem of its own, and everything else is read.
 func TestLedger(t *testing.T) {
 	limits := config.Default().Limits
-	folder, empty := t.TempDir(), t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	object := func(name string) string {
 		return "{apiVersion: v1, kind: Service, metadata: {name: " + name + "}}\n"
 	}
-	good, broken := write("a.yaml", object("a")), write("b.yaml", "a: [\n---\n"+object("b"))
-	none, other := write("c.yaml", "# nothing\n"), write("d.txt", "a: 1\n")
-	odd := write("e.yaml", "{apiVersion: v1, kind: Service, metadata: {name: odd, labels: {a: 1}}}\n---\n"+object("e"))
-	fill := func(texts ...string) string {
-		folder := t.TempDir()
-		for i, text := range texts {
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.yaml", i)), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return folder
-	}
-	definition := "{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: shop}}\n"
-	wants, sdls, both := fill(definition), fill("version: '2.0'\n"), fill(definition, object("a"))
+	in := folder(t, "a.yaml "+object("a"), "b.yaml a: [\n---\n"+object("b"), "c.yaml # nothing\n", "d.txt a: 1\n",
+		"e.yaml {apiVersion: v1, kind: Service, metadata: {name: odd, labels: {a: 1}}}\n---\n"+object("e"))
+	good := in + "/a.yaml"
+	const definition = "{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: shop}}\n"
+	wants, sdls, both := folder(t, "a.yaml "+definition), folder(t, "a.yaml version: '2.0'\n"), folder(t, "a.yaml "+definition, "b.yaml "+object("a"))
 	for name, tt := range map[string]struct {
 		names    []string
 		in       string
@@ -197,12 +180,12 @@ func TestLedger(t *testing.T) {
 		problems []string
 		fails    string
 	}{
-		"an empty folder":           {names: []string{empty, good}, want: "a"},
-		"a folder with broken ones": {names: []string{folder}, want: "a b e", problems: []string{"b.yaml:1:", "e.yaml:1:1: Service odd: metadata: "}},
-		"a broken file":             {names: []string{broken, good}, want: "b a", problems: []string{"b.yaml:1:"}},
-		"a file with a broken one":  {names: []string{odd}, want: "e", problems: []string{"Service odd"}},
-		"a file with nothing":       {names: []string{none, good}, want: "a", problems: []string{"c.yaml: there are no objects of a cluster in it"}},
-		"a file with no objects":    {names: []string{other}, problems: []string{"this is not a Kubernetes object", "there are no objects of a cluster"}},
+		"an empty folder":           {names: []string{folder(t), good}, want: "a"},
+		"a folder with broken ones": {names: []string{in}, want: "a b e", problems: []string{"b.yaml:1:", "e.yaml:1:1: Service odd: metadata: "}},
+		"a broken file":             {names: []string{in + "/b.yaml", good}, want: "b a", problems: []string{"b.yaml:1:"}},
+		"a file with a broken one":  {names: []string{in + "/e.yaml"}, want: "e", problems: []string{"Service odd"}},
+		"a file with nothing":       {names: []string{in + "/c.yaml", good}, want: "a", problems: []string{"c.yaml: there are no objects of a cluster in it"}},
+		"a file with no objects":    {names: []string{in + "/d.txt"}, problems: []string{"this is not a Kubernetes object", "there are no objects of a cluster"}},
 		"a folder of definitions":   {names: []string{wants}, want: "shop", problems: []string{wants + ": there are no objects of a cluster in it"}},
 		"a folder of SDLs":          {names: []string{sdls, good}, want: "a", problems: []string{sdls + ": there are no objects of a cluster in it"}},
 		"a folder of both":          {names: []string{both}, want: "shop a"},
@@ -210,7 +193,7 @@ func TestLedger(t *testing.T) {
 		"an empty list in a pipe":   {names: []string{"-"}, in: "{apiVersion: v1, kind: List, items: []}"},
 		"a pipe and a file":         {names: []string{"-", good}, in: object("x"), want: "x a"},
 		"an object twice":           {names: []string{good, good}, want: "a", problems: []string{"duplicate object Service /a"}},
-		"a path that is not there":  {names: []string{good, filepath.Join(folder, "none")}, fails: "there is no file or folder"},
+		"a path that is not there":  {names: []string{good, in + "/none"}, fails: "there is no file or folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -44,21 +44,14 @@ func hostile() findings.Report {
 	return findings.NewReport(found)
 }
 
-// schema returns the schema of SARIF 2.1.0, as OASIS has published it.
-func schema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
+// A log is valid SARIF 2.1.0, whatever was found, and names each file by a URI reference.
+func TestSARIFIsValid(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	s, err := c.Compile(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
+	s, err := c.Compile(filepath.Join("testdata", "sarif-schema-2.1.0.json")) // as OASIS has published it
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// A log is valid SARIF 2.1.0, whatever was found, and names each file by a URI reference.
-func TestSARIFIsValid(t *testing.T) {
-	s := schema(t)
 	for name, report := range map[string]findings.Report{"nothing": findings.NewReport(nil), "hostile": hostile()} {
 		var text bytes.Buffer
 		if err := report.WriteSARIF(&text, findings.Root(t.TempDir())); err != nil {
@@ -83,24 +76,13 @@ func TestSARIFResult(t *testing.T) {
 	if err := findings.NewReport([]findings.Finding{f}).WriteSARIF(&text, findings.Root(root)); err != nil {
 		t.Fatal(err)
 	}
-	var log struct {
-		Runs []struct {
-			Results []json.RawMessage
-			Tool    struct {
-				Driver struct{ Rules []struct{ ID string } }
-			}
-		}
-	}
-	if err := json.Unmarshal(text.Bytes(), &log); err != nil {
-		t.Fatal(err)
-	}
 	var got bytes.Buffer
-	if err := json.Compact(&got, log.Runs[0].Results[0]); err != nil {
+	if err := json.Compact(&got, text.Bytes()); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"ruleId":"Held","ruleIndex":0,"level":"error","message":{"text":"held"},"locations":[{"physicalLocation":` +
 		`{"artifactLocation":{"uri":"le%20ases/50%25.yaml"},"region":{"startLine":9,"startColumn":67}},"logicalLocations":[{"fullyQualifiedName":"host/a.b"}]}]}`
-	if got.String() != want || log.Runs[0].Tool.Driver.Rules[0].ID != "Held" {
+	if !strings.Contains(got.String(), `"results":[`+want+`]`) || !strings.Contains(got.String(), `"rules":[{"id":"Held",`) {
 		t.Errorf("%s\nwant %s", got.String(), want)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 var (
@@ -23,81 +24,89 @@ var (
 	other  = lease.Group{Owner: "akash1a", DSeq: 2, GSeq: 1}
 )
 
-// What a story says of each report: the lease, the type, the reason, the text, and the names.
+// What a story says of each report: the lease, the type, the reason, the text and the names, and below it the things or objects that an
+// Event of it is related to: testdata/lines.txt.
+//
+//	event    ACTION KIND [NAMESPACE/]NAME [from|to GROUP] [| MESSAGE]
+//	failed   errors by their names, joined
+//	related  KIND [NAMESPACE/]NAME, … of one Event
 func TestLines(t *testing.T) {
-	failed := func(err error) report.Event { return report.Event{Action: report.Failed, Err: err} }
-	held := &report.HeldError{Lease: tenant, Held: []report.HeldThing{
-		{Kind: state.Host, Thing: "a.example.com", By: state.Holder{Lease: lease.ID{Owner: "akash1b", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1p"}}},
-	}}
 	settling := &migrate.SettlingError{
 		Lease: tenant, Routes: []string{"ingress/a.example.com", "httproute/b.example.com"}, Until: time.Date(2026, 11, 27, 12, 5, 0, 0, time.UTC),
 	}
-	for name, tt := range map[string]struct {
-		event report.Event
-		want  string
-	}{
-		"claimed":         {report.Event{Action: report.Claimed, Kind: "host", Name: "a.example.com"}, "1/1 Normal Claimed host/a.example.com [a.example.com]"},
-		"pruned":          {report.Event{Action: report.Pruned, Kind: "ingress", Namespace: "n", Name: "a.example.com"}, "1/1 Normal Pruned ingress/a.example.com [a.example.com]"},
-		"pruned, a claim": {report.Event{Action: report.Pruned, Kind: "host", Name: "a.example.com"}, "1/1 Normal Released host/a.example.com [a.example.com]"},
-		"wildcard":        {report.Event{Action: report.Claimed, Kind: "wildcard", Name: "*.example.com"}, "1/1 Normal Claimed host/*.example.com [*.example.com]"},
-		"withheld":        {report.Event{Action: report.Withheld, Kind: "host", Name: "a.example.com", Message: "held by lease x"}, "1/1 Warning Withheld host/a.example.com (held by lease x) [a.example.com]"},
-		"granted": {
-			report.Event{Action: report.Granted, Kind: "service", Namespace: "n", Name: "web-ip-80-tcp", Message: "203.0.113.7, 2001:db8::7"},
-			"1/1 Normal Granted service/web-ip-80-tcp (203.0.113.7, 2001:db8::7) [web-ip-80-tcp 203.0.113.7 2001:db8::7]",
-		},
-		"granted by words": {report.Event{Action: report.Granted, Kind: "route", Name: "a.example.com", Message: "by Akash's hostname operator"}, "1/1 Normal Granted route/a.example.com (by Akash's hostname operator) [a.example.com]"},
-		"repaired":         {report.Event{Action: report.Repaired, Kind: "BlockedHost", Name: "a.example.com", Message: "release it"}, "1/1 Normal Repaired BlockedHost/a.example.com (release it) [a.example.com]"},
-		"transferred": {
-			report.Event{Action: report.Transferred, Kind: "host", Name: "a.example.com", Message: "from akash1a/2/1", From: []lease.Group{other}},
-			"1/1 Normal Transferred host/a.example.com (from akash1a/2/1) [a.example.com]; " +
-				"2/1 Warning Lost host/a.example.com (transferred to lease akash1a/1/1) [a.example.com]",
-		},
-		"given back": {
-			report.Event{Action: report.Transferred, Kind: "host", Name: "a.example.com", Message: "back", To: other},
-			"1/1 Normal Transferred host/a.example.com (back) [a.example.com]; " +
-				"2/1 Normal Transferred host/a.example.com (back from lease akash1a/1/1) [a.example.com]",
-		},
-		"refused":              {failed(held), "1/1 Warning Refused host a.example.com is held by lease akash1b/7/1/1/akash1p [a.example.com]"},
-		"refused among others": {failed(report.Failures{errors.New("first"), held}), "1/1 Warning Refused first host a.example.com is held by lease akash1b/7/1/1/akash1p [a.example.com]"},
-		"old routes stay for resolvers": {
-			failed(report.Failures{settling}),
-			"1/1 Normal Left lease akash1a/1/1/1/akash1p: resolvers may lead people to 2 of its old routes until 12:05:00 UTC: " +
-				"ingress/a.example.com, httproute/b.example.com [a.example.com b.example.com]",
-		},
-		"old routes stay for resolvers, and another for good": {
-			failed(report.Failures{&migrate.StayedError{Lease: tenant, Routes: []string{"ingress/c.example.com"}}, settling}),
-			"1/1 Normal Left lease akash1a/1/1/1/akash1p: resolvers may lead people to 2 of its old routes until 12:05:00 UTC: " +
-				"ingress/a.example.com, httproute/b.example.com [a.example.com b.example.com]; " +
-				"1/1 Warning Failed lease akash1a/1/1/1/akash1p: 1 of its routes stay as they are: ingress/c.example.com []",
-		},
-		"no address":         {failed(&report.ExhaustedError{Endpoint: "public", Ranges: []string{"r"}}), `1/1 Warning Refused no address left in r for IP endpoint "public" []`},
-		"failed":             {failed(errors.New("no\n  route")), "1/1 Warning Failed no route []"},
-		"interrupted":        {failed(fmt.Errorf("write: %w", context.Canceled)), ""},
-		"no API server":      {failed(&cluster.AwayError{}), ""},
-		"unchanged":          {report.Event{Action: report.Unchanged, Kind: "ingress", Name: "a.example.com"}, ""},
-		"done":               {report.Event{Action: report.Done, Kind: "lease", Summary: &report.Summary{}}, ""},
-		"failed with no why": {failed(nil), ""},
-	} {
-		tt.event.Lease = tenant
-		var said []string
-		for _, l := range linesOf(tt.event) {
-			kind := "Normal"
-			if l.warning {
-				kind = "Warning"
+	errs := map[string]error{
+		"held": &report.HeldError{Lease: tenant, Held: []report.HeldThing{
+			{Kind: state.Host, Thing: "a.example.com", By: state.Holder{Lease: lease.ID{Owner: "akash1b", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1p"}}},
+		}},
+		"settling": settling, "stayed": &migrate.StayedError{Lease: tenant, Routes: []string{"ingress/c.example.com"}},
+		"exhausted": &report.ExhaustedError{Endpoint: "public", Ranges: []string{"r"}}, "overtaken": &report.OvertakenError{Kind: state.Host, Thing: "a.example.com"},
+		"other": errors.New("no\n  route"), "interrupted": fmt.Errorf("write: %w", context.Canceled), "away": &cluster.AwayError{}, "nothing": nil,
+	}
+	object := func(text string) (kind, namespace, name string) {
+		kind, name, _ = strings.Cut(text, " ")
+		if before, after, ok := strings.Cut(name, "/"); ok {
+			namespace, name = before, after
+		}
+		return kind, namespace, name
+	}
+	say := func(e report.Event) string {
+		e.Lease = tenant
+		var said strings.Builder
+		for _, l := range linesOf(e) {
+			kind := map[bool]string{true: "Warning", false: "Normal"}[l.warning]
+			fmt.Fprintf(&said, "%d/%d %s %s %s %v\n", l.of.DSeq, l.of.GSeq, kind, l.reason, l.text, l.names)
+		}
+		return said.String()
+	}
+	golden.Rules{
+		"event": func(line string) string {
+			line, message, _ := strings.Cut(line, " | ")
+			words := strings.Fields(line)
+			e := report.Event{Action: report.Action(words[0]), Message: message}
+			e.Kind, e.Namespace, e.Name = object(words[1] + " " + words[2])
+			switch {
+			case strings.Contains(line, " from "):
+				e.From = []lease.Group{other}
+			case strings.Contains(line, " to "):
+				e.To = other
+			case e.Action == report.Done:
+				e.Summary = &report.Summary{}
 			}
-			said = append(said, fmt.Sprintf("%d/%d %s %s %s %v", l.of.DSeq, l.of.GSeq, kind, l.reason, l.text, l.names))
-		}
-		if got := strings.Join(said, "; "); got != tt.want {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
-		}
-	}
-	over := linesOf(report.Event{Action: report.Failed, Lease: tenant, Err: &report.OvertakenError{Kind: state.Host, Thing: "a.example.com"}})
-	if len(over) != 1 || over[0].reason != "Lost" || over[0].names[0] != "a.example.com" {
-		t.Errorf("overtaken: %+v", over)
-	}
+			return say(e)
+		},
+		"failed": func(line string) string {
+			failures := report.Failures{}
+			for _, name := range strings.Fields(line) {
+				failures = append(failures, errs[name])
+			}
+			if len(failures) == 1 {
+				return say(report.Event{Action: report.Failed, Err: failures[0]})
+			}
+			return say(report.Event{Action: report.Failed, Err: failures})
+		},
+		"related": func(line string) string {
+			var ns notes
+			for _, text := range strings.Split(line, ", ") {
+				ns.add(lineOf(object(text)), time.Time{})
+			}
+			e := writer{"akash-net", "host"}.event(ns[0], tenant)
+			if e.Regarding.Name != tenant.Namespace() || e.Namespace != tenant.Namespace() {
+				t.Errorf("%s: it is about %+v", line, e.Regarding)
+			}
+			if o := e.Related; o != nil {
+				return fmt.Sprintf("%s %s %s/%s", o.APIVersion, o.Kind, o.Namespace, o.Name)
+			}
+			return "nothing"
+		},
+	}.Check(t, "testdata/lines.txt")
 	if lines := linesOf(report.Event{Action: report.Claimed, Kind: report.KindOrder, Name: "x"}); len(lines) > 0 {
 		t.Errorf("a report without a lease: %+v", lines)
 	}
+}
+
+// lineOf is a line about an object.
+func lineOf(kind, namespace, name string) line {
+	return line{kind: kind, namespace: namespace, name: name}
 }
 
 // A note says what it has room for, and how much there is besides.

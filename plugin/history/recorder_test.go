@@ -293,33 +293,3 @@ func TestAgain(t *testing.T) {
 		}
 	}
 }
-
-// An Event is about the namespace of the lease, and related to the one thing or object that it tells of.
-func TestRelated(t *testing.T) {
-	for _, tt := range []struct {
-		lines []line
-		want  string
-	}{
-		{[]line{{kind: "host", name: "a.example.com"}}, "coordination.k8s.io/v1 Lease akash-net/a.example.com"},
-		{[]line{{kind: "wildcard", name: "*.example.com"}}, "coordination.k8s.io/v1 Lease akash-net/wc--any.example.com"},
-		{[]line{{kind: "address", name: "203.0.113.7"}}, "coordination.k8s.io/v1 Lease akash-net/ip--203-0-113-7"},
-		{[]line{{kind: "ingress", namespace: "n", name: "a.example.com"}}, "networking.k8s.io/v1 Ingress n/a.example.com"},
-		{[]line{{kind: "service", namespace: "n", name: "web"}, {kind: "service", namespace: "n", name: "web"}}, "v1 Service n/web"},
-		{[]line{{kind: "service", namespace: "n", name: "web"}, {kind: "service", namespace: "n", name: "db"}}, ""},
-		{[]line{{kind: "address", name: "none"}}, ""},
-		{[]line{{kind: "BlockedHost", name: "a.example.com"}}, ""},
-		{[]line{{}}, ""},
-	} {
-		var ns notes
-		for _, l := range tt.lines {
-			ns.add(l, time.Time{})
-		}
-		e, got := writer{"akash-net", "host"}.event(ns[0], tenant), ""
-		if o := e.Related; o != nil {
-			got = fmt.Sprintf("%s %s %s/%s", o.APIVersion, o.Kind, o.Namespace, o.Name)
-		}
-		if got != tt.want || e.Regarding.Name != tenant.Namespace() || e.Namespace != tenant.Namespace() {
-			t.Errorf("%v: related to %q, want %q; about %+v", tt.lines, got, tt.want, e.Regarding)
-		}
-	}
-}

@@ -122,23 +122,11 @@ func TestPrintShards(t *testing.T) {
 // An empty list is written, a list that was not asked for is not.
 func TestPrintEmptyBook(t *testing.T) {
 	b := &view.Book{APIVersion: "net.akash.network/v1alpha1", Kind: "Book", Hosts: []view.HostRow{}}
-	for output, want := range map[string]string{
-		"":                           "",
-		"wide":                       "",
-		"name":                       "",
-		"custom-columns=HOST:.host":  "HOST\n",
-		"jsonpath={.hosts}":          "[]",
-		"jsonpath={.hosts[*].host}":  "",
-		"json":                       "{\n    \"apiVersion\": \"net.akash.network/v1alpha1\",\n    \"kind\": \"Book\",\n    \"hosts\": []\n}\n",
-		"yaml":                       "apiVersion: net.akash.network/v1alpha1\nhosts: []\nkind: Book\n",
-		"go-template={{len .hosts}}": "0",
-	} {
+	golden.Rules{"output": func(output string) string {
 		f := NewFlags()
 		f.Output = output
-		if got := string(printBook(t, f, []view.Subject{view.SubjectHosts}, b)); got != want {
-			t.Errorf("-o %q: got %q, want %q", output, got, want)
-		}
-	}
+		return string(printBook(t, f, []view.Subject{view.SubjectHosts}, b))
+	}}.Check(t, "testdata/empty.txt")
 }
 
 // In a watch the header is repeated once, when the first message comes, and not when it goes.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -66,73 +66,80 @@ func TestCells(t *testing.T) {
 	}
 }
 
-func TestPoolBar(t *testing.T) {
-	for _, c := range []struct {
-		name                  string
-		addresses, used, free int64
-		want                  string
-	}{
-		{"a small pool has a square for each address", 4, 1, 3, "■□□□"},
-		{"a small pool may be full", 2, 2, 0, "■■"},
-		{"more used than counted", 2, 3, 0, "■■"},
-		{"a large pool has 20 squares", 40, 10, 30, "■■■■■□□□□□□□□□□□□□□□…"},
-		{"one used address of many is shown", 4096, 1, 4095, "■□□□□□□□□□□□□□□□□□□□…"},
-		{"one free address of many is shown", 4096, 4095, 1, "■■■■■■■■■■■■■■■■■■■□…"},
-		{"one free address of very many is shown", math.MaxInt64, math.MaxInt64 - 1, 1, "■■■■■■■■■■■■■■■■■■■□…"},
-		{"a large pool may be full", 4096, 4096, 0, "■■■■■■■■■■■■■■■■■■■■…"},
-		{"an empty pool", 0, 0, 0, ""},
-	} {
-		if got := bar(view.PoolRow{Addresses: c.addresses, Used: c.used, Free: c.free}); got != c.want {
-			t.Errorf("%s: bar is %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // A table shows its wide columns only with -o wide, and a column for messages only if there are any.
 func TestTableBuilder(t *testing.T) {
-	for _, c := range []struct {
-		name, message string
-		wide          bool
-		want          string
+	for want, c := range map[string]struct {
+		message string
+		wide    bool
 	}{
-		{"a table", "", false, "NAME\na\n"},
-		{"a wide table", "", true, "NAME   SIZE\na      7\n"},
-		{"a table with a message", "m", false, "NAME\na      m\n"},
-		{"a wide table with a message", "m", true, "NAME   SIZE\na      7      m\n"},
+		"NAME\na\n": {}, "NAME   SIZE\na      7\n": {wide: true}, "NAME\na      m\n": {message: "m"}, "NAME   SIZE\na      7      m\n": {"m", true},
 	} {
 		var out strings.Builder
 		table := NewTable("Name").Wide("Size")
 		table.Row(c.message, "a", 7)
-		if err := table.Print(&terminal.Table{Out: &out}, c.wide); err != nil || out.String() != c.want {
-			t.Errorf("%s is %q, %v; want %q", c.name, out.String(), err, c.want)
+		if err := table.Print(&terminal.Table{Out: &out}, c.wide); err != nil || out.String() != want {
+			t.Errorf("%+v is %q, %v; want %q", c, out.String(), err, want)
 		}
 	}
 }
 
-func TestColumns(t *testing.T) {
+// How much is used is drawn as squares, a field of a row is a column, and rows are sorted by a field: testdata/rules.txt.
+//
+//	pool       how many addresses there are, are used and are free; "max" is as many as can be counted
+//	resource   what is allocatable, in use and reserved
+//	columns    columns of a row that has a host, a port, null, several lines, a list and an object
+//	hosts, ips --sort-by, of rows that have these
+func TestRules(t *testing.T) {
 	row := map[string]any{
 		"host": "a.example.com", "port": int64(80), "lease": nil, "text": "a\nb", "values": []any{"x", "y"},
 		"workloads": map[string]any{"state": "active"},
 	}
-	for _, c := range []struct{ name, columns, want, fails string }{
-		{"a field", "HOST:.host", "a.example.com", ""},
-		{"a field without a dot", "HOST:host", "a.example.com", ""},
-		{"a field in braces", "HOST:{.host}", "a.example.com", ""},
-		{"several columns", "HOST:.host,PORT:.port", "a.example.com|80", ""},
-		{"a field of a field", "STATE:.workloads.state", "active", ""},
-		{"a list", "V:.values[*]", "x,y", ""},
-		{"a missing field", "X:.x", "<none>", ""},
-		{"null", "L:.lease", "<none>", ""},
-		{"several lines", "T:.text", `a\nb`, ""},
-		{"no columns", "", "", "name the columns"},
-		{"no path", "HOST:", "", `"HOST:" is not HEADER:PATH`},
-		{"no header", ":.host", "", `":.host" is not HEADER:PATH`},
-		{"an invalid path", "HOST:.values[", "", "--output: column HOST: "},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			columns, err := parseColumns(c.columns)
-			if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
-				t.Fatalf("error %v, want %q", err, c.fails)
+	book := func() *view.Book {
+		return &view.Book{
+			Hosts: []view.HostRow{
+				{Host: "n10.example.com", Tenant: &view.Tenant{DSeq: 9}}, {Host: "n9.example.com", Tenant: &view.Tenant{DSeq: 10}, Port: 80},
+				{Host: "a.example.com", Tenant: &view.Tenant{DSeq: 10}, Port: 9},
+			},
+			IPs: []view.IPRow{{Address: netip.MustParseAddr("203.0.113.10")}, {Address: netip.MustParseAddr("203.0.113.9")}},
+		}
+	}
+	sorted := func(subject view.Subject, book func() *view.Book) func(string) string {
+		return func(line string) string {
+			var out bytes.Buffer
+			f := NewFlags()
+			f.Output, f.SortBy = "name", line
+			show, err := f.Printer([]view.Subject{subject}, &out, time.Now)
+			if err == nil {
+				err = show(book())
+			}
+			if err != nil {
+				return "! " + err.Error()
+			}
+			return strings.Join(strings.Fields(out.String()), " ")
+		}
+	}
+	numbers := func(line string) (n [3]uint64) {
+		for i, text := range strings.Fields(line) {
+			var err error
+			if n[i], err = strconv.ParseUint(text, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return n
+	}
+	golden.Rules{
+		"pool": func(line string) string {
+			n := numbers(line)
+			return bar(view.PoolRow{Addresses: int64(n[0]), Used: int64(n[1]), Free: int64(n[2])})
+		},
+		"resource": func(line string) string {
+			n := numbers(line)
+			return resourceBar(view.ResourceRow{Allocatable: n[0], InUse: n[1], Reserved: n[2]})
+		},
+		"columns": func(line string) string {
+			columns, err := parseColumns(line)
+			if err != nil {
+				return "! " + err.Error()
 			}
 			var cells []string
 			for _, column := range columns {
@@ -142,10 +149,13 @@ func TestColumns(t *testing.T) {
 				}
 				cells = append(cells, cell)
 			}
-			if got := strings.Join(cells, "|"); got != c.want {
-				t.Errorf("cells are %q, want %q", got, c.want)
-			}
-		})
+			return strings.Join(cells, "|")
+		},
+		"hosts": sorted(view.SubjectHosts, book), "ips": sorted(view.SubjectIPs, book),
+		"none": sorted(view.SubjectHosts, func() *view.Book { return &view.Book{} }),
+	}.Check(t, "testdata/rules.txt")
+	if got := resourceBar(view.ResourceRow{Allocatable: math.MaxUint64, Unlimited: true}); got != "" {
+		t.Errorf("what has no limit has the bar %s", got)
 	}
 }
 
@@ -201,25 +211,6 @@ func TestPrintRecords(t *testing.T) {
 	}
 }
 
-func TestResourceBar(t *testing.T) {
-	for _, c := range []struct {
-		row  view.ResourceRow
-		want string
-	}{
-		{view.ResourceRow{Allocatable: 20, InUse: 5, Reserved: 5}, "■■■■■▣▣▣▣▣□□□□□□□□□□"},
-		{view.ResourceRow{Allocatable: 1000, InUse: 1, Reserved: 1}, "■▣□□□□□□□□□□□□□□□□□□"},
-		{view.ResourceRow{Allocatable: 10, InUse: 10, Reserved: 10}, "■■■■■■■■■■■■■■■■■■■■"},
-		{view.ResourceRow{Allocatable: 10, InUse: 99}, "■■■■■■■■■■■■■■■■■■■■"},
-		{view.ResourceRow{Allocatable: math.MaxUint64, InUse: math.MaxUint64 / 2}, "■■■■■■■■■■□□□□□□□□□□"},
-		{view.ResourceRow{Allocatable: 0, InUse: 1}, ""},
-		{view.ResourceRow{Allocatable: math.MaxUint64, Unlimited: true}, ""},
-	} {
-		if got := resourceBar(c.row); got != c.want {
-			t.Errorf("%+v: got %s, want %s", c.row, got, c.want)
-		}
-	}
-}
-
 // narrowBook is testBook with problems.
 func narrowBook() *view.Book {
 	b := testBook()
@@ -240,10 +231,7 @@ func TestPrintNarrow(t *testing.T) {
 	subjects := append(view.Subjects[:len(view.Subjects):len(view.Subjects)], view.SubjectProblems)
 	for _, width := range []int{160, 80, 40} {
 		for _, wide := range []bool{false, true} {
-			name := fmt.Sprintf("state/columns-%d.golden", width)
-			if wide {
-				name = fmt.Sprintf("state/columns-%d-wide.golden", width)
-			}
+			name := fmt.Sprintf("state/columns-%d%s.golden", width, map[bool]string{true: "-wide"}[wide])
 			var out bytes.Buffer
 			now := func() time.Time { return testNow }
 			if err := newTables(subjects, &out, func() int { return width }, wide, false, now).print(narrowBook()); err != nil {
@@ -261,82 +249,26 @@ func TestPrintNarrow(t *testing.T) {
 	}
 }
 
-// Rows are sorted by a field: texts with numbers in them as people sort them, addresses and numbers by their value, rows without it first.
-func TestSortBy(t *testing.T) {
-	hosts := []view.HostRow{
-		{Host: "n10.example.com", Tenant: &view.Tenant{DSeq: 9}}, {Host: "n9.example.com", Tenant: &view.Tenant{DSeq: 10}, Port: 80},
-		{Host: "a.example.com", Tenant: &view.Tenant{DSeq: 10}, Port: 9},
-	}
-	ips := []view.IPRow{{Address: netip.MustParseAddr("203.0.113.10")}, {Address: netip.MustParseAddr("203.0.113.9")}}
-	for _, tt := range []struct {
-		by, want string
-		subject  view.Subject
-	}{
-		{".host", "host/a.example.com host/n9.example.com host/n10.example.com", view.SubjectHosts},
-		{"{.host}", "host/a.example.com host/n9.example.com host/n10.example.com", view.SubjectHosts},
-		{"dseq", "host/n10.example.com host/n9.example.com host/a.example.com", view.SubjectHosts},
-		{".port", "host/n10.example.com host/a.example.com host/n9.example.com", view.SubjectHosts},
-
-		{".address", "address/203.0.113.9 address/203.0.113.10", view.SubjectIPs},
-	} {
-		var out bytes.Buffer
-		f := NewFlags()
-		f.Output, f.SortBy = "name", tt.by
-		show, err := f.Printer([]view.Subject{tt.subject}, &out, time.Now)
-		if err == nil {
-			err = show(&view.Book{Hosts: append([]view.HostRow(nil), hosts...), IPs: append([]view.IPRow(nil), ips...)})
-		}
-		if got := strings.Join(strings.Fields(out.String()), " "); err != nil || got != tt.want {
-			t.Errorf("--sort-by %s: %s, %v; want %s", tt.by, got, err, tt.want)
-		}
-	}
-	f := NewFlags()
-	f.SortBy = ".hots"
-	show, err := f.Printer([]view.Subject{view.SubjectHosts}, &bytes.Buffer{}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := show(&view.Book{Hosts: hosts}); err == nil || !strings.Contains(err.Error(), `no row has a field ".hots"`) {
-		t.Errorf("a field that no row has: %v", err)
-	}
-	if err := show(&view.Book{}); err != nil {
-		t.Errorf("no rows: %v", err)
-	}
-	f.SortBy = "{.host"
-	if _, err := f.Printer([]view.Subject{view.SubjectHosts}, &bytes.Buffer{}, time.Now); err != nil {
-		t.Errorf("a path without its last brace: %v", err)
-	}
-	f.SortBy = ".host[("
-	if _, err := f.Printer([]view.Subject{view.SubjectHosts}, &bytes.Buffer{}, time.Now); err == nil {
-		t.Error("no path is taken for one")
-	}
-}
-
 // A changed field is printed below its parent; of a multi-line value only the changed lines are, with two lines of context.
 func TestPlanTextOfFields(t *testing.T) {
 	list := func(image string, more ...any) []any {
 		return append([]any{map[string]any{"a": 1, "b": 2, "c": 3, "d": 4, "image": image, "name": "web"}}, more...)
 	}
 	by := []plan.Owner{{Manager: "kubectl"}}
-	for name, tt := range map[string]struct {
-		fields []plan.Field
-		want   string
-	}{
-		"values below one path": {[]plan.Field{
+	got := golden.Cases{}
+	for name, fields := range map[string][]plan.Field{
+		"values below one path": {
 			{Path: plan.Path{"spec", "a"}, Before: 1, After: 2, Owners: by}, {Path: plan.Path{"spec", "b"}, After: "x"}, {Path: plan.Path{"spec", "c"}, Before: true},
-		}, "  spec\n-     a: 1   (kubectl)\n+     a: 2\n+     b: x\n-     c: true\n"},
-		"a field of an item": {[]plan.Field{{Path: plan.Path{"spec", "containers", `k:{"name":"web"}`, "image"}, Before: "web:1", After: "web:2"}}, "  spec.containers[name=\"web\"]\n-     image: web:1\n+     image: web:2\n"},
-		"an item": {[]plan.Field{{Path: plan.Path{"spec", "ports", `k:{"port":80,"protocol":"TCP"}`}, Before: map[string]any{"port": 80, "protocol": "TCP"}}},
-			"  spec\n-     ports[port=80,protocol=\"TCP\"]:\n-       port: 80\n-       protocol: TCP\n"},
-		"a line of many": {[]plan.Field{{Path: plan.Path{"services"}, Before: list("web:1"), After: list("web:2"), Owners: by}},
-			"    services:   (kubectl)\n        …\n          c: 3\n          d: 4\n-         image: web:1\n+         image: web:2\n          name: web\n"},
-		"lines in conflict":    {[]plan.Field{{Path: plan.Path{"l"}, Before: []any{"a", "b"}, After: []any{"a", "c"}, Owners: by, Conflict: true}}, "    l:   owned by kubectl\n        - a\n!       - b\n+       - c\n"},
-		"one line becomes two": {[]plan.Field{{Path: plan.Path{"l"}, Before: []any{"a"}, After: []any{"a", "c"}}}, "    l:\n        - a\n+       - c\n"},
+		},
+		"a field of an item":   {{Path: plan.Path{"spec", "containers", `k:{"name":"web"}`, "image"}, Before: "web:1", After: "web:2"}},
+		"an item":              {{Path: plan.Path{"spec", "ports", `k:{"port":80,"protocol":"TCP"}`}, Before: map[string]any{"port": 80, "protocol": "TCP"}}},
+		"a line of many":       {{Path: plan.Path{"services"}, Before: list("web:1"), After: list("web:2"), Owners: by}},
+		"lines in conflict":    {{Path: plan.Path{"l"}, Before: []any{"a", "b"}, After: []any{"a", "c"}, Owners: by, Conflict: true}},
+		"one line becomes two": {{Path: plan.Path{"l"}, Before: []any{"a"}, After: []any{"a", "c"}}},
 	} {
 		w := PlanWriter{}
-		w.fields(tt.fields)
-		if diff := cmp.Diff(tt.want, w.out.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		w.fields(fields)
+		got[name] = w.out.String()
 	}
+	got.Check(t, "testdata/fields.golden")
 }

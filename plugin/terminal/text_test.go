@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // A write may end within a character.
@@ -23,43 +26,31 @@ func TestCharactersInTwoWrites(t *testing.T) {
 	}
 }
 
-func TestEscape(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"text is unchanged", "Ä shop.example.com… \U0001F600", "Ä shop.example.com… \U0001F600"},
-		{"newlines and tabs are unchanged", "a\tb\n", "a\tb\n"},
-		{"C0 controls are escaped", "a\x1b[2J\r\x00", `a\x1b[2J\x0d\x00`},
-		{"DEL is escaped", "a\x7f", `a\x7f`},
-		{"C1 controls are escaped", "a\u009bb", `a\u009bb`},
-		{"bidirectional controls are escaped", "\u202ea\u2066\u061c", `\u202ea\u2066\u061c`},
-		{"line and paragraph separators are escaped", "\u2028\u2029", `\u2028\u2029`},
-		{"invalid bytes are escaped", "\x9b\xc3(", `\x9b\xc3(`},
-		{"a replacement character is text", "\ufffd", "\ufffd"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := string(Escape([]byte(c.text))); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
+// How texts are measured, folded, cut and escaped: testdata/text.txt; texts are quoted as Go does. A command is never folded, nor a word.
+func TestTexts(t *testing.T) {
+	unquote := func(text string) string {
+		text, err := strconv.Unquote(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
 	}
-}
-
-func TestOneLine(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		most       int
-		want       string
-	}{
-		{"a short text is unchanged", "a b", 3, "a b"},
-		{"a long text is cut", "abcd", 3, "abc…"},
-		{"no character is cut in two", "abä", 3, "ab…"},
-		{"line ends and tabs are escaped", "a\nb\tc\rd", 9, `a\nb\tc\rd`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := OneLine(c.text, c.most); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
+	numbered := func(rule func(text string, n int) string) func(string) string {
+		return func(line string) string {
+			number, text, _ := strings.Cut(line, " ")
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			return rule(unquote(text), n)
+		}
 	}
+	golden.Rules{
+		"cells":  func(line string) string { return strconv.Itoa(Cells(unquote(line))) },
+		"escape": func(line string) string { return strconv.Quote(string(Escape([]byte(unquote(line))))) },
+		"cut":    numbered(OneLine), "lines": numbered(FoldLines), "hang": numbered(Hang),
+		"fold": numbered(func(text string, width int) string { return strings.Join(Fold(text, width), "\n") }),
+	}.Check(t, "testdata/text.txt")
 }
 
 // failing is a writer with an error for each write, in order.

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // eventOf is an event of a deployment: "M2" is ManifestReceived of deployment 2, "W" and "C" are the other types.
@@ -27,68 +28,83 @@ func eventOf(text string, number int) *event {
 	return e
 }
 
-// Events of one deployment group begin one after the other, as they came; those of others may begin before, with the first that is of their
-// type.
-func TestQueue(t *testing.T) {
-	for name, tt := range map[string]struct {
-		waiting, busy string
-		most          int
-		want          string
-	}{
-		"nothing":                              {"", "", 9, ""},
-		"all of a type":                        {"M1 M2 M3", "", 9, "M1 M2 M3"},
-		"as many as may":                       {"M1 M2 M3", "", 2, "M1 M2"},
-		"the type of the first":                {"M1 C2 M3 W4", "", 9, "M1 M3"},
-		"one of a group":                       {"M1 M1 M2", "", 9, "M1 M2"},
-		"not before what is of another type":   {"M1 C2 M2 M3", "", 9, "M1 M3"},
-		"not before what is busy":              {"M1 C2 M1", "1", 9, "C2"},
-		"nothing, as all are busy":             {"M1 C2", "1 2", 9, ""},
-		"what another order of the group asks": {"C1 M1", "", 9, "C1"},
-	} {
-		q := queue{busy: map[lease.Group]bool{}}
-		for i, text := range strings.Fields(tt.waiting) {
-			q.add(eventOf(text, i))
-		}
-		for _, dseq := range strings.Fields(tt.busy) {
-			q.busy[eventOf("M"+dseq, 0).Lease.Group()] = true
-		}
-		var got []string
-		for _, e := range q.next(tt.most) {
-			letter := map[input.EventType]string{input.LeaseWon: "W", input.ManifestReceived: "M", input.LeaseClosed: "C"}[e.Type]
-			got = append(got, fmt.Sprintf("%s%d", letter, e.Lease.DSeq))
-		}
-		if text := strings.Join(got, " "); text != tt.want {
-			t.Errorf("%s: %s, want %s", name, text, tt.want)
-		}
-		if rest := len(strings.Fields(tt.waiting)) - len(got); rest != len(q.waiting) {
-			t.Errorf("%s: %d wait, want %d", name, len(q.waiting), rest)
-		}
-	}
-}
-
-// What passes by itself is worth another try; what somebody has to mend is not.
-func TestRetry(t *testing.T) {
+// What becomes of events and of the errors of commands: testdata/rules.txt. Events are as eventOf has them.
+//
+//	queue   the events that wait, "| busy" deployments and "| most" that may begin: those that begin. Of one deployment group they begin one after
+//	        the other, as they came; those of others may begin before, with the first that is of their type
+//	retry   an error: what passes by itself is worth another try, what somebody has to mend is not
+//	error   the errors of a command, of which "own" is that of a lease, "other" another one's
+//	result  an event, and what is reported of it, as "ACTION KIND MESSAGE; …": what is acknowledged
+func TestRules(t *testing.T) {
 	g := lease.Group{Owner: "akash1a", DSeq: 1, GSeq: 1}
-	for _, tt := range []struct {
-		err   error
-		retry bool
-	}{
-		{&cluster.AwayError{Err: errors.New("refused")}, true},
-		{fmt.Errorf("conflict: %w", ledger.ErrAgain), true},
-		{&reservation.PendingError{}, true},
-		{&report.TimeoutError{Waiting: []string{"a finalizer"}}, true},
-		{context.Canceled, true},
-		{report.Gather([]error{&report.LeaseError{Lease: g, Err: report.ErrChanged}}), true},
-		{&report.HeldError{}, false},
-		{&reservation.NotReservedError{}, false},
-		{&DefinedError{&lease.Definition{}}, false},
-		{lease.Problems{{Message: "wrong"}}, false},
-		{errors.New("forbidden"), false},
-	} {
-		if a := failed(3, input.Event{}, tt.err); a.Retry != tt.retry || a.Line != 3 || a.Result.Err == nil {
-			t.Errorf("%v: %+v", tt.err, a)
-		}
+	errs := map[string]error{
+		"away": &cluster.AwayError{Err: errors.New("refused")}, "conflict": fmt.Errorf("conflict: %w", ledger.ErrAgain), "pending": &reservation.PendingError{},
+		"timeout": &report.TimeoutError{Waiting: []string{"a finalizer"}}, "canceled": context.Canceled,
+		"changed": report.Gather([]error{&report.LeaseError{Lease: g, Err: report.ErrChanged}}),
+		"held":    &report.HeldError{}, "unreserved": &reservation.NotReservedError{}, "defined": &DefinedError{&lease.Definition{}}, "problems": lease.Problems{{Message: "wrong"}},
+		"forbidden": errors.New("forbidden"), "own": &report.LeaseError{Lease: g, Err: errors.New("own")},
+		"other": &report.LeaseError{Lease: lease.Group{DSeq: 2}, Err: errors.New("other")},
 	}
+	golden.Rules{
+		"queue": func(line string) string {
+			parts := append(strings.Split(line, "|"), "", "")
+			q := queue{busy: map[lease.Group]bool{}}
+			waiting := strings.Fields(parts[0])
+			for i, text := range waiting {
+				q.add(eventOf(text, i))
+			}
+			for _, dseq := range strings.Fields(parts[1]) {
+				q.busy[eventOf("M"+dseq, 0).Lease.Group()] = true
+			}
+			most := 9
+			_, _ = fmt.Sscan(parts[2], &most)
+			var got []string
+			for _, e := range q.next(most) {
+				got = append(got, waiting[e.number])
+			}
+			if len(waiting)-len(got) != len(q.waiting) {
+				t.Errorf("%s: %d wait", line, len(q.waiting))
+			}
+			return strings.Join(got, " ")
+		},
+		"retry": func(line string) string {
+			a := failed(3, input.Event{}, errs[line])
+			if a.Line != 3 || a.Result.Err == nil {
+				t.Errorf("%s: %+v", line, a)
+			}
+			return fmt.Sprint(a.Retry)
+		},
+		"error": func(line string) string {
+			var failures report.Failures
+			for _, name := range strings.Fields(line) {
+				failures = append(failures, errs[name])
+			}
+			switch len(failures) {
+			case 0:
+				return fmt.Sprint(errorOf(nil, g))
+			case 1:
+				return fmt.Sprint(errorOf(failures[0], g), " / ", errorOf(failures, g))
+			}
+			return fmt.Sprint(errorOf(failures, g))
+		},
+		"result": func(line string) string {
+			event, reported, _ := strings.Cut(line, " ")
+			r := &result{}
+			for _, text := range strings.Split(reported, "; ") {
+				words := append(strings.SplitN(text, " ", 3), "", "")
+				e := report.Event{Action: report.Action(words[0]), Kind: words[1], Message: words[2]}
+				if message, changed := strings.CutSuffix(e.Message, " changed"); e.Action == report.Done {
+					e.Message, e.Summary = message, &report.Summary{Changed: changed}
+				}
+				r.note(e)
+			}
+			a := r.ack(eventOf(event, 4))
+			if a.Line != 4 || a.Result.Action != report.Done {
+				t.Errorf("%s: %+v", line, a)
+			}
+			return a.Result.Message + map[bool]string{true: ", changed"}[a.Result.Summary.Changed]
+		},
+	}.Check(t, "testdata/rules.txt")
 }
 
 // An acknowledgement has its lease in a field of its own, and does not repeat it; of many problems it has the first.
@@ -103,57 +119,6 @@ func TestFailed(t *testing.T) {
 	}
 	if text := failed(1, e, many).Result.Err.Error(); !strings.HasSuffix(text, "problem 19\n… and 980 more") {
 		t.Errorf("it says %s", text)
-	}
-}
-
-// Each lease has its own error, and the one of the command as a whole.
-func TestErrorOf(t *testing.T) {
-	first, second := lease.Group{DSeq: 1}, lease.Group{DSeq: 2}
-	of := func(g lease.Group) error { return &report.LeaseError{Lease: g, Err: errors.New("own")} }
-	away := errors.New("away")
-	for name, tt := range map[string]struct {
-		err  error
-		want string
-	}{
-		"none":               {nil, "<nil>"},
-		"its own":            {report.Failures{of(first), of(second)}, of(first).Error()},
-		"another's":          {report.Failures{of(second)}, "<nil>"},
-		"all's":              {away, "away"},
-		"its own, and all's": {report.Failures{of(first), of(second), away}, of(first).Error() + "\naway"},
-	} {
-		if got := fmt.Sprint(errorOf(tt.err, first)); got != tt.want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
-// What a command reports of a lease becomes what is acknowledged.
-func TestResult(t *testing.T) {
-	for name, tt := range map[string]struct {
-		event    string
-		reported []report.Event
-		want     string
-	}{
-		"won":               {"W1", []report.Event{{Action: report.Claimed}}, "reserved, changed"},
-		"won before":        {"W1", []report.Event{{Action: report.Unchanged}}, "reserved"},
-		"applied":           {"M1", []report.Event{{Action: report.Claimed}, {Action: report.Done, Message: "applied", Summary: &report.Summary{Changed: true}}}, "applied, changed"},
-		"applied before":    {"M1", []report.Event{{Action: report.Done, Message: "applied", Summary: &report.Summary{}}}, "applied"},
-		"closed":            {"C1", []report.Event{{Action: report.Deleted, Kind: "ingress"}, {Action: report.Released}}, "released, changed"},
-		"holds nothing":     {"C1", []report.Event{{Action: report.Left, Kind: "lease", Message: "holds nothing"}}, "holds nothing"},
-		"closed, with rest": {"C1", []report.Event{{Action: report.Released}, {Action: report.Left, Kind: "lease", Message: "1 object stays"}, {Action: report.Left, Kind: "namespace"}}, "released; 1 object stays, changed"},
-	} {
-		r := &result{}
-		for _, e := range tt.reported {
-			r.note(e)
-		}
-		a := r.ack(eventOf(tt.event, 4))
-		got := a.Result.Message
-		if a.Result.Summary.Changed {
-			got += ", changed"
-		}
-		if got != tt.want || a.Line != 4 || a.Result.Action != report.Done {
-			t.Errorf("%s: %s, %+v", name, got, a)
-		}
 	}
 }
 

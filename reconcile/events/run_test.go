@@ -104,6 +104,24 @@ func newBus(t *testing.T, in io.Reader, acknowledge func(Ack) error) *Bus {
 	return b
 }
 
+// running runs a bus whose lines a test writes, and returns how it ends.
+func running(ctx context.Context, t *testing.T, acknowledge func(Ack) error, d *doing) (write func(string), ended chan error) {
+	t.Helper()
+	in, out := io.Pipe()
+	t.Cleanup(func() { _ = out.Close() })
+	b := newBus(t, in, acknowledge)
+	ended = make(chan error, 1)
+	go func() {
+		_, err := b.run(ctx, d)
+		ended <- err
+	}()
+	return func(text string) {
+		if _, err := io.WriteString(out, text); err != nil {
+			t.Error(err)
+		}
+	}, ended
+}
+
 // Events of many leases are carried out side by side, those of each in their order; each is acknowledged once, also in its order.
 func TestOrder(t *testing.T) {
 	var lines []string
@@ -211,16 +229,9 @@ func TestStop(t *testing.T) {
 			return ctx.Err()
 		})
 		ctx, stop := context.WithCancel(t.Context())
-		in, out := io.Pipe()
 		var got acks
-		ended := make(chan error)
-		go func() {
-			_, err := newBus(t, in, got.take).run(ctx, d)
-			ended <- err
-		}()
-		if _, err := io.WriteString(out, text("M1", "C2", "M2", "M3")); err != nil {
-			t.Error(err)
-		}
+		write, ended := running(ctx, t, got.take, d)
+		write(text("M1", "C2", "M2", "M3"))
 		synctest.Wait()
 		stop()
 		if err := <-ended; err != nil {
@@ -236,7 +247,6 @@ func TestStop(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("lines %v are not acknowledged", want)
 		}
-		_ = out.Close()
 	})
 }
 
@@ -245,11 +255,8 @@ func TestStopUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		never := make(chan struct{})
-		ended := make(chan error)
-		go func() {
-			_, err := newBus(t, strings.NewReader("bad\n"), func(Ack) error { <-never; return nil }).run(ctx, newDoing(t, nil))
-			ended <- err
-		}()
+		write, ended := running(ctx, t, func(Ack) error { <-never; return nil }, newDoing(t, nil))
+		write("bad\n")
 		synctest.Wait()
 		stop()
 		if err := <-ended; err == nil || !strings.Contains(err.Error(), "nobody reads") {
@@ -264,19 +271,11 @@ func TestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
 		d := newDoing(t, func(context.Context, []*event) error { time.Sleep(time.Minute); return nil })
-		in, out := io.Pipe()
-		ended := make(chan error)
-		go func() {
-			_, err := newBus(t, in, func(Ack) error { return broken }).run(t.Context(), d)
-			ended <- err
-		}()
-		if _, err := io.WriteString(out, text("M1")+"bad\n"); err != nil {
-			t.Error(err)
-		}
+		write, ended := running(t.Context(), t, func(Ack) error { return broken }, d)
+		write(text("M1") + "bad\n")
 		if err := <-ended; !errors.Is(err, broken) || !errors.Is(err, errUnread) || len(d.at) > 0 || len(d.done) != 1 {
 			t.Errorf("%v, %+v", err, d)
 		}
-		_ = out.Close()
 	})
 }
 

@@ -30,6 +30,15 @@ func shows(t *testing.T, s *page.Seen) *page.Page {
 	return page.New(t.Context(), page.Options{Look: func(context.Context) (*page.Seen, error) { return s, nil }, Every: time.Minute})
 }
 
+// counts returns a page that reads what look returns, and how often it has read.
+func counts(ctx context.Context, look func() *page.Seen) (*page.Page, *atomic.Int64) {
+	looks := &atomic.Int64{}
+	return page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
+		looks.Add(1)
+		return look(), nil
+	}}), looks
+}
+
 // Nothing from elsewhere is loaded, nothing inline is run, and what is shown stays in no cache.
 func TestHeaders(t *testing.T) {
 	p := shows(t, pagetest.Seen(t))
@@ -60,13 +69,13 @@ func TestPathsAndMethods(t *testing.T) {
 	p := shows(t, pagetest.Seen(t))
 	for request, want := range map[string]int{
 		"GET /": 200, "HEAD /": 200, "POST /": 405, "DELETE /": 405, "GET /x": 404, "GET /assets/": 404, "GET /assets/page.js": 404, "GET /assets/../page.go": 307,
-		"POST /events": 405, "GET /?q=%ff%00&hosts=99999999999999999999": 200,
+		"POST /events": 405, "GET /?q=%ff%00&hosts=99999999999999999999": 200, "HEAD /events": 200, // which ends
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, httptest.NewRequest(method, path, nil))
-		if w.Code != want {
-			t.Errorf("%s: %d, not %d", request, w.Code, want)
+		if w.Code != want || request == "HEAD /events" && w.Header().Get("Content-Type") != "text/event-stream" {
+			t.Errorf("%s: %d, not %d, %v", request, w.Code, want, w.Header())
 		}
 	}
 }
@@ -165,19 +174,21 @@ func (f *follower) versions() (all []string) {
 	return all
 }
 
+// sees is what has so many hosts.
+func sees(hosts int64) *page.Seen {
+	s := &page.Seen{At: pagetest.Now}
+	for range hosts {
+		s.Book.Hosts = append(s.Book.Hosts, pagetest.Host("a.example.com", lease0, view.StateActive, 1))
+	}
+	return s
+}
+
 // Changes are told, at most one a second however many there are; while nobody looks, nothing is read; a beat tells nothing new.
 func TestFollowing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var looks, hosts atomic.Int64
-		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
-			looks.Add(1)
-			s := &page.Seen{At: pagetest.Now}
-			for range hosts.Load() {
-				s.Book.Hosts = append(s.Book.Hosts, pagetest.Host("a.example.com", lease0, view.StateActive, 1))
-			}
-			return s, nil
-		}})
+		var hosts atomic.Int64
+		p, looks := counts(ctx, func() *page.Seen { return sees(hosts.Load()) })
 		for range 1000 {
 			p.Changed()
 		}
@@ -206,8 +217,9 @@ func TestFollowing(t *testing.T) {
 			t.Errorf("of %d looks one is told %d, another one %d", looks.Load(), a, b)
 		}
 		told := f.versions()
-		if want := board(t, mustLook(p, t), "").Version; told[len(told)-1] != want {
-			t.Errorf("the last that is told is %s, not %s", told[len(told)-1], want)
+		shown := regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(get(t, p, "/").Body.String())[1]
+		if want := sees(1000).Version(); told[len(told)-1] != want || shown != want {
+			t.Errorf("the last that is told is %s, and shown %s, not %s", told[len(told)-1], shown, want)
 		}
 		g.mu.Lock()
 		g.broken = true
@@ -220,46 +232,17 @@ func TestFollowing(t *testing.T) {
 	})
 }
 
-// mustLook returns what the page shows now, with its version.
-func mustLook(p *page.Page, t *testing.T) *page.Seen {
-	t.Helper()
-	version := regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(get(t, p, "/").Body.String())[1]
-	s := &page.Seen{At: pagetest.Now}
-	for range 1000 {
-		s.Book.Hosts = append(s.Book.Hosts, pagetest.Host("a.example.com", lease0, view.StateActive, 1))
-	}
-	if s.Version() != version {
-		t.Errorf("the page has version %s", version)
-	}
-	return s
-}
-
-// HEAD says what GET would, and ends.
-func TestHeadOfEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		w := httptest.NewRecorder()
-		shows(t, pagetest.Many(1)).ServeHTTP(w, httptest.NewRequest("HEAD", "/events", nil).WithContext(ctx))
-		if got := w.Header().Get("Content-Type"); w.Code != 200 || got != "text/event-stream" || ctx.Err() != nil {
-			t.Errorf("%d, %s, %v", w.Code, got, ctx.Err())
-		}
-	})
-}
-
 // One look serves all who wait for it. Who goes away waits no longer, also who has begun it; a look that panics is one that fails.
 func TestWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ends := make(chan error)
-		var looks atomic.Int64
-		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
-			looks.Add(1)
+		p, looks := counts(ctx, func() *page.Seen {
 			if err := <-ends; err != nil {
 				panic(err)
 			}
-			return pagetest.Many(1), nil
-		}})
+			return pagetest.Many(1)
+		})
 		first, stop := context.WithCancel(ctx)
 		var gone, stays sync.WaitGroup
 		gone.Go(func() { p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil).WithContext(first)) })
@@ -298,11 +281,7 @@ func TestWaiters(t *testing.T) {
 // When those who followed have left, nothing is read for them, whatever changes at that moment.
 func TestNobodyFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var looks atomic.Int64
-		p := page.New(t.Context(), page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
-			looks.Add(1)
-			return &page.Seen{At: pagetest.Now}, nil
-		}})
+		p, looks := counts(t.Context(), func() *page.Seen { return sees(0) })
 		for want := range int64(100) {
 			f := follow(p)
 			time.Sleep(time.Minute)
@@ -321,7 +300,7 @@ func TestNobodyFollows(t *testing.T) {
 func TestFollowersAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) { return pagetest.Many(1), nil }})
+		p, _ := counts(ctx, func() *page.Seen { return pagetest.Many(1) })
 		var all []*follower
 		for range 64 {
 			all = append(all, follow(p))
@@ -350,12 +329,10 @@ func TestFollowersAreLimited(t *testing.T) {
 func TestSlowLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var looks atomic.Int64
-		p := page.New(ctx, page.Options{Every: time.Hour, Look: func(context.Context) (*page.Seen, error) {
-			looks.Add(1)
+		p, looks := counts(ctx, func() *page.Seen {
 			time.Sleep(3 * time.Second)
-			return pagetest.Many(1), nil
-		}})
+			return pagetest.Many(1)
+		})
 		f := follow(p)
 		for range 600 {
 			p.Changed()

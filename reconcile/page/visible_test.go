@@ -1,37 +1,51 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                           "",
-		"plain\n\ttext é 漢字 …\u202f": "plain\n\ttext é 漢字 …\u202f",
-		"\x00\x1b[31m\x7f":           `\x00\x1b[31m\x7f`,
-		"a\u202eb\u2066c\u200bd":     `a\u202eb\u2066c\u200bd`,
-		"\ufeffa\u0085\u2028":        `\ufeffa\u0085\u2028`,
-		"a\xffb\xc3":                 `a\xffb\xc3`,
-		"\ufffd":                     "\ufffd",
-		"\u202e":                     `\u202e`,
-		"tag \U000e0041":             `tag \ue0041`,
-	} {
-		if got := string(visible([]byte(text))); got != want {
-			t.Errorf("%q becomes %q, not %q", text, got, want)
-		}
-	}
+// What nobody would see is shown, and pools are drawn as cells: testdata/texts.txt.
+//
+//	visible   a text, quoted
+//	cells     the ranges of a pool, "| used" addresses and "| nodes" of them: the tones of its cells, what the first says, and the scale
+func TestTexts(t *testing.T) {
+	golden.Rules{
+		"visible": func(line string) string {
+			text, err := strconv.Unquote(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strconv.Quote(string(visible([]byte(text))))
+		},
+		"cells": func(line string) string {
+			parts := append(strings.Split(line, "|"), "", "")
+			row := cellsOf(t, strings.Fields(parts[1]), strings.Fields(parts[2]), strings.Fields(parts[0])...)
+			var said strings.Builder
+			for i, n := 0, 1; i < len(row.Cells); i, n = i+1, n+1 {
+				if i == 0 {
+					fmt.Fprintln(&said, row.Cells[0].Text)
+				}
+				if tone := row.Cells[i].Tone; i+1 == len(row.Cells) || row.Cells[i+1].Tone != tone {
+					fmt.Fprintln(&said, n, tone)
+					n = 0
+				}
+			}
+			return said.String() + row.Scale
+		},
+	}.Check(t, "testdata/texts.txt")
 }
 
-// cellsOf returns the tones of the map of a pool, and what it says of its first cell and of its scale.
-func cellsOf(t *testing.T, used []string, nodes []string, ranges ...string) (tones []string, first, scale string) {
+// cellsOf returns the map of a pool.
+func cellsOf(t *testing.T, used, nodes []string, ranges ...string) PoolRow {
 	t.Helper()
 	r, by := &view.PoolRow{Addresses: 1, Name: "p"}, map[netip.Addr]*view.IPRow{}
 	for _, text := range ranges {
@@ -47,43 +61,7 @@ func cellsOf(t *testing.T, used []string, nodes []string, ranges ...string) (ton
 	for _, a := range nodes {
 		r.Nodes = append(r.Nodes, netip.MustParseAddr(a))
 	}
-	row := poolRow(r, by)
-	for _, c := range row.Cells {
-		tones = append(tones, c.Tone)
-	}
-	if len(row.Cells) > 0 {
-		first = row.Cells[0].Text
-	}
-	return tones, first, row.Scale
-}
-
-func TestCells(t *testing.T) {
-	some := func(n int, tone string) []string {
-		return strings.Split(strings.TrimSpace(strings.Repeat(tone+" ", n)), " ")
-	}
-	for name, c := range map[string]struct {
-		used, nodes, ranges []string
-		tones               []string
-		first, scale        string
-	}{
-		"each address":       {[]string{"192.0.2.1", "198.51.100.1"}, []string{"192.0.2.2"}, []string{"192.0.2.0/30"}, []string{"free", "active", "node", "free"}, "192.0.2.0, free", "a cell is an address"},
-		"pieces in order":    {[]string{"192.0.2.9"}, nil, []string{"192.0.2.8-192.0.2.9", "192.0.2.0-192.0.2.1"}, []string{"free", "free", "free", "active"}, "192.0.2.0, free", "a cell is an address"},
-		"the last addresses": {[]string{"255.255.255.255"}, nil, []string{"255.255.255.254-255.255.255.255"}, []string{"free", "active"}, "255.255.255.254, free", "a cell is an address"},
-		"blocks":             {[]string{"10.0.0.0", "10.0.0.1", "10.0.1.254"}, nil, []string{"10.0.0.0/23"}, append(append([]string{"h5"}, some(254, "free")...), "h3"), "10.0.0.0/31, 2 of 2 in use", "a cell is a block of /31"},
-		"parts of blocks":    {[]string{"10.0.0.1"}, nil, []string{"10.0.0.1-10.0.2.0"}, append([]string{"h2"}, some(128, "free")...), "10.0.0.0/30, 1 of 3 in use", "a cell is a block of /30"},
-		"very many": {
-			[]string{"2001:db8::1", "2001:db8::2", "2001:db8::ff00:1"}, nil, []string{"2001:db8::/32"},
-			[]string{"h1", "h1"}, "2001:db8::/120, 2 of 256 in use", "a cell is a block of /120, and only those are shown that are in use",
-		},
-		"very many, none in use": {nil, nil, []string{"::/0"}, nil, "", "a cell is a block of /120, and only those are shown that are in use"},
-		"two families":           {[]string{"192.0.2.1", "2001:db8::1"}, nil, []string{"2001:db8::1", "192.0.2.1"}, []string{"active", "active"}, "192.0.2.1, active, ", "a cell is an address"},
-		"none":                   {nil, nil, nil, nil, "", ""},
-	} {
-		tones, first, scale := cellsOf(t, c.used, c.nodes, c.ranges...)
-		if diff := cmp.Diff(c.tones, tones); diff != "" || first != c.first || scale != c.scale {
-			t.Errorf("%s: %q, %q, %s", name, first, scale, diff)
-		}
-	}
+	return poolRow(r, by)
 }
 
 // However large a pool is, and however its users lie, its map stays small.
@@ -99,8 +77,8 @@ func TestCellsAreFew(t *testing.T) {
 				used = append(used, a.String())
 			}
 		}
-		if tones, _, _ := cellsOf(t, used, nil, ranges...); len(tones) > maxCells || len(tones) == 0 {
-			t.Errorf("%v has %d cells", ranges, len(tones))
+		if n := len(cellsOf(t, used, nil, ranges...).Cells); n > maxCells || n == 0 {
+			t.Errorf("%v has %d cells", ranges, n)
 		}
 	}
 }

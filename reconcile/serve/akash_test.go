@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -18,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 const owner, provider = "akash1owner", "akash1provider"
@@ -34,10 +34,10 @@ func tenant(id lease.ID) *view.Tenant {
 
 var at = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// toJSON is a value in JSON, on one line.
+// toJSON is a value in JSON.
 func toJSON(t *testing.T, value any) string {
 	t.Helper()
-	text, err := json.Marshal(value)
+	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,16 +60,7 @@ func TestManagedHostnames(t *testing.T) {
 		row(one, "root.example.com", "", "ingress", view.StateActive),
 		row(two, "root.example.com", "/b", "ingress", view.StateActive),
 	})
-	if len(got) != 4 {
-		t.Errorf("%d hosts are managed", len(got))
-	}
-	want := `{"LeaseID":{"owner":"akash1owner","dseq":1,"gseq":1,"oseq":1,"provider":"akash1provider"},"Namespace":"` + one.Namespace() +
-		`","ExternalPort":80,"ServiceName":"web","LastUpdate":"2026-11-26 12:00:00 +0000 UTC"}`
-	for _, host := range []string{"active.example.com", "moving.example.com", "paths.example.com", "root.example.com"} {
-		if diff := cmp.Diff(want, toJSON(t, got[host])); diff != "" {
-			t.Errorf("%s:\n%s", host, diff)
-		}
-	}
+	golden.Check(t, "testdata/managed-hostnames.json", toJSON(t, got))
 	if text := toJSON(t, managedHostnames(nil)); text != "{}" {
 		t.Errorf("no hosts are %s", text)
 	}
@@ -92,12 +83,7 @@ func TestIgnoreList(t *testing.T) {
 		Group: id.Group(), Definition: definition(id, "b.example.com", "a.example.com", "b.example.com"), Count: 2, Since: at, Last: at, Next: at.Add(time.Minute),
 		Err: errors.Join(&report.LeaseError{Lease: id.Group(), Err: held}),
 	}
-	want := `{"akash1owner/1/1/1/akash1provider":{"hostnames":["a.example.com","b.example.com"],"last-error":"host a.example.com is held by somebody else",` +
-		`"last-error-type":"*report.HeldError","failed-at":"2026-11-26 12:00:00 +0000 UTC","failure-count":2,"namespace":"` + id.Namespace() +
-		`","flagged":false,"next-try":"2026-11-26T12:01:00Z"}}`
-	if diff := cmp.Diff(want, toJSON(t, ignoreList([]reconcile.Failing{failing}))); diff != "" {
-		t.Error(diff)
-	}
+	golden.Check(t, "testdata/ignore-list.json", toJSON(t, ignoreList([]reconcile.Failing{failing})))
 	if text := toJSON(t, ignoreList(nil)); text != "{}" {
 		t.Errorf("no failures are %s", text)
 	}
@@ -115,15 +101,13 @@ func TestIgnoreList(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, tt := range []struct {
 		of   *inventory.Addresses
-		want string
+		want usage
 	}{
-		{nil, `{"Available":0,"InUse":0,"Free":0}`},
-		{&inventory.Addresses{Total: 10, InUse: 4}, `{"Available":10,"InUse":4,"Free":6}`},
-		{&inventory.Addresses{Total: 5, InUse: 5}, `{"Available":5,"InUse":5,"Free":0}`},
-		{&inventory.Addresses{Total: 5, InUse: 9}, `{"Available":5,"InUse":5,"Free":0}`}, // a range that was made smaller
+		{nil, usage{}}, {&inventory.Addresses{Total: 10, InUse: 4}, usage{10, 4, 6}}, {&inventory.Addresses{Total: 5, InUse: 5}, usage{5, 5, 0}},
+		{&inventory.Addresses{Total: 5, InUse: 9}, usage{5, 5, 0}}, // a range that was made smaller
 	} {
-		if got := toJSON(t, usageOf(tt.of)); got != tt.want {
-			t.Errorf("%+v: %s", tt.of, got)
+		if got := usageOf(tt.of); got != tt.want {
+			t.Errorf("%+v: %+v", tt.of, got)
 		}
 	}
 }
@@ -149,13 +133,7 @@ func TestLeaseIPs(t *testing.T) {
 		row(someLease(2), "web", 443, lease.TCP, "203.0.113.10", view.StateActive),
 		{Address: netip.MustParseAddr("203.0.113.11"), State: view.StateActive, Tenant: &view.Tenant{Owner: owner}},
 	}
-	want := `[{"Port":8080,"ExternalPort":80,"ServiceName":"api","IP":"2001:db8::1","Protocol":"TCP"},` +
-		`{"Port":8053,"ExternalPort":53,"ServiceName":"web","IP":"203.0.113.7","Protocol":"TCP"},` +
-		`{"Port":8053,"ExternalPort":53,"ServiceName":"web","IP":"203.0.113.7","Protocol":"UDP"},` +
-		`{"Port":8443,"ExternalPort":443,"ServiceName":"web","IP":"203.0.113.7","Protocol":"TCP"}]`
-	if diff := cmp.Diff(want, toJSON(t, leaseIPs(rows, id.Order()))); diff != "" {
-		t.Error(diff)
-	}
+	golden.Check(t, "testdata/lease-ips.json", toJSON(t, leaseIPs(rows, id.Order())))
 	if got := leaseIPs(rows, someLease(3).Order()); got != nil {
 		t.Errorf("a lease without addresses has %v", got)
 	}

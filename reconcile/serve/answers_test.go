@@ -3,10 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,11 +19,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // fake is a world in which one lease is known, and that records what is transferred.
 type fake struct {
 	def         *lease.Definition
+	empty       bool
 	unheld      []string
 	err         error
 	transferred []string
@@ -158,36 +160,35 @@ func TestSlowBook(t *testing.T) {
 	})
 }
 
-// Methods, and paths that are none.
+// Methods, paths that are none, and who is asked who he is: testdata/paths.txt. Who reads on the loopback address is not; who writes is, and so
+// is everybody elsewhere. A name that leads here from elsewhere gets nothing.
 func TestPaths(t *testing.T) {
 	h := handler(Options{Shown: (&fake{}).shown(t)})
-	for _, tt := range []struct {
-		method, path string
-		want         int
-	}{
-		{http.MethodHead, "/state", 200},
-		{http.MethodPost, "/state", 405},
-		{http.MethodOptions, "/state", 405},
-		{http.MethodDelete, "/ignore-list", 405},
-		{http.MethodGet, "/hostname/migrate", 405},
-		{http.MethodGet, "/", 404},
-		{http.MethodGet, "/state/", 404},
-		{http.MethodGet, "/State", 404},
-		{http.MethodGet, "/state%2F", 404},
-		{http.MethodGet, "/%2e%2e/state%00", 404},
-		{http.MethodGet, "/healthz/etcd", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a/1/1/1", 204},
-		{http.MethodGet, "/ip-lease-status/cosmos1a/1/1/1", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a/1/1/x", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a/0/1/1", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a/18446744073709551616/1/1", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a/1/4294967296/1", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a%2F1/1/1/1", 404},
-		{http.MethodGet, "/ip-lease-status/akash1a/1/1", 404},
-	} {
-		if got, body := ask(h, tt.method, tt.path, ""); got != tt.want {
-			t.Errorf("%s %s: %d %s", tt.method, tt.path, got, body)
+	says := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				text = err.Error()
+			}
+			_, _ = io.WriteString(w, text)
+		})
+	}
+	guarded := func(loopback bool) func(string) string {
+		return func(line string) string {
+			method, url, _ := strings.Cut(line, " ")
+			code, body := ask(guard(loopback, says("free"), says("reviewed")), method, url, "")
+			return fmt.Sprintln(code, body)
 		}
+	}
+	golden.Rules{
+		"asked": func(line string) string {
+			method, path, _ := strings.Cut(line, " ")
+			code, _ := ask(h, method, path, "")
+			return fmt.Sprint(code)
+		},
+		"loopback": guarded(true), "elsewhere": guarded(false),
+	}.Check(t, "testdata/paths.txt")
+	if _, body := ask(guard(false, says("free"), says("reviewed")), "POST", "http://a/b", strings.Repeat("a", maxBody+1)); !strings.Contains(body, "too large") {
+		t.Errorf("a long body is read: %.40s", body)
 	}
 	page := handler(Options{Shown: &Shown{}, Page: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page of "+r.URL.Path) })})
 	for path, want := range map[string]string{"/": "page of /", "/changes": "page of /changes", "/healthz": "ok"} {
@@ -197,132 +198,30 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// What a request to migrate is answered, as Akash's gateway answers it (MG-1 to MG-6), and what it moves: what it names.
+// What a request to migrate is answered, as Akash's gateway answers it (MG-1 to MG-6), and what it moves: what it names. Each line of
+// testdata/migrate.txt is a body; "names" asks for one of the lease, the others what they say.
 func TestMigrate(t *testing.T) {
 	held := report.Failures{&report.LeaseError{Lease: someLease(2).Group(), Err: &report.HeldError{Held: []report.HeldThing{{Kind: state.Host, Thing: "a.example.com"}}}}}
-	const hosts, endpoints = "/hostname/migrate", "/endpoint/migrate"
-	for name, tt := range map[string]struct {
-		path, body, owner string
-		unheld            []string
-		err               error
-		code              int
-		answer            string
-		moves             []string
-	}{
-		"no such lease (MG-1)": {path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":9,"destination_gseq":1}`, code: 400, answer: "destination deployment does not exist\n"},
-		"a host that it does not define (MG-2)": {
-			path: hosts, body: `{"hostnames_to_migrate":["a.example.com","foobar.org"],"destination_dseq":2,"destination_gseq":1}`,
-			code: 400, answer: "the hostname \"foobar.org\" is not used by this deployment\n",
-		},
-		"a host (MG-3)": {
-			path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":2,"destination_gseq":1}`,
-			code: 200, answer: "{\n  \"transferred\": [\n    \"a.example.com\"\n  ]\n}\n", moves: []string{"a.example.com"},
-		},
-		"it fails (MG-4, MG-5)": {
-			path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":2,"destination_gseq":1}`, err: io.EOF,
-			code: 500, answer: "failed transferring \"a.example.com\": EOF\n", moves: []string{"a.example.com"},
-		},
-		"an endpoint that fails (MG-6)": {
-			path: endpoints, body: `{"endpoints_to_migrate":["public"],"destination_dseq":2,"destination_gseq":1}`, err: io.EOF,
-			code: 500, answer: "failed transferring \"public\": EOF\n", moves: []string{"endpoint/public"},
-		},
-		"an endpoint": {path: endpoints, body: `{"endpoints_to_migrate":["public"],"destination_dseq":2,"destination_gseq":1}`, code: 200, answer: "{\n  \"transferred\": [\n    \"public\"\n  ]\n}\n", moves: []string{"endpoint/public"}},
-		"an endpoint that it does not define": {
-			path: endpoints, body: `{"endpoints_to_migrate":["other"],"destination_dseq":2,"destination_gseq":1}`,
-			code: 400, answer: "the endpoint \"other\" does not exist in the destination deployment\n",
-		},
-		"another owner holds it": {
-			path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":2,"destination_gseq":1}`, err: held,
-			code: 400, answer: "hostname not allowed: host \"a.example.com\" in use\n", moves: []string{"a.example.com"},
-		},
-		"nobody holds one, and one is named twice": {
-			path: hosts, body: `{"hostnames_to_migrate":["a.example.com","b.example.com","a.example.com"],"destination_dseq":2,"destination_gseq":1}`,
-			unheld: []string{"b.example.com"},
-			code:   200, answer: "{\n  \"transferred\": [\n    \"a.example.com\"\n  ]\n}\n", moves: []string{"a.example.com", "b.example.com"},
-		},
-		"nothing is named":             {path: hosts, body: `{"destination_dseq":2,"destination_gseq":1}`, code: 400},
-		"endpoints where hosts belong": {path: hosts, body: `{"endpoints_to_migrate":["public"],"destination_dseq":2,"destination_gseq":1}`, code: 400},
-		"no JSON":                      {path: hosts, body: `hosts`, code: 422},
-		"a number as text":             {path: hosts, body: `{"hostnames_to_migrate":["a.example.com"],"destination_dseq":"2","destination_gseq":1}`, code: 422},
-		"nothing":                      {path: hosts, code: 422},
-		"deep":                         {path: hosts, body: strings.Repeat(`[`, 60000), code: 422},
-		"too long":                     {path: hosts, body: `{"hostnames_to_migrate":["` + strings.Repeat("a", maxBody) + `"]}`, code: 413},
-		"no owner":                     {path: hosts, body: `{}`, owner: "-", code: 400, answer: "the header Akash-Owner does not name the owner: \"\" is not an Akash address (akash1…, lower case, at most 63 characters)\n"},
-		"a name that would be an endpoint": {
-			path: hosts, body: `{"hostnames_to_migrate":["endpoint/public"],"destination_dseq":2,"destination_gseq":1}`,
-			code: 400, answer: "the hostname \"endpoint/public\" is not used by this deployment\n",
-		},
-		"a name with control characters": {
-			path: hosts, body: `{"hostnames_to_migrate":["\u001b[31m` + strings.Repeat("a", 2000) + `"],"destination_dseq":2,"destination_gseq":1}`,
-			code: 400, answer: "the hostname \"\\x1b[31m" + strings.Repeat("a", 95) + "…\" is not used by this deployment\n",
-		},
-	} {
-		f := &fake{def: definition(someLease(2), "a.example.com", "b.example.com"), unheld: tt.unheld, err: tt.err}
-		h := guard(true, handler(Options{Shown: f.shown(t)}), handler(Options{Shown: f.shown(t)}))
-		of := map[string]string{"": owner, "-": ""}[tt.owner]
-		code, answer := ask(h, http.MethodPost, "http://localhost"+tt.path, tt.body, Owner, of)
-		if code != tt.code || answer != tt.answer {
-			t.Errorf("%s: %d %q", name, code, answer)
-		}
-		if !slices.Equal(f.transferred, tt.moves) || f.transferred != nil && f.to != someLease(2) {
-			t.Errorf("%s: %q are moved to %s", name, f.transferred, f.to)
-		}
-	}
-}
-
-// A lease whose definition is empty is on its way out: nothing is moved to it.
-func TestMigrateToEmptyLease(t *testing.T) {
-	f := &fake{def: &lease.Definition{Lease: someLease(2)}}
-	code, answer := ask(handler(Options{Shown: f.shown(t)}), http.MethodPost, "/hostname/migrate",
-		`{"hostnames_to_migrate":["a.example.com"],"destination_dseq":2,"destination_gseq":1}`, Owner, owner)
-	if code != 400 || answer != "destination deployment does not exist\n" {
-		t.Errorf("%d %s", code, answer)
-	}
-}
-
-// Who reads on the loopback address is not asked who he is; who writes is, and so is everybody elsewhere. A name that leads here from
-// elsewhere gets nothing.
-func TestGuard(t *testing.T) {
-	says := func(text string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := io.Copy(io.Discard, r.Body); err != nil {
-				text = err.Error()
+	long := strings.NewReplacer("DEEP", strings.Repeat("[", 60000), "LONG", strings.Repeat("a", maxBody), "SOME", strings.Repeat("a", 2000))
+	asks := func(path, of string, f fake) func(string) string {
+		return func(line string) string {
+			f := f
+			f.def = definition(someLease(2), "a.example.com", "b.example.com")
+			if f.empty {
+				f.def = &lease.Definition{Lease: someLease(2)}
 			}
-			_, _ = io.WriteString(w, text)
-		})
-	}
-	for _, tt := range []struct {
-		loopback          bool
-		method, url, want string
-	}{
-		{true, "GET", "http://localhost:8443/state", "free"},
-		{true, "GET", "http://127.0.0.1/state", "free"},
-		{true, "HEAD", "http://[::1]:80/state", "free"},
-		{true, "GET", "http://[::1]/state", "free"},
-		{true, "POST", "http://localhost/hostname/migrate", "reviewed"},
-		{true, "PUT", "http://localhost/healthz", "reviewed"},
-		{true, "GET", "http://evil.example.com/state", "refused"},
-		{true, "GET", "http://localhost.evil.example.com/state", "refused"},
-		{true, "GET", "http://127.0.0.1.nip.io/state", "refused"},
-		{true, "POST", "http://10.0.0.1/hostname/migrate", "refused"},
-		{false, "GET", "http://reconciler.akash-net.svc:8443/state", "reviewed"},
-		{false, "GET", "http://localhost/metrics", "reviewed"},
-		{false, "GET", "http://10.0.0.1/healthz", "free"},
-		{false, "HEAD", "http://10.0.0.1/readyz", "free"},
-		{false, "GET", "http://10.0.0.1/health", "free"},
-		{false, "GET", "http://10.0.0.1/healthz/", "reviewed"},
-		{false, "POST", "http://10.0.0.1/healthz", "reviewed"},
-		{false, "GET", "http://10.0.0.1/healthz%2f..%2fstate", "reviewed"},
-	} {
-		code, body := ask(guard(tt.loopback, says("free"), says("reviewed")), tt.method, tt.url, "")
-		if code == http.StatusMisdirectedRequest {
-			body = "refused"
-		}
-		if body != tt.want {
-			t.Errorf("%s %s, loopback %t: %d %s", tt.method, tt.url, tt.loopback, code, body)
+			h := handler(Options{Shown: f.shown(t)})
+			code, answer := ask(guard(true, h, h), http.MethodPost, "http://localhost"+path, long.Replace(line), Owner, of)
+			if f.transferred != nil && f.to != someLease(2) {
+				t.Errorf("%s: %q are moved to %s", line, f.transferred, f.to)
+			}
+			return fmt.Sprintf("%d %q %s", code, f.transferred, answer)
 		}
 	}
-	if _, body := ask(guard(false, says("free"), says("reviewed")), "POST", "http://a/b", strings.Repeat("a", maxBody+1)); !strings.Contains(body, "too large") {
-		t.Errorf("a long body is read: %.40s", body)
-	}
+	const hosts, endpoints = "/hostname/migrate", "/endpoint/migrate"
+	golden.Rules{
+		"hosts": asks(hosts, owner, fake{}), "endpoints": asks(endpoints, owner, fake{}), "nobodys": asks(hosts, "", fake{}),
+		"failing-hosts": asks(hosts, owner, fake{err: io.EOF}), "failing-endpoints": asks(endpoints, owner, fake{err: io.EOF}), "held": asks(hosts, owner, fake{err: held}),
+		"unheld": asks(hosts, owner, fake{unheld: []string{"b.example.com"}}), "to-an-empty-lease": asks(hosts, owner, fake{empty: true}),
+	}.Check(t, "testdata/migrate.txt")
 }

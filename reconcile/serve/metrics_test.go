@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // gathered returns the metrics of a world with something of everything.
@@ -59,7 +59,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)
 	}
-	var got []string
+	var got strings.Builder
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			labels := ""
@@ -68,28 +68,11 @@ func TestMetrics(t *testing.T) {
 			}
 			value := m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			if value > 0 {
-				got = append(got, fmt.Sprintf("%s{%s} %g", f.GetName(), strings.TrimSuffix(labels, ","), value))
+				fmt.Fprintf(&got, "%s{%s} %g\n", f.GetName(), strings.TrimSuffix(labels, ","), value)
 			}
 		}
 	}
-	want := []string{
-		`akash_net_addresses{state="Active"} 1`,
-		`akash_net_command_duration_seconds{action="apply"} 1`,
-		`akash_net_command_duration_seconds{action="release"} 1`,
-		`akash_net_commands_total{action="apply",result="succeeded"} 1`,
-		`akash_net_commands_total{action="release",result="failed"} 1`,
-		`akash_net_failing_leases{} 2`,
-		`akash_net_hosts{state="Active"} 1`,
-		`akash_net_hosts{state="Withheld"} 1`,
-		`akash_net_leases{state="Active"} 2`,
-		`akash_net_leases{state="Pending"} 1`,
-		`akash_net_pool_addresses{pool="a\"b\n"} 2`,
-		`akash_net_pool_addresses{pool="default"} 16`,
-		`akash_net_pool_free_addresses{pool="default"} 15`,
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	golden.Check(t, "testdata/metrics.golden", got.String())
 	for _, f := range gather(t, NewMetrics(&Shown{})) {
 		if !strings.HasPrefix(f.GetName(), "akash_net_command") {
 			t.Errorf("%s is told before anything is known", f.GetName())

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cockroachdb/datadriven"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -143,67 +146,32 @@ func (s said) await(want string) Set {
 	}
 }
 
-// One bad file or document stops no other. It is named, and so is what makes a set incomplete.
+// One bad file or document stops no other. It is named, and so is what makes a set incomplete: testdata/read.txt. A block makes files as
+// folder.do has it, and says what is read of the folder "in", and of what it names besides.
 func TestRead(t *testing.T) {
-	a, b := def(1, "a.example.com"), def(2, "b.example.com")
-	nothing := strings.Replace(def(3, "c"), "[{port: 80, global: true, hosts: [c]}]", "[]", 1)
-	for name, c := range map[string]struct {
-		files map[string]string
-		// links are links to make.
-		links map[string]string
-		// also are names beside that of the folder.
-		also  []string
-		empty bool
-		want  string
-		wrong []string
-	}{
-		"all good":              {files: map[string]string{"a.yaml": a, "b.yaml": b, "c.txt": "]"}, want: "a.example.com b.example.com"},
-		"in their order":        {files: map[string]string{"a.yaml": b, "b.yaml": a}, want: "b.example.com a.example.com"},
-		"a bad document":        {files: map[string]string{"a.yaml": a + "---\n" + def(3, "C") + "---\n" + b}, want: "a.example.com b.example.com incomplete", wrong: []string{"a.yaml:9:", `"C" is not lower case`}},
-		"a bad file":            {files: map[string]string{"a.yaml": "kind: [\n", "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:1:1: not valid YAML"}},
-		"half a file":           {files: map[string]string{"a.yaml": a[:len(a)-3], "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:4:1: not valid YAML"}},
-		"less of a file":        {files: map[string]string{"a.yaml": a[:60], "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:"}},
-		"nothing of it":         {files: map[string]string{"a.yaml": "", "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml: the file names no lease"}},
-		"a dead link":           {files: map[string]string{"b.yaml": b}, links: map[string]string{"a.yaml": "nowhere"}, want: "b.example.com incomplete", wrong: []string{`a.yaml" cannot be read: no such file`}},
-		"a circle":              {files: map[string]string{"b.yaml": b}, links: map[string]string{"a.yaml": "a.yaml"}, want: "b.example.com incomplete", wrong: []string{`a.yaml" cannot be read: too many levels of symbolic links`}},
-		"a file is gone":        {files: map[string]string{"b.yaml": b}, also: []string{"none.yaml"}, want: "b.example.com incomplete", wrong: []string{`none.yaml" does not exist`}},
-		"no files":              {files: map[string]string{"c.txt": a}, want: "incomplete", wrong: []string{"has no .json, .yaml, .yml files"}},
-		"and that is fine":      {files: map[string]string{"c.txt": a}, empty: true},
-		"no leases":             {files: map[string]string{"a.yaml": "# none\n"}, want: "incomplete", wrong: []string{"a.yaml: the file names no lease"}},
-		"fine as well":          {files: map[string]string{"a.yaml": "# none\n"}, empty: true},
-		"but not a gone folder": {files: map[string]string{"a.yaml": a}, also: []string{"none"}, empty: true, want: "a.example.com incomplete", wrong: []string{`none" does not exist`}},
-		"a lease of nothing":    {files: map[string]string{"a.yaml": nothing, "b.yaml": b}, want: "b.example.com incomplete", wrong: []string{"a.yaml:1:1: lease akash1", "defines no host and no address"}},
-		"a group twice": {files: map[string]string{"a.yaml": a, "b.yaml": b, "c.yaml": strings.Replace(a, "oseq: 1", "oseq: 2", 1)}, want: "b.example.com incomplete",
-			wrong: []string{"c.yaml:1:1: deployment group akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/1/1 is defined twice (first in ", "a.yaml:1:1), and left out"}},
-		"a subfolder":         {files: map[string]string{"a.yaml": a, "sub/b.yaml": b}, want: "a.example.com b.example.com"},
-		"a mounted ConfigMap": {files: map[string]string{"..1/a.yaml": a}, links: map[string]string{"..data": "..1", "a.yaml": "..data/a.yaml"}, want: "a.example.com"},
-		"too much":            {files: map[string]string{"a.yaml": a, "b.yaml": strings.Repeat("# more\n", 1<<18), "c.yaml": b, "d.yaml": b}, want: "a.example.com incomplete", wrong: []string{"b.yaml: the input is larger than 1Mi"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := newFolder(t)
-			for name, text := range c.files {
-				in.write("in/"+name, text)
+	datadriven.RunTest(t, "testdata/read.txt", func(t *testing.T, d *datadriven.TestData) string {
+		in := newFolder(t)
+		for line := range strings.Lines(d.Input) {
+			in.do(strings.TrimSuffix(line, "\n"))
+		}
+		names := []string{"in"}
+		for _, arg := range d.CmdArgs {
+			if arg.Key != "empty" {
+				names = append(names, arg.Key)
 			}
-			for name, target := range c.links {
-				in.must(os.Symlink(target, in.at("in/"+name)))
-			}
-			source := in.source(true, append([]string{"in"}, c.also...)...)
-			source.AllowEmpty = c.empty
-			set := run(t, source).next()
-			if got := hosts(set); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-			if (set.Err == nil) != (c.wrong == nil) || c.wrong != nil && !containsAll(set.Err.Error(), c.wrong) {
-				t.Errorf("error %v, want %q", set.Err, c.wrong)
-			}
-			if name == "too much" && strings.Contains(set.Err.Error(), "\n") {
-				t.Errorf("it is said of each file that the input is too large:\n%v", set.Err)
-			}
-			if len(set.Warnings) > 0 {
-				t.Error(set.Warnings)
-			}
-		})
-	}
+		}
+		source := in.source(true, names...)
+		source.AllowEmpty = d.HasArg("empty")
+		set := run(t, source).next()
+		if len(set.Warnings) > 0 {
+			t.Error(set.Warnings)
+		}
+		said := hosts(set) + "\n"
+		if set.Err != nil {
+			said += strings.ReplaceAll(set.Err.Error(), in.path, "") + "\n"
+		}
+		return said
+	})
 }
 
 // Documents are read with the options of the command line: an SDL is of the lease that it names. Warnings are in the set.
@@ -227,13 +195,28 @@ func containsAll(text string, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
-// do makes a change as testdata/changes.txt has it: "FILE = LEASES" writes a file in place, "ln" makes a link or replaces it.
+// documents are words of the data for what is no definition, or another one of a host.
+func documents() map[string]string {
+	a := def(1, "a.example.com")
+	return map[string]string{
+		"comment": "# a comment\n", "object": "{a: b}\n", "another": "{a: c}\n", "broken": "kind: [\n", "upper": def(3, "C"),
+		"half": a[:len(a)-3], "less": a[:60], "order2": strings.Replace(a, "oseq: 1", "oseq: 2", 1),
+		"moved": def(2, "a.example.com"), "port": strings.Replace(def(2, "a.example.com"), "port: 80,", "port: 81, as: 80,", 1), "long": strings.Repeat("# more\n", 1<<18),
+		"nothing": strings.Replace(def(3, "c"), "[{port: 80, global: true, hosts: [c]}]", "[]", 1),
+	}
+}
+
+// do makes a change as the data has it: "FILE = LEASES" writes a file in place, "ln" makes a link or replaces it.
 func (f folder) do(change string) {
 	f.Helper()
-	if name, leases, writes := strings.Cut(change, " = "); writes {
+	if name, leases, writes := strings.Cut(change, " ="); writes {
 		var defs []string
 		for _, of := range strings.Fields(leases) {
-			defs = append(defs, def(map[string]int{"a": 1, "again": 1, "b": 2, "c": 3}[of], of+".example.com"))
+			text, special := documents()[of]
+			if !special {
+				text = def(cmp.Or(map[string]int{"b": 2, "c": 3}[of], 1), of+".example.com")
+			}
+			defs = append(defs, text)
 		}
 		f.write(name, strings.Join(defs, "---\n"))
 		return
@@ -252,6 +235,7 @@ func (f folder) do(change string) {
 		if absolute {
 			target = f.at(target)
 		}
+		f.must(os.MkdirAll(filepath.Dir(f.at(words[2])), 0o755))
 		f.link(target, words[2])
 	}
 }

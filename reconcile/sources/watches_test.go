@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/fsnotify/fsnotify"
 )
 
@@ -93,6 +95,25 @@ func (b *bubble) after() ([]Set, []time.Duration) {
 	return sets, reads
 }
 
+// watched are the ways in a folder that are watched. Those to it are, too.
+func (b *bubble) watched(in string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var got []string
+	for path := range b.added {
+		if name, ok := strings.CutPrefix(path, in+"/"); ok {
+			got = append(got, name)
+		}
+	}
+	for way := in; way != "/"; way = filepath.Dir(way) {
+		if !b.added[way] {
+			b.Errorf("%s is not watched", way)
+		}
+	}
+	slices.Sort(got)
+	return strings.Join(got, " ")
+}
+
 // adding changes what adding a watch does.
 func (b *bubble) adding(add func(string) error) {
 	b.mu.Lock()
@@ -121,91 +142,63 @@ func (b *bubble) says(want string) {
 	}
 }
 
-// A burst of events is one change. A change without an end is read each second.
-func TestBursts(t *testing.T) {
-	in := newFolder(t)
-	in.write("a.yaml", def(1, "a.example.com"))
-	inBubble(t, in.source(false, "a.yaml"), nil, func(b *bubble) {
-		change := fsnotify.Event{Name: in.at("a.yaml"), Op: fsnotify.Write}
-		b.says("a.example.com")
-		for i := range 5 {
-			in.write("a.yaml", def(1, fmt.Sprintf("a%d.example.com", i)))
-			b.events <- change
-			time.Sleep(50 * time.Millisecond)
+// When files are read, and what is said of them: testdata/watches.txt. Each line has changes as folder.do has them, or
+//
+//	event FILE OP, overflow, EIO, wrapped    what the watches report
+//	sleep TIME
+//
+// and below it what the source has said since, when it has read, and which ways it watches if these have changed.
+func TestWatches(t *testing.T) {
+	datadriven.RunTest(t, "testdata/watches.txt", func(t *testing.T, d *datadriven.TestData) string {
+		in := newFolder(t)
+		reports := map[string]error{"overflow": fsnotify.ErrEventOverflow, "wrapped": fmt.Errorf("inotify: %w", fsnotify.ErrEventOverflow), "EIO": syscall.EIO}
+		ops := map[string]fsnotify.Op{"write": fsnotify.Write, "create": fsnotify.Create, "chmod": fsnotify.Chmod}
+		before, rest, _ := strings.Cut(d.Input, "\n")
+		for _, change := range strings.Split(before, "; ") {
+			in.do(change)
 		}
-		b.says("")
-		time.Sleep(time.Minute)
-		b.says("a4.example.com")
-		first := time.Since(b.began)
-		for range 100 {
-			b.events <- change
-			time.Sleep(50 * time.Millisecond)
-		}
-		if sets, reads := b.after(); len(reads) != 5 || reads[0]-first != calmAtMost || len(sets) > 0 {
-			t.Errorf("events of 5 seconds since %s are read at %v: %q", first, reads, all(sets))
-		}
-	})
-}
-
-// What files say is said again only if it differs: not after a comment, a rename, or an event of another file.
-func TestSaidOnce(t *testing.T) {
-	in := newFolder(t)
-	in.write("in/a.yaml", def(1, "a.example.com"))
-	inBubble(t, in.source(false, "in"), nil, func(b *bubble) {
-		after := func(name string, op fsnotify.Op, want string, reads int) {
-			b.Helper()
-			b.events <- fsnotify.Event{Name: in.at(name), Op: op}
-			time.Sleep(time.Second)
-			if sets, at := b.after(); all(sets) != want || len(at) != reads {
-				b.Errorf("after %s of %s files are read %d times, want %d, and the source says %q, want %q", op, name, len(at), reads, all(sets), want)
+		out := before + "\n"
+		inBubble(t, in.source(false, d.CmdArgs[0].Key), nil, func(b *bubble) {
+			was := ""
+			say := func() {
+				sets, reads := b.after()
+				out += fmt.Sprintf("    %q, read at %v\n", all(sets), reads)
+				if now := b.watched(in.path); now != was {
+					out += "    watched: " + now + "\n"
+					was = now
+				}
 			}
-		}
-		b.says("a.example.com")
-		in.write("in/a.yaml", "# a comment\n"+def(1, "a.example.com"))
-		after("in/a.yaml", fsnotify.Write, "", 1)
-		in.rename("in/a.yaml", "in/b.yaml")
-		after("in/b.yaml", fsnotify.Create, "", 1)
-		after("in/log", fsnotify.Write, "", 0)
-		after("in/log", fsnotify.Create, "", 1)
-		after("log", fsnotify.Create, "", 0)
-		after("in", fsnotify.Chmod, "", 1)
-		in.write("in/b.yaml", def(1, "a.example.com")+"---\n{a: b}")
-		after("in/b.yaml", fsnotify.Write, "a.example.com incomplete", 1)
-		in.write("in/b.yaml", def(1, "a.example.com")+"---\n{a: c}")
-		after("in/b.yaml", fsnotify.Write, "", 1)
-		in.write("in/b.yaml", def(1, "a.example.com")+"---\n[")
-		after("in/b.yaml", fsnotify.Write, "a.example.com incomplete", 1)
-		in.write("in/b.yaml", def(2, "a.example.com"))
-		after("in/b.yaml", fsnotify.Write, "a.example.com", 1)
-		in.write("in/b.yaml", strings.Replace(def(2, "a.example.com"), "port: 80,", "port: 81, as: 80,", 1))
-		after("in/b.yaml", fsnotify.Write, "a.example.com", 1)
-	})
-}
-
-// A change without an event is seen by and by; at once if it is known that events were lost, also amid a burst.
-func TestLostEvents(t *testing.T) {
-	in := newFolder(t)
-	in.write("a.yaml", def(1, "a.example.com"))
-	source := in.source(false, "a.yaml")
-	inBubble(t, source, nil, func(b *bubble) {
-		b.says("a.example.com")
-		in.write("a.yaml", def(1, "b.example.com"))
-		time.Sleep(source.Resync - time.Nanosecond)
-		b.says("")
-		time.Sleep(time.Nanosecond)
-		b.says("b.example.com")
-		in.write("a.yaml", def(1, "c.example.com"))
-		b.errors <- fsnotify.ErrEventOverflow
-		b.says("c.example.com")
-		in.write("a.yaml", def(1, "d.example.com"))
-		b.errors <- syscall.EIO
-		b.says("")
-		b.errors <- fmt.Errorf("inotify: %w", fsnotify.ErrEventOverflow)
-		b.says("d.example.com")
-		in.write("a.yaml", def(1, "e.example.com"))
-		b.errors <- syscall.EIO
-		time.Sleep(calm)
-		b.says("e.example.com")
+			say()
+			for line := range strings.Lines(rest) {
+				out += strings.TrimSuffix(line, "\n") + "\n"
+				times, changes := 1, strings.TrimSuffix(line, "\n")
+				if n, repeated, ok := strings.Cut(changes, " times "); ok {
+					times, _ = strconv.Atoi(n)
+					changes = repeated
+				}
+				for _, change := range slices.Repeat(strings.Split(changes, "; "), times) {
+					words := strings.Fields(change)
+					switch {
+					case words[0] == "event":
+						name := in.at(words[1])
+						if strings.HasPrefix(words[1], "/") { // as fsnotify says it of what is in the root
+							name = "/" + name
+						}
+						b.events <- fsnotify.Event{Name: name, Op: ops[words[2]]}
+					case words[0] == "sleep":
+						d, err := time.ParseDuration(words[1])
+						in.must(err)
+						time.Sleep(d)
+					case reports[change] != nil:
+						b.errors <- reports[change]
+					default:
+						in.do(change)
+					}
+				}
+				say()
+			}
+		})
+		return out
 	})
 }
 
@@ -281,53 +274,6 @@ func TestSame(t *testing.T) {
 		in.link("b", "in/b.yaml")
 		before = look()
 	}
-}
-
-// The ways to what is named are watched, and no more: not those that were.
-func TestWatched(t *testing.T) {
-	in := newFolder(t)
-	in.write("x/a.yaml", def(1, "a.example.com"))
-	in.write("y/a.yaml", def(1, "b.example.com"))
-	in.link("x", "one")
-	inBubble(t, in.source(false, "one"), nil, func(b *bubble) {
-		watched := func(want ...string) {
-			b.Helper()
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			var got []string
-			for path := range b.added {
-				if name, ok := strings.CutPrefix(path, in.path+"/"); ok {
-					got = append(got, name)
-				}
-			}
-			for way := in.path; way != "/"; way = filepath.Dir(way) {
-				if !b.added[way] {
-					b.Errorf("%s is not watched", way)
-				}
-			}
-			if slices.Sort(got); !slices.Equal(got, want) {
-				b.Errorf("watched are %q, want %q", got, want)
-			}
-		}
-		b.says("a.example.com")
-		watched("x")
-		in.link("y", "one")
-		b.events <- fsnotify.Event{Name: in.at("one"), Op: fsnotify.Create}
-		time.Sleep(calm)
-		b.says("b.example.com")
-		watched("y")
-		b.events <- fsnotify.Event{Name: in.at("x/a.yaml"), Op: fsnotify.Write}
-		b.events <- fsnotify.Event{Name: in.at("z"), Op: fsnotify.Create}
-		time.Sleep(calm)
-		if _, reads := b.after(); len(reads) > 0 {
-			t.Error("files are read again for a folder that is not the source's any more")
-		}
-		b.events <- fsnotify.Event{Name: "/" + in.at("y"), Op: fsnotify.Chmod} // as fsnotify says it of what is in the root
-		time.Sleep(calm)
-		if _, reads := b.after(); len(reads) != 1 {
-			t.Error("a change of the folder is not noticed")
-		}
-	})
 }
 
 // What cannot be watched is said, and is read all the same. A watch may wait until errors are taken.

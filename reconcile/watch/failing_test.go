@@ -22,11 +22,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
+
+func group(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 
 // Of too many failures the old ones are forgotten, and then those that failed first.
 func TestPrune(t *testing.T) {
-	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 	now := time.Now()
 	for _, tt := range []struct {
 		most int
@@ -52,7 +54,7 @@ func TestPrune(t *testing.T) {
 // What fails is tried again when the queue says so. That there was no answer says nothing of a lease, and changes nothing of what is known.
 func TestNote(t *testing.T) {
 	var f failures
-	g := lease.Group{Owner: "akash1a", DSeq: 1, GSeq: 1}
+	g := group(1)
 	limiter := backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute), &f}
 	first := time.Now()
 	for _, err := range []error{&cluster.AwayError{}, fmt.Errorf("announced: %w", cluster.ErrMoving), context.Canceled} {
@@ -88,53 +90,42 @@ func TestNote(t *testing.T) {
 // What concerns a lease makes it due, unless it fails: then its time has to come, or what its error names has to make way. Anything else
 // that makes way lets it be tried again too, but not in a row.
 func TestDue(t *testing.T) {
-	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 	var f failures
 	now := time.Now()
 	f.note(group(1), errors.New("host a.example.com is held by lease akash1b/7/1"), now.Add(-time.Second))
 	f.note(group(2), errors.New("no address is left"), now.Add(-between/2))
 	f.note(group(4), errors.New("no address is left"), now.Add(-time.Minute))
-	for name, tt := range map[string]struct {
-		concerned []lease.Group
-		frees     string
-		want      string
-	}{
-		"an object of a lease":                     {[]lease.Group{group(3)}, "", "3 now"},
-		"an object of one that fails":              {[]lease.Group{group(1)}, "", ""},
-		"an object of a lease is gone":             {[]lease.Group{group(3)}, "b.example.net", "3 now, 1 after 9s, 2 after 5s, 4 now"},
-		"one of a lease that fails is gone":        {[]lease.Group{group(1)}, "a.example.com", ""},
-		"one of both, as two leases share a claim": {[]lease.Group{group(1), group(3)}, "a.example.com", "3 now"},
-		"somebody else's object":                   {nil, "", ""},
-		"somebody else's object is gone":           {nil, "b.example.net", "1 after 9s, 2 after 5s, 4 now"},
-		"a claim is gone that an error names":      {nil, "a.example.com", "1 now, 2 after 5s, 4 now"},
-	} {
+	golden.Rules{"due": func(line string) string {
+		leases, frees, _ := strings.Cut(line, "|")
+		var concerned []lease.Group
+		for _, n := range strings.Fields(leases) {
+			concerned = append(concerned, group(int(n[0]-'0')))
+		}
 		var got []string
-		for _, one := range f.due(tt.concerned, tt.frees, now) {
-			when := "now"
-			if one.after > 0 {
-				when = "after " + one.after.String()
-			}
-			got = append(got, fmt.Sprintf("%d %s", one.group.DSeq, when))
+		for _, one := range f.due(concerned, strings.TrimSpace(frees), now) {
+			got = append(got, fmt.Sprintf("%d after %s", one.group.DSeq, one.after))
 		}
-		if got := strings.Join(got, ", "); got != tt.want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
+		return strings.Join(got, ", ")
+	}}.Check(t, "testdata/due.txt")
 	f.note(group(1), nil, now)
 	if got := f.due([]lease.Group{group(1)}, "", now); fmt.Sprint(got) != fmt.Sprint([]dueAfter{{group: group(1)}}) {
 		t.Errorf("one that does not fail any more: %v", got)
 	}
 }
 
-// What becomes due while a batch is worked on is the next one: nobody waits for more than that, and each gets its own answer.
+// What becomes due while a batch is worked on is the next one: nobody waits for more than that, and each gets its own answer. A panic is the
+// error of each group of its batch, and the next batches are worked on as before.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 		var sizes []int
+		var said []error
 		goOn, failed := make(chan struct{}), errors.New("failed")
 		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
 			sizes = append(sizes, len(groups))
 			<-goOn
+			if len(groups) == 20 {
+				panic("a fault")
+			}
 			errs := map[lease.Group]error{}
 			for _, g := range groups {
 				if g.DSeq%2 == 0 {
@@ -142,12 +133,13 @@ func TestBatches(t *testing.T) {
 				}
 			}
 			return errs, nil
-		}, func(error) {})
+		}, new(complaints{complain: func(err error) { said = append(said, err) }}).note)
 		var all sync.WaitGroup
 		for n := range 101 {
 			all.Go(func() {
 				err := b.do(t.Context(), group(n))
-				if even := n%2 == 0; even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n) {
+				_, fault := errors.AsType[*parallel.FaultError](err)
+				if even := n%2 == 0; fault != (n > 80) || !fault && (even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n)) {
 					t.Errorf("%d: %v", n, err)
 				}
 			})
@@ -155,42 +147,8 @@ func TestBatches(t *testing.T) {
 		}
 		close(goOn)
 		all.Wait()
-		if !slices.Equal(sizes, []int{1, 40, 40, 20}) {
-			t.Errorf("batches of %v", sizes)
-		}
-	})
-}
-
-// A panic is the error of each group of its batch, and the next batches are worked on as before.
-func TestBatchesAfterPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
-		goOn, said := make(chan struct{}), []error(nil)
-		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
-			if len(groups) == 1 {
-				<-goOn
-			} else {
-				panic("a fault")
-			}
-			return nil, nil
-		}, new(complaints{complain: func(err error) { said = append(said, err) }}).note)
-		var all sync.WaitGroup
-		for n := range 10 {
-			all.Go(func() {
-				_, fault := errors.AsType[*parallel.FaultError](b.do(t.Context(), group(n)))
-				if first := n == 0; fault == first {
-					t.Errorf("%d: %v", n, fault)
-				}
-			})
-			synctest.Wait()
-		}
-		close(goOn)
-		all.Wait()
-		if err := b.do(t.Context(), group(1)); err != nil {
-			t.Error(err)
-		}
-		if len(said) != 1 {
-			t.Errorf("it is said %d times: %v", len(said), said)
+		if err := b.do(t.Context(), group(1)); err != nil || !slices.Equal(sizes, []int{1, 40, 40, 20, 1}) || len(said) != 1 {
+			t.Errorf("%v, batches of %v, and it is said: %v", err, sizes, said)
 		}
 	})
 }
@@ -224,7 +182,6 @@ func seenAt(nonce string, phase state.Phase, groups ...lease.Group) *metav1.Obje
 // A lease waits for another command that is announced for it, and says which one that is. What is watched is old: a command that has ended
 // by now, as one of the reconciler's own, is not waited for, and one for other leases is not asked about.
 func TestBusy(t *testing.T) {
-	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 	begun := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(nonce string, phase state.Phase, groups ...lease.Group) *state.Announcement {
 		return &state.Announcement{Nonce: nonce, Groups: groups, By: "ann@laptop", Begun: begun, Lasts: 15 * time.Second, Phase: phase}

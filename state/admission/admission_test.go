@@ -1,12 +1,16 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/cockroachdb/datadriven"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,140 +47,62 @@ func (r Route) as(kind string, path string) Route {
 	return r
 }
 
-func (r Route) secured(name string) Route {
-	r.Name, r.TLS = name, true
-	return r
+// Routes of leases and of plain namespaces: testdata/leases.txt. An owner's leases are one owner, whatever their namespaces; a route without a
+// lease belongs to its namespace. An HTTPRoute's wildcard covers more than one label. A claim's holder wins over older routes, even without
+// routes of its own. A block has the rules, as rulesOf has them, and lines
+//
+//	claim HOST OWNER                                                      "-" is one that cannot be read
+//	SECOND NAMESPACE/NAME KIND HOST PATH [LEASE] [tls] [passthrough] [redirect]   "-" is not in the cluster yet, or no host or path
+func TestLeases(t *testing.T) {
+	owners := map[string]string{"alice": alice, "bob": bob, "-": ""}
+	datadriven.RunTest(t, "testdata/leases.txt", func(t *testing.T, d *datadriven.TestData) string {
+		options := ""
+		for _, arg := range d.CmdArgs {
+			options += " " + arg.String()
+		}
+		claims := NewClaims()
+		var routes []Route
+		for line := range strings.Lines(d.Input) {
+			words := strings.Fields(line)
+			if words[0] == "claim" {
+				claims.Add(words[1], owners[words[2]])
+				continue
+			}
+			second, err := strconv.Atoi(strings.Replace(words[0], "-", "0", 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			namespace, name, _ := strings.Cut(words[1], "/")
+			r := route(second, namespace, strings.Trim(words[3], "-")).as(kindOf[words[2]], strings.Trim(words[4], "-"))
+			if r.Name = name; words[0] == "-" {
+				r.Created, r.UID = time.Time{}, ""
+			}
+			for _, word := range words[5:] {
+				owner, dseq, leased := strings.Cut(word, "/")
+				switch {
+				case leased:
+					n, _ := strconv.ParseUint(dseq, 10, 64)
+					r.Lease, r.HasLease = leaseOf(owners[owner], n), true
+				case word == "tls":
+					r.TLS = true
+				case word == "passthrough":
+					r.Passthrough = true
+				case word == "redirect":
+					r.Redirect = true
+				}
+			}
+			routes = append(routes, r)
+		}
+		var out strings.Builder
+		said := verdicts(Decide(rulesOf(options), claims, routes, nil))
+		for _, name := range slices.Sorted(maps.Keys(said)) {
+			fmt.Fprintf(&out, "%s %s\n", name, cmp.Or(said[name], "is admitted"))
+		}
+		return out.String()
+	})
 }
 
-func (r Route) passing() Route {
-	r.Passthrough = true
-	return r
-}
-
-// An owner's leases are one owner, whatever their namespaces. A route without a lease belongs to its namespace.
-func TestOwners(t *testing.T) {
-	a1, a2, b1 := leaseOf(alice, 1), leaseOf(alice, 2), leaseOf(bob, 1)
-	for name, c := range map[string]struct {
-		options string
-		routes  []Route
-		want    map[string]string
-	}{
-		"two leases of an owner share a host": {"own", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "a2", "www.abc.xyz", a2).as(KindHTTPRoute, "/v2")},
-			map[string]string{"a1/web": "", "a2/web": ""}},
-		"a redirect stands beside what it leads to": {"own wild", []Route{route(1, "a1", "www.abc.xyz", a1).as(KindHTTPRoute, "/"), {Kind: KindHTTPRoute,
-			Namespace: "a2", Name: "web", Created: epoch, Host: "www.abc.xyz", Path: "/", Redirect: true, Lease: a2, HasLease: true}},
-			map[string]string{"a1/web": "", "a2/web": ""}},
-		"but not a path of it": {"own", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "a2", "www.abc.xyz", a2)},
-			map[string]string{"a1/web": "", "a2/web": "HostAlreadyClaimed ingress web already exposes www.abc.xyz and is older"}},
-		"another owner's path": {"own", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1).as(KindRoute, "/v2")},
-			map[string]string{"a1/web": "", "b1/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
-		"with ownership off": {"", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1).as(KindRoute, "/v2")},
-			map[string]string{"a1/web": "", "b1/web": ""}},
-		"no lease": {"own", []Route{route(1, "shop", "www.abc.xyz"), route(2, "blog", "www.abc.xyz").as(KindRoute, "/v2")},
-			map[string]string{"shop/web": "", "blog/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
-		"with ownership off, the same path": {"", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1)},
-			map[string]string{"a1/web": "", "b1/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
-		"and with wildcards": {"wild", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1)},
-			map[string]string{"a1/web": "", "b1/web": "HostAlreadyClaimed a route in another namespace holds host www.abc.xyz"}},
-		"the newest is named where no path is the same": {"own", []Route{
-			route(1, "a1", "www.abc.xyz", a1).secured("old"), route(2, "a2", "www.abc.xyz", a1).secured("new").as(KindRoute, "/x"),
-			route(3, "a3", "www.abc.xyz", a1).secured("pass").passing().as(KindRoute, "")},
-			map[string]string{"a1/old": "", "a2/new": "", "a3/pass": "HostAlreadyClaimed route new already exposes www.abc.xyz and is older"}},
-		"hosts that are missing are no rivals": {"own wild", []Route{route(1, "a1", "", a1), route(2, "b1", "", b1)},
-			map[string]string{"a1/web": "NoHostValue no host value was defined for the route", "b1/web": "NoHostValue no host value was defined for the route"}},
-		"what is not in the cluster yet is the youngest": {"own", []Route{{Kind: KindRoute, Namespace: "new", Name: "web", Host: "www.abc.xyz"}, route(9, "b1", "www.abc.xyz", b1)},
-			map[string]string{"b1/web": "", "new/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, verdicts(Decide(rulesOf(c.options), nil, c.routes, nil))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// An HTTPRoute's wildcard covers more than one label.
-func TestWildcardsBelow(t *testing.T) {
-	a1, b1 := leaseOf(alice, 1), leaseOf(bob, 1)
-	const taken = "HostAlreadyClaimed a route in another namespace holds host "
-	for name, c := range map[string]struct {
-		options string
-		routes  []Route
-		want    map[string]string
-	}{
-		"a deep host": {"own wild", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(2, "b", "x.www.abc.xyz", b1)},
-			map[string]string{"a/web": "", "b/web": taken + "x.www.abc.xyz"}},
-		"a deep host and an Ingress's": {"own wild", []Route{route(1, "a", "*.abc.xyz", a1), route(2, "b", "x.www.abc.xyz", b1)},
-			map[string]string{"a/web": "", "b/web": ""}},
-		"never the domain itself": {"own wild", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(2, "b", "abc.xyz", b1)},
-			map[string]string{"a/web": "", "b/web": ""}},
-		"over an older deep host": {"own wild", []Route{route(1, "b", "x.www.abc.xyz", b1), route(2, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/")},
-			map[string]string{"a/web": taken + "*.abc.xyz", "b/web": ""}},
-		"over an older deep wildcard": {"own wild", []Route{route(1, "b", "*.www.abc.xyz", b1), route(2, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/")},
-			map[string]string{"a/web": taken + "*.abc.xyz", "b/web": ""}},
-		"a deep wildcard below": {"own wild", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(2, "b", "*.www.abc.xyz", b1)},
-			map[string]string{"a/web": "", "b/web": taken + "*.www.abc.xyz"}},
-		"the owner's own": {"own wild", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(2, "a2", "x.www.abc.xyz", a1)},
-			map[string]string{"a/web": "", "a2/web": ""}},
-		"one wildcard twice, in two kinds": {"own wild", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(2, "a2", "*.abc.xyz", a1)},
-			map[string]string{"a/web": "", "a2/web": "HostAlreadyClaimed wildcard httproute a/web has host *.abc.xyz, blocking *.abc.xyz"}},
-		"with ownership off": {"wild", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(2, "b", "x.www.abc.xyz", b1)},
-			map[string]string{"a/web": "", "b/web": ""}},
-		"where none are allowed": {"own", []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/")},
-			map[string]string{"a/web": "RouteNotAdmitted wildcard routes are not allowed"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, verdicts(Decide(rulesOf(c.options), nil, c.routes, nil))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A claim's holder wins over older routes, even without routes of its own.
-func TestClaims(t *testing.T) {
-	a1, b1 := leaseOf(alice, 1), leaseOf(bob, 1)
-	held := func(host string) string { return "HostAlreadyClaimed a claim of another owner holds host " + host }
-	for name, c := range map[string]struct {
-		options string
-		claims  map[string]string
-		routes  []Route
-		want    map[string]string
-	}{
-		"an older route": {"own", map[string]string{"www.abc.xyz": bob}, []Route{route(1, "a", "www.abc.xyz", a1), route(2, "b", "www.abc.xyz", b1)},
-			map[string]string{"a/web": held("www.abc.xyz"), "b/web": ""}},
-		"no route of the holder's": {"own", map[string]string{"www.abc.xyz": bob}, []Route{route(1, "a", "www.abc.xyz", a1), route(1, "shop", "www.abc.xyz")},
-			map[string]string{"a/web": held("www.abc.xyz"), "shop/web": held("www.abc.xyz")}},
-		"with ownership off, another path": {"", map[string]string{"www.abc.xyz": bob}, []Route{route(1, "a", "www.abc.xyz", a1).as(KindRoute, "/v2")},
-			map[string]string{"a/web": held("www.abc.xyz")}},
-		"below a claimed wildcard": {"own", map[string]string{"*.abc.xyz": bob}, []Route{route(1, "a", "www.abc.xyz", a1), route(2, "b", "api.abc.xyz", b1), route(1, "a2", "x.www.abc.xyz", a1)},
-			map[string]string{"a/web": held("www.abc.xyz"), "b/web": "", "a2/web": ""}},
-		"a claimed host below it": {"own", map[string]string{"*.abc.xyz": bob, "www.abc.xyz": alice}, []Route{route(1, "a", "www.abc.xyz", a1)},
-			map[string]string{"a/web": ""}},
-		"a wildcard over a claimed host": {"own wild", map[string]string{"www.abc.xyz": bob}, []Route{route(1, "a", "*.abc.xyz", a1), route(2, "b", "www.abc.xyz", b1)},
-			map[string]string{"a/web": held("*.abc.xyz"), "b/web": ""}},
-		"a wildcard far over one": {"own wild", map[string]string{"x.www.abc.xyz": bob}, []Route{route(1, "a", "*.abc.xyz", a1).as(KindHTTPRoute, "/"), route(1, "a2", "*.abc.xyz", a1)},
-			map[string]string{"a/web": held("*.abc.xyz"), "a2/web": ""}},
-		"a claimed wildcard": {"own wild", map[string]string{"*.abc.xyz": bob}, []Route{route(1, "a", "*.abc.xyz", a1), route(2, "b", "*.abc.xyz", b1)},
-			map[string]string{"a/web": held("*.abc.xyz"), "b/web": ""}},
-		"a claim that cannot be read": {"own", map[string]string{"www.abc.xyz": ""}, []Route{route(1, "a", "www.abc.xyz", a1)},
-			map[string]string{"a/web": held("www.abc.xyz")}},
-		"a wildcard over hosts of two": {"own wild", map[string]string{"www.abc.xyz": bob, "api.abc.xyz": alice}, []Route{route(1, "a", "*.abc.xyz", a1), route(2, "b", "*.abc.xyz", b1)},
-			map[string]string{"a/web": held("*.abc.xyz"), "b/web": held("*.abc.xyz")}},
-		"denied all the same": {"own deny=abc.xyz", map[string]string{"www.abc.xyz": bob}, []Route{route(1, "b", "www.abc.xyz", b1)},
-			map[string]string{"b/web": "RouteNotAdmitted host in list of denied domains"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			claims := NewClaims()
-			for host, owner := range c.claims {
-				claims.Add(host, owner)
-			}
-			if diff := cmp.Diff(c.want, verdicts(Decide(rulesOf(c.options), claims, c.routes, nil))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
+var kindOf = map[string]string{"ingress": KindIngress, "httproute": KindHTTPRoute, "route": KindRoute}
 
 // The older of two routes wins if one passes TLS through: such a route takes all TLS of its host. Each letter is a
 // route at its own path: plain, with TLS, or passthrough. A small letter is admitted, a capital is refused.
@@ -231,8 +157,8 @@ func TestShards(t *testing.T) {
 		"blue b true ", "blue c false HostAlreadyClaimed",
 		" x false NoShard",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -1,9 +1,13 @@
 package deployed
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // pod is a Deployment with one container.
@@ -12,45 +16,23 @@ func pod(t *testing.T, container string) map[string]any {
 	return object(t, "{kind: Deployment, spec: {template: {spec: {containers: [{name: web, "+container+"}]}}}}").Object
 }
 
-// Lists that repeat entries and mean what is wanted are left alone; all others are sent.
+// Lists that repeat entries and mean what is wanted are left alone; all others are sent: testdata/repeated.txt has what is wanted and what is
+// there, and what is sent of it.
 func TestLeaveRepeated(t *testing.T) {
-	for name, tt := range map[string]struct{ want, live, sent string }{
-		"nothing is repeated":     {"ports: [{containerPort: 80}]", "ports: [{containerPort: 80, protocol: TCP}]", "ports: [{containerPort: 80}]"},
-		"a port":                  {"image: a, ports: [{containerPort: 53}]", "image: a, ports: [{containerPort: 53, protocol: TCP}, {containerPort: 53, protocol: TCP}]", "image: a"},
-		"a port of two":           {"ports: [{containerPort: 80}, {containerPort: 53}]", "ports: [{containerPort: 53, protocol: TCP}, {containerPort: 80, protocol: TCP}, {containerPort: 53, protocol: TCP}]", "tty: true"},
-		"a port more is wanted":   {"ports: [{containerPort: 53}, {containerPort: 80}]", "ports: [{containerPort: 53}, {containerPort: 53}]", "ports: [{containerPort: 53}, {containerPort: 80}]"},
-		"a port less is wanted":   {"ports: [{containerPort: 53}]", "ports: [{containerPort: 53}, {containerPort: 53}, {containerPort: 80}]", "ports: [{containerPort: 53}]"},
-		"another protocol":        {"ports: [{containerPort: 53, protocol: UDP}]", "ports: [{containerPort: 53, protocol: TCP}, {containerPort: 53, protocol: TCP}]", "ports: [{containerPort: 53, protocol: UDP}]"},
-		"a variable, the last":    {"env: [{name: A, value: '2'}]", "env: [{name: A, value: '1'}, {name: A, value: '2'}]", "tty: true"},
-		"a variable, the first":   {"env: [{name: A, value: '1'}]", "env: [{name: A, value: '1'}, {name: A, value: '2'}]", "env: [{name: A, value: '1'}]"},
-		"a variable without one":  {"env: [{name: A}]", "env: [{name: A, value: '1'}, {name: A}]", "tty: true"},
-		"a value is to go":        {"env: [{name: A}]", "env: [{name: A}, {name: A, value: '1'}]", "env: [{name: A}]"},
-		"both lists":              {"env: [{name: A}], ports: [{containerPort: 1}]", "env: [{name: A}, {name: A}], ports: [{containerPort: 1}, {containerPort: 1}]", "tty: true"},
-		"one of both lists":       {"env: [{name: A}], ports: [{containerPort: 2}]", "env: [{name: A}, {name: A}], ports: [{containerPort: 1}, {containerPort: 1}]", "ports: [{containerPort: 2}]"},
-		"none are wanted":         {"image: a", "env: [{name: A}, {name: A}]", "image: a"},
-		"of another shape":        {"env: [{name: A}]", "env: [a, a]", "env: [{name: A}]"},
-		"wanted of another shape": {"env: [a]", "env: [{name: A}, {name: A}]", "env: [a]"},
-		// a Secret's value must not stay if the definition sets none
-		"wanted without a value": {"env: [{name: A}]", "env: [{name: A}, {name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]", "env: [{name: A}]"},
-		"wanted with a value":    {"env: [{name: A, value: x}]", "env: [{name: A}, {name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]", "env: [{name: A, value: x}]"},
-		"wanted as it is":        {"env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]", "env: [{name: A}, {name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]", "tty: true"},
-		"outweighed by a value":  {"env: [{name: A, value: x}]", "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: A, value: x}]", "tty: true"},
-		"no list":                {"env: {a: b}", "env: {a: b}", "env: {a: b}"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			want := pod(t, tt.want)
-			before := pod(t, tt.want)
-			got := LeaveRepeated(want, pod(t, tt.live))
-			sent := pod(t, tt.sent)
-			delete(containers(sent)[0], "tty")
-			if diff := cmp.Diff(sent, got); diff != "" {
-				t.Errorf("sent (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(before, want); diff != "" {
-				t.Errorf("what was given has changed:\n%s", diff)
-			}
-		})
-	}
+	golden.Rules{"sent": func(line string) string {
+		wanted, live, _ := strings.Cut(line, " | ")
+		want, before := pod(t, wanted), pod(t, wanted)
+		sent := containers(LeaveRepeated(want, pod(t, live)))[0]
+		if diff := cmp.Diff(before, want); diff != "" {
+			t.Errorf("%s: what was given has changed:\n%s", line, diff)
+		}
+		delete(sent, "name")
+		text, err := json.Marshal(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}}.Check(t, "testdata/repeated.txt")
 }
 
 // Other objects and containers, and lists of another shape, are left alone.

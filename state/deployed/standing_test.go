@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 var (
@@ -60,30 +60,81 @@ func written(t *testing.T, kind, name, of string, managers ...string) *unstructu
 	return o
 }
 
-// The managers decide whose an object is, then its labels.
-func TestStandingOf(t *testing.T) {
-	mine := group.FieldManager() + "!"
-	for name, tt := range map[string]struct {
-		o    *unstructured.Unstructured
-		want Standing
-	}{
-		"nothing":                  {nil, Absent},
-		"applied":                  {written(t, "Deployment", "web", namespace, mine), Ours},
-		"applied, and scaled":      {written(t, "Deployment", "web", namespace, mine, "kubectl"), Ours},
-		"adopted by half":          {written(t, "Deployment", "web", namespace, managed.Akash, mine), Ours},
-		"applied, labels lost":     {written(t, "Deployment", "web", "", mine), Ours},
-		"updated under our name":   {written(t, "Deployment", "web", namespace, group.FieldManager()), Akashs},
-		"of Akash's provider":      {written(t, "Deployment", "web", namespace, managed.Akash), Akashs},
-		"restored from a backup":   {written(t, "Deployment", "web", namespace, "velero-server"), Akashs},
-		"without managers":         {written(t, "Deployment", "web", namespace), Akashs},
-		"of another lease":         {written(t, "Deployment", "web", "other", managed.Akash), Foreign},
-		"of another group's lease": {written(t, "Deployment", "web", "other", another.FieldManager()+"!"), Foreign},
-		"of this program's routes": {written(t, "Service", "web", "", lease.FieldManager+"!"), Foreign},
-		"somebody else's":          {written(t, "ServiceAccount", "default", "", "kube-controller-manager"), Foreign},
-	} {
-		if got := StandingOf(tt.o, group, namespace); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
+// Whose objects are and which of them go: testdata/standing.txt. Managers are ours, other (of another deployment group), akash, routes (this
+// program's own), or names, each with "!" where it applied.
+//
+//	object    the namespace of its labels or "-", and its managers, which decide before the labels; "none" is no object
+//	manifest  the lease that its labels name or "-", and its managers
+//	unwanted  [prune] [want=KIND/NAME,...] [keep=KIND/NAME,...] of the objects of cluster: only ours go, in the order of deletion
+//	derived   RESOURCE [of=NAMESPACE] [service=NAME] [app=NAME]: whether a workload of the lease's namespace made it
+func TestStanding(t *testing.T) {
+	named := strings.NewReplacer("ours", group.FieldManager(), "other", another.FieldManager(), "akash", managed.Akash, "routes", lease.FieldManager)
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	split := func(line string) (first string, managers []string) {
+		words := strings.Fields(line)
+		for _, word := range words[1:] {
+			managers = append(managers, named.Replace(word))
 		}
+		return strings.Trim(words[0], "-"), managers
+	}
+	golden.Rules{
+		"object": func(line string) string {
+			of, managers := split(line)
+			o := written(t, "Deployment", "web", of, managers...)
+			if of == "none" {
+				o = nil
+			}
+			return map[Standing]string{Absent: "absent", Ours: "ours", Akashs: "Akash's", Foreign: "foreign"}[StandingOf(o, group, namespace)]
+		},
+		"manifest": func(line string) string {
+			of, managers := split(line)
+			meta := &metav1.ObjectMeta{Name: namespace, Namespace: "lease", ManagedFields: written(t, "Manifest", namespace, namespace, managers...).GetManagedFields()}
+			for i := range meta.ManagedFields {
+				meta.ManagedFields[i].Time = &metav1.Time{Time: at}
+			}
+			if g, labelled := map[string]lease.Group{"group": group, "another": another}[of]; labelled {
+				meta.Labels = map[string]string{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}
+			}
+			m, ours := ReadManifest(meta)
+			if want := (Manifest{Group: group, Namespace: namespace, Written: at}); ours && m != want {
+				t.Errorf("%s: %+v", line, m)
+			}
+			meta.DeletionTimestamp = &metav1.Time{Time: at}
+			if m, again := ReadManifest(meta); again != ours || ours && !m.Deleting {
+				t.Errorf("%s: it is not being deleted: %+v", line, m)
+			}
+			return fmt.Sprint(ours)
+		},
+		"unwanted": func(line string) string {
+			sets := map[string]map[Key]bool{"want": {}, "keep": {}}
+			for _, word := range strings.Fields(line) {
+				set, names, _ := strings.Cut(word, "=")
+				for _, n := range strings.Split(names, ",") {
+					if kind, name, ok := strings.Cut(n, "/"); ok {
+						sets[set][Key{kind, name}] = true
+					}
+				}
+			}
+			return strings.Join(keys(Unwanted(cluster(t), group, sets["want"], sets["keep"], strings.Contains(line, "prune"))), " ")
+		},
+		"derived": func(line string) string {
+			words := strings.Fields(line)
+			labels := map[string]string{}
+			for _, word := range words[1:] {
+				switch name, value, _ := strings.Cut(word, "="); name {
+				case "of":
+					labels[lease.LabelManaged], labels[lease.LabelNamespace] = "true", value
+				case "service":
+					labels[lease.LabelService] = value
+				default:
+					labels[name] = value
+				}
+			}
+			return fmt.Sprint(Derived(schema.ParseGroupResource(words[0]), labels, namespace))
+		},
+	}.Check(t, "testdata/standing.txt")
+	if got := Unwanted(cluster(t), another, nil, nil, true); len(got) > 0 {
+		t.Errorf("of another group %q go", keys(got))
 	}
 }
 
@@ -95,44 +146,6 @@ func TestANoteIsNoOwnership(t *testing.T) {
 	o.SetManagedFields(entries)
 	if got := StandingOf(o, group, namespace); got != Foreign {
 		t.Errorf("it stands as %v", got)
-	}
-}
-
-// A Manifest says what this program runs if the lease that its labels name has applied it.
-func TestReadManifest(t *testing.T) {
-	mine, at := group.FieldManager()+"!", time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	of := func(g lease.Group) map[string]string {
-		return map[string]string{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}
-	}
-	for name, tt := range map[string]struct {
-		labels   map[string]string
-		managers []string
-		ours     bool
-	}{
-		"applied":                      {of(group), []string{mine}, true},
-		"adopted by half":              {of(group), []string{managed.Akash, mine}, true},
-		"of Akash's provider":          {of(group), []string{managed.Akash}, false},
-		"updated under our name":       {of(group), []string{group.FieldManager()}, false},
-		"labelled for another lease":   {of(another), []string{mine}, false},
-		"applied by another lease":     {of(group), []string{another.FieldManager() + "!"}, false},
-		"it names no lease":            {nil, []string{mine}, false},
-		"restored, without managers":   {of(group), nil, false},
-		"applied by this program only": {of(group), []string{lease.FieldManager + "!"}, false},
-	} {
-		o := written(t, "Manifest", namespace, namespace, tt.managers...)
-		fields := o.GetManagedFields()
-		for i := range fields {
-			fields[i].Time = &metav1.Time{Time: at}
-		}
-		meta := &metav1.ObjectMeta{Name: namespace, Namespace: "lease", Labels: tt.labels, ManagedFields: fields}
-		m, ours := ReadManifest(meta)
-		if want := (Manifest{Group: group, Namespace: namespace, Written: at}); ours != tt.ours || ours && m != want {
-			t.Errorf("%s: %+v, %v", name, m, ours)
-		}
-		meta.DeletionTimestamp = &metav1.Time{Time: at}
-		if m, ours := ReadManifest(meta); ours && !m.Deleting {
-			t.Errorf("%s: it is not being deleted: %+v", name, m)
-		}
 	}
 }
 
@@ -150,7 +163,6 @@ func TestManagers(t *testing.T) {
 func cluster(t *testing.T) []Object {
 	mine := group.FieldManager() + "!"
 	going := written(t, "Deployment", "going", namespace, mine)
-	going.SetDeletionTimestamp(&metav1.Time{})
 	now := metav1.Now()
 	going.SetDeletionTimestamp(&now)
 	return []Object{
@@ -175,42 +187,6 @@ func keys(objects []Object) (out []string) {
 	return out
 }
 
-func keyset(names ...string) map[Key]bool {
-	out := map[Key]bool{}
-	for _, n := range names {
-		kind, name, _ := strings.Cut(n, "/")
-		out[Key{kind, name}] = true
-	}
-	return out
-}
-
-// Only our objects are deleted, in the order of deletion. Wanted objects and kept Secrets stay.
-func TestUnwanted(t *testing.T) {
-	for name, tt := range map[string]struct {
-		wanted, keep map[Key]bool
-		prune        bool
-		want         []string
-	}{
-		"nothing is wanted": {prune: true, want: []string{"Service/web", "Deployment/web", "StatefulSet/db", "RoleBinding/web", "Role/web", "Secret/docker-creds-web", "Manifest/ns"}},
-		"all is wanted":     {wanted: keyset("Service/web", "Deployment/web", "StatefulSet/db", "RoleBinding/web", "Role/web", "Secret/docker-creds-web", "Manifest/ns"), prune: true},
-		"a Secret is kept":  {keep: keyset("Secret/docker-creds-web"), prune: true, want: []string{"Service/web", "Deployment/web", "StatefulSet/db", "RoleBinding/web", "Role/web", "Manifest/ns"}},
-		"another kind of the name": {
-			wanted: keyset("Service/web", "StatefulSet/web", "StatefulSet/db", "RoleBinding/web", "Role/web", "Secret/docker-creds-web", "Manifest/ns"), prune: true, want: []string{"Deployment/web"},
-		},
-		"without pruning":                      {want: nil},
-		"without pruning, it becomes stateful": {wanted: keyset("StatefulSet/web"), want: []string{"Deployment/web"}},
-		"without pruning, and back":            {wanted: keyset("Deployment/db"), want: []string{"StatefulSet/db"}},
-		"Akash's has a twin":                   {wanted: keyset("StatefulSet/akashs", "StatefulSet/foreign"), want: nil},
-	} {
-		if diff := cmp.Diff(tt.want, keys(Unwanted(cluster(t), group, tt.wanted, tt.keep, tt.prune))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	if got := Unwanted(cluster(t), another, nil, nil, true); len(got) > 0 {
-		t.Errorf("of another group %q go", keys(got))
-	}
-}
-
 // A release deletes all our objects and waits for those that are being deleted. The Manifest comes last, because it
 // shows that there are more.
 func TestRelease(t *testing.T) {
@@ -233,31 +209,6 @@ func TestKindsOfWhatRuns(t *testing.T) {
 	}
 	if written[0] != kinds.Manifest || kinds.RunningEnds[len(kinds.RunningEnds)-1] != kinds.Manifest {
 		t.Error("the Manifest is not written first and deleted last")
-	}
-}
-
-func TestDerived(t *testing.T) {
-	pod := map[string]string{lease.LabelManaged: "true", lease.LabelNamespace: namespace, lease.LabelService: "web"}
-	for _, tt := range []struct {
-		resource string
-		labels   map[string]string
-		want     bool
-	}{
-		{"pods", pod, true},
-		{"replicasets.apps", pod, true},
-		{"controllerrevisions.apps", pod, true},
-		{"persistentvolumeclaims", pod, true},
-		{"deployments.apps", pod, false},
-		{"secrets", pod, false},
-		{"configmaps", pod, false},
-		{"pods", nil, false},
-		{"pods", map[string]string{lease.LabelManaged: "true", lease.LabelNamespace: "other", lease.LabelService: "web"}, false},
-		{"pods", map[string]string{lease.LabelManaged: "true", lease.LabelNamespace: namespace}, false},
-		{"persistentvolumeclaims", map[string]string{"app": "web"}, false},
-	} {
-		if got := Derived(schema.ParseGroupResource(tt.resource), tt.labels, namespace); got != tt.want {
-			t.Errorf("%s %v: %v", tt.resource, tt.labels, got)
-		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -16,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // object parses an object, in YAML.
@@ -76,40 +76,33 @@ func (s *Seen) serve(version schema.GroupVersion, plural string) {
 	s.Served[version] = Answer[[]string]{Value: append(s.Served[version].Value, plural)}
 }
 
-// check is a change of a healthy cluster, and the lines of one check that follow.
+// check is a change of a healthy cluster.
 type check struct {
 	name string
-	of   string
 	with func(*Seen)
-	want string
 }
 
-func (c check) run(t *testing.T) {
-	t.Helper()
-	s := healthy()
-	if c.with != nil {
-		c.with(s)
-	}
-	var got strings.Builder
-	for _, line := range Lines(s) {
-		if line.Check == c.of {
-			fmt.Fprintf(&got, "%s: %s\n", line.Result, line.Text)
-			if line.Mend != "" {
-				fmt.Fprintf(&got, "  %s\n", line.Mend)
-			}
-		}
-	}
-	if diff := cmp.Diff(strings.TrimSpace(c.want), strings.TrimSpace(got.String())); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
+// run compares the lines of one check that follow from changes with testdata.
 func run(t *testing.T, of string, checks []check) {
 	t.Helper()
+	got := golden.Cases{}
 	for _, c := range checks {
-		c.of = of
-		t.Run(c.name, c.run)
+		s := healthy()
+		if c.with != nil {
+			c.with(s)
+		}
+		var said strings.Builder
+		for _, line := range Lines(s) {
+			if line.Check == of {
+				fmt.Fprintf(&said, "%s: %s\n", line.Result, line.Text)
+				if line.Mend != "" {
+					fmt.Fprintf(&said, "  %s\n", line.Mend)
+				}
+			}
+		}
+		got[c.name] = said.String()
 	}
+	got.Check(t, "testdata/"+t.Name()+".golden")
 }
 
 // Everything that a cluster needs is there: nothing has to be mended.
@@ -124,12 +117,12 @@ func TestHealthy(t *testing.T) {
 func TestKubernetes(t *testing.T) {
 	version := func(v string) func(*Seen) { return func(s *Seen) { s.Version.Value = v } }
 	run(t, "kubernetes", []check{
-		{name: "current", with: version("v1.36.3"), want: "ok: version v1.36.3"},
-		{name: "of a distribution", with: version("v1.33.1-gke.100+abc"), want: "ok: version v1.33.1-gke.100+abc"},
-		{name: "without admission policies", with: version("v1.29.9"), want: "warning: version v1.29.9; the guard (install --guard) needs 1.30\n  upgrade the cluster"},
-		{name: "without server-side apply", with: version("v1.21.0"), want: "problem: version v1.21.0; this program needs 1.22, for server-side apply\n  upgrade the cluster"},
-		{name: "no version", with: version("latest"), want: "unknown: the server says that its version is latest"},
-		{name: "not read", with: func(s *Seen) { s.Version = Answer[string]{Unread: &Unread{Message: "no answer"}} }, want: "unknown: no answer"},
+		{name: "current", with: version("v1.36.3")},
+		{name: "of a distribution", with: version("v1.33.1-gke.100+abc")},
+		{name: "without admission policies", with: version("v1.29.9")},
+		{name: "without server-side apply", with: version("v1.21.0")},
+		{name: "no version", with: version("latest")},
+		{name: "not read", with: func(s *Seen) { s.Version = Answer[string]{Unread: &Unread{Message: "no answer"}} }},
 	})
 }
 
@@ -138,38 +131,37 @@ func TestClock(t *testing.T) {
 		return func(s *Seen) { s.Clock = Clock{Seen: true, Least: least, Most: most} }
 	}
 	run(t, "clock", []check{
-		{name: "equal", with: clock(-time.Second, time.Second), want: "ok: this machine's clock and the server's agree"},
-		{name: "a slow answer says little", with: clock(-time.Minute, time.Minute), want: "ok: this machine's clock and the server's agree"},
-		{name: "behind", with: clock(90*time.Second, 92*time.Second), want: "warning: this machine's clock is 1m30s behind the server's; holds expire by the server's\n  set this machine's clock, or the server's"},
-		{name: "ahead", with: clock(-time.Hour-time.Second, -time.Hour), want: "warning: this machine's clock is 1h0m0s ahead of the server's; holds expire by the server's\n  set this machine's clock, or the server's"},
-		{name: "no date", with: func(s *Seen) { s.Clock = Clock{} }, want: "unknown: the server has not told its time"},
+		{name: "equal", with: clock(-time.Second, time.Second)},
+		{name: "a slow answer says little", with: clock(-time.Minute, time.Minute)},
+		{name: "behind", with: clock(90*time.Second, 92*time.Second)},
+		{name: "ahead", with: clock(-time.Hour-time.Second, -time.Hour)},
+		{name: "no date", with: func(s *Seen) { s.Clock = Clock{} }},
 	})
 }
 
 func TestConfiguration(t *testing.T) {
 	run(t, "configuration", []check{
-		{name: "valid", want: "ok: configmap akash-net/config is valid"},
-		{name: "missing", with: func(s *Seen) { s.Configured.Value.Missing = true }, want: "warning: there is no configmap akash-net/config; the default configuration is in effect\n  kubectl akash-net install"},
-		{name: "missing before install", with: func(s *Seen) { s.Configured.Value.Missing, s.Before = true, true }, want: "ok: there is none yet; the default one is checked, or that of --config"},
+		{name: "valid"},
+		{name: "missing", with: func(s *Seen) { s.Configured.Value.Missing = true }},
+		{name: "missing before install", with: func(s *Seen) { s.Configured.Value.Missing, s.Before = true, true }},
 		{name: "invalid", with: func(s *Seen) {
 			s.Configured.Value.Problems = lease.Problems{{At: lease.Place{File: "a.yaml", Line: 3, Column: 1}, Message: "unknown key"}, {Message: "odd", Warning: true}}
-		}, want: "problem: a.yaml:3:1: unknown key\n  EDIT\nwarning: odd\n  EDIT\nwarning: the default configuration is checked instead\n  EDIT"},
+		}},
 		{name: "refused", with: func(s *Seen) {
 			s.Configured.Unread = &Unread{Right: Right{Verb: "get", Resource: "configmaps", Name: "config", Namespace: "akash-net"}}
-		}, want: "unknown: you may not get configmaps config in namespace akash-net; the default configuration is checked instead\n  kubectl -n akash-net create rolebinding NAME --role=akash-net-viewer --user=YOU"},
+		}},
 	})
 }
 
 func TestNamespaces(t *testing.T) {
 	run(t, "namespaces", []check{
-		{name: "there", want: "ok: akash-net and lease"},
-		{name: "none", with: func(s *Seen) { s.Namespaces = nil }, want: "problem: there is no namespace akash-net\n  kubectl akash-net install\nproblem: there is no namespace lease\n  kubectl akash-net install"},
-		{name: "none before install", with: func(s *Seen) { s.Namespaces, s.Before = nil, true }, want: "ok: akash-net and lease do not exist yet; install brings them"},
+		{name: "there"},
+		{name: "none", with: func(s *Seen) { s.Namespaces = nil }},
+		{name: "none before install", with: func(s *Seen) { s.Namespaces, s.Before = nil, true }},
 		{name: "being deleted", with: func(s *Seen) {
 			s.Namespaces["lease"] = Answer[Object]{Value: object(`{kind: Namespace, metadata: {name: lease, deletionTimestamp: "2026-11-27T10:00:00Z"}}`)}
-		}, want: "problem: namespace lease is being deleted; install waits until it is gone\n  kubectl describe namespace lease"},
-		{name: "refused", with: func(s *Seen) { s.Namespaces["lease"] = refused[Object]("get", "namespaces") },
-			want: "unknown: you may not get namespaces\n  kubectl create clusterrolebinding NAME --clusterrole=akash-net-viewer --user=YOU"},
+		}},
+		{name: "refused", with: func(s *Seen) { s.Namespaces["lease"] = refused[Object]("get", "namespaces") }},
 	})
 }
 
@@ -183,28 +175,27 @@ func TestDefinitions(t *testing.T) {
 		}
 	}
 	run(t, "definitions", []check{
-		{name: "served", want: "ok: akash.network/v2beta2 serves manifests, providerhosts and providerleasedips"},
-		{name: "one is missing", with: lacks, want: "problem: providerhosts.akash.network is not installed\n  kubectl akash-net install"},
-		{name: "none before install", with: func(s *Seen) { s.Served, s.Before = nil, true }, want: "ok: akash.network/v2beta2 is not served yet; install brings it"},
+		{name: "served"},
+		{name: "one is missing", with: lacks},
+		{name: "none before install", with: func(s *Seen) { s.Served, s.Before = nil, true }},
 		{name: "an old version, also before install", with: func(s *Seen) {
 			crd(`{spec: {versions: [{name: v2beta1, served: true}, {name: v2beta2, served: false}]}, status: {conditions: [{type: Established, status: "True"}]}}`)(s)
 			s.Before = true
-		}, want: "problem: providerhosts.akash.network does not serve v2beta2, which this program needs; it serves v2beta1\n  upgrade Akash's provider"},
-		{name: "not established", with: crd(`{spec: {versions: [{name: v2beta2, served: true}]}, status: {conditions: [{type: Established, status: "False", reason: NotAccepted}]}}`),
-			want: "problem: the definition of providerhosts.akash.network is not established (NotAccepted)\n  kubectl describe crd providerhosts.akash.network"},
+		}},
+		{name: "not established", with: crd(`{spec: {versions: [{name: v2beta2, served: true}]}, status: {conditions: [{type: Established, status: "False", reason: NotAccepted}]}}`)},
 	})
 }
 
 func TestDNS(t *testing.T) {
 	form := func(form string) func(*Seen) { return func(s *Seen) { s.Config.DNS.Form = form } }
 	run(t, "dns", []check{
-		{name: "none", want: ""},
-		{name: "annotations are of no kind", with: form(config.DNSAnnotations), want: ""},
-		{name: "missing", with: form(config.DNSEndpoint), want: "problem: dnsendpoints.externaldns.k8s.io is not installed\n  install it, or configure another dns.form"},
+		{name: "none"},
+		{name: "annotations are of no kind", with: form(config.DNSAnnotations)},
+		{name: "missing", with: form(config.DNSEndpoint)},
 		{name: "served", with: func(s *Seen) {
 			form(config.DNSEndpoint)(s)
 			s.serve(schema.GroupVersion{Group: "externaldns.k8s.io", Version: "v1alpha1"}, "dnsendpoints")
-		}, want: "ok: externaldns.k8s.io/v1alpha1 serves dnsendpoints (dns.form: endpoint)"},
+		}},
 	})
 }
 

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state/graph"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 const owner = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
@@ -37,60 +36,32 @@ func drawn(g *graph.Graph) string {
 	return strings.ReplaceAll(out.String(), owner, "OWNER")
 }
 
+// What leads to what: testdata/graph.golden has the graph of each book.
 func TestGraph(t *testing.T) {
 	shop, blog := tenant(7), tenant(8)
 	address := netip.MustParseAddr("203.0.113.5")
-	for _, c := range []struct {
-		name string
-		book view.Book
-		want string
-	}{
-		{"nothing", view.Book{}, ""},
-		{"a host leads through its route to its Service, which says what does not answer", view.Book{
+	drawings := golden.Cases{}
+	for name, book := range map[string]view.Book{
+		"nothing": {},
+		"a host leads through its route to its Service, which says what does not answer": {
 			Leases: []view.LeaseRow{{Tenant: shop, State: view.StateActive}},
 			Hosts: []view.HostRow{
 				{Host: "a.example.com", Tenant: shop, Service: "web", Port: 80, Target: "ingress", Route: "ns7/a", State: view.StateActive, Endpoints: &view.Endpoints{Total: 2}},
 				{Host: "a.example.com", Path: "/api", Tenant: shop, Service: "web", Port: 80, Target: "httproute", Route: "ns7/b", State: view.StatePending, Message: "not accepted", Endpoints: &view.Endpoints{Total: 2}},
 			},
-		}, `
-lease/OWNER/7/1 Active
-  host/a.example.com Active
-  host/a.example.com/api Pending
-host/a.example.com Active
-  ingress/a
-ingress/a
-  service/web:80
-service/web:80: Service web has 0 of 2 endpoints ready
-host/a.example.com/api Pending: not accepted
-  httproute/b
-httproute/b
-  service/web:80
-`},
-		{"what is held and not used leads nowhere; what is withheld is beside what its holder has", view.Book{
+		},
+		"what is held and not used leads nowhere; what is withheld is beside what its holder has": {
 			Leases: []view.LeaseRow{{Tenant: shop, State: view.StateReserved}, {Tenant: blog, State: view.StateWithheld}},
 			Hosts: []view.HostRow{
 				{Host: "a.example.com", Tenant: shop, Service: "web", Port: 80, State: view.StateReserved},
 				{Host: "a.example.com", Tenant: blog, Service: "web", Port: 80, State: view.StateWithheld, Message: "held by 7"},
 			},
-		}, `
-lease/OWNER/7/1 Reserved
-  host/a.example.com Reserved
-lease/OWNER/8/1 Withheld
-  host/a.example.com Withheld
-host/a.example.com Reserved
-host/a.example.com Withheld: held by 7
-`},
-		{"a host that another lease still serves leads to its route, and not to the Service of the holder", view.Book{
+		},
+		"a host that another lease still serves leads to its route, and not to the Service of the holder": {
 			Leases: []view.LeaseRow{{Tenant: blog, State: view.StateTransferring}},
 			Hosts:  []view.HostRow{{Host: "a.example.com", Tenant: blog, Service: "web", Port: 80, Target: "ingress", Route: "ns7/a", State: view.StateTransferring}},
-		}, `
-lease/OWNER/8/1 Transferring
-  host/a.example.com Transferring
-host/a.example.com Transferring
-  ingress/a
-ingress/a
-`},
-		{"an address leads to its ports and its pool, which other addresses share", view.Book{
+		},
+		"an address leads to its ports and its pool, which other addresses share": {
 			Leases: []view.LeaseRow{{Tenant: shop, State: view.StatePartial}},
 			IPs: []view.IPRow{
 				{Address: address, Tenant: shop, Protocol: "TCP", Port: 443, Object: "web-ip-443-tcp", Pool: "p", State: view.StateActive},
@@ -101,48 +72,16 @@ ingress/a
 				{Name: "p", Ranges: []string{"203.0.113.0/28"}, Addresses: 14, Used: 2, Pieces: []config.Range{{First: netip.MustParseAddr("203.0.113.1"), Last: netip.MustParseAddr("203.0.113.14")}}},
 				{Name: "unused", Ranges: []string{"192.0.2.0/24"}},
 			},
-		}, `
-lease/OWNER/7/1 Partial
-  address/203.0.113.5 Partial
-  address/203.0.113.6 Reserved
-address/203.0.113.5 Partial
-  port/443/tcp Active
-  port/443/udp Reserved
-  pool/p
-port/443/tcp Active
-  service/web-ip-443-tcp
-service/web-ip-443-tcp
-port/443/udp Reserved
-address/203.0.113.6 Reserved
-  port/25/tcp Reserved
-  pool/p
-port/25/tcp Reserved
-pool/p: 203.0.113.0/28: 2 of 14 in use
-`},
-		{"an IP endpoint waits for its address", view.Book{
+		},
+		"an IP endpoint waits for its address": {
 			Leases: []view.LeaseRow{{Tenant: shop, State: view.StatePending}},
 			IPs:    []view.IPRow{{Tenant: shop, SharingKey: owner + "-ip-public", Protocol: "UDP", Port: 53, State: view.StatePending, Message: "no pool"}},
-		}, `
-lease/OWNER/7/1 Pending
-  endpoint/public Pending
-endpoint/public Pending
-  port/53/udp Pending
-port/53/udp Pending: no pool
-`},
-		{"what names no lease is of none", view.Book{
+		},
+		"what names no lease is of none": {
 			Hosts: []view.HostRow{{Host: "a.example.com", Tenant: &view.Tenant{Namespace: "n"}, Service: "web", Target: "route", Route: "n/a", State: view.StateActive}},
-		}, `
-host/a.example.com Active
-  route/a
-route/a
-  service/web
-service/web
-`},
+		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(strings.TrimPrefix(c.want, "\n"), drawn(graph.Of(&c.book))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		drawings[name] = drawn(graph.Of(&book))
 	}
+	drawings.Check(t, "testdata/graph.golden")
 }

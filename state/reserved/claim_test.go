@@ -1,6 +1,7 @@
 package reserved_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 func same(h inventory.Hold) inventory.Hold { return h }
@@ -29,35 +31,62 @@ func held(cpu uint64) inventory.Hold {
 	return inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: cpu}}}
 }
 
-// Pieces and Own: a claim takes room from its announcement on, and its bound part takes room until it has moved.
-func TestPieces(t *testing.T) {
-	for name, c := range map[string]struct {
-		claim reserved.Claim
-		want  []capacity.Claim
-		hold  inventory.Hold
-	}{
-		"pending":       {reserved.Claim{Pending: part("a", 3, 20)}, []capacity.Claim{{Name: "c", Hold: held(3)}}, held(3)},
-		"pending, over": {reserved.Claim{Pending: part("a", 3, -20)}, []capacity.Claim{{Name: "c", Over: true, Hold: held(3)}}, held(3)},
-		"bound":         {reserved.Claim{Bound: part("a", 3, 0)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}}, held(3)},
-		"bound, over":   {reserved.Claim{Bound: part("a", 3, -6)}, []capacity.Claim{{Name: "c", Bound: true, Over: true, Hold: held(3)}}, held(3)},
-		"bound, over within the margin of clocks": {reserved.Claim{Bound: part("a", 3, -5)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}}, held(3)},
-		"grows":               {reserved.Claim{Bound: part("a", 3, 0), Pending: part("b", 5, 20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}, {Name: "c+", Hold: held(2)}}, held(5)},
-		"shrinks":             {reserved.Claim{Bound: part("a", 3, 0), Pending: part("b", 1, 20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}, {Name: "c+", Hold: held(0)}}, held(3)},
-		"a move that crashed": {reserved.Claim{Bound: part("a", 3, 0), Pending: part("b", 5, -20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}, {Name: "c+", Over: true, Hold: held(2)}}, held(5)},
-		"is being deleted":    {reserved.Claim{Bound: part("a", 3, 0), Deleting: true}, nil, inventory.Hold{}},
-		"cannot be read":      {reserved.Claim{Unreadable: "why"}, nil, inventory.Hold{}},
-		"cannot wrap":         {reserved.Claim{Bound: part("a", 1<<64-1, 0), Pending: part("b", 1<<64-1, 20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(1<<64 - 1)}, {Name: "c+", Hold: held(0)}}, held(1<<64 - 1)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.claim.ObjectName = "c"
-			if diff := cmp.Diff(c.want, c.claim.Pieces(now, same), cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(c.hold, c.claim.Hold(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("it holds %s", diff)
-			}
-		})
+// wordClaim parses the parts of a claim, "bound ASKED CPU SECONDS" and "pending ASKED CPU SECONDS", and "deleting" or "unreadable"; "-" is no
+// claim. A part expires after the seconds, or never with 0.
+func wordClaim(t *testing.T, line string) *reserved.Claim {
+	t.Helper()
+	if line == "-" {
+		return nil
 	}
+	c := &reserved.Claim{ObjectName: "c"}
+	for _, text := range strings.Split(line, ", ") {
+		var kind, asked string
+		var cpu uint64
+		var seconds int
+		if n, _ := fmt.Sscan(text, &kind, &asked, &cpu, &seconds); n != 4 && n != 1 {
+			t.Fatalf("what is %q?", text)
+		}
+		switch kind {
+		case "bound":
+			c.Bound = part(asked, cpu, seconds)
+		case "pending":
+			c.Pending = part(asked, cpu, seconds)
+		case "deleting":
+			c.Deleting = true
+		case "unreadable":
+			c.Unreadable = "why"
+		}
+	}
+	return c
+}
+
+// What a claim takes: testdata/claims.txt. It takes room from its announcement on, and its bound part takes room until it has moved.
+//
+//	pieces     its pieces, and what it holds in all
+//	own        what an order that asks for "a" has of it
+//	announced  the same, but for what is bound, which a run looks at by itself
+func TestClaims(t *testing.T) {
+	say := func(c *capacity.Claim) string {
+		if c == nil {
+			return "nothing"
+		}
+		if diff := cmp.Diff(held(c.Hold.Nodes["n1"].CPU), c.Hold, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s holds more: %s", c.Name, diff)
+		}
+		return fmt.Sprintf("%s takes %d, bound %t, over %t", c.Name, c.Hold.Nodes["n1"].CPU, c.Bound, c.Over)
+	}
+	golden.Rules{
+		"pieces": func(line string) string {
+			c := wordClaim(t, line)
+			var said []string
+			for _, piece := range c.Pieces(now, same) {
+				said = append(said, say(&piece))
+			}
+			return strings.Join(append(said, fmt.Sprintf("it holds %d", c.Hold().Nodes["n1"].CPU)), "\n")
+		},
+		"own":       func(line string) string { return say(wordClaim(t, line).Own("a", now)) },
+		"announced": func(line string) string { return say(wordClaim(t, line).Announced("a", now)) },
+	}.Check(t, "testdata/claims.txt")
 }
 
 // A reservation does not include what the order's own pods use.
@@ -67,27 +96,6 @@ func TestPiecesTakeWhatIsNotInUse(t *testing.T) {
 	want := []capacity.Claim{{Name: "c", Bound: true, Hold: held(1)}, {Name: "c+", Hold: held(2)}}
 	if diff := cmp.Diff(want, c.Pieces(now, used), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// Announced leaves out what is bound, which a run looks at by itself.
-func TestAnnounced(t *testing.T) {
-	for name, c := range map[string]struct {
-		claim *reserved.Claim
-		want  *capacity.Claim
-	}{
-		"none":                {nil, nil},
-		"bound":               {&reserved.Claim{Bound: part("a", 3, 0)}, nil},
-		"announced":           {&reserved.Claim{Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
-		"bound, and it moves": {&reserved.Claim{Bound: part("a", 3, 0), Pending: part("a", 4, 9)}, &capacity.Claim{Name: "c", Hold: held(4)}},
-		"is being deleted":    {&reserved.Claim{Pending: part("a", 3, 9), Deleting: true}, nil},
-	} {
-		if c.claim != nil {
-			c.claim.ObjectName = "c"
-		}
-		if diff := cmp.Diff(c.want, c.claim.Announced("a", now)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
 	}
 }
 
@@ -113,33 +121,6 @@ func TestLost(t *testing.T) {
 	})
 	if diff := cmp.Diff(map[string]bool{"young": true, "elsewhere": true}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestOwn(t *testing.T) {
-	for name, c := range map[string]struct {
-		claim *reserved.Claim
-		want  *capacity.Claim
-	}{
-		"none":                       {nil, nil},
-		"bound to the same":          {&reserved.Claim{Bound: part("a", 3, 0)}, &capacity.Claim{Name: "c", Bound: true, Hold: held(3)}},
-		"bound to the same, over":    {&reserved.Claim{Bound: part("a", 3, -9)}, &capacity.Claim{Name: "c", Bound: true, Over: true, Hold: held(3)}},
-		"bound to another":           {&reserved.Claim{Bound: part("x", 3, 0)}, nil},
-		"announced":                  {&reserved.Claim{Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
-		"announced, over":            {&reserved.Claim{Pending: part("a", 3, -9)}, &capacity.Claim{Name: "c", Over: true, Hold: held(3)}},
-		"another is announced":       {&reserved.Claim{Pending: part("x", 3, 9)}, nil},
-		"a move is announced":        {&reserved.Claim{Bound: part("x", 5, 0), Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
-		"is being deleted":           {&reserved.Claim{Bound: part("a", 3, 0), Deleting: true}, nil},
-		"bound, a move from another": {&reserved.Claim{Bound: part("a", 3, 0), Pending: part("x", 4, 9)}, &capacity.Claim{Name: "c", Bound: true, Hold: held(3)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.claim != nil {
-				c.claim.ObjectName = "c"
-			}
-			if diff := cmp.Diff(c.want, c.claim.Own("a", now)); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }
 

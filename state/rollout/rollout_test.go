@@ -16,7 +16,8 @@ import (
 )
 
 // What is told of a lease: testdata/rollout.txt has a block for each rule, and `go test ./state/rollout -rewrite` writes
-// what it makes. A block has a line for each object, its kind, its name, and its fields as YAML:
+// what it makes. It is unsettled if its pods may tell more, and lacks pods if nothing but events tells why these
+// are missing. A block has a line for each object, its kind, its name, and its fields as YAML:
 //
 //	manifest SERVICE=COUNT...
 //	namespace [closing]
@@ -39,6 +40,12 @@ func TestRules(t *testing.T) {
 			return "runs nothing"
 		}
 		out := fmt.Sprintf("%s %d/%d", r.State, r.Ready, r.Total)
+		if l.Unsettled() {
+			out += ", unsettled"
+		}
+		if l.LacksPods() {
+			out += ", lacks pods"
+		}
 		if r.Reason != "" {
 			out += ": " + r.Reason
 		}
@@ -200,32 +207,6 @@ func TestSumsDoNotWrap(t *testing.T) {
 	}
 }
 
-// A lease is unsettled if its pods may tell more.
-func TestUnsettled(t *testing.T) {
-	for lines, want := range map[string]bool{
-		"":               false,
-		"manifest web=1": false, // there are no pods to ask for
-		"manifest web=1\ndeployment web rolled=1":                 false,
-		"manifest web=2\ndeployment web rolled=1":                 true,
-		"manifest web=1\ndeployment web {spec: {replicas: 1}}":    true,
-		"deployment web rolled=1\nstatefulset db {spec: {}}":      true,
-		"deployment web rolled=1 \ndeployment web alien rolled=0": false,
-	} {
-		var l rollout.Lease
-		for _, line := range strings.Split(lines, "\n") {
-			if line == "" {
-				continue
-			}
-			if err := l.Add(wordObject(t, line)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if l.Unsettled() != want {
-			t.Errorf("%q: %t", lines, !want)
-		}
-	}
-}
-
 // A later version of an object replaces the earlier one, as in a repeated list or a watch.
 func TestAddedAgain(t *testing.T) {
 	var l rollout.Lease
@@ -248,28 +229,5 @@ func TestAddedAgain(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"complete", "active", "error", "active", "complete"}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// Events are needed if nothing else tells why pods are missing.
-func TestLacksPods(t *testing.T) {
-	for lines, want := range map[string]bool{
-		"":                  false,
-		"deployment web {}": false, // a Deployment says so itself
-		"statefulset db {}": true,
-		"statefulset db {spec: {replicas: 2}, status: {replicas: 1, readyReplicas: 1}}": true,
-		"statefulset db rolled=1":                          false,
-		"statefulset db {}\npod db-0 of=db {status: {}}":   false,
-		"statefulset db {}\npod web-0 of=web {status: {}}": true,
-	} {
-		var l rollout.Lease
-		for _, line := range strings.FieldsFunc(lines, func(r rune) bool { return r == '\n' }) {
-			if err := l.Add(wordObject(t, line)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if l.LacksPods() != want {
-			t.Errorf("%q: %t", lines, !want)
-		}
 	}
 }

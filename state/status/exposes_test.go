@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/state/status"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // What a lease asks for, by expose: hosts for a global expose of TCP and external port 80; node ports for any other
@@ -71,32 +72,29 @@ func TestServicesOfOthers(t *testing.T) {
 		change(&s)
 		return s
 	}
-	for name, c := range map[string]struct {
-		service    corev1.Service
-		ports, ips string
-	}{
-		"a port on the nodes":             {node(func(*corev1.Service) {}), `{"web":[{"port":22,"externalPort":30022,"proto":"TCP","name":"web"}]}`, `null`},
-		"no NodePort":                     {node(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP }), `null`, `null`},
-		"another name":                    {node(func(s *corev1.Service) { s.Name = "web" }), `null`, `null`},
-		"no ports":                        {node(func(s *corev1.Service) { s.Spec.Ports = nil }), `{}`, `null`},
-		"no port yet":                     {node(func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 0 }), `{}`, `null`},
-		"a name for the container's port": {node(func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromString("ssh") }), `{"web":[{"port":22,"externalPort":30022,"proto":"TCP","name":"web"}]}`, `null`},
-		"an address":                      {address(func(*corev1.Service) {}), `null`, `{"web":[{"Port":8080,"ExternalPort":80,"Protocol":"TCP","IP":"203.0.113.7"}]}`},
-		"an address of another's":         {address(func(s *corev1.Service) { s.Labels = nil }), `null`, `null`},
-		"an address of no balancer":       {address(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }), `null`, `null`},
-		"a host name for an address":      {address(func(s *corev1.Service) { s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "x"}} }), `null`, `{}`},
-		"an address of no ports":          {address(func(s *corev1.Service) { s.Spec.Ports = nil }), `null`, `{}`},
-		"an address of no service":        {address(func(s *corev1.Service) { s.Spec.Selector = nil }), `null`, `null`},
+	said := golden.Cases{}
+	for name, service := range map[string]corev1.Service{
+		"a port on the nodes":             node(func(*corev1.Service) {}),
+		"no NodePort":                     node(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP }),
+		"another name":                    node(func(s *corev1.Service) { s.Name = "web" }),
+		"no ports":                        node(func(s *corev1.Service) { s.Spec.Ports = nil }),
+		"no port yet":                     node(func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 0 }),
+		"a name for the container's port": node(func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromString("ssh") }),
+		"an address":                      address(func(*corev1.Service) {}),
+		"an address of another's":         address(func(s *corev1.Service) { s.Labels = nil }),
+		"an address of no balancer":       address(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }),
+		"a host name for an address":      address(func(s *corev1.Service) { s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "x"}} }),
+		"an address of no ports":          address(func(s *corev1.Service) { s.Spec.Ports = nil }),
+		"an address of no service":        address(func(s *corev1.Service) { s.Spec.Selector = nil }),
 	} {
-		o := status.Objects{Deployments: web, Services: []corev1.Service{c.service}}
+		o := status.Objects{Deployments: web, Services: []corev1.Service{service}}
 		got, err := o.Of("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ports, ips := text(t, got.ForwardedPorts), text(t, got.IPs); ports != c.ports || ips != c.ips {
-			t.Errorf("%s: ports %s and addresses %s, want %s and %s", name, ports, ips, c.ports, c.ips)
-		}
+		said[name] = fmt.Sprintf("ports %s, addresses %s\n", text(t, got.ForwardedPorts), text(t, got.IPs))
 	}
+	said.Check(t, "testdata/others.golden")
 }
 
 // The answer does not depend on the order of objects and does not change them.

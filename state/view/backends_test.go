@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
 // addBackend adds a Service or an EndpointSlice of a namespace:
@@ -89,59 +91,24 @@ func wordSlice(service, family, ports string, endpoints []string) *discoveryv1.E
 	return o
 }
 
-// What answers behind a port of the Service "web".
+// What answers behind a port of the Service "web": testdata/backends.txt. A block has Services and EndpointSlices; it asks for port 80/TCP.
 func TestEndpoints(t *testing.T) {
-	for _, tt := range []struct {
-		name, port string
-		family     config.Family
-		lines      []string
-		want       string
-	}{
-		{"all are ready", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:ready pod2:ready"}, `{"ready":2,"total":2}`},
-		{"none is ready", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:unready pod2:unready"}, `{"ready":0,"total":2}`},
-		{"an unset condition means ready", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1 10.0.0.2"}, `{"ready":2,"total":2}`},
-		{"no pods", "80/TCP", "", []string{"backend web 80", "slices"}, `{"ready":0,"total":0}`},
-		{"an empty slice, as the controller makes it without pods", "80/TCP", "", []string{"backend web 80", "slice web IPv4 -"}, `{"ready":0,"total":0}`},
-		{"endpoints that end are on their way out", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:ready pod2:unready:ending"}, `{"ready":1,"total":1}`},
-		{"a Service that publishes what is not ready", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:ready:ending"}, `{"ready":1,"total":1}`},
-
-		{"several slices are one list", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:ready", "slice web IPv4 - pod2:unready"}, `{"ready":1,"total":2}`},
-		{"a pod with two families is one endpoint", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:ready", "slice web IPv6 - pod1:ready"}, `{"ready":1,"total":1}`},
-		{"an endpoint that moves between slices is one, and ready where one says so", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:unready", "slice web IPv4 - pod1:ready", "slice web IPv4 - pod1:unready"}, `{"ready":1,"total":1}`},
-		{"an endpoint that ends in one slice alone stays", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - pod1:unready:ending", "slice web IPv4 - pod1:unready"}, `{"ready":0,"total":1}`},
-		{"addresses without a pod", "80/TCP", "", []string{"backend web 80", "slice web IPv4 - 10.0.0.1:ready 10.0.0.2:unready", "slice web IPv4 - 10.0.0.1:ready"}, `{"ready":1,"total":2}`},
-		{"an address reaches its family", "80/TCP", config.IPv6, []string{"backend web 80", "slice web IPv4 - pod1:ready", "slice web IPv6 - pod2:unready"}, `{"ready":0,"total":1}`},
-		{"nothing routes to names", "80/TCP", "", []string{"backend web 80", "slice web FQDN - shop.example.com:ready"}, `{"ready":0,"total":0}`},
-
-		{"of several ports the one that is asked for", "80/TCP", "", []string{"backend web 443=b 80=a", "slice web IPv4 b pod1:ready", "slice web IPv4 a pod2:unready"}, `{"ready":0,"total":1}`},
-		{"a port of each protocol", "53/UDP", "", []string{"backend web 53/TCP=t 53/UDP=u", "slice web IPv4 t pod1:ready", "slice web IPv4 u,v pod2:unready"}, `{"ready":0,"total":1}`},
-		{"the Service has no such port", "80/TCP", "", []string{"backend web 8080", "slice web IPv4 - pod1:ready"}, `{"ready":0,"total":0,"missing":"port"}`},
-		{"the Service has the port of another protocol", "53/UDP", "", []string{"backend web 53", "slice web IPv4 - pod1:ready"}, `{"ready":0,"total":0,"missing":"port"}`},
-		{"a port that is no port", "80/TCP", "", []string{"backend web 65616", "slice web IPv4 - pod1:ready"}, `{"ready":0,"total":0,"missing":"port"}`},
-
-		{"there is no Service", "80/TCP", "", []string{"backend other 80", "slice other IPv4 - pod1:ready"}, `{"ready":0,"total":0,"missing":"Service"}`},
-		{"there are no Services at all", "80/TCP", "", []string{"backends", "slices"}, `{"ready":0,"total":0,"missing":"Service"}`},
-		{"the slice outlives the Service", "80/TCP", "", []string{"backends", "slice web IPv4 - pod1:ready"}, `{"ready":0,"total":0,"missing":"Service"}`},
-		{"a slice of no Service", "80/TCP", "", []string{"backend web 80", "slice - IPv4 - pod1:ready"}, `{"ready":0,"total":0}`},
-
-		{"nothing was read", "80/TCP", "", nil, "null"},
-		{"slices may not be read", "80/TCP", "", []string{"backend web 80"}, "null"},
-		{"slices may not be read, and the Service is missing", "80/TCP", "", []string{"backends"}, `{"ready":0,"total":0,"missing":"Service"}`},
-		{"Services may not be read", "80/TCP", "", []string{"slice web IPv4 a pod1:ready", "slice web IPv4 b pod2:unready"}, `{"ready":1,"total":2}`},
-		{"a Service that stands for a name outside", "80/TCP", "", []string{"backend web 80 external", "slices"}, "null"},
-	} {
-		number, protocol, _ := strings.Cut(tt.port, "/")
-		port, _ := strconv.ParseUint(number, 10, 16)
+	datadriven.RunTest(t, "testdata/backends.txt", func(t *testing.T, d *datadriven.TestData) string {
+		port, family := "80/TCP", ""
+		d.MaybeScanArgs(t, "port", &port)
+		d.MaybeScanArgs(t, "family", &family)
+		protocol, number := state.Part{Key: claimtest.WordKey(port)}.ProtocolPort()
 		var b Backends
-		for _, line := range tt.lines {
+		for line := range strings.Lines(d.Input) {
 			addBackend(t, &b, "n", line)
 		}
-		got, err := json.Marshal(b.of("n", "web", uint16(port), lease.Protocol(protocol), tt.family))
-		if err != nil || string(got) != tt.want {
-			t.Errorf("%s: %s %v, want %s", tt.name, got, err, tt.want)
+		got, err := json.Marshal(b.of("n", "web", number, protocol, config.Family(family)))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if elsewhere := b.of("m", "web", uint16(port), lease.Protocol(protocol), tt.family); elsewhere != nil && elsewhere.Total > 0 {
-			t.Errorf("%s: another namespace has %+v", tt.name, elsewhere)
+		if elsewhere := b.of("m", "web", number, protocol, config.Family(family)); elsewhere != nil && elsewhere.Total > 0 {
+			t.Errorf("%s: another namespace has %+v", d.Pos, elsewhere)
 		}
-	}
+		return string(got) + "\n"
+	})
 }

@@ -1,8 +1,10 @@
-// Package golden compares what tests print with files that `go test -update` writes anew.
+// Package golden compares what tests print with files that `go test -update` writes anew, and what tables of testdata say with
+// what `go test -rewrite` writes.
 package golden
 
 import (
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -46,4 +49,31 @@ func (c Cases) Check(t *testing.T, file string) {
 		all.WriteString("== " + name + "\n" + c[name])
 	}
 	Check(t, file, all.String())
+}
+
+// Rules answer a line of a table each.
+type Rules map[string]func(line string) string
+
+// Check runs a file of tables: the rule of a block's command answers each line of the block, behind "=>" or below the line. An empty line
+// is one of them, too, but not the first or the last of its block.
+func (r Rules) Check(t *testing.T, file string) {
+	t.Helper()
+	datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+		rule, known := r[d.Cmd]
+		if !known {
+			t.Fatalf("%s: there is no rule %q", d.Pos, d.Cmd)
+		}
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			line = strings.TrimSuffix(line, "\n")
+			said := strings.TrimRight(rule(line), "\n")
+			if strings.Contains(said, "\n") {
+				said = "\n    " + strings.ReplaceAll(said, "\n", "\n    ")
+			} else {
+				said = "  " + said
+			}
+			fmt.Fprintf(&out, "%s  =>%s\n", line, said)
+		}
+		return out.String()
+	})
 }

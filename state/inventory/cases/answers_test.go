@@ -12,7 +12,7 @@ import (
 )
 
 // The answers as they are printed, a public format: testdata/answers has cases, each written over several lines, and
-// `go test ./state/inventory/cases -rewrite` writes what is answered. Those in akash.txt are Akash's own inventory's answers.
+// `go test ./state/inventory/cases -rewrite` writes what is answered; "whole" is for all of it as one object. Those in akash.txt are Akash's own inventory's answers.
 func TestAnswers(t *testing.T) {
 	datadriven.Walk(t, "testdata/answers", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -22,6 +22,10 @@ func TestAnswers(t *testing.T) {
 					return "error: " + err.Error()
 				}
 				a := c.Answer()
+				if d.Cmd == "whole" {
+					write(t, &out, a)
+					continue
+				}
 				for _, part := range []any{a.Existing, a.Results, a.After} {
 					if list, ok := part.([]cases.Result); ok {
 						for _, r := range list {

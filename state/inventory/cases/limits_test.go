@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 )
 
@@ -110,26 +109,4 @@ func answers(t *rapid.T, text string) (out string) {
 		out += string(data) + "\n"
 	}
 	return out
-}
-
-// The text of cases and requests without a name, of nodes with several replicas, and of refusals.
-func TestResultsInWords(t *testing.T) {
-	for want, r := range map[string]cases.Result{
-		"fits":                    {Fits: true},
-		"fits: 7 on b ×3":         {Fits: true, Placement: map[uint32][]string{7: {"b", "b", "b"}}},
-		"fits: 1 on b ×2 a":       {Fits: true, Placement: map[uint32][]string{1: {"b", "a", "b"}}},
-		"fits: 1 on a, 10 on b":   {Fits: true, Placement: map[uint32][]string{10: {"b"}, 1: {"a"}}},
-		"does not fit: because":   {Message: "because", Placement: map[uint32][]string{1: {"a"}}},
-		"fits: 1 on a (amd/x)":    {Fits: true, Placement: map[uint32][]string{1: {"a"}}, SchedulerParams: map[uint32]*inventory.SchedulerParams{1: {Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "amd", Model: "x"}}}}},
-		"fits: 1 on a, 2 on a ×2": {Fits: true, Placement: map[uint32][]string{1: {"a"}, 2: {"a", "a"}}, SchedulerParams: map[uint32]*inventory.SchedulerParams{1: nil}},
-	} {
-		if got := r.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	a := cases.Answer{Results: []cases.Result{{Fits: true}, {Message: "x"}}}
-	got := strings.Join(a.Lines(cases.Case{Requests: []inventory.Group{{}, {Name: "b"}}}), "\n")
-	if want := "the case: request 1 fits\nthe case: b does not fit: x"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }
