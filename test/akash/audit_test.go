@@ -40,9 +40,6 @@ type audit struct {
 	// runs are the nonces of commands that have not ended, each with whether a claim carries its mark.
 	runs  map[string]bool
 	found []finding
-	// strays are the kept definitions of leases that are over. They may be shown once nobody has written for the
-	// lease for a second, which is how exact the API server's times are.
-	strays []string
 }
 
 func (a *audit) find(what string, things ...string) { a.found = append(a.found, finding{things, what}) }
@@ -55,7 +52,11 @@ func group(labels map[string]string) string {
 func readAudit(t *testing.T, owner string) *audit {
 	t.Helper()
 	a := &audit{hosts: map[string]*part{}, ports: map[string]*part{}, keys: map[string][]string{}, runs: map[string]bool{}}
-	a.announced(list(t, claims, "net.akash.network/kind=run"), owner)
+	for _, o := range list(t, claims, "net.akash.network/kind=run") {
+		if strings.Contains(o.GetAnnotations()["net.akash.network/groups"], owner+"/") {
+			a.runs[strings.TrimPrefix(o.GetName(), "run--")] = false
+		}
+	}
 	for _, c := range list(t, claims, "net.akash.network/owner="+owner) {
 		a.claim(&c)
 	}
@@ -69,14 +70,14 @@ func readAudit(t *testing.T, owner string) *audit {
 	for _, o := range list(t, operators.Hosts, of) {
 		spec := o.Object["spec"].(map[string]any)
 		declared[o.GetName()] = group(o.GetLabels())
-		a.host("providerhost", o.GetName(), group(o.GetLabels()), fmt.Sprintf("%v:%v", spec["service_name"], spec["external_port"]))
+		a.holds(a.hosts[o.GetName()], "providerhost", declared[o.GetName()], fmt.Sprintf("%v:%v", spec["service_name"], spec["external_port"]), o.GetName())
 	}
 	for _, o := range slices.Concat(list(t, operators.Ingresses, of), list(t, operators.HTTPRoutes, of)) {
 		if served[o.GetName()] {
 			a.find("two routes", o.GetName())
 		}
 		served[o.GetName()] = true
-		a.host("route", o.GetName(), group(o.GetLabels()), leadsTo(&o))
+		a.holds(a.hosts[o.GetName()], "route", group(o.GetLabels()), leadsTo(&o), o.GetName())
 		if declared[o.GetName()] != group(o.GetLabels()) {
 			a.find("a route without ProviderHost", o.GetName())
 		}
@@ -118,34 +119,7 @@ func readAudit(t *testing.T, owner string) *audit {
 			a.find("nothing stands for the port", a.keys[strings.Fields(key)[0]]...)
 		}
 	}
-	for _, d := range list(t, claims, "net.akash.network/definition-of="+owner) {
-		if of, _, _ := unstructured.NestedString(d.Object, "spec", "holderIdentity"); over(t, owner, of) {
-			a.strays = append(a.strays, "definition/"+d.GetName())
-		}
-	}
 	return a
-}
-
-// over is true for a deployment group of an owner that has no namespace, no object and no claim.
-func over(t *testing.T, owner, of string) bool {
-	t.Helper()
-	for _, c := range list(t, claims, "net.akash.network/owner="+owner) {
-		if strings.Contains(fmt.Sprint(c.GetAnnotations()), of+"/") {
-			return false
-		}
-	}
-	for _, r := range []schema.GroupVersionResource{operators.Hosts, operators.LeasedIPs, operators.Ingresses, operators.HTTPRoutes, operators.Services} {
-		if slices.ContainsFunc(list(t, r, lease.LabelOwner+"="+owner), func(o unstructured.Unstructured) bool { return group(o.GetLabels()) == of }) {
-			return false
-		}
-	}
-	for dseq := range uint64(9) {
-		if id := leaseOf(owner, dseq); id.Group().String() == of {
-			return find(t, operators.Namespaces, "", id.Namespace()) == nil
-		}
-	}
-	t.Errorf("of which lease is the definition of %q?", of)
-	return false
 }
 
 // applied is true for an object of which the program owns what its operators do not write.
@@ -154,15 +128,6 @@ func applied(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 		return (m.Manager == "akash-net" || m.Manager == "akash-net/"+id.Group().String()) && m.Operation == metav1.ManagedFieldsOperationApply
 	})
-}
-
-// announced notes the commands that have announced to write for deployment groups of an owner.
-func (a *audit) announced(announcements []unstructured.Unstructured, owner string) {
-	for _, o := range announcements {
-		if strings.Contains(o.GetAnnotations()["net.akash.network/groups"], owner+"/") {
-			a.runs[strings.TrimPrefix(o.GetName(), "run--")] = false
-		}
-	}
 }
 
 func (a *audit) claim(c *unstructured.Unstructured) {
@@ -204,35 +169,23 @@ func (a *audit) claim(c *unstructured.Unstructured) {
 	}
 }
 
-func (a *audit) host(kind, host, group, backend string) {
-	p := a.hosts[host]
-	switch {
-	case p == nil:
-		a.find(kind+" without claim", host)
-	case p.group != group:
-		a.find(kind+" of another than the holder", host)
-	case p.backend != backend:
-		a.find(fmt.Sprintf("%s leads to %s, the claim says %s", kind, backend, p.backend), host)
-		p.stands = true
-	default:
-		p.stands = true
-	}
-}
-
-func (a *audit) port(kind, key string, addresses []string, group, backend string) {
-	things := append(slices.Clone(addresses), append(a.keys[strings.Fields(key)[0]], strings.Fields(key)[0])...)
-	p := a.ports[key]
+// holds compares an object with the claim on what it serves.
+func (a *audit) holds(p *part, kind, group, backend string, things ...string) {
 	switch {
 	case p == nil:
 		a.find(kind+" without claim", things...)
 	case p.group != group:
 		a.find(kind+" of another than the holder", things...)
-	case p.backend != backend:
-		a.find(fmt.Sprintf("%s leads to %s, the claim says %s", kind, backend, p.backend), things...)
-		p.stands = true
 	default:
-		p.stands = true
+		if p.stands = true; p.backend != backend {
+			a.find(fmt.Sprintf("%s leads to %s, the claim says %s", kind, backend, p.backend), things...)
+		}
 	}
+}
+
+func (a *audit) port(kind, key string, addresses []string, group, backend string) {
+	sharing := strings.Fields(key)[0]
+	a.holds(a.ports[key], kind, group, backend, slices.Concat(addresses, a.keys[sharing], []string{sharing})...)
 }
 
 func (a *audit) service(o *unstructured.Unstructured, leased map[string]string, served map[string]bool) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -57,31 +56,28 @@ func TestUpdateByTheProvider(t *testing.T) {
 	w.settled("applied", []string{host}, d)
 }
 
-// A declaration of this program that somebody has edited, and that the operator has followed, is a problem whose mend forces
-// nothing and deletes nothing.
-func TestEditedDeclaration(t *testing.T) {
+// A problem that goes with the repair of another one is not left: here an Ingress that is a stray, and of another definition than what its
+// lease has beside it.
+func TestProblemThatGoesWithAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
-	host := newHost("edited")
-	d := workload(w.blue, []string{host})
-	w.apply(d).Exits(t, 0)
-	must(t, w.akash.SendManifest(t.Context(), operators.Deployment{Lease: w.blue, Services: append(slices.Clone(d.Services[:1]),
-		operators.Service{Name: "api", Expose: d.Services[0].Expose}, d.Services[2], d.Services[3])}))
-	edits := func(service string) {
-		harness.Edit(t, "somebody", operators.Hosts, manifests, host, func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)["service_name"] = service })
-		eventually(t, "the operator follows", func() bool {
-			return leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) == service+":80"
-		})
+	w := newWorld(t, operators.Options{}, "{}", "--operators=off")
+	w.running.Stop()
+	host, mine := newHost("taken"), newHost("mine")
+	w.apply(workload(w.green, []string{host})).Exits(t, 0)
+	w.apply(workload(w.blue, []string{mine})).Exits(t, 0)
+	text, err := find(t, operators.Ingresses, w.blue.Namespace(), mine).MarshalJSON()
+	must(t, err)
+	stray := bare(parse(strings.ReplaceAll(string(text), mine, host)))
+	annotations := stray.GetAnnotations()
+	annotations["net.akash.network/definition"] = strings.Repeat("a", len(annotations["net.akash.network/definition"]))
+	stray.SetAnnotations(annotations)
+	_, err = harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Apply(t.Context(), host, stray, metav1.ApplyOptions{FieldManager: "akash-net"})
+	must(t, err)
+	w.shows("MixedDefinitions ")
+	r := w.run("repair", "--operators=off", "--namespace", w.blue.Namespace(), "--crashed-after=0s", "--assume-crashed").Exits(t, 0).Prints(t, "StrayRoute/"+host+" repaired")
+	if strings.Contains(r.Stdout+r.Stderr, " left (") {
+		t.Errorf("what is gone is left: %s", r)
 	}
-	edits("api")
-	route := find(t, operators.Ingresses, w.blue.Namespace(), host).GetUID()
-	w.shows("RouteDiffers "+host, "providerhost lease/"+host+" routes it to api:80, the claim says web:80")
-	w.repairs("RouteDiffers/"+host, "-f", w.define(d)).Exits(t, 1).Tells(t, "set by somebody since ", "Nothing is forced")
-	if now := find(t, operators.Ingresses, w.blue.Namespace(), host); now == nil || now.GetUID() != route {
-		t.Error("repair has deleted the live route")
-	}
-	edits("web")
-	w.settled("edited back", []string{host}, d)
 }
 
 // A port is transferred while the IP operator is down, which then leaves the former lease's Service: two Services with two
@@ -89,47 +85,30 @@ func TestEditedDeclaration(t *testing.T) {
 // the port back.
 func TestPortTransferredWhileTheOperatorIsDown(t *testing.T) {
 	t.Parallel()
-	for name, routes := range harness.Drawn(map[string]bool{"with its routes": true, "without": false}) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, spec := pooled(t, "")
-			w := newWorld(t, o, spec, "--operators=on")
-			first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.green, nil, "public:TCP:443:web")
-			key := lease.SharingKey(w.owner, "public")
-			w.apply(first).Exits(t, 0)
-			must(t, w.akash.SendManifest(t.Context(), second))
-			w.running.Stop()
-			args := []string{"transfer", "--timeout=300ms", "public", "--to", w.green.String()}
-			if routes {
-				args = append(args, "-f", w.define(second))
-			}
-			w.operated(args...)
-			if !routes {
-				w.operated("apply", "--timeout=300ms", "-f", w.define(second)).Exits(t, 5)
-			}
-			w.running.Restart()
-			serves := func(id lease.ID) bool { return find(t, operators.Services, id.Namespace(), "web-ip-443-tcp") != nil }
-			eventually(t, "the holder's Service is made", func() bool { return serves(w.green) })
-			if !serves(w.blue) {
-				t.Fatal("the operator has removed the former lease's Service")
-			}
-			holders := find(t, operators.Services, w.green.Namespace(), "web-ip-443-tcp").GetUID()
-			for _, r := range []result{w.run("state", "--problems"), w.run("state", "--problems", "--crashed-after=0s")} {
-				if strings.Contains(r.Stdout, "transfer public --to "+w.blue.String()) || strings.Contains(r.Stdout, "transfer "+key+" --to "+w.blue.String()) {
-					t.Errorf("it advises to transfer back: %s", r)
-				}
-			}
-			w.audits("two Services")
-			w.shows("StrayRoute "+key, "service "+w.blue.Namespace()+"/web-ip-443-tcp serves it, and "+w.green.Group().String()+" holds it")
-			w.repairs("StrayRoute/"+key).Exits(t, 0)
-			if s := find(t, operators.Services, w.green.Namespace(), "web-ip-443-tcp"); serves(w.blue) || s == nil || s.GetUID() != holders {
-				t.Error("not the former lease's Service alone is gone")
-			}
-			w.apply(first).Exits(t, 0).Tells(t, "withheld")
-			w.apply(second).Exits(t, 0)
-			w.settled("repaired", []string{"ep"}, first, second)
-		})
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	const service = "web-ip-443-tcp"
+	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.green, nil, "public:TCP:443:web")
+	key := lease.SharingKey(w.owner, "public")
+	w.apply(first).Exits(t, 0)
+	must(t, w.akash.SendManifest(t.Context(), second))
+	w.running.Stop()
+	w.operated("transfer", "--timeout=300ms", "public", "--to", w.green.String(), "-f", w.define(second))
+	w.running.Restart()
+	w.waits(operators.Services, w.green, service, true)
+	holders := find(t, operators.Services, w.green.Namespace(), service).GetUID()
+	if r := w.run("state", "--problems"); strings.Contains(r.Stdout, " --to "+w.blue.String()) {
+		t.Errorf("it advises to transfer back: %s", r)
 	}
+	w.audits("two Services")
+	w.shows("StrayRoute "+key, "service "+w.blue.Namespace()+"/"+service+" serves it, and "+w.green.Group().String()+" holds it")
+	w.repairs("StrayRoute/"+key).Exits(t, 0)
+	if s := find(t, operators.Services, w.green.Namespace(), service); w.has(operators.Services, w.blue, service) || s == nil || s.GetUID() != holders {
+		t.Error("not the former lease's Service alone is gone")
+	}
+	w.apply(first).Exits(t, 0).Tells(t, "withheld")
+	w.apply(second).Exits(t, 0)
+	w.settled("repaired", []string{"ep"}, first, second)
 }
 
 // A host that a pipeline delivers for a lease without Manifest stops the hostname operator for all tenants. It is said
@@ -146,8 +125,7 @@ func deliveredBeforeTheManifest(t *testing.T) {
 	rendered := w.run("render", "--ledger=cluster", "-f", definition).Exits(t, 0).Tells(t, stops)
 	for _, text := range strings.Split(rendered.Stdout, "---\n") {
 		if o := parse(text); o.GetKind() == "ProviderHost" {
-			_, err := harness.Objects.Resource(operators.Hosts).Namespace(manifests).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "pipeline"})
-			must(t, err)
+			harness.Create(t, "pipeline", operators.Hosts, text)
 		}
 	}
 	eventually(t, "the operator has stopped", func() bool {
@@ -173,9 +151,6 @@ func deliveredBeforeTheManifest(t *testing.T) {
 	if r := w.apply(d).Exits(t, 0); strings.Contains(r.Stderr, "Manifest") {
 		t.Errorf("it warns of nothing: %s", r)
 	}
-	if r := w.run("reserve", "-f", definition).Exits(t, 0); strings.Contains(r.Stderr, "Manifest") {
-		t.Errorf("it warns of nothing: %s", r)
-	}
 	w.settled("applied", []string{host}, d)
 }
 
@@ -190,17 +165,16 @@ func TestOtherProtocolDeclaredByAkash(t *testing.T) {
 	w.apply(d).Exits(t, 0)
 	must(t, w.akash.SendManifest(t.Context(), workload(w.green, nil, "public:TCP:53:dns")))
 	must(t, w.akash.DeclareIP(t.Context(), w.green, "dns", 9000, 53, "TCP", key, false))
-	eventually(t, "the operator serves the other", func() bool {
-		return find(t, operators.Services, w.green.Namespace(), "dns-ip-53-tcp") != nil && find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-udp") == nil
-	})
+	w.waits(operators.Services, w.green, "dns-ip-53-tcp", true)
+	w.waits(operators.Services, w.blue, "dns-ip-53-udp", false)
 	theirs := lease.LeasedIPName(key, lease.TCP, 53)
 	w.shows("NotServed "+key, "declares the other protocol of the port for "+w.green.Group().String(), "providerleasedip lease/"+theirs)
 	w.repairs("NotServed/"+key).Exits(t, 1).
 		Tells(t, "providerleasedip lease/"+theirs, "kubectl akash-net release "+w.blue.Group().String()+" "+key)
 	w.operated("apply", "--timeout=300ms", "-f", w.define(d)).Exits(t, 5).Tells(t, "providerleasedip lease/"+theirs+" declares the other for "+w.green.Group().String())
 
-	must(t, harness.Objects.Resource(operators.LeasedIPs).Namespace(manifests).Delete(t.Context(), theirs, metav1.DeleteOptions{}))
-	eventually(t, "the operator removes it", func() bool { return find(t, operators.Services, w.green.Namespace(), "dns-ip-53-tcp") == nil })
+	harness.Remove(t, operators.LeasedIPs, manifests, theirs)
+	w.waits(operators.Services, w.green, "dns-ip-53-tcp", false)
 	w.running.Restart()
 	w.apply(d).Exits(t, 0)
 	w.settled("given up", []string{"ep"}, d)

@@ -5,7 +5,6 @@ package akash_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,13 +33,15 @@ const (
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Binary: true, Reconciler: true, Install: true, Then: func(ctx context.Context) (err error) {
-		if _, err := harness.Objects.Resource(operators.Namespaces).Create(ctx, parse("{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}"), metav1.CreateOptions{}); err != nil {
+	setup := harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Binary: true, Reconciler: true, Install: true}
+	setup.Then = func(ctx context.Context) (err error) {
+		if err := harness.Kubectl(ctx, "", nil, "create", "namespace", "akash-services"); err != nil {
 			return err
 		}
 		reconciler, err = harness.Reconciler(ctx)
 		return err
-	}}))
+	}
+	os.Exit(harness.Main(m, setup))
 }
 
 // reconciler is a kubeconfig of the ServiceAccount that install --reconciler makes.
@@ -74,15 +74,11 @@ func eventually(t *testing.T, what string, check func() bool) {
 // deploy makes the Deployments by which the operators are found, until the test ends.
 func deploy(t *testing.T, names ...string) {
 	t.Helper()
-	in := harness.Objects.Resource(deployments).Namespace("akash-services")
 	for _, name := range names {
-		_, err := in.Create(t.Context(), parse(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
-			spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := harness.Create(t, "helm", deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
+			spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
 		t.Cleanup(func() {
-			if err := in.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			if err := harness.Objects.Resource(deployments).Namespace(made.GetNamespace()).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -98,8 +94,6 @@ type counter struct {
 	before func(method, path string)
 	// reads is called for each read before the API server has it.
 	reads func(path string)
-	// lost is true while no answer to a write comes back.
-	lost atomic.Bool
 }
 
 func count(t *testing.T) *counter {
@@ -123,12 +117,6 @@ func count(t *testing.T) *counter {
 			} else if c.reads != nil {
 				c.reads(r.In.URL.Path)
 			}
-		}
-		p.ModifyResponse = func(r *http.Response) error {
-			if c.lost.Load() && r.Request.Method != http.MethodGet {
-				return errors.New("the answer is lost")
-			}
-			return nil
 		}
 		p.ErrorLog = log.New(io.Discard, "", 0)
 	}))

@@ -1,12 +1,10 @@
 package akash_test
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -37,10 +35,9 @@ func TestClaimsFollowMigrations(t *testing.T) {
 			must(t, w.akash.DeclareIP(t.Context(), w.green, "api", 9000, 443, "TCP", key, true))
 			must(t, w.akash.DeclareIP(t.Context(), w.green, "api", 9000, 53, "UDP", key, true))
 			if flag == "on" {
-				eventually(t, "the operators move what serves", func() bool {
-					return find(t, operators.Ingresses, w.green.Namespace(), host) != nil &&
-						find(t, operators.Services, w.green.Namespace(), "api-ip-443-tcp") != nil && find(t, operators.Services, w.green.Namespace(), "api-ip-53-udp") != nil
-				})
+				w.routed(w.green, host)
+				w.waits(operators.Services, w.green, "api-ip-443-tcp", true)
+				w.waits(operators.Services, w.green, "api-ip-53-udp", true)
 			}
 			w.audits("migrated")
 			before := find(t, operators.Hosts, manifests, host)
@@ -90,12 +87,12 @@ func TestMigrationsThatAreLeft(t *testing.T) {
 		t.Errorf("the apply writes %q", writes)
 	}
 	for _, name := range []string{host, back} {
-		if c := find(t, claims, ledger, name); c.GetLabels()["net.akash.network/owner"] != w.owner || !strings.Contains(strings.Join(slices.Collect(maps.Values(c.GetAnnotations())), " "), w.blue.String()) {
+		if c := find(t, claims, ledger, name); c.GetLabels()["net.akash.network/owner"] != w.owner || !strings.Contains(fmt.Sprint(c.GetAnnotations()), w.blue.String()) {
 			t.Errorf("the claim on %s has changed: %v", name, c.GetAnnotations())
 		}
 	}
 	if p := w.problems(); slices.ContainsFunc(p, func(p string) bool { return strings.Contains(p, back) }) {
 		t.Errorf("the problems are %q", p)
 	}
-	must(t, harness.Objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	harness.Remove(t, operators.Hosts, manifests, host)
 }

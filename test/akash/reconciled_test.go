@@ -78,7 +78,9 @@ func (r *reconciled) decided(ctx context.Context) (n int) {
 func (r *reconciled) versions() map[string]string {
 	r.w.Helper()
 	out := map[string]string{}
-	for _, resource := range []schema.GroupVersionResource{claims, operators.Hosts, operators.LeasedIPs, operators.Ingresses, operators.Services, operators.Manifests, operators.Namespaces} {
+	for _, resource := range []schema.GroupVersionResource{
+		claims, operators.Hosts, operators.LeasedIPs, operators.Ingresses, operators.Services, operators.Manifests, operators.Namespaces,
+	} {
 		of := lease.LabelOwner
 		if resource == claims {
 			of = "net.akash.network/owner"

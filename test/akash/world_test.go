@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -42,24 +42,21 @@ func pooled(t *testing.T, more string) (operators.Options, string) {
 	t.Helper()
 	n := harness.Number()
 	pool := fmt.Sprint("pool-", n)
-	_, err := harness.Objects.Resource(pools).Namespace("metallb-system").Create(t.Context(), parse(fmt.Sprintf(
-		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: metallb-system}, spec: {addresses: [10.78.%d.0/28], autoAssign: false}}`, pool, n)), metav1.CreateOptions{})
-	must(t, err)
+	harness.Create(t, "admin", pools, fmt.Sprintf(
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: metallb-system}, spec: {addresses: [10.78.%d.0/28], autoAssign: false}}`, pool, n))
 	return operators.Options{Pool: pool}, fmt.Sprintf("{ip: {mode: pool, pool: %s}%s}", pool, more)
 }
 
 // define writes the definition of a deployment.
 func (w *world) define(d operators.Deployment) string {
 	w.Helper()
-	endpoints := map[string]bool{}
-	var services []string
+	var services, endpoints []string
 	for _, s := range d.Services {
 		var exposes []string
 		for _, e := range s.Expose {
 			ip := ""
 			if e.IP != "" {
-				endpoints["{name: "+e.IP+"}"] = true
-				ip = ", ip: " + e.IP
+				endpoints, ip = append(endpoints, "{name: "+e.IP+"}"), ", ip: "+e.IP
 			}
 			if len(e.Hosts) > 0 || e.IP != "" {
 				exposes = append(exposes, fmt.Sprintf("{port: %d, as: %d, protocol: %s, global: true, hosts: [%s]%s}", e.Port, e.As, e.Protocol, strings.Join(e.Hosts, ", "), ip))
@@ -69,13 +66,23 @@ func (w *world) define(d operators.Deployment) string {
 			services = append(services, fmt.Sprintf("{name: %s, expose: [%s]}", s.Name, strings.Join(exposes, ", ")))
 		}
 	}
-	names := make([]string, 0, len(endpoints))
-	for name := range endpoints {
-		names = append(names, name)
-	}
-	return file(w.T, fmt.Sprintf(`{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: test}, spec: {
-		lease: {owner: %s, dseq: %d, gseq: %d, oseq: %d, provider: %s}, services: [%s], ipEndpoints: [%s]}}`,
-		d.Lease.Owner, d.Lease.DSeq, d.Lease.GSeq, d.Lease.OSeq, d.Lease.Provider, strings.Join(services, ", "), strings.Join(names, ", ")))
+	slices.Sort(endpoints)
+	return harness.Define(w.T, d.Lease, services, slices.Compact(endpoints))
+}
+
+// routed waits until the operator has routed a host to a lease, unrouted until it has removed that route.
+func (w *world) routed(id lease.ID, host string)   { w.waits(operators.Ingresses, id, host, true) }
+func (w *world) unrouted(id lease.ID, host string) { w.waits(operators.Ingresses, id, host, false) }
+
+// waits waits until a lease has an object of the operators, or has it no more.
+func (w *world) waits(resource schema.GroupVersionResource, id lease.ID, name string, there bool) {
+	w.Helper()
+	eventually(w.T, fmt.Sprintf("%s of %s: there %t", name, id.Group(), there), func() bool { return w.has(resource, id, name) == there })
+}
+
+// has is true where a lease has an object.
+func (w *world) has(resource schema.GroupVersionResource, id lease.ID, name string) bool {
+	return find(w.T, resource, id.Namespace(), name) != nil
 }
 
 // run runs the program by the world's configuration.
@@ -115,11 +122,11 @@ func (w *world) problems() (out []string) {
 	return out
 }
 
-// audits compares what the program shows with what the audit finds; the answer is the latter.
+// audits compares what the program shows with what the audit finds; the answer is the latter. It does not know when the definition that the
+// ledger keeps of a lease is over.
 func (w *world) audits(when string) []finding {
 	w.Helper()
-	a := readAudit(w.T, w.owner)
-	found, shown := a.found, w.problems()
+	found, shown := readAudit(w.T, w.owner).found, w.problems()
 	about := func(problem string, f finding) bool { return slices.Contains(f.things, strings.Fields(problem)[1]) }
 	for _, f := range found {
 		if !slices.ContainsFunc(shown, func(p string) bool { return about(p, f) }) {
@@ -127,7 +134,7 @@ func (w *world) audits(when string) []finding {
 		}
 	}
 	for _, p := range shown {
-		if !slices.ContainsFunc(found, func(f finding) bool { return about(p, f) }) && !slices.Contains(a.strays, strings.Fields(p)[1]) {
+		if !slices.ContainsFunc(found, func(f finding) bool { return about(p, f) }) && !strings.Contains(p, " definition/") {
 			w.Errorf("%s: the audit does not find what state --problems shows: %s", when, p)
 		}
 	}

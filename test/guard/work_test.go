@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
@@ -21,147 +23,172 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// What this tool does in the normal course.
+// define is a lease with hosts, and with ports of the endpoint "public".
+func define(t *testing.T, id lease.ID, hosts []string, ports ...int) string {
+	t.Helper()
+	exposes := []string{`{port: 80, global: true, hosts: ["` + strings.Join(hosts, `", "`) + `"]}`}
+	var endpoints []string
+	for _, port := range ports {
+		exposes, endpoints = append(exposes, fmt.Sprintf("{port: 8443, as: %d, global: true, ip: public}", port)), []string{"{name: public}"}
+	}
+	return harness.Define(t, id, []string{"{name: web, expose: [" + strings.Join(exposes, ", ") + "]}"}, endpoints)
+}
+
+// bid is an SDL for which an order can be reserved.
+func bid(t *testing.T, count int) string {
+	t.Helper()
+	return harness.File(t, fmt.Sprintf(`version: "2.0"
+services: {web: {image: nginx, expose: [{port: 80, as: 80, to: [{global: true}]}]}}
+profiles:
+  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
+  placement: {dc: {pricing: {web: {denom: uakt, amount: 1}}}}
+deployment: {web: {dc: {profile: web, count: %d}}}
+`, count))
+}
+
+// What this tool does in the normal course, with holds, transfers, addresses and orders, and what a run gives back.
 func ourOwnWorkGoesOn(t *testing.T) {
-	first := definition(t, "carol", 1, "carol.example.com")
-	must(t, "apply", "-f", first)
-	must(t, "apply", "-f", definition(t, "carol", 2, "two.example.com")) // holds a port of the same address
-	if r := must(t, "apply", "-f", first); strings.Contains(r.Stdout, "configured") {
+	harness.Node(t, "goes-1", nil, harness.Amounts("8", "16Gi"))
+	first := harness.LeaseOf(leasetest.Wallet("carol"), 1)
+	second, next := first, first
+	second.DSeq, next.OSeq = 2, 2
+	host, wildcard := harness.NewHost("web"), "*."+harness.NewDomain()
+	cfg := harness.Configure(t, "hosts: {wildcards: true}", "ip: {ranges: [203.0.113.0/28]}")
+	work := func(args ...string) harness.Result {
+		t.Helper()
+		return must(t, append(args, "--config", cfg)...)
+	}
+	end := func(host string) string {
+		claim, _ := state.ReadClaim(meta(t, ref{leases, ledger, state.HostName(host), ""}.get(t)))
+		return claim.Parts[0].Expires
+	}
+	file := define(t, first, []string{host, wildcard}, 7001)
+	work("reserve", "-f", file, "--expires", "1h")
+	work("reserve", "-f", file, "--expires", "2h")
+	was := end(host)
+	// A run that cannot get all gives back the hold as it was.
+	harness.Run(t.Context(), "apply", "-f", define(t, first, []string{host, wildcard, shop}), "--config", cfg).Exits(t, 4)
+	if got := end(host); got != was || was == "" {
+		t.Errorf("the hold ends at %q, and ended at %q", got, was)
+	}
+	work("transfer", host, "--to", second.String())
+	if got := end(host); got != "" {
+		t.Errorf("after the transfer the claim ends at %q", got)
+	}
+	work("transfer", host, "--to", first.String())
+	work("apply", "-f", file)
+	if got := end(host) + end(wildcard); got != "" {
+		t.Errorf("after the apply the claims end at %q", got)
+	}
+	work("apply", "-f", define(t, second, []string{host, "b." + host}, 7002)) // a port of the same address; the host is withheld, which is noted
+	work("transfer", host, wildcard, "--to", second.String())
+	work("apply", "-f", define(t, second, []string{host, "b." + host, wildcard}, 7002))
+	if r := work("apply", "-f", define(t, second, []string{host, "b." + host, wildcard}, 7002)); strings.Contains(r.Stdout, "configured") {
 		t.Errorf("a second run writes: %s", r)
 	}
-	must(t, "apply", "-f", definition(t, "carol", 1, "other.example.com"))
-	harness.Run(t.Context(), "apply", "-f", definition(t, "dave", 1, shop)).Exits(t, 4) // a host that is held
-	must(t, "release", owner("carol")+"/1/1")                                           // leaves, the other stays
-	must(t, "release", owner("carol")+"/2/1")
-	if claims := harness.List(t, leases, state.LabelOwner+"="+owner("carol")); len(claims) > 0 {
+	work("apply", "-f", define(t, first, []string{"c." + host}))
+	work("apply", "-f", define(t, second, []string{host}))
+	work("apply", "-f", define(t, next, []string{"c." + host}))
+	work("release", next.String())
+	work("release", second.String())
+	if claims := harness.List(t, leases, state.LabelOwner+"="+first.Owner); len(claims) > 0 {
 		t.Errorf("%d claims are left", len(claims))
 	}
 
 	// An address that is only reserved may still go to another endpoint.
-	erin := owner("erin") + "/1/1/1/" + provider
-	must(t, "reserve", "--lease", erin, "--address", "auto", "--endpoint", "other")
-	claim := harness.List(t, leases, state.LabelOwner+"="+owner("erin"))[0].GetName()
-	must(t, "reserve", "--lease", erin, "--address", strings.ReplaceAll(strings.TrimPrefix(claim, "ip--"), "-", "."), "--endpoint", "public")
-	must(t, "release", owner("erin")+"/1/1")
-}
+	work("reserve", "--lease", first.String(), "--address", "auto", "--endpoint", "other")
+	claim := harness.List(t, leases, state.LabelOwner+"="+first.Owner)[0].GetName()
+	work("reserve", "--lease", first.String(), "--address", strings.ReplaceAll(strings.TrimPrefix(claim, "ip--"), "-", "."), "--endpoint", "public")
+	work("release", first.Group().String())
 
-// owner is the wallet of a tenant.
-func owner(name string) string { return leasetest.Wallet(name) }
-
-// definition is a lease of an owner with a host and a port of the endpoint "public": port 7000 and the number of the deployment.
-func definition(t *testing.T, name string, dseq uint64, host string) string {
-	t.Helper()
-	return harness.Define(t, harness.LeaseOf(owner(name), dseq), []string{fmt.Sprintf(
-		"{name: web, expose: [{port: 8080, as: 80, global: true, hosts: [%s]}, {port: 8443, as: %d, global: true, ip: public}]}", host, 7000+dseq)}, []string{"{name: public}"})
-}
-
-// Akash's provider reads, changes and updates whole objects; between owners it deletes and creates.
-func akashsOwnWorkGoesOn(t *testing.T) {
-	update := metav1.UpdateOptions{FieldManager: "provider-services"}
-	for _, r := range []ref{aliceHost, alicePort} {
-		o := r.get(t)
-		for key, value := range aliceLease.Labels() {
-			set(value, "metadata", "labels", key)(o)
-		}
-		set("9", "metadata", "labels", lease.LabelDSeq)(o)
-		set("other", "spec", "service_name")(o)
-		annotate(lease.AnnotationUpdatedAt, "2026-01-01T00:00:00Z")(o)
-		mine := r.get(t)
-		if _, err := r.client().Update(t.Context(), o, update); err != nil {
-			t.Errorf("%s: %v", r.name, err)
-		}
-		r.restore(t, mine)
+	order := first.Group().String() + "/1"
+	for _, args := range [][]string{{"-f", bid(t, 1), "--expires", "5m"}, {"-f", bid(t, 1), "--expires", "10m"}, {"-f", bid(t, 1)}, {"-f", bid(t, 2)}} {
+		work(append([]string{"reserve", "--order", order}, args...)...)
 	}
-	r := ref{hosts, "lease", "handed.example.com"}
-	mine := bare(aliceHost.get(t))
-	mine.SetName(r.name)
-	set(r.name, "spec", "hostname")(mine)
-	for _, o := range []*unstructured.Unstructured{mine, bobs(t, mine)} {
-		if _, err := r.client().Create(t.Context(), o, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	work("unreserve", "--order", order)
 }
 
-var garbage = ref{leases, "akash-net", "ends.example.com"}
-
-func makeGarbage(t *testing.T) {
-	harness.Create(t, "somebody", leases, "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: ends.example.com, namespace: akash-net, finalizers: [example.com/test]}}")
+// What a crashed run has left can be taken over with the guard: it is fenced, and repaired.
+func crashedRunsAreTakenOver(t *testing.T) {
+	id := harness.LeaseOf(bob, uint64(300+harness.Number()))
+	host := harness.NewHost("web")
+	for _, args := range [][]string{{"apply", "-f", define(t, id, []string{host})}, {"repair", "CrashedRun/" + host}} {
+		dead := announcement(state.NewNonce(time.Now()), id.Group())
+		claim := &state.Claim{Kind: state.Host, Thing: host, Owner: bob}
+		part := state.Part{Key: rootPath, Lease: id, Path: "/", Service: "web", Port: 80, Run: dead.Nonce}
+		for manager, configuration := range map[string]any{lease.FieldManager: dead.Configuration(ledger), id.Group().FieldManager(): claim.Configuration(ledger, []state.Part{part})} {
+			if err := applied(t.Context(), manager, configuration); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, args...)
+		must(t, "release", id.String(), "--ignore-not-found")
+	}
+	if harness.Find(t, leases, ledger, host) != nil {
+		t.Error("the claim is still there")
+	}
 }
 
 // Whatever stands in a claim, removing its finalizers must end it.
 func terminatingObjectsCanEnd(t *testing.T) {
+	in := harness.Objects.Resource(leases).Namespace(ledger)
 	end := func() error {
-		_, err := garbage.client().Patch(t.Context(), garbage.name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_, err := in.Patch(t.Context(), "ends.example.com", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		return err
 	}
 	if err := end(); !apierrors.IsForbidden(err) {
 		t.Errorf("what is no claim passes: %v", err)
 	}
-	harness.Remove(t, leases, garbage.namespace, garbage.name)
-	if err := end(); err != nil {
-		t.Fatal(err)
+	harness.Remove(t, leases, ledger, "ends.example.com")
+	if err := end(); err != nil || harness.Find(t, leases, ledger, "ends.example.com") != nil {
+		t.Errorf("it is there: %v", err)
 	}
-	if harness.Find(t, leases, garbage.namespace, garbage.name) != nil {
-		t.Error("it is there")
-	}
-}
-
-// Leases of other namespaces are nobody's claims.
-func otherLeasesAreNotJudged(t *testing.T) {
-	harness.Create(t, "somebody", leases, "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: leader, namespace: default}}")
-	harness.Remove(t, leases, "default", "leader")
 }
 
 // The rules stay within what the API server lets an expression cost, up to the largest claim.
 func largestClaim(t *testing.T) {
-	claim := state.Claim{Kind: state.Host, Thing: "large.example.com", Owner: owner("erin")}
-	r := ref{leases, "akash-net", claim.Thing}
-	groups := make([]lease.ID, state.MaxGroups)
-	for i := range groups {
-		groups[i] = lease.ID{Owner: claim.Owner, DSeq: uint64(i) + 1, GSeq: 1, OSeq: 1, Provider: provider}
-	}
+	claim := state.Claim{Kind: state.Host, Thing: "large.example.com", Owner: leasetest.Wallet("erin")}
+	r := ref{leases, ledger, claim.Thing, ""}
 	parts := make([]state.Part, state.MaxParts)
 	for i := range parts {
 		path := fmt.Sprintf("/%d/%s", i, strings.Repeat("x", 150))
-		parts[i] = state.Part{Key: state.RouteKey(path), Lease: groups[i%len(groups)], Path: path, Service: "web", Port: 80, Run: "0123456789abcdef", Expires: "2099-01-01T00:00:00Z"}
+		parts[i] = state.Part{Key: state.RouteKey(path), Lease: harness.LeaseOf(claim.Owner, uint64(i%state.MaxGroups+1)), Path: path, Service: "web", Port: 80,
+			Run: "0123456789abcdef", Expires: "2099-01-01T00:00:00Z"}
 	}
-	body := []byte(text(t, claim.Configuration(r.namespace, parts))) // as a restore makes it
-	if _, err := r.client().Patch(t.Context(), r.name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "velero"}); err != nil {
+	if err := applied(t.Context(), "velero", claim.Configuration(ledger, parts)); err != nil { // as a restore makes it
 		t.Fatal(err)
+	}
+	update := func(o *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+		return r.client().Update(t.Context(), o, metav1.UpdateOptions{FieldManager: manager})
 	}
 	// A hundred applies take half a minute; managed fields can be written as well.
 	o := r.get(t)
 	fields := o.GetManagedFields()
-	for _, g := range groups {
+	for i := range state.MaxGroups {
 		entry := fields[0]
-		entry.Manager = g.Group().FieldManager()
-		entry.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:holderIdentity":{}}}`)
+		entry.Manager, entry.FieldsV1 = parts[i].Lease.Group().FieldManager(), metav1.NewFieldsV1(`{"f:spec":{"f:holderIdentity":{}}}`)
 		fields = append(fields, entry)
 	}
 	o.SetManagedFields(fields)
-	o, err := r.client().Update(t.Context(), o, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
+	o, err := update(o, "")
+	if err != nil || len(o.GetManagedFields()) < state.MaxGroups {
+		t.Fatalf("%d managers, %v", len(o.GetManagedFields()), err)
 	}
-	if n := len(o.GetManagedFields()); n < len(groups) {
-		t.Fatalf("%d managers", n)
-	}
-	if o, err = r.client().Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if o, err = update(o, ""); err != nil {
 		t.Errorf("nothing changes: %v", err)
 	}
-	for _, p := range parts { // one group gets them all
-		annotate(p.Key, part(groups[0], fmt.Sprintf(`,"path":%q,"service":"other","run":"bbbbbbbbbbbbb","expires":"2199-12-31T23:59:59Z"`, p.Path)))(o)
+	annotations := o.GetAnnotations()
+	for i := range parts { // one group gets them all
+		parts[i].Lease, parts[i].Service, parts[i].Run, parts[i].Expires = parts[0].Lease, "other", "bbbbbbbbbbbbb", "2199-12-31T23:59:59Z"
 	}
-	if o, err = r.client().Update(t.Context(), o, metav1.UpdateOptions{FieldManager: groups[0].Group().FieldManager()}); err != nil {
+	maps.Copy(annotations, claim.Configuration(ledger, parts).Annotations)
+	o.SetAnnotations(annotations)
+	if o, err = update(o, parts[0].Lease.Group().FieldManager()); err != nil {
 		t.Fatalf("all parts change: %v", err)
 	}
 	uid := o.GetUID()
 	o.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
-	if _, err := r.client().Update(t.Context(), o, metav1.UpdateOptions{}); !refusedBy(err, "akash-net-claims") {
+	if _, err := update(o, ""); !refusedBy(err, "akash-net-claims") {
 		t.Errorf("no managed fields: %v", err)
 	}
 	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
@@ -169,132 +196,71 @@ func largestClaim(t *testing.T) {
 	}
 }
 
-// The rules stay within what the API server lets an expression cost, up to the largest reservation.
+// The rules stay within what the API server lets an expression cost, up to the largest reservation: announced, bound, and moved.
 func largestReservation(t *testing.T) {
-	largest := func(asked string) *reserved.Part {
-		p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}, By: "bob@laptop", Run: "3a3l2dqngtg4w", Expires: seconds(time.Minute)}
+	c := &reserved.Claim{Order: lease.Order{Owner: bob, DSeq: 7, GSeq: 1, OSeq: 1}}
+	for _, asked := range []string{"a", "b"} {
+		p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}, By: "bob@laptop", Run: nonce}
+		p.Expires = time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
 		for i := 0; p.Check() == nil; i++ {
 			p.Hold.Nodes[fmt.Sprintf("n%d", i)] = inventory.Amounts{}
 		}
 		delete(p.Hold.Nodes, "n0")
 		delete(p.Hold.Nodes, "n1")
-		return p
-	}
-	c := &reserved.Claim{Order: lease.Order{Owner: bob, DSeq: 7, GSeq: 1, OSeq: 1}}
-	r := ref{leases, "akash-net", reserved.Name(c.Order)}
-	put := func(what string) {
-		t.Helper()
-		body := []byte(text(t, c.Configuration(r.namespace)))
-		if _, err := r.client().Patch(t.Context(), r.name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: c.Order.FieldManager()}); err != nil {
-			t.Fatalf("%s: %v", what, err)
+		for _, bound := range []bool{false, true} {
+			if c.Pending = p; bound {
+				c.Bound, c.Pending = p, nil
+			}
+			if err := applied(t.Context(), c.Order.FieldManager(), c.Configuration(ledger)); err != nil {
+				t.Fatalf("%s, bound %t: %v", asked, bound, err)
+			}
 		}
 	}
-	c.Pending = largest("a")
-	put("it is announced")
-	c.Bound, c.Pending = c.Pending, nil
-	put("it is bound")
-	c.Pending = largest("b")
-	put("it is announced for another group")
-	c.Bound, c.Pending = c.Pending, nil
-	put("it is moved")
-	uid := r.get(t).GetUID()
-	if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
-		t.Error(err)
-	}
-}
-
-// Reconcilers may elect one in the ledger's namespace. The Lease by which they do so is judged as any other once it looks like a claim.
-func elections(t *testing.T) {
-	ledger := harness.Objects.Resource(leases).Namespace("akash-net")
-	for name, tt := range map[string]struct {
-		meta    map[string]any
-		refused bool
-	}{
-		"an election":            {map[string]any{"name": state.ElectionName(nil)}, false},
-		"with a claim's label":   {map[string]any{"name": state.ElectionName(nil), "labels": map[string]any{"net.akash.network/kind": "host"}}, true},
-		"with a part of a claim": {map[string]any{"name": state.ElectionName(nil), "annotations": map[string]any{"route.net.akash.network/x": "{}"}}, true},
-		"failing leases":         {map[string]any{"name": state.FailingName(nil), "annotations": map[string]any{"net.akash.network/failing": "{}"}}, false},
-		"with a claim's holder":  {map[string]any{"name": state.FailingName(nil), "annotations": map[string]any{"net.akash.network/bound": "{}"}}, true},
-		"of another name":        {map[string]any{"name": "el--x"}, true},
-	} {
-		_, err := ledger.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": tt.meta, "spec": map[string]any{"holderIdentity": "somebody"},
-		}}, metav1.CreateOptions{DryRun: dryRun})
-		if refused := refusedBy(err, "akash-net-claims"); refused != tt.refused || err != nil && !refused {
-			t.Errorf("%s: refused %v, want %v: %v", name, refused, tt.refused, err)
-		}
-	}
+	must(t, "unreserve", "--order", c.Order.String())
 }
 
 // What another ledger has, and what follows an owner there: the guard lets nobody make that.
-var (
-	copies              map[ref]ref
-	following, followed ref
-)
+var copies []ref
+
+const follows = "follows.example.com"
 
 // copyTo makes another ledger.
 func copyTo(t *testing.T, cfg *config.ProviderConfig) {
 	t.Helper()
-	copies = map[ref]ref{
-		aliceClaim: {leases, cfg.LedgerNamespace, aliceClaim.name},
-		alicePort:  {leasedIPs, cfg.ManifestNamespace, alicePort.name},
-	}
-	for original, r := range copies {
-		harness.Create(t, "somebody", namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+r.namespace+"}}")
-		made := bare(original.get(t))
-		made.SetNamespace(r.namespace)
-		if _, err := r.client().Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
+	for name, namespace := range map[string]string{"claim": cfg.LedgerNamespace, "ProviderLeasedIP": cfg.ManifestNamespace} {
+		r := refs[name]
+		made := bare(r.get(t))
+		made.SetNamespace(namespace)
+		harness.Create(t, "somebody", namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
+		harness.Create(t, "somebody", r.resource, string(encoded(t, made)))
+		copies = append(copies, ref{r.resource, namespace, r.name, ""})
+		if r.resource == leases {
+			owner := harness.Create(t, "somebody", cluster.ConfigMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: owner, namespace: "+namespace+"}}")
+			made.SetName(follows)
+			made.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: owner.GetUID()}})
+			harness.Create(t, "somebody", r.resource, string(encoded(t, made)))
 		}
 	}
-	following, followed = follower(t, copies[aliceClaim])
 }
 
 // Claims and leased ports must not keep a namespace from going, nor an object from following its owner, and the namespaces are those of the
 // configuration.
 func strictLetsNamespacesAndOwnersGo(t *testing.T) {
-	if err := followed.client().Delete(t.Context(), followed.name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
+	gone := func(r ref) {
+		t.Helper()
+		harness.Eventually(t, r.name+" is gone", func(context.Context) (bool, error) {
+			return harness.Find(t, r.resource, r.namespace, r.name) == nil, nil
+		})
 	}
-
-	harness.Eventually(t, "the garbage collector deletes what follows an owner", func(ctx context.Context) (bool, error) {
-		_, err := following.client().Get(ctx, following.name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), ignoreNotFound(err)
-	})
 	for _, r := range copies {
+		if r.resource == leases {
+			harness.Remove(t, cluster.ConfigMaps, r.namespace, "owner")
+			gone(ref{r.resource, r.namespace, follows, ""}) // the garbage collector deletes what follows its owner
+		}
 		if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", r.name, err)
 		}
-		if err := harness.Objects.Resource(namespaces).Delete(t.Context(), r.namespace, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		harness.Eventually(t, "namespace "+r.namespace+" is gone", func(ctx context.Context) (bool, error) {
-			_, err := harness.Objects.Resource(namespaces).Get(ctx, r.namespace, metav1.GetOptions{})
-			return apierrors.IsNotFound(err), ignoreNotFound(err)
-		})
+		harness.Remove(t, namespaces, "", r.namespace)
+		gone(ref{namespaces, "", r.namespace, ""})
 	}
-}
-
-// follower makes a claim whose owner reference names a ConfigMap.
-func follower(t *testing.T, like ref) (following, followed ref) {
-	t.Helper()
-	followed = ref{namespaces.GroupVersion().WithResource("configmaps"), like.namespace, "owner"}
-	owner, err := followed.client().Create(t.Context(), &unstructured.Unstructured{Object: object("v1", "ConfigMap", "owner")}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := bare(like.get(t))
-	o.SetName("follows.example.com")
-	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID()}})
-	if _, err := like.client().Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return ref{like.resource, like.namespace, o.GetName()}, followed
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

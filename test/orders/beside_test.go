@@ -2,7 +2,6 @@ package orders
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -22,7 +18,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -89,15 +84,11 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 					}
 					return answer, err
 				}))
-				done := make(chan struct{})
 				go func() {
-					defer close(done)
 					taken <- reservesFor(t.Context(), to, cfg, request)
+					once.Do(func() { close(looked) })
 				}()
-				select {
-				case <-done:
-				case <-looked:
-				}
+				<-looked
 			}
 			file, at := sdl(t, group{resources: small, addresses: 1}), atWrite(1, true, takes)
 			if tt.looked {
@@ -120,50 +111,32 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 	}
 }
 
-// Two leases have claimed the last address that is free beside what an order has reserved, and look when both have: one keeps
+// Two leases of two commands have claimed the last address that is free beside what an order has reserved, and look when both have: one keeps
 // it, and the other gives it back.
 func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
-	for name, together := range map[string]bool{"of two commands": false, "of one command": true} {
-		t.Run(name, func(t *testing.T) {
-			free(t)
-			harness.Node(t, "two-1", nil, harness.Amounts("4", "8Gi"))
-			cfgFile, cfg := ranged(t, "203.0.113.66/31")
-			reserve(t, 0, newOrder(t), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
-			var requests []state.Request
-			for i := range 2 {
-				requests = append(requests, wanting(t, harness.LeaseOf(harness.NewOwner(t), uint64(i+1)), fmt.Sprintf("203.0.113.%d", 66+i), cfgFile, cfg))
-			}
-			var claimed sync.WaitGroup
-			claimed.Add(2)
-			var counted atomic.Int64
-			waits := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-				if looks(r) && counted.Add(1) <= 2 {
-					claimed.Done()
-					claimed.Wait()
-				}
-				return next.RoundTrip(r)
-			})
-			takes := func(requests ...state.Request) error {
-				return reservesFor(t.Context(), connect(t, waits), cfg, requests...)
-			}
-			var errs []error
-			if together {
-				err := takes(requests...)
-				_ = errors.As(err, (*report.Failures)(&errs))
-				errs = append(errs, nil)
-			} else {
-				errs = make([]error, 2)
-				var both sync.WaitGroup
-				for i, r := range requests {
-					both.Go(func() { errs[i] = takes(r) })
-				}
-				both.Wait()
-			}
-			var refused *reservation.AddressesError
-			if (errs[0] == nil) == (errs[1] == nil) || !errors.As(errors.Join(errs...), &refused) {
-				t.Errorf("one is to be refused: %v", errs)
-			}
-		})
+	free(t)
+	harness.Node(t, "two-1", nil, harness.Amounts("4", "8Gi"))
+	cfgFile, cfg := ranged(t, "203.0.113.66/31")
+	reserve(t, 0, newOrder(t), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
+	var claimed, both sync.WaitGroup
+	claimed.Add(2)
+	var counted atomic.Int64
+	waits := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if looks(r) && counted.Add(1) <= 2 {
+			claimed.Done()
+			claimed.Wait()
+		}
+		return next.RoundTrip(r)
+	})
+	errs := make([]error, 2)
+	for i := range errs {
+		request := wanting(t, harness.LeaseOf(harness.NewOwner(t), uint64(i+1)), fmt.Sprintf("203.0.113.%d", 66+i), cfgFile, cfg)
+		both.Go(func() { errs[i] = reservesFor(t.Context(), connect(t, waits), cfg, request) })
+	}
+	both.Wait()
+	var refused *reservation.AddressesError
+	if (errs[0] == nil) == (errs[1] == nil) || !errors.As(errors.Join(errs...), &refused) {
+		t.Errorf("one is to be refused: %v", errs)
 	}
 }
 
@@ -176,22 +149,18 @@ func TestWhoTakesOverACrashedRunLooks(t *testing.T) {
 	reserve(t, 0, newOrder(t), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
 	id := harness.LeaseOf(harness.NewOwner(t), 1)
 	request := wanting(t, id, "auto", cfgFile, cfg)
-	dead := make(chan struct{})
-	var dies sync.Once
-	crashes := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	ctx, dies := context.WithCancel(t.Context())
+	crashing := connect(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if looks(r) {
-			dies.Do(func() { close(dead) })
+			dies()
 		}
-		select {
-		case <-dead:
+		if ctx.Err() != nil {
 			return nil, errors.New("the machine is off")
-		default:
-			return next.RoundTrip(r)
 		}
-	})
-	crashing := connect(t, crashes)
-	go func() { _ = reservesFor(t.Context(), crashing, cfg, request) }()
-	<-dead
+		return next.RoundTrip(r)
+	}))
+	go func() { _ = reservesFor(context.WithoutCancel(t.Context()), crashing, cfg, request) }()
+	<-ctx.Done()
 	if left := harness.List(t, leases, "net.akash.network/owner="+id.Owner); len(left) != 1 {
 		t.Fatalf("the crashed run has left %d claims", len(left))
 	}
@@ -210,35 +179,25 @@ func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
 	free(t)
 	harness.Node(t, "closing-1", nil, harness.Amounts("4", "8Gi"))
 	now := harness.ServerTime(t)
-	namespaces := harness.Objects.Resource(cluster.Namespaces)
-	mark := func(value string) error { // an uninstall also marks the ledger's namespace
-		_, err := namespaces.Patch(context.WithoutCancel(t.Context()), "akash-net", types.MergePatchType,
-			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, lease.AnnotationClosing, value), metav1.PatchOptions{})
-		return err
-	}
 	uninstall := &state.Announcement{Nonce: "uninstallrun0", By: "a@b", Version: "v1", Begun: now, Renewed: now, Lasts: time.Minute, Phase: state.Closing}
-	objects := harness.Objects.Resource(leases).Namespace("akash-net")
-	begins := func() {
-		body, err := json.Marshal(uninstall.Configuration("akash-net"))
-		if err == nil {
-			_, err = objects.Patch(context.WithoutCancel(t.Context()), uninstall.Name(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
-		}
-		if err = errors.Join(err, mark(`"uninstallrun0"`)); err != nil {
-			t.Error(err)
-		}
+	mark := func(value string) { // an uninstall also marks the ledger's namespace
+		harness.Merge(t, cluster.Namespaces, "", "akash-net", fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, lease.AnnotationClosing, value))
 	}
-	t.Cleanup(func() {
-		_ = mark("null")
-		_ = objects.Delete(context.WithoutCancel(t.Context()), uninstall.Name(), metav1.DeleteOptions{})
+	begins := func() {
+		harness.Create(t, lease.FieldManager, leases, encoded(t, uninstall.Configuration("akash-net")))
+		mark(`"uninstallrun0"`)
+	}
+	ends := sync.OnceFunc(func() {
+		mark("null")
+		harness.Remove(t, leases, "akash-net", uninstall.Name())
 	})
+	defer ends()
 	order, file := newOrder(t), sdl(t, group{resources: small})
 	_, _, err := reservation.New(connect(t, atWrite(1, true, begins)), config.Default()).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
 	if _, closing := errors.AsType[*reservation.ClosingError](err); !closing || claimOf(t, order) != nil {
 		t.Errorf("%v, and it has reserved %+v", err, claimOf(t, order))
 	}
 	reserve(t, 1, order, file).Says(t, "is being uninstalled, and takes no reservations")
-	if err := errors.Join(mark("null"), objects.Delete(t.Context(), uninstall.Name(), metav1.DeleteOptions{})); err != nil {
-		t.Fatal(err)
-	}
+	ends()
 	reserve(t, 0, order, file)
 }

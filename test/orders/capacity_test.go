@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -55,20 +54,15 @@ func TestFitInACluster(t *testing.T) {
 	}
 	fit(4, ask(1, "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t, "dc does not fit: resource 1 needs a node, and the cluster has none")
 
+	storage := schema.GroupVersion{Group: "storage.k8s.io", Version: "v1"}
+	harness.Create(t, "admin", storage.WithResource("storageclasses"), "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: beta2}, provisioner: example.com/driver}")
 	t.Cleanup(func() {
-		_ = harness.Client().StorageV1().StorageClasses().Delete(context.WithoutCancel(t.Context()), "beta2", metav1.DeleteOptions{})
+		_ = harness.Objects.Resource(storage.WithResource("storageclasses")).Delete(context.WithoutCancel(t.Context()), "beta2", metav1.DeleteOptions{})
 	})
-	_, err := harness.Client().StorageV1().StorageClasses().Create(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "beta2"}, Provisioner: "example.com/driver"}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	room := resource.MustParse("10Gi")
-	_, err = harness.Client().StorageV1().CSIStorageCapacities("default").Create(t.Context(), &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Name: "c"}, StorageClassName: "beta2", Capacity: &room, NodeTopology: &metav1.LabelSelector{}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Create(t, "driver", storage.WithResource("csistoragecapacities"),
+		"{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: c, namespace: default}, storageClassName: beta2, capacity: 10Gi, nodeTopology: {}}")
 	harness.Node(t, "cpu-1", nil, harness.Amounts("4", "8Gi"))
-	harness.Node(t, "gpu-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-4090", "nvidia.com/gpu.memory": "24564"}, harness.Amounts("8", "16Gi", "nvidia.com/gpu", "2"))
+	harness.Node(t, "gpu-1", rtx4090, harness.Amounts("8", "16Gi", "nvidia.com/gpu", "2"))
 	pod(t, "default", "busy", "gpu-1", uses("1", "1Gi", "nvidia.com/gpu", "1"), corev1.PodRunning)
 	pod(t, "default", "over", "gpu-1", uses("7", "1Gi", "nvidia.com/gpu", "1"), corev1.PodSucceeded)
 
@@ -86,17 +80,22 @@ func TestFitInACluster(t *testing.T) {
 	fit(4, ask(1, fmt.Sprintf(disk, "11Gi"))).Prints(t, "storage of class beta2 has 10Gi left, of which volume data wants 11Gi")
 
 	out := fit(0, ask(1, fmt.Sprintf(gpu, 1)), "-o", "json")
-	if want := `"scheduler_params":{"1":{"runtime_class":"nvidia","resources":{"gpu":{"vendor":"nvidia","model":"rtx4090","memory_size":"","interface":""}}}}`; strings.Count(out.Stdout, "\n") != 1 || !strings.Contains(out.Stdout, want) ||
-		!strings.Contains(out.Stdout, `"leased_ip":{"allocatable":"2","allocated":"0","available":"2","capacity":"2"}`) {
+	out.Prints(t, `"scheduler_params":{"1":{"runtime_class":"nvidia","resources":{"gpu":{"vendor":"nvidia","model":"rtx4090","memory_size":"","interface":""}}}}`,
+		`"leased_ip":{"allocatable":"2","allocated":"0","available":"2","capacity":"2"}`)
+	if strings.Count(out.Stdout, "\n") != 1 {
 		t.Errorf("the answer is %s", out.Stdout)
 	}
 
-	rows := harness.Run(t.Context(), "state", "resources", "--config", config, "-o", "custom-columns=OF:.of,NAME:.name,RESOURCE:.resource,COMMITTED:.committed,USED:.inUse,LEFT:.available", "--no-headers").Exits(t, 0)
+	rows := harness.Run(t.Context(), "state", "resources", "--config", config, "--no-headers",
+		"-o", "custom-columns=OF:.of,NAME:.name,RESOURCE:.resource,COMMITTED:.committed,USED:.inUse,LEFT:.available").Exits(t, 0)
 	var lines []string
 	for line := range strings.Lines(rows.Stdout) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
-	for _, want := range []string{"cluster <none> memory 51539607552 1073741824 24696061952", "cluster <none> gpu 2 1 1", "cluster <none> addresses 2 0 2", "class beta2 storage 10737418240 0 10737418240", "node gpu-1 cpu 8000 1000 7000"} {
+	for _, want := range []string{
+		"cluster <none> memory 51539607552 1073741824 24696061952", "cluster <none> gpu 2 1 1", "cluster <none> addresses 2 0 2",
+		"class beta2 storage 10737418240 0 10737418240", "node gpu-1 cpu 8000 1000 7000",
+	} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no row %q in\n%s", want, strings.Join(lines, "\n"))
 		}

@@ -89,52 +89,34 @@ func ends(t *testing.T, order lease.Order, at time.Time) {
 	edit(t, order, map[string]any{reserved.AnnotationBound: encoded(t, part)})
 }
 
-// The order that is won keeps what its bid reserved: the object is the same, without end, and names the provider. The lease's
-// release frees it, and no other's does.
+// The order that is won keeps what its bid reserved: the object is the same, without end, and names the provider, also where another group
+// of the lease does not fit. A lease without a bid reserves as a bid does.
 func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 	free(t)
 	harness.Node(t, "won-1", rtx4090, harness.Amounts("4", "8Gi", "nvidia.com/gpu", "2"))
-	cfg, id := config.Default(), harness.LeaseOf(harness.NewOwner(t), 7)
+	id, alone := harness.LeaseOf(harness.NewOwner(t), 7), newOrder(t)
 	file := sdl(t, group{resources: oneGPU})
 	reserve(t, 0, id.Order(), file, "--expires", "5m")
 	bid := claimOf(t, id.Order())
-
 	for range 2 {
-		params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, file, id), nil)
-		if err != nil {
-			t.Fatal(err)
+		params, err := reservation.Claim(t.Context(), connect(t), config.Default(), id, asked(t, file, id), nil)
+		if p := params[1]; err != nil || len(params) != 1 || p == nil || p.RuntimeClass != "nvidia" || p.GPU.Model != "rtx4090" {
+			t.Errorf("the cards are %+v, %v", params, err)
 		}
-		if p := params[1]; len(params) != 1 || p == nil || p.RuntimeClass != "nvidia" || p.GPU.Model != "rtx4090" {
-			t.Errorf("the cards are %+v", params)
-		}
-	}
-	won := claimOf(t, id.Order())
-	if won.UID != bid.UID || won.Bound.Expires != "" || won.Bound.Provider != id.Provider || won.Pending != nil {
-		t.Errorf("the lease has %+v", won)
 	}
 	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Leased")
 	reserve(t, 1, id.Order(), file, "--expires", "5m").Says(t, "for good")
-
-	other := id
-	other.Provider = harness.NewOwner(t)
-	for _, c := range []struct {
-		id   lease.ID
-		want bool
-	}{{other, false}, {id, true}, {id, false}} {
-		if found, err := reservation.Release(t.Context(), connect(t), cfg, c.id); found != c.want || err != nil {
-			t.Errorf("the release of %s: %t, %v", c.id, found, err)
-		}
-	}
-	// A lease without a bid reserves as a bid does; without cards there is nothing to choose.
-	if params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, sdl(t, group{resources: small}), id), nil); err != nil || len(params) != 0 {
-		t.Error(params, err)
-	}
 	big := asked(t, sdl(t, group{resources: "cpu: {units: 64}, memory: {size: 1Gi}, storage: {size: 1Gi}"}), id)
-	if _, err := reservation.Claim(t.Context(), connect(t), cfg, id, big, nil); err == nil || !strings.Contains(err.Error(), "no node has 64 CPU: node won-1 has 4 left; what it has reserved stays") {
+	_, err := reservation.Claim(t.Context(), connect(t), config.Default(), id, big, nil)
+	if err == nil || !strings.Contains(err.Error(), "node won-1 has 4 left; what it has reserved stays") {
 		t.Errorf("of a lease that does not fit it is said: %v", err)
 	}
-	if now := claimOf(t, id.Order()); now.Bound.Hold.Total().CPU != 1000 || now.Pending != nil {
-		t.Errorf("what was reserved has changed: %+v", now)
+	won := claimOf(t, id.Order())
+	if won.UID != bid.UID || won.Bound.Expires != "" || won.Bound.Provider != id.Provider || won.Pending != nil || won.Bound.Hold.Total().CPU != 1000 {
+		t.Errorf("the lease has %+v", won)
+	}
+	if err := takesOver(t, file)(t.Context(), connect(t), alone); err != nil || claimOf(t, alone) == nil {
+		t.Errorf("without a bid: %v", err)
 	}
 }
 
@@ -232,12 +214,8 @@ func TestApplyTakesOverAndMakesNone(t *testing.T) {
 	free(t)
 	harness.Node(t, "applied-1", nil, harness.Amounts("4", "8Gi"))
 	harness.Run(t.Context(), "install", "--workloads").Exits(t, 0)
-	text, err := os.ReadFile(sdl(t, group{resources: small}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := fmt.Sprintf("applied-%d.example.com", harness.Number())
-	file := harness.File(t, strings.Replace(string(text), "port: 80,", "port: 80, accept: ["+host+"],", 1))
+	host := harness.NewHost("applied")
+	file := sdl(t, group{resources: small, host: host})
 	apply := func(id lease.ID) harness.Result {
 		t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String()) })
 		return harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +21,12 @@ func takes(t *testing.T, code int, id lease.ID, address, cfg string) harness.Res
 	t.Helper()
 	releases(t, id, cfg)
 	return harness.Run(t.Context(), "reserve", "--lease", id.String(), "--address", address, "--endpoint", "e0", "--config", cfg).Exits(t, code)
+}
+
+// addressed is the definition of a lease with a port on an address.
+func addressed(t *testing.T, id lease.ID) string {
+	t.Helper()
+	return harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 }
 
 func releases(t *testing.T, id lease.ID, cfg string) {
@@ -49,7 +54,7 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	}
 	harness.Run(t.Context(), "check", "--lease", late.String(), "--address", "auto", "--endpoint", "e0", "--config", cfg).
 		Exits(t, 4).Says(t, "reserved by order "+order.String())
-	definition := harness.Define(t, late, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
+	definition := addressed(t, late)
 	harness.Run(t.Context(), "apply", "-f", definition, "--config", cfg).Exits(t, 4).Says(t, "reserved by order "+order.String())
 	harness.Run(t.Context(), "diff", "-f", definition, "--config", cfg).Exits(t, 1).Prints(t, "refused: no address is left")
 	own := leaseOf(order)
@@ -91,8 +96,8 @@ func TestALeaseLeavesWhatIsReservedOfAPool(t *testing.T) {
 	harness.Node(t, "pool-1", nil, harness.Amounts("4", "8Gi"))
 	pools := schema.GroupVersionResource{Group: "metallb.io", Version: "v1beta1", Resource: "ipaddresspools"}
 	for _, name := range []string{"ours", "routers"} {
-		harness.Create(t, "administrator", pools, fmt.Sprintf(`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: metallb-system}, spec: {addresses: [%s]}}`,
-			name, map[string]string{"ours": "203.0.113.120/31", "routers": "198.51.100.0/24"}[name]))
+		harness.Create(t, "administrator", pools, fmt.Sprintf(
+			`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: metallb-system}, spec: {addresses: [%s]}}`, name, map[string]string{"ours": "203.0.113.120/31", "routers": "198.51.100.0/24"}[name]))
 		t.Cleanup(func() {
 			_ = harness.Objects.Resource(pools).Namespace("metallb-system").Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
 		})
@@ -101,8 +106,7 @@ func TestALeaseLeavesWhatIsReservedOfAPool(t *testing.T) {
 	wants := func(code int, id lease.ID) harness.Result {
 		t.Helper()
 		releases(t, id, cfg)
-		definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
-		return harness.Run(t.Context(), "reserve", "-f", definition, "--config", cfg).Exits(t, code)
+		return harness.Run(t.Context(), "reserve", "-f", addressed(t, id), "--config", cfg).Exits(t, code)
 	}
 	first, late := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 2)
 	wants(0, first)
@@ -120,22 +124,18 @@ func TestOrdersAndLeasesForTheLastAddresses(t *testing.T) {
 	harness.Node(t, "mixed-1", nil, harness.Amounts("64", "64Gi"))
 	cfg, file := harness.Configure(t, `ip: {ranges: ["203.0.113.96/31"]}`), sdl(t, group{resources: small, addresses: 1})
 	const each = 6
-	results := make([]harness.Result, 2*each)
-	var running sync.WaitGroup
-	for i := range results {
+	var runs [][]string
+	for i := range 2 * each {
 		order, id := newOrder(t), harness.LeaseOf(harness.NewOwner(t), uint64(i+1))
-		args := []string{"reserve", "--order", order.String(), "-f", file}
+		args := []string{"reserve", "--order", order.String(), "-f", file, "--config", cfg}
 		if i < each {
 			releases(t, id, cfg)
-			args = []string{"reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0"}
+			args = []string{"reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0", "--config", cfg}
 		}
-		running.Go(func() {
-			results[i] = harness.Execute(t.Context(), harness.Plane.Kubeconfig, append(args, "--config", cfg)...)
-		})
+		runs = append(runs, args)
 	}
-	running.Wait()
 	var won []string
-	for i, r := range results {
+	for i, r := range atOnce(t, runs...) {
 		switch {
 		case r.Code == 0:
 			won = append(won, fmt.Sprint(i))

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/retry"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -17,23 +17,18 @@ import (
 func TestTheAddressOfANode(t *testing.T) {
 	free(t)
 	harness.Node(t, "own-1", nil, harness.Amounts("4", "8Gi"))
-	nodes := harness.Client().CoreV1().Nodes()
-	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		n, err := nodes.Get(t.Context(), "own-1", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "203.0.113.120"}}
-		_, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
-		return err
-	}); err != nil {
+	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	_, err := harness.Objects.Resource(nodes).Patch(t.Context(), "own-1", types.MergePatchType,
+		[]byte(`{"status":{"addresses":[{"type":"InternalIP","address":"203.0.113.120"}]}}`), metav1.PatchOptions{}, "status")
+	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := harness.Configure(t, `ip: {ranges: ["203.0.113.120/30"]}`)
 	harness.Run(t.Context(), "state", "--problems", "--config", cfg).Exits(t, 1).Prints(t, "NodeAddress", "203.0.113.120", "node own-1")
 	pools := []string{"state", "pools", "--config", cfg, "--no-headers", "-o", "custom-columns=A:.addresses,U:.used,F:.free"}
 	harness.Run(t.Context(), pools...).Exits(t, 0).Prints(t, "4     1     3\n")
-	if err := harness.Kubectl(t.Context(), "", nil, "create", "clusterrole", "sees-pools", "--verb=list", "--resource=services,ipaddresspools.metallb.io,leases.coordination.k8s.io"); err != nil {
+	seen := "--resource=services,ipaddresspools.metallb.io,leases.coordination.k8s.io"
+	if err := harness.Kubectl(t.Context(), "", nil, "create", "clusterrole", "sees-pools", "--verb=list", seen); err != nil {
 		t.Fatal(err)
 	}
 	harness.Bind(t, "poolwatcher", "sees-pools")
@@ -44,8 +39,7 @@ func TestTheAddressOfANode(t *testing.T) {
 	reserve(t, 4, newOrder(t), sdl(t, group{resources: small, addresses: 4}), "--config", cfg).Says(t, "3")
 	harness.Run(t.Context(), "explain", "203.0.113.120", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.120 is a node's", "node own-1", `add "!203.0.113.120" to ip.ranges`)
 	id, named := harness.LeaseOf(harness.NewOwner(t), 1), harness.LeaseOf(harness.NewOwner(t), 1)
-	definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
-	harness.Run(t.Context(), "render", "-f", definition, "--ledger", "cluster", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.121")
+	harness.Run(t.Context(), "render", "-f", addressed(t, id), "--ledger", "cluster", "--config", cfg).Exits(t, 0).Prints(t, "203.0.113.121")
 	takes(t, 0, id, "auto", cfg).Prints(t, "203.0.113.121")
 	refused := takes(t, 4, named, "203.0.113.120", cfg).Says(t, "203.0.113.120 is in use already", "It is an address of node own-1, and no lease gets it")
 	if strings.Contains(refused.Stderr, "Delete node") || strings.Contains(refused.Stderr, "--adopt") {

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,11 @@ func TestNodePorts(t *testing.T) {
 	// The API server gives these to nobody who does not ask for them: they are the lowest of its range.
 	cfg := harness.Configure(t, "workloads: {nodePorts: 30000-30003}")
 	services := schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	harness.Create(t, "somebody", services, "{apiVersion: v1, kind: Service, metadata: {name: taken, namespace: default}, spec: {type: NodePort, ports: [{port: 80, nodePort: 30001}]}}")
+	nodePort := func(namespace, name string, port int) {
+		harness.Create(t, "somebody", services, fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s},
+			spec: {type: NodePort, ports: [{port: 80, nodePort: %d}]}}`, name, namespace, port))
+	}
+	nodePort("default", "taken", 30001)
 	t.Cleanup(func() {
 		_ = harness.Client().CoreV1().Services("default").Delete(context.WithoutCancel(t.Context()), "taken", metav1.DeleteOptions{})
 	})
@@ -30,17 +35,21 @@ func TestNodePorts(t *testing.T) {
 	reserve(t, 4, second, ports(2), "--config", cfg).Says(t, "2 node ports wanted, 1 left")
 	harness.Run(t.Context(), "fit", "-f", ports(2), "--config", cfg).Exits(t, 4).Prints(t, "2 node ports wanted, 1 left")
 	harness.Run(t.Context(), "fit", "-f", ports(1), "--config", cfg).Exits(t, 0)
-	harness.Run(t.Context(), "state", "resources", "--config", cfg, "-o", `jsonpath={range .resources[?(@.resource=="node-ports")]}{.allocatable} {.inUse} {.reserved} {.available}{end}`).
-		Exits(t, 0).Prints(t, "4 1 2 1")
+	figures := func(want string) {
+		t.Helper()
+		harness.Run(t.Context(), "state", "resources", "--config", cfg,
+			"-o", `jsonpath={range .resources[?(@.resource=="node-ports")]}{.allocatable} {.inUse} {.reserved} {.available}{end}`).Exits(t, 0).Prints(t, want)
+	}
+	figures("4 1 2 1")
 	reserve(t, 0, second, ports(1), "--config", cfg)
 	reserve(t, 4, newOrder(t), ports(1), "--config", cfg).Says(t, "1 node port wanted, none is left")
 	reserve(t, 0, newOrder(t), ports(0), "--config", cfg)
 
 	id := leaseOf(first)
-	if _, err := harness.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: id.Namespace(), Labels: state.LeaseNamespaceLabels(id)}}, metav1.CreateOptions{}); err != nil {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: id.Namespace(), Labels: state.LeaseNamespaceLabels(id)}}
+	if _, err := harness.Client().CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	harness.Create(t, "provider", services, "{apiVersion: v1, kind: Service, metadata: {name: web-np, namespace: "+id.Namespace()+"}, spec: {type: NodePort, ports: [{port: 80, nodePort: 30002}]}}")
-	harness.Run(t.Context(), "state", "resources", "--config", cfg, "-o", `jsonpath={range .resources[?(@.resource=="node-ports")]}{.allocatable} {.inUse} {.reserved} {.available}{end}`).
-		Exits(t, 0).Prints(t, "4 2 2 0")
+	nodePort(id.Namespace(), "web-np", 30002)
+	figures("4 2 2 0")
 }

@@ -1,16 +1,25 @@
 package orders
 
 import (
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
+
+// atOnce runs the program once for each list of arguments, at the same time.
+func atOnce(t *testing.T, args ...[]string) []harness.Result {
+	t.Helper()
+	results := make([]harness.Result, len(args))
+	var running sync.WaitGroup
+	for i := range args {
+		running.Go(func() { results[i] = harness.Execute(t.Context(), harness.Plane.Kubeconfig, args[i]...) })
+	}
+	running.Wait()
+	return results
+}
 
 // Of 16 processes that bid for the last of something at once as many win as fit, the others are told what is missing, and
 // none leaves anything.
@@ -25,7 +34,6 @@ func TestSixteenProcessesForTheLast(t *testing.T) {
 		"gibibyte": {group{resources: "cpu: {units: 100m}, memory: {size: 1Gi}, storage: {size: 5Mi}"}, 3, "no node has 1Gi of memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const processes = 16
 			free(t)
 			memory := "64Gi"
 			if name == "gibibyte" {
@@ -33,17 +41,12 @@ func TestSixteenProcessesForTheLast(t *testing.T) {
 			}
 			harness.Node(t, "race-1", rtx4090, harness.Amounts("64", memory, "nvidia.com/gpu", "1"))
 			cfg, file := harness.Configure(t, `ip: {ranges: ["203.0.113.0/31"]}`), sdl(t, tt.group)
-			results := make([]harness.Result, processes)
-			var running sync.WaitGroup
-			for i := range processes {
-				order := newOrder(t)
-				running.Go(func() {
-					results[i] = harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reserve", "--order", order.String(), "-f", file, "--config", cfg, "--expires", "10m")
-				})
+			var bids [][]string
+			for range 16 {
+				bids = append(bids, []string{"reserve", "--order", newOrder(t).String(), "-f", file, "--config", cfg, "--expires", "10m"})
 			}
-			running.Wait()
 			won := 0
-			for _, r := range results {
+			for _, r := range atOnce(t, bids...) {
 				switch r.Code {
 				case 0:
 					won++
@@ -76,50 +79,15 @@ func TestOneOrderInTwoProcesses(t *testing.T) {
 	harness.Node(t, "twice-1", nil, harness.Amounts("4", "8Gi"))
 	order := newOrder(t)
 	files := []string{sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})}
-	var running sync.WaitGroup
+	var runs [][]string
 	for i := range 4 {
-		running.Go(func() {
-			if r := harness.Execute(t.Context(), harness.Plane.Kubeconfig, "reserve", "--order", order.String(), "-f", files[i%2]); r.Code != 0 {
-				t.Error(r)
-			}
-		})
+		runs = append(runs, []string{"reserve", "--order", order.String(), "-f", files[i%2]})
 	}
-	running.Wait()
+	for _, r := range atOnce(t, runs...) {
+		r.Exits(t, 0)
+	}
 	now := claimOf(t, order)
 	if cpu := now.Bound.Hold.Total().CPU; now.Pending != nil || cpu != 1000 && cpu != 3000 {
 		t.Errorf("it has reserved %+v", now)
-	}
-}
-
-// What expires while its owner renews it and another needs its room goes to one of the two.
-func TestRenewedWhileItIsEvicted(t *testing.T) {
-	free(t)
-	harness.Node(t, "renew-1", nil, harness.Amounts("1", "8Gi"))
-	file := sdl(t, group{resources: small})
-	for range 2 {
-		holder, other := newOrder(t), newOrder(t)
-		reserve(t, 0, holder, file, "--expires", "5m")
-		ends(t, holder, time.Now().Add(-time.Hour))
-		orders, codes := []lease.Order{holder, other}, make([]harness.Result, 2)
-		var running sync.WaitGroup
-		for i, o := range orders {
-			running.Go(func() {
-				codes[i] = harness.Run(t.Context(), "reserve", "--order", o.String(), "-f", file, "--expires", "5m")
-			})
-		}
-		running.Wait()
-		won := -1
-		for i, r := range codes {
-			switch {
-			case r.Code == 0 && won < 0:
-				won = i
-			case r.Code != 4:
-				t.Errorf("%s\n%s", codes[0], codes[1])
-			}
-		}
-		if won < 0 || claimOf(t, orders[won]) == nil || claimOf(t, orders[1-won]) != nil {
-			t.Fatalf("%d has won: %s\n%s", won, codes[0], codes[1])
-		}
-		harness.Run(t.Context(), "unreserve", "--order", strings.Join([]string{holder.String(), other.String()}, ","), "--ignore-not-found").Exits(t, 0)
 	}
 }

@@ -29,7 +29,8 @@ func TestWhatIsBoundIsCheckedAgain(t *testing.T) {
 	was := claimOf(t, order)
 
 	cordon(t, "stands-1", true)
-	reserve(t, 4, order, file).Says(t, "what order "+order.String()+" has reserved no longer fits the cluster", "needs a node, and none takes pods of leases: node stands-1 is cordoned", "what it has reserved stays", "unreserve --order "+order.String())
+	reserve(t, 4, order, file).Says(t, "what order "+order.String()+" has reserved no longer fits the cluster",
+		"needs a node, and none takes pods of leases: node stands-1 is cordoned", "what it has reserved stays", "unreserve --order "+order.String())
 	reserve(t, 4, order, file, "--dry-run=server").Says(t, "no longer fits")
 	apply := func(code int) harness.Result {
 		return harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false").Exits(t, code)

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -37,6 +36,19 @@ func list(t *testing.T, resource schema.GroupVersionResource, namespace string) 
 		t.Fatal(err)
 	}
 	return all.Items
+}
+
+// revision is what the cluster's last write has; zero once the test is over.
+func revision(t *testing.T) (n uint64) {
+	t.Helper()
+	all, err := harness.Objects.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{Limit: 1})
+	if err == nil {
+		n, err = strconv.ParseUint(all.GetResourceVersion(), 10, 64)
+	}
+	if err != nil && t.Context().Err() == nil {
+		t.Error(err)
+	}
+	return n
 }
 
 // readLedger reads the claims, all of one moment.
@@ -145,7 +157,7 @@ func at(v any, path ...string) any {
 // holdsOver waits until no hold ends soon, so that all readings see the same.
 func holdsOver(t *testing.T) {
 	t.Helper()
-	soon := func(context.Context) (bool, error) {
+	harness.Eventually(t, "holds end", func(context.Context) (bool, error) {
 		a := readLedger(t)
 		for _, c := range a.claims {
 			if c.any(func(p part) bool {
@@ -156,8 +168,5 @@ func holdsOver(t *testing.T) {
 			}
 		}
 		return true, nil
-	}
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, soon); err != nil {
-		t.Fatalf("holds do not end: %v", err)
-	}
+	})
 }

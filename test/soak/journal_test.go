@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -27,12 +26,12 @@ import (
 
 // change is one write to a claim, or to an object of a lease. All are in etcd's order, whatever their kind.
 type change struct {
-	revision  uint64
-	at        time.Time
-	path, uid string
-	gone      bool
-	claim     *claim
-	routes    []route
+	revision uint64
+	at       time.Time
+	path     string
+	gone     bool
+	claim    *claim
+	routes   []route
 }
 
 // journal is every change of the claims and of the leases' objects since it began.
@@ -115,7 +114,7 @@ func (j *journal) add(resource schema.GroupVersionResource, o *unstructured.Unst
 	if !journaled(resource, o) {
 		return
 	}
-	c := change{at: time.Now(), path: path(resource, o), uid: string(o.GetUID()), gone: gone}
+	c := change{at: time.Now(), path: path(resource, o), gone: gone}
 	c.revision, _ = strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	switch {
 	case gone:
@@ -139,7 +138,7 @@ func (j *journal) add(resource schema.GroupVersionResource, o *unstructured.Unst
 // read is every change until now, in order. Nothing may be under way.
 func (j *journal) read(t *testing.T) []change {
 	t.Helper()
-	complete := func(ctx context.Context) (bool, error) {
+	harness.Eventually(t, "the journal is complete", func(ctx context.Context) (bool, error) {
 		live := map[string]string{}
 		for _, resource := range resources() {
 			all, err := watched(resource).List(ctx, metav1.ListOptions{})
@@ -147,19 +146,15 @@ func (j *journal) read(t *testing.T) []change {
 				return false, err
 			}
 			for i := range all.Items {
-				if !journaled(resource, &all.Items[i]) {
-					continue
+				if o := &all.Items[i]; journaled(resource, o) {
+					live[path(resource, o)] = o.GetResourceVersion()
 				}
-				live[path(resource, &all.Items[i])] = all.Items[i].GetResourceVersion()
 			}
 		}
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		return maps.Equal(live, j.live), j.fault
-	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, complete); err != nil {
-		t.Fatalf("the journal is not complete: %v", err)
-	}
+	})
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	slices.SortStableFunc(j.changes, func(a, b change) int { return cmp.Compare(a.revision, b.revision) })

@@ -3,6 +3,7 @@ package soak_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -37,7 +38,8 @@ func problems(t *testing.T) []problem {
 
 // covers is true when a problem shows what the audit found.
 func (p problem) covers(f finding) bool {
-	return p.Thing == f.thing || f.rule == "announced" && p.Problem == "CrashedRun" && strings.Contains(p.Thing+p.Message, strings.TrimPrefix(f.thing, "run--")) || p.Problem == "MixedDefinitions" && p.Thing == f.group && f.rule == "half"
+	return p.Thing == f.thing || f.rule == "announced" && p.Problem == "CrashedRun" && strings.Contains(p.Thing+p.Message, strings.TrimPrefix(f.thing, "run--")) ||
+		p.Problem == "MixedDefinitions" && p.Thing == f.group && f.rule == "half"
 }
 
 // auditClaims looks, while the work goes on, at what holds at every moment.
@@ -56,7 +58,7 @@ func (s *soak) auditClaims() {
 func newSoak(t *testing.T, tenants int, operated bool) *soak {
 	t.Helper()
 	return &soak{
-		t: t, tenants: tenants, operated: operated, writes: recordWrites(t), journal: keepJournal(t),
+		t: t, began: time.Now(), tenants: tenants, operated: operated, journal: keepJournal(t),
 		applied:  definitions{last: map[string]*definition{}, done: map[string]*definition{}},
 		caughtUp: func() {},
 		outcomes: map[string]map[string]int{}, times: map[string][]time.Duration{}, failures: map[string]int{},
@@ -83,18 +85,14 @@ func TestSoak(t *testing.T) {
 	onPlane(t)
 	length, tenants := size(t, 8*time.Second, 8, 50)
 	s := newSoak(t, tenants, false)
-	r := &report{soak: s}
-	began := time.Now()
 	s.work(length)
-	r.took = time.Since(began)
-	s.end(r)
-	r.write(t)
+	s.end("")
 }
 
-// end audits what the work has left behind, mends it, and gives everything up.
-func (s *soak) end(r *report) {
-	t := s.t
-	s.writeTrace()
+// end audits what the work has left behind, mends it, gives everything up, and reports.
+func (s *soak) end(beside string) {
+	t, r := s.t, &report{soak: s, took: time.Since(s.began), beside: beside}
+	defer r.write(t)
 	holdsOver(t)
 	s.caughtUp()
 	r.end, r.shown = auditAll(t), problems(t)
@@ -118,20 +116,26 @@ func (s *soak) end(r *report) {
 		t.Errorf("release --all leaves %v and %v", a.claims, a.routes)
 	}
 	changes := s.journal.read(t)
-	r.asked, r.lost = lost(changes, s.operated, s.writes.authors)
-	for _, l := range r.lost {
-		t.Errorf("a live route was lost: %s\n%s", l, before(changes, l, s.writes.authors))
+	var gone []lossOf
+	r.asked, gone = lost(changes, s.operated, s.atWork)
+	for _, l := range gone {
+		var beside []string
+		for _, op := range s.atWork(l.revision) {
+			beside = append(beside, strings.Join(op.args, " "))
+		}
+		t.Errorf("a live route was lost: %s\nbeside %q\n%s", l, beside, story(changes, l.route, l.revision))
 	}
 }
 
 // story is what became of a thing that the audit has found something about.
 func (s *soak) story(f finding) string {
-	return story(s.journal.read(s.t), route{thing: f.thing, group: f.group, key: "/"}, s.writes.authors)
+	return story(s.journal.read(s.t), route{thing: f.thing, group: f.group, key: "/"}, math.MaxUint64)
 }
 
 // do runs a command to its end.
 func (s *soak) do(op operation) (string, error) {
-	out, err := s.command(s.t.Context(), &op).CombinedOutput()
+	defer s.begins(&op)()
+	out, err := command(s.t.Context(), op.args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -180,16 +184,4 @@ func (s *soak) repair(r *report) {
 func (s *soak) repairs(verb string, asks asks, more ...string) {
 	out, err := s.do(operation{verb: verb, args: append([]string{"repair", "--crashed-after=0s", "--assume-crashed", "--assume-serving", "--timeout=5s"}, more...), asks: asks})
 	s.t.Logf("repair %.100q: %v\n%s", more, err, out)
-}
-
-// writeTrace writes which command did what and when to the file that SOAK_TRACE names.
-func (s *soak) writeTrace() {
-	if path := os.Getenv("SOAK_TRACE"); path != "" {
-		if s.operated {
-			path += "-operators"
-		}
-		if err := os.WriteFile(path, []byte(strings.Join(s.trace, "\n")+"\n"), 0o600); err != nil {
-			s.t.Error(err)
-		}
-	}
 }

@@ -2,32 +2,19 @@ package soak_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
-
-// Beside Akash's operators one provider leases addresses of one pool, in which MetalLB chooses.
-const pooled = `apiVersion: net.akash.network/v1alpha1
-kind: ProviderConfig
-metadata: {name: provider}
-spec:
-  hosts: {wildcards: true}
-  ip: {mode: pool, pool: soak}
-`
 
 // The same beside doubles of Akash's hostname operator and IP operator, which are restarted and down in
 // between: what they make, and what they leave, is theirs, and no live route goes that nobody has asked to go.
@@ -44,11 +31,9 @@ func TestSoakBesideOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for number := range tenants {
-		for d := range deployments {
-			if err := akash.SendManifest(t.Context(), workload(tenant{number: number}, d+1)); err != nil {
-				t.Fatal(err)
-			}
+	for n := range tenants * deployments {
+		if err := akash.SendManifest(t.Context(), workload(tenant{number: n / deployments}, n%deployments+1)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	running, err := operators.Start(harness.Plane.Config, operators.Options{Pool: "soak", RetryDelay: 50 * time.Millisecond})
@@ -57,52 +42,28 @@ func TestSoakBesideOperators(t *testing.T) {
 	}
 	t.Cleanup(running.Stop)
 
-	r := &report{soak: s}
-	began := time.Now()
-	ends := make(chan struct{})
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		r.restarts, r.downs = disturb(running, ends)
-	}()
+	ends, over := make(chan struct{}), make(chan string)
+	go func() { over <- disturb(running, ends) }()
 	s.work(length)
 	close(ends)
-	<-over
-	r.took = time.Since(began)
+	disturbed := <-over
 	s.caughtUp = func() { caughtUp(t, running, akash) }
-	s.end(r)
-	r.write(t)
+	s.end(disturbed)
 }
 
-// beside gives the cluster the pool, the configuration, and the Deployments by which the operators are found.
+// beside gives the cluster a pool in which MetalLB chooses the addresses, the configuration, and the Deployments by which the operators are found.
 func beside(t *testing.T) {
 	t.Helper()
-	settings := filepath.Join(harness.Plane.Dir, "pooled.yaml")
-	if err := os.WriteFile(settings, []byte(pooled), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	make_(t, `{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: soak, namespace: metallb-system}, spec: {addresses: [10.98.0.0/24], autoAssign: false}}`)
-	make_(t, `{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}`)
+	make := func(resource schema.GroupVersionResource, text string) { harness.Create(t, "admin", resource, text) }
+	make(kinds.IPAddressPool.Resource(), `{apiVersion: metallb.io/v1beta1, kind: IPAddressPool,
+		metadata: {name: soak, namespace: metallb-system}, spec: {addresses: [10.98.0.0/24], autoAssign: false}}`)
+	make(operators.Namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}`)
+	deployed := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	for _, name := range []string{"operator-hostname", "operator-ip"} {
-		make_(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
+		make(deployed, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
 			spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
 	}
-	if out, err := command(t.Context(), "install", "--config", settings).CombinedOutput(); err != nil {
-		t.Fatalf("install: %v\n%s", err, out)
-	}
-}
-
-// make_ makes an object, as an administrator would.
-func make_(t *testing.T, text string) {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-		t.Fatal(err)
-	}
-	resource := o.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(o.GetKind()) + "s")
-	if _, err := harness.Objects.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	harness.Run(t.Context(), "install", "--config", harness.Configure(t, "hosts: {wildcards: true}", "ip: {mode: pool, pool: soak}")).Exits(t, 0)
 }
 
 // workload is what a tenant's manifest says: every service and port that its definitions may name.
@@ -120,9 +81,9 @@ func workload(t tenant, deployment int) operators.Deployment {
 	return d
 }
 
-// disturb restarts the operators at random, and takes them down for a while, until it ends.
-func disturb(running *operators.Operators, ends <-chan struct{}) (restarts, downs int) {
-	random := rand.New(rand.NewPCG(24, 99))
+// disturb restarts the operators at random, and takes them down for a while, until it ends. It says what it did.
+func disturb(running *operators.Operators, ends <-chan struct{}) string {
+	random, restarts, downs := rand.New(rand.NewPCG(24, 99)), 0, 0
 	pause := func() bool {
 		select {
 		case <-ends:
@@ -132,17 +93,14 @@ func disturb(running *operators.Operators, ends <-chan struct{}) (restarts, down
 		}
 	}
 	for pause() {
-		if random.IntN(2) == 0 {
-			restarts++
-			running.Restart()
-			continue
+		if restarts++; random.IntN(2) == 0 {
+			downs++
+			running.Stop()
+			pause()
 		}
-		downs++
-		running.Stop()
-		pause()
 		running.Restart()
 	}
-	return restarts, downs
+	return fmt.Sprintf("Beside doubles of Akash's operators, which were restarted %d times, and down %d times before.", restarts, downs)
 }
 
 // caughtUp starts the operators anew, and waits until they have done all that there is to do: they take
@@ -161,29 +119,17 @@ func caughtUp(t *testing.T, running *operators.Operators, akash operators.Provid
 			t.Fatal(err)
 		}
 	}
-	there := func(want bool) wait.ConditionWithContextFunc {
-		return func(ctx context.Context) (bool, error) {
-			_, err := harness.Objects.Resource(operators.Ingresses).Namespace(d.Lease.Namespace()).Get(ctx, host, metav1.GetOptions{})
-			if err == nil || apierrors.IsNotFound(err) {
-				found, e := harness.Objects.Resource(operators.Services).Namespace(d.Lease.Namespace()).List(ctx, metav1.ListOptions{LabelSelector: lease.LabelServiceTarget})
-				if e != nil {
-					return false, e
-				}
-				return (err == nil) == want && (len(found.Items) > 0) == want, nil
-			}
-			return false, err
-		}
+	there := func(want bool) {
+		t.Helper()
+		harness.Eventually(t, "the operators catch up", func(context.Context) (bool, error) {
+			services := harness.List(t, operators.Services, lease.LabelServiceTarget+","+lease.LabelOwner+"="+d.Lease.Owner)
+			return (harness.Find(t, operators.Ingresses, d.Lease.Namespace(), host) != nil) == want && (len(services) > 0) == want, nil
+		})
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, there(true)); err != nil {
-		t.Fatalf("the operators do not catch up: %v; %v", err, running.Errors())
-	}
+	there(true)
 	if err := akash.PurgeDeclaredHostnames(t.Context(), d.Lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := harness.Objects.Resource(operators.LeasedIPs).Namespace("lease").Delete(t.Context(), key+"-tcp-7000", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, there(false)); err != nil {
-		t.Fatalf("the operators do not catch up: %v; %v", err, running.Errors())
-	}
+	harness.Remove(t, operators.LeasedIPs, "lease", key+"-tcp-7000")
+	there(false)
 }

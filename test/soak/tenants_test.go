@@ -113,17 +113,22 @@ func (d *definition) defines(r route) bool {
 	return r.key == "/" && d.hosts[r.thing] != ""
 }
 
+// header is how the definition of a deployment begins.
+func (t tenant) header(deployment int) string {
+	return fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: soak}
+spec:
+  lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s}
+`, t.owner(), deployment, provider)
+}
+
 // definition is what a deployment might define: hosts of one or two services, and ports of an
 // address. It names each host once.
 func (t tenant) definition(deployment int) *definition {
 	d := &definition{group: t.group(deployment), hosts: map[string]string{}}
 	var s strings.Builder
-	fmt.Fprintf(&s, `apiVersion: net.akash.network/v1alpha1
-kind: LeaseDefinition
-metadata: {name: soak-%d}
-spec:
-  lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s}
-`, t.IntN(1000), t.owner(), deployment, provider)
+	s.WriteString(t.header(deployment))
 	if t.IntN(3) == 0 {
 		d.endpoint = t.endpoint()
 		fmt.Fprintf(&s, "  ipEndpoints: [{name: %s}]\n", d.endpoint)
@@ -142,7 +147,8 @@ spec:
 	if d.endpoint != "" {
 		first := firstPort + t.IntN(firstPorts)
 		d.ports = []string{fmt.Sprint("tcp-", first), fmt.Sprint("udp-", first+1)}
-		fmt.Fprintf(&s, "  - {name: game, expose: [{port: 9000, as: %d, global: true, ip: %s}, {port: 9000, as: %d, protocol: UDP, global: true, ip: %s}]}\n", first, d.endpoint, first+1, d.endpoint)
+		fmt.Fprintf(&s, "  - {name: game, expose: [{port: 9000, as: %d, global: true, ip: %s}, {port: 9000, as: %d, protocol: UDP, global: true, ip: %[2]s}]}\n",
+			first, d.endpoint, first+1)
 	}
 	d.text = s.String()
 	return d

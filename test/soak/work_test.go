@@ -26,9 +26,8 @@ const workers = 6
 
 // operation is a command of a tenant.
 type operation struct {
-	number int
-	verb   string
-	args   []string
+	verb string
+	args []string
 	// group is the deployment group that it is about.
 	group string
 	// reads is true for a command that writes nothing.
@@ -36,17 +35,19 @@ type operation struct {
 	// definition is what it applies to the group, if it does.
 	definition *definition
 	asks       asks
+	// began and ended are the cluster's revisions when it did; ended is zero while it is at work.
+	began, ended uint64
 }
 
 // soak is the work and what came of it.
 type soak struct {
-	t *testing.T
+	t     *testing.T
+	began time.Time
 	// tenants is how many there are; operated is true where Akash's operators make the routes.
 	tenants  int
 	operated bool
 	applied  definitions
 	files    atomic.Int64
-	writes   *writes
 	journal  *journal
 	// caughtUp waits until the operators have done what is to be done.
 	caughtUp func()
@@ -58,8 +59,7 @@ type soak struct {
 	// failures are what commands said that ended with exit code 1, with how often.
 	failures map[string]int
 	audits   int
-	// trace has a line for each command: when it began and ended, how, and what it was.
-	trace []string
+	begun    []*operation
 }
 
 // define makes up a definition for a deployment and keeps it in a file.
@@ -86,10 +86,7 @@ func (s *soak) served(t tenant, deployment int) string {
 // timeout is for how long commands wait. An operator that is down comes back, but not all that it has missed
 // is done then: there is no use in waiting for long.
 func (s *soak) timeout() string {
-	switch {
-	case s.operated && os.Getenv("SOAK") == "": // the soak is short
-		return "--timeout=2s"
-	case s.operated:
+	if s.operated {
 		return "--timeout=4s"
 	}
 	return "--timeout=30s"
@@ -145,7 +142,8 @@ func (s *soak) next(t tenant, d int) operation {
 		if t.IntN(3) == 0 {
 			things = append(things, t.endpoint())
 		}
-		op := operation{verb: "transfer", args: append([]string{"transfer", "--assume-serving", "--to=" + t.lease(d)}, things...), asks: asks{lease: group, things: things, transfers: true}}
+		op := operation{verb: "transfer", args: append([]string{"transfer", "--assume-serving", "--to=" + t.lease(d)}, things...)}
+		op.asks = asks{lease: group, things: things, transfers: true}
 		if t.IntN(2) == 0 {
 			op.verb, op.definition = "transfer -f", s.define(t, d)
 			op.args = append(op.args, "-f", op.definition.file)
@@ -196,11 +194,11 @@ func (s *soak) run(random *rand.Rand, op operation) {
 	// other for what it applies, and each may wait until the announcement of another command that was killed has expired.
 	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute+time.Duration(len(op.asks.applies))*20*time.Second)
 	defer cancel()
-	cmd := s.command(ctx, &op)
+	cmd := command(ctx, op.args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it says where it stands
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	began := time.Now()
+	ends, began := s.begins(&op), time.Now()
 	if err := cmd.Start(); err != nil {
 		s.t.Error(err)
 		return
@@ -214,31 +212,49 @@ func (s *soak) run(random *rand.Rand, op operation) {
 		defer kill.Stop()
 	}
 	err := cmd.Wait()
+	took := time.Since(began)
 	if ctx.Err() != nil {
-		s.t.Errorf("it does not end: #%d %v: %v\n%s", op.number, op.args, err, errOut.String())
+		s.t.Errorf("it does not end: %v: %v\n%s", op.args, err, errOut.String())
 	}
 	outcome := s.outcome(op, err, errOut.String())
+	if outcome == "killed" { // what it has sent is written a little later
+		time.AfterFunc(time.Second, ends)
+	} else {
+		ends()
+	}
 	if outcome == "done" && op.definition != nil {
 		s.applied.succeeded(op.definition)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trace = append(s.trace, fmt.Sprintf("%s %5.2fs #%d %s %s: %s", began.UTC().Format("15:04:05.00"), time.Since(began).Seconds(), op.number, op.group, outcome, strings.Join(op.args, " ")))
-	if outcome == "failed" || outcome == "timeout" {
-		s.trace = append(s.trace, errOut.String())
-	}
-	s.count(op, outcome, time.Since(began), errOut.String())
+	s.count(op, outcome, took, errOut.String())
 }
 
-// command is one whose writes are known as its own.
-func (s *soak) command(ctx context.Context, op *operation) *exec.Cmd {
-	kubeconfig, err := s.writes.admit(op)
-	if err != nil {
-		s.t.Error(err)
+// begins notes that a command is at work until it ends.
+func (s *soak) begins(op *operation) (ends func()) {
+	now := revision(s.t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	op.began = now
+	s.begun = append(s.begun, op)
+	return func() {
+		now := revision(s.t)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		op.ended = now
 	}
-	cmd := command(ctx, op.args...)
-	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
-	return cmd
+}
+
+// atWork are the commands that were at work at a revision.
+func (s *soak) atWork(at uint64) (out []operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, op := range s.begun {
+		if op.began < at && (op.ended == 0 || at <= op.ended) {
+			out = append(out, *op)
+		}
+	}
+	return out
 }
 
 // usual is how long a command takes: the mean of what was seen.
