@@ -2,7 +2,6 @@ package observed_test
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +22,6 @@ import (
 )
 
 const shop, address = "shop.example.com", "203.0.113.1"
-
-func addr(text string) netip.Addr { return netip.MustParseAddr(text) }
 
 // What objects and claims have to do with each other: testdata/tables.txt, in the words of observedtest. OBJECT and CLAIM may be several.
 //

@@ -79,7 +79,6 @@ func TestRecords(t *testing.T) {
 			if len(words) == 0 {
 				continue
 			}
-			host := shop
 			host, elsewhere := strings.CutPrefix(words[len(words)-1], "host=")
 			if !elsewhere {
 				host = shop

@@ -74,7 +74,7 @@ type lossOf struct {
 }
 
 func (l lossOf) String() string {
-	return fmt.Sprintf("%s of %s (%s %s) at %s, revision %d of %s", l.route, l.route.group, l.thing, l.key, l.at.UTC().Format("15:04:05.000"), l.revision, l.path)
+	return fmt.Sprintf("%s of %s (%s %s) at %s, revision %d of %s", l.route, l.group, l.thing, l.key, l.at.UTC().Format("15:04:05.000"), l.revision, l.path)
 }
 
 // history is the cluster as it is after some of a journal's changes.

@@ -54,13 +54,13 @@ func TestSoakBesideOperators(t *testing.T) {
 // beside gives the cluster a pool in which MetalLB chooses the addresses, the configuration, and the Deployments by which the operators are found.
 func beside(t *testing.T) {
 	t.Helper()
-	make := func(resource schema.GroupVersionResource, text string) { harness.Create(t, "admin", resource, text) }
-	make(kinds.IPAddressPool.Resource(), `{apiVersion: metallb.io/v1beta1, kind: IPAddressPool,
+	put := func(resource schema.GroupVersionResource, text string) { harness.Create(t, "admin", resource, text) }
+	put(kinds.IPAddressPool.Resource(), `{apiVersion: metallb.io/v1beta1, kind: IPAddressPool,
 		metadata: {name: soak, namespace: metallb-system}, spec: {addresses: [10.98.0.0/24], autoAssign: false}}`)
-	make(operators.Namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}`)
+	put(operators.Namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}`)
 	deployed := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	for _, name := range []string{"operator-hostname", "operator-ip"} {
-		make(deployed, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
+		put(deployed, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
 			spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
 	}
 	harness.Run(t.Context(), "install", "--config", harness.Configure(t, "hosts: {wildcards: true}", "ip: {mode: pool, pool: soak}")).Exits(t, 0)
