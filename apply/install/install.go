@@ -4,6 +4,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -140,14 +142,13 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		return err
 	}
 	resource := resourceOf(o)
-	client := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace())
-	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return i.Cluster.Explain(err, "get", resource)
+	live, err := i.get(ctx, o)
+	if err != nil {
+		return err
 	}
-	exists := err == nil
+	exists := live != nil
 	if exists && live.GetDeletionTimestamp() != nil {
-		if err := i.awaitDeleted(ctx, resource, live); err != nil {
+		if err := i.awaitDeleted(ctx, live); err != nil {
 			return err
 		}
 		exists = false
@@ -161,7 +162,11 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 			return nil
 		}
 	}
-	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager})
+	var now *unstructured.Unstructured
+	err = i.write(ctx, func(ctx context.Context) (err error) {
+		now, err = i.client(o).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager})
+		return err
+	})
 	switch {
 	case cluster.IsOwned(err):
 		return &report.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Differs: true, Err: err}
@@ -183,9 +188,40 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	}
 	i.report(action, o, "")
 	if o.GetKind() == "CustomResourceDefinition" && i.Cluster.Waits() {
-		return i.awaitEstablished(ctx, resource, o.GetName())
+		return i.awaitEstablished(ctx, o)
 	}
 	return nil
+}
+
+func (i *Installer) client(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	return i.Cluster.Dynamic.Resource(resourceOf(o)).Namespace(o.GetNamespace())
+}
+
+// get reads an object as it is in the cluster, nil if there is none.
+func (i *Installer) get(ctx context.Context, o *unstructured.Unstructured) (live *unstructured.Unstructured, err error) {
+	err = i.Cluster.ReadOf(ctx, resourceOf(o), func() (err error) {
+		live, err = i.client(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	return live, i.Cluster.Explain(err, "get", resourceOf(o))
+}
+
+// write sends a write that may be sent twice, and again while it is not known whether it was done.
+func (i *Installer) write(ctx context.Context, do func(context.Context) error) error {
+	var last error
+	err := i.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
+		if last = i.Cluster.Write(ctx, do); last != nil && cluster.IsUnclear(last) && ctx.Err() == nil {
+			return false, nil
+		}
+		return last == nil, last
+	})
+	if errors.Is(err, cluster.ErrMoving) {
+		return last
+	}
+	return err
 }
 
 // changed returns what a write has done to an object that existed.

@@ -83,6 +83,13 @@ func (i *Installer) EditConfig(ctx context.Context, live *unstructured.Unstructu
 func (i *Installer) writeConfig(ctx context.Context, live *unstructured.Unstructured, document string) error {
 	i.showReplaced(live, document)
 	now, err := i.Cluster.ReplaceConfig(ctx, live, document)
+	if err != nil && cluster.IsUnclear(err) { // the answer was lost; what is there shows whether it was written
+		if there, unread := i.Cluster.ConfigMap(ctx, live.GetNamespace()); unread == nil && there != nil {
+			if text, _, _ := cluster.ConfigText(there); text == document {
+				now, err = there, nil
+			}
+		}
+	}
 	switch {
 	case cluster.IsOvertaken(err):
 		return fmt.Errorf("configmap %s/%s: %w", live.GetNamespace(), live.GetName(), report.ErrChanged)

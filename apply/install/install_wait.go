@@ -6,17 +6,14 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // awaitDeleted waits until an object that is being deleted is gone. A dry run does not wait.
-func (i *Installer) awaitDeleted(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) error {
+func (i *Installer) awaitDeleted(ctx context.Context, o *unstructured.Unstructured) error {
 	what := strings.ToLower(o.GetKind()) + "/" + o.GetName()
 	if !i.Cluster.Waits() {
 		i.report(report.Left, o, "it is being deleted; install waits until it is gone, and creates it")
@@ -24,11 +21,8 @@ func (i *Installer) awaitDeleted(ctx context.Context, resource schema.GroupVersi
 	}
 	i.report(report.Waiting, o, "it is being deleted")
 	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		now, err := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && now.GetUID() != o.GetUID() {
-			return true, nil
-		}
-		return false, err
+		now, err := i.get(ctx, o)
+		return err == nil && (now == nil || now.GetUID() != o.GetUID()), err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf("%w\nIts finalizers, or those of what is in it, keep it: \"kubectl describe %s\" says which. Run install again when it is gone",
@@ -38,10 +32,10 @@ func (i *Installer) awaitDeleted(ctx context.Context, resource schema.GroupVersi
 }
 
 // awaitEstablished waits until the API server serves a resource definition.
-func (i *Installer) awaitEstablished(ctx context.Context, resource schema.GroupVersionResource, name string) error {
+func (i *Installer) awaitEstablished(ctx context.Context, o *unstructured.Unstructured) error {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		crd, err := i.Cluster.Dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
+		crd, err := i.get(ctx, o)
+		if err != nil || crd == nil {
 			return false, err
 		}
 		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
@@ -53,7 +47,7 @@ func (i *Installer) awaitEstablished(ctx context.Context, resource schema.GroupV
 		return false, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return &report.TimeoutError{After: time.Minute, Waiting: []string{"resource definition " + name + " to be served"}}
+		return &report.TimeoutError{After: time.Minute, Waiting: []string{"resource definition " + o.GetName() + " to be served"}}
 	}
 	return err
 }

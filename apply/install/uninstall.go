@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
@@ -173,13 +172,9 @@ func (i *Installer) uninstallObject(ctx context.Context, o *unstructured.Unstruc
 
 func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstructured) error {
 	resource := resourceOf(o)
-	client := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace())
-	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return i.Cluster.Explain(err, "get", resource)
+	live, err := i.get(ctx, o)
+	if live == nil || err != nil {
+		return err
 	}
 	if reason, err := i.keep(ctx, o, live); err != nil || reason != "" {
 		if err == nil {
@@ -195,14 +190,14 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 		}
 		opts.Preconditions.ResourceVersion = &version
 	}
-	err = client.Delete(ctx, o.GetName(), opts)
+	err = i.write(ctx, func(ctx context.Context) error { return i.client(o).Delete(ctx, o.GetName(), opts) })
 	switch {
 	case apierrors.IsConflict(err):
 		return err
 	case err != nil && !apierrors.IsNotFound(err):
 		return i.Cluster.Explain(err, "delete", resource)
 	}
-	if left, err := i.stillThere(ctx, resource, live); err != nil || left {
+	if left, err := i.stillThere(ctx, live); err != nil || left {
 		if err == nil {
 			i.report(report.Deleting, o, "it goes as soon as Kubernetes has emptied it")
 		}
@@ -214,18 +209,12 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 
 // stillThere reports whether an object whose delete the API server has taken is there yet, as a namespace is until it is empty. A dry run
 // deletes nothing, and asks nothing.
-func (i *Installer) stillThere(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) (bool, error) {
+func (i *Installer) stillThere(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
 	if !i.Cluster.Waits() {
 		return false, nil
 	}
-	now, err := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, i.Cluster.Explain(err, "get", resource)
-	}
-	return now.GetUID() == o.GetUID(), nil
+	now, err := i.get(ctx, o)
+	return now != nil && now.GetUID() == o.GetUID(), err
 }
 
 // keep returns why an object is not to be uninstalled, or "".

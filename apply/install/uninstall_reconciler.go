@@ -61,11 +61,11 @@ func (i *Installer) awaitStopped(ctx context.Context, deployment *unstructured.U
 	opts := metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})}
 	said := false
 	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, stopping, true, func(ctx context.Context) (bool, error) {
-		list, err := i.Cluster.Dynamic.Resource(pods).Namespace(deployment.GetNamespace()).List(ctx, opts)
+		list, err := i.Cluster.Objects(ctx, pods, deployment.GetNamespace(), opts)
 		if err != nil {
-			return false, i.Cluster.Explain(err, "list", pods)
+			return false, err
 		}
-		if len(list.Items) == 0 {
+		if len(list) == 0 {
 			return true, nil
 		}
 		left, err := i.Cluster.Get(ctx, kinds.Deployment, deployment.GetNamespace(), deployment.GetName())
