@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -56,21 +59,27 @@ type Limits struct {
 	// Manifests applies what the Manifests of Akash's provider say. Without it they say only which of its leases are over, and which are
 	// as they were applied last.
 	Manifests bool
-	// MaxDeletes is how many leases of files may be over at once; negative for a tenth of those that their source owns, rounded up. Akash's
-	// provider says of each lease by itself that it is over.
+	// MaxDeletes is how many leases of files may be released within the time Per; negative for a tenth of those that their source owned
+	// then, rounded up. Akash's provider says of each lease by itself that it is over.
 	MaxDeletes int
+	Per        time.Duration
 }
 
-// ManyDeletesError says that a source does not name more leases any more than may be over at once. None of them is released.
+// ManyDeletesError says that a source does not name more leases any more than may be released within a time. None of them is released.
 type ManyDeletesError struct {
-	Source        string
-	Gone, Owned   int
-	MayBeReleased int
+	Source string
+	// Gone are those that are over, with those that were released within the time; Owned is what the source owned before.
+	Gone, Released, Owned, MayBeReleased int
+	Per                                  time.Duration
 }
 
 func (e *ManyDeletesError) Error() string {
-	return fmt.Sprintf("source %s no longer names %s of %d, and at most %d may be released at once; "+
-		"if these leases are over, release them with --max-deletes=%d", e.Source, lease.Count(e.Gone, "lease"), e.Owned, e.MayBeReleased, e.Gone)
+	within := "at once"
+	if e.Released > 0 {
+		within = fmt.Sprintf("within %s, in which %d were", duration.HumanDuration(e.Per), e.Released)
+	}
+	return fmt.Sprintf("source %s no longer names %s of %d, and at most %d may be released %s; "+
+		"if these leases are over, release them with --max-deletes=%d", e.Source, lease.Count(e.Gone, "lease"), e.Owned, e.MayBeReleased, within, e.Gone)
 }
 
 // TwiceError says that two sources name one deployment group.
@@ -93,12 +102,24 @@ type View struct {
 	over    map[string][]lease.Group
 	owned   map[string]int
 	emptied map[lease.Group]bool
+	// released is how many leases of each source were released within the time of the limit.
+	released map[string]int
 }
 
-// NewView returns the view of what the sources say and what the ledger keeps. ended are the leases without a Manifest of which nothing else
-// is left that Akash's provider has made (see Reconciler.Look).
-func NewView(said []Said, kept map[lease.Group]Kept, ended map[lease.Group]bool, limits Limits) *View {
-	v := &View{said: said, kept: kept, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
+// Seen is what was seen at one moment.
+type Seen struct {
+	Said []Said
+	Kept map[lease.Group]Kept
+	// Ended are the leases without a Manifest of which nothing else is left that Akash's provider has made (see Reconciler.Look).
+	Ended map[lease.Group]bool
+	// Released are the leases that were over within Limits.Per, with their sources.
+	Released map[lease.Group]string
+}
+
+// NewView returns the view of what was seen.
+func NewView(seen Seen, limits Limits) *View {
+	said, kept, ended := seen.Said, seen.Kept, seen.Ended
+	v := &View{said: said, kept: kept, released: map[string]int{}, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
 	for g, k := range kept {
 		s := v.source(k.Source)
 		switch over := s != nil && v.named(g) == nil && s.isOver(g, k) && (s.Source != OfManifests || ended[g]); {
@@ -109,6 +130,11 @@ func NewView(said []Said, kept map[lease.Group]Kept, ended map[lease.Group]bool,
 		}
 		if s != nil && !v.emptied[g] {
 			v.owned[s.Source]++
+		}
+	}
+	for g, source := range seen.Released {
+		if _, isKept := kept[g]; !isKept || v.emptied[g] {
+			v.released[source]++
 		}
 	}
 	return v
@@ -190,9 +216,10 @@ func (v *View) Decide(g lease.Group) Decision {
 	case v.emptied[g]:
 		return Decision{Action: Release, Source: k.Source, Owned: true}
 	case slices.Contains(v.over[k.Source], g):
-		if most := v.mayBeReleased(k.Source); k.Source != OfManifests && len(v.over[k.Source]) > most {
+		gone, released := len(v.over[k.Source]), v.released[k.Source]
+		if most := v.mayBeReleased(k.Source); k.Source != OfManifests && gone+released > most {
 			return Decision{Source: k.Source, Err: &ManyDeletesError{
-				Source: k.Source, Gone: len(v.over[k.Source]), Owned: v.owned[k.Source], MayBeReleased: most,
+				Source: k.Source, Gone: gone + released, Released: released, Owned: v.owned[k.Source] + released, MayBeReleased: most, Per: v.limits.Per,
 			}}
 		}
 		return Decision{Action: Apply, Source: k.Source, Owned: true, Definition: emptied(k)}
@@ -219,10 +246,10 @@ func emptied(k Kept) *lease.Definition {
 	return out
 }
 
-// mayBeReleased returns how many leases of a source may be over at once.
+// mayBeReleased returns how many leases of a source may be released within the time of the limit.
 func (v *View) mayBeReleased(source string) int {
 	if v.limits.MaxDeletes >= 0 {
 		return v.limits.MaxDeletes
 	}
-	return (v.owned[source] + 9) / 10
+	return (v.owned[source] + v.released[source] + 9) / 10
 }

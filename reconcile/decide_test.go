@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
@@ -49,7 +50,9 @@ func numbers(words []string) (all []int, rest []string) {
 //
 // Each source says "NAME LEASE… [incomplete] [left=LEASE] [changed=LEASE]", or "?" before it has said anything; "none" is the source that
 // owns nothing, "akash" is the Manifests. The ledger keeps "NAME LEASE… [emptied=LEASE]", and of leases of Akash's provider nothing is left
-// where it says "ended=LEASE". Limits are "heal", "follow" (the Manifests) and "most=N"; without "most" a tenth may be released at once.
+// where it says "ended=LEASE". Limits are "heal", "follow" (the Manifests) and "most=N"; without "most" a tenth may be released
+// within ten minutes, in which those of prod up to N were where
+// "released=N" says so.
 func TestDecide(t *testing.T) {
 	golden.Rules{"decide": func(line string) string {
 		parts := strings.Split(line, "|")
@@ -79,22 +82,26 @@ func TestDecide(t *testing.T) {
 			}
 			said = append(said, reconcile.SaidOf(nameOf(words[0]), set))
 		}
-		kept, ended := map[lease.Group]reconcile.Kept{}, map[lease.Group]bool{}
+		kept, ended, released := map[lease.Group]reconcile.Kept{}, map[lease.Group]bool{}, map[lease.Group]string{}
 		leases, words := numbers(strings.Fields(parts[1]))
 		for _, n := range leases {
 			empty := slices.Contains(words, fmt.Sprintf("emptied=%d", n))
 			kept[defined(n, false).Lease.Group()] = reconcile.Kept{Source: nameOf(words[0]), Definition: defined(n, empty)}
 			ended[defined(n, false).Lease.Group()] = slices.Contains(words, fmt.Sprintf("ended=%d", n))
 		}
-		limits := reconcile.Limits{MaxDeletes: -1}
+		limits := reconcile.Limits{MaxDeletes: -1, Per: 10 * time.Minute}
 		for _, word := range strings.Fields(parts[2]) {
 			if n, ok := strings.CutPrefix(word, "most="); ok {
 				limits.MaxDeletes, _ = strconv.Atoi(n)
+			} else if n, ok := strings.CutPrefix(word, "released="); ok {
+				for n, _ := strconv.Atoi(n); n > 0; n-- {
+					released[defined(n, false).Lease.Group()] = "prod"
+				}
 			} else {
 				limits.Heal, limits.Manifests = limits.Heal || word == "heal", limits.Manifests || word == "follow"
 			}
 		}
-		view := reconcile.NewView(said, kept, ended, limits)
+		view := reconcile.NewView(reconcile.Seen{Said: said, Kept: kept, Ended: ended, Released: released}, limits)
 		var out strings.Builder
 		for _, g := range view.Groups() {
 			if text := textOf(view.Decide(g)); text != "" {

@@ -49,6 +49,8 @@ type Reconciler struct {
 	said []Said
 	// decoded has kept definitions by the names of their objects.
 	decoded map[string]decoded
+	// released are the leases that were over, with their sources, and when they were given up.
+	released map[lease.Group]release
 }
 
 // decoded is a version of a kept definition.
@@ -57,10 +59,16 @@ type decoded struct {
 	definition *lease.Definition
 }
 
+// release is the end of a lease that its source did not name any more.
+type release struct {
+	source string
+	at     time.Time
+}
+
 // New returns a reconciler of leases of a cluster. Its commands wait for nothing after their last write.
 func New(c *cluster.Cluster, opts command.Options, limits Limits) *Reconciler {
 	opts.Prune, opts.Wait, opts.Reclaim = true, 0, true
-	return &Reconciler{cluster: c, options: opts, limits: limits, decoded: map[string]decoded{}}
+	return &Reconciler{cluster: c, options: opts, limits: limits, decoded: map[string]decoded{}, released: map[lease.Group]release{}}
 }
 
 // Says records what the source at a place says. It returns the deployment groups of which it says something else than before.
@@ -108,7 +116,33 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewView(said, by, ended, r.limits), nil
+	return NewView(Seen{Said: said, Kept: by, Ended: ended, Released: r.lately(time.Now())}, r.limits), nil
+}
+
+// lately returns the leases that were released within the time of the limit.
+func (r *Reconciler) lately(now time.Time) map[lease.Group]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[lease.Group]string{}
+	for g, one := range r.released {
+		if now.Sub(one.at) > r.limits.Per {
+			delete(r.released, g)
+			continue
+		}
+		out[g] = one.source
+	}
+	return out
+}
+
+// note records that leases of a source that are over are given up.
+func (r *Reconciler) note(source string, groups []lease.Group, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range groups {
+		if _, known := r.released[g]; !known {
+			r.released[g] = release{source, now}
+		}
+	}
 }
 
 // decode returns what the ledger keeps of each deployment group, and what the sources have said last.
@@ -263,6 +297,9 @@ func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) err
 	}
 	if opts.Heal = p.what.Action == Heal; opts.Heal {
 		opts.Prove = nil // nothing is claimed
+	}
+	if p.what.Owned && p.what.Action == Apply {
+		r.note(p.what.Source, p.groups, time.Now())
 	}
 	a := apply.New(r.cluster, opts)
 	if p.what.Action == Release {

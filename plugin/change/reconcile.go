@@ -61,8 +61,8 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 
 			With --source the leases are recorded under that name, and a lease is released once its source does
 			not define it any more. Nothing is released by a source that cannot be read as a whole, or that
-			defines nothing (but with --allow-empty); and not more than a tenth of the leases of the source at
-			once (but with --max-deletes).
+			defines nothing (but with --allow-empty); and not more than a tenth of the leases of the source
+			within --resync (but with --max-deletes).
 
 			A lease of Akash's provider (--from-cluster) is over when its Manifest is gone, and its namespace or all
 			that the provider has declared for it: it is released then, also with --heal alone. It is healed only
@@ -112,7 +112,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	f.addEvents(cmd)
 	cmd.Flags().BoolVar(&f.heal, "heal", false, "Also keep the leases that no file defines as the ledger says that they were applied last")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept files that define nothing; with --source that releases all of its leases")
-	cmd.Flags().IntVar(&f.maxDeletes, "max-deletes", -1, "How many leases of the source may be released at once; a negative number means a tenth of them, rounded up")
+	cmd.Flags().IntVar(&f.maxDeletes, "max-deletes", -1, "How many leases of the source may be released within --resync; a negative number means a tenth of them, rounded up")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "Go on until the command is stopped")
 	cmd.Flags().BoolVar(&f.elect, "leader-elect", true, "With --watch work only while no other command does that watches")
 	cmd.Flags().DurationVar(&f.resync, "resync", 10*time.Minute, "With --watch decide everything anew after this time, though nothing is seen to have changed")
@@ -183,7 +183,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
 	unending := opts
 	unending.Report, unending.Progress = p.report, nil
-	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, MaxDeletes: f.maxDeletes}
+	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, MaxDeletes: f.maxDeletes, Per: f.resync}
 	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
 	bus, err := f.bus(c, shown, p, unending, in, cfg.Limits.InputSize)
 	if err != nil {
@@ -241,7 +241,7 @@ func (f *reconcileFlags) commands(ctx context.Context, shown *console.Events, cf
 	if opts.Workloads, _, err = f.workloads.Load(ctx, cfg); err != nil {
 		return opts, err
 	}
-	opts.Adopt = f.adopt
+	opts.Adopt, opts.Target = f.adopt, f.target
 	opts.Prove, err = f.proof.prove(cfg)
 	return opts, err
 }

@@ -368,3 +368,19 @@ func TestEventsInterrupted(t *testing.T) {
 	wantAcks(t, acksIn(t, p.Out.String()), "1 ManifestReceived done applied")
 	routed(t, id, host, true)
 }
+
+// A lease of a source that people have named is that source's: no event changes it, or ends it.
+func TestEventsOfALeaseOfFiles(t *testing.T) {
+	t.Parallel()
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("files")
+	dir.define(t, id, host)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path, "--source", "named").Exits(t, 0)
+	acks, r := tells(t, received(id, harness.NewHost("other"))+"\n"+closed(id)+"\n")
+	r.Exits(t, 1)
+	for _, ack := range acks {
+		if !strings.Contains(ack.Error, "is of source named") {
+			t.Errorf("acknowledged is %+v", ack)
+		}
+	}
+	routed(t, id, host, true)
+}
