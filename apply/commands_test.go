@@ -422,3 +422,37 @@ func TestTransferWhoseReadingFails(t *testing.T) {
 		})
 	}
 }
+
+// The kind of routes that a command has chosen is kept: a lease is healed with it, whatever the configuration says.
+func TestHealedWithTheTargetThatWasChosen(t *testing.T) {
+	t.Parallel()
+	b, id := newBench(t), someLease(someOwner, 1)
+	chosen, cfg := b.applier.Command.Options, *b.applier.Command.Options.Config
+	cfg.Target = config.TargetHTTPRoute
+	chosen.Config, chosen.Target, chosen.AssumeServing = &cfg, cfg.Target, true
+	applied := withHosts(id, host)
+	if problems := lease.Check(applied); problems.Failed() {
+		t.Fatal(problems)
+	}
+	applied.Hash = lease.Sum(applied)
+	if err := New(b.Connect(), chosen).Apply(t.Context(), []*lease.Definition{applied}); err != nil {
+		t.Fatal(err)
+	}
+	route := "/apis/gateway.networking.k8s.io/v1/namespaces/" + id.Namespace() + "/httproutes/" + host
+	if b.Delete(route); b.has("httproutes", host) {
+		t.Fatal(b.Names("httproutes"))
+	}
+	kept, err := observed.ReadDefinition(t.Context(), b.applier.Command.Ledger, id.Group())
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, err := kept.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heals := b.applier.Command.Options
+	heals.Heal = true
+	if err := New(b.Connect(), heals).Apply(t.Context(), []*lease.Definition{def}); err != nil || !b.has("httproutes", host) || b.has("ingresses", host) {
+		t.Errorf("error %v; the cluster has %q", err, b.Names("httproutes", "ingresses"))
+	}
+}

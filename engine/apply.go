@@ -27,6 +27,8 @@ type Apply struct {
 	// Heal is true for a definition that the ledger keeps: the lease claims nothing anew, and gives up nothing that was not
 	// applied.
 	Heal bool
+	// Target is the kind of routes that the command has chosen; empty for that of the configuration. The kept definition has it.
+	Target string
 	// Source is the name of the source that names the lease; empty for none. The kept definition has it.
 	Source string
 	// Workloads is the definition of what the lease runs; nil if that is left alone.

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -94,8 +95,11 @@ func (v view) keep() Step {
 	if apply == nil || v.follows() || apply.Heal && !v.succeeds() {
 		return Step{}
 	}
-	k := v.f.kept
+	k, target := v.f.kept, apply.Target
 	d, known := v.kept()
+	if target == "" && d != nil && d.Target == v.t.Settings.Config.Target {
+		target = d.Target // the configuration says it, too
+	}
 	switch {
 	case k.misses >= v.t.Settings.Tries:
 		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
@@ -104,12 +108,15 @@ func (v view) keep() Step {
 			return s
 		}
 		return do(Request{Verb: GetDefinition, Group: v.group, Why: "it has changed"})
-	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
+	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && d.Target == target && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
 	case !known && !v.tookAnew():
 		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
 	case d != nil && d.Deleting:
 		return Step{} // a finalizer delays the deletion; the next apply writes the definition
+	}
+	if apply.Heal && d != nil {
+		return do(Request{Verb: Keep, Group: v.group, Definition: d.WithTarget(d.Target, v.mark), Was: d, Why: "what the lease is applied with"})
 	}
 	want, err := kept.New(apply.Definition, v.mark)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
@@ -129,7 +136,26 @@ func (v view) keep() Step {
 	if want.Source = apply.Source; want.Source == "" && d != nil {
 		want.Source = d.Source // it stays that source's
 	}
+	want.Target = target
 	return do(Request{Verb: Keep, Group: v.group, Definition: want, Was: d, Why: "what the lease is applied with"})
+}
+
+// keepTarget keeps with the definition to which kind the lease's routes have all been moved: who heals the lease writes that.
+func (v view) keepTarget() Step {
+	m, k := v.want.Move, v.f.kept
+	if m == nil || m.Target == nil || slices.ContainsFunc(m.Routes, func(r Moving) bool { return !v.isGone(r) }) {
+		return Step{}
+	}
+	switch {
+	case k.misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
+	case k.sent == 0 || k.sent <= v.w.Turn.Alone:
+		return do(Request{Verb: GetDefinition, Group: v.group, Early: v.w.Turn.Alone == 0, Why: "which kind of routes it is healed with"})
+	case k.definition == nil || k.definition.Deleting || k.definition.Target == *m.Target:
+		return Step{}
+	}
+	want := k.definition.WithTarget(*m.Target, v.mark)
+	return do(Request{Verb: Keep, Group: v.group, Definition: want, Was: k.definition, Why: "its routes are of another kind"})
 }
 
 // unkeep gives the ledger the definition back that it kept before, unless another command has written one since.

@@ -24,6 +24,8 @@ type Move struct {
 	Routes []Moving
 	// Records are the DNS records of hosts of the routes.
 	Records []render.Object
+	// Target is what is kept of the kind to which all routes of the lease go: empty for that of the configuration; nil while one stays.
+	Target *string
 	// Ends deletes the old routes once their successors are known to serve, and then Companions, which no other route needs.
 	Ends       bool
 	Companions []Object

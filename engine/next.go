@@ -31,7 +31,7 @@ func Next(w *World, t *Transaction, place int) Step {
 	}
 	for _, part := range []func() Step{
 		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkOwned, v.checkManifest, v.checkNamed, v.unfit, v.unmovable, v.tellGone, v.refuse, v.pick, v.take, v.disownFormer, v.readMoved, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
-		v.tellWithheld, v.tellReserved, v.readTargets, v.keep, v.reserve, v.checkNames, v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved,
+		v.tellWithheld, v.tellReserved, v.readTargets, v.keep, v.reserve, v.checkNames, v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved, v.keepTarget,
 		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
 	} {
 		s := v.limited(part())

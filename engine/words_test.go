@@ -118,7 +118,10 @@ func (l *ledger) transferWant(want engine.Want, words []string) engine.Want {
 // moveWant is what a lease wants whose Ingresses become HTTPRoutes: these; notes on the Ingresses that they go; or their end.
 func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
 	id, end, note := want.Request.Lease, slices.Contains(words, "end"), slices.Contains(words, "note")
-	want.Move = &engine.Move{Ends: end}
+	if want.Move = (&engine.Move{Ends: end}); end {
+		target := config.TargetHTTPRoute
+		want.Move.Target = &target
+	}
 	for _, host := range slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "end" || word == "note" }) {
 		all, err := render.Lease(definition(id, []string{host, "httproute"}), l.cfg, nil)
 		if err != nil {

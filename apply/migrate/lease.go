@@ -159,7 +159,9 @@ func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 		}
 		out.Routes = append(out.Routes, moving)
 	}
-	out.Companions = m.companions(stays)
+	if out.Companions = m.companions(stays); len(stays) == 0 {
+		out.Target = &m.x.Command.Options.Target
+	}
 	return out, nil
 }
 

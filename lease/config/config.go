@@ -17,6 +17,9 @@ const (
 	TargetRoute     = "route"
 )
 
+// Targets are all kinds of route.
+var Targets = []string{TargetIngress, TargetHTTPRoute, TargetRoute}
+
 // The implementations of the Gateway API for which HTTP options are rendered.
 const (
 	// GatewayAkash renders exactly what Akash's provider writes.

@@ -88,7 +88,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 		}
 	}
 	spec := root.Get("spec").Mapping(specKeys)
-	oneOf(spec.Get("target"), &cfg.Target, "target", TargetIngress, TargetHTTPRoute, TargetRoute)
+	oneOf(spec.Get("target"), &cfg.Target, "target", Targets...)
 	text(spec.Get("provider"), &cfg.Provider, lease.CheckWallet)
 	text(spec.Get("manifestNamespace"), &cfg.ManifestNamespace, namespace)
 	text(spec.Get("ledgerNamespace"), &cfg.LedgerNamespace, namespace)

@@ -158,6 +158,7 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 	}
 	c.Leases = len(defs)
 	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
+	opts.Target = f.target
 	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove, opts.Reclaim = f.prune, workloads, f.adopt, prove, f.forceConflicts
 	switch {
 	case f.asPlan():

@@ -149,6 +149,9 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	opts := f.options(cfg, events)
+	if f.to != configured {
+		opts.Target = f.to
+	}
 	if f.dryRun != "" {
 		waited := kinds.OfTarget(f.to)
 		if f.assumeServing && f.to == config.TargetIngress { // then nobody's word on Ingresses is waited for

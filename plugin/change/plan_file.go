@@ -138,10 +138,15 @@ func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error 
 			}
 		}
 	}
-	cfg.Target = p.Settings.Target
+	chosen := p.Settings.Target
+	if chosen == cfg.Target {
+		chosen = "" // it is the configuration's
+	} else {
+		cfg.Target = chosen
+	}
 	c.Leases = len(defs)
 	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, ""))
-	opts.Operators, opts.AssumeServing = p.Settings.Operators, p.Settings.AssumeServing
+	opts.Target, opts.Operators, opts.AssumeServing = chosen, p.Settings.Operators, p.Settings.AssumeServing
 	opts.Prune, opts.Workloads, opts.Adopt, opts.Reclaim = p.Settings.Prune, workloads, p.Settings.Adopt, f.forceConflicts
 	return apply.New(cluster, opts).CarryOut(ctx, p, defs)
 }

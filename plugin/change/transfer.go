@@ -117,7 +117,7 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	c.Leases = 1
 	watcher := newMissingWatcher(events.Report)
 	opts := f.options(cfg, events)
-	opts.Prune, opts.Report = true, watcher.add
+	opts.Prune, opts.Target, opts.Report = true, f.target, watcher.add
 	if f.dryRun != "" {
 		ahead := foresee(ctx, cluster, cfg, opts.Report, kinds.Reporting...)
 		opts.Report = ahead.report

@@ -4,11 +4,13 @@ package kept
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
@@ -31,6 +34,8 @@ const (
 	AnnotationRun = lease.Domain + "/run"
 	// AnnotationSource holds the name of the source that "reconcile" has applied the definition from.
 	AnnotationSource = lease.Domain + "/source"
+	// AnnotationTarget holds the kind of the lease's routes, where a command has chosen it instead of the configuration.
+	AnnotationTarget = lease.Domain + "/target"
 )
 
 const (
@@ -60,6 +65,8 @@ type Definition struct {
 	Hash, Run string
 	// Source is the name of the source that reconcile has applied the definition from; empty for none.
 	Source string
+	// Target is the kind of the lease's routes that --target or migrate has chosen; empty for that of the configuration.
+	Target string
 	// Written is when the object was last written.
 	Written time.Time
 	// UID and ResourceVersion are those of the object. They are empty for an object that does not exist yet.
@@ -129,6 +136,7 @@ func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 	d = &Definition{
 		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], Source: meta.Annotations[AnnotationSource],
+		Target:  meta.Annotations[AnnotationTarget],
 		text:    meta.Annotations[AnnotationText],
 		Written: meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
 	}
@@ -138,7 +146,8 @@ func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 	return d, true
 }
 
-// Decode parses the definition as strictly as one from a file, and checks that it belongs to the object.
+// Decode parses the definition as strictly as one from a file, and checks that it belongs to the object. Its services have the kind of
+// routes that was chosen, which its hash does not know.
 func (d *Definition) Decode() (*lease.Definition, error) {
 	data := []byte(d.text)
 	if !strings.HasPrefix(d.text, "{") {
@@ -158,7 +167,20 @@ func (d *Definition) Decode() (*lease.Definition, error) {
 	case def.Hash != d.Hash:
 		return nil, fmt.Errorf("%s: annotation %s is not the hash of the definition", d.place(), lease.AnnotationDefinition)
 	}
+	if d.Target != "" && !slices.Contains(config.Targets, d.Target) {
+		return nil, fmt.Errorf("%s: annotation %s is none of %s", d.place(), AnnotationTarget, strings.Join(config.Targets, ", "))
+	}
+	for i := range def.Services {
+		def.Services[i].Target = cmp.Or(def.Services[i].Target, d.Target)
+	}
 	return def, nil
+}
+
+// WithTarget returns the definition with another kind of routes, for a run to keep.
+func (d *Definition) WithTarget(target, run string) *Definition {
+	out := *d
+	out.Target, out.Run = target, run
+	return &out
 }
 
 // place returns where problems of the definition are reported.
@@ -213,7 +235,7 @@ func (d *Definition) Same(other *Definition) bool {
 	if d == nil || other == nil {
 		return d == other
 	}
-	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run && d.Source == other.Source
+	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run && d.Source == other.Source && d.Target == other.Target
 }
 
 // Configuration returns what the deployment group applies to keep its definition. there is the object to replace, or
@@ -225,6 +247,9 @@ func (d *Definition) Configuration(namespace string, g lease.Group, there *Defin
 		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(g.String()))
 	if d.Source != "" {
 		ac.WithAnnotations(map[string]string{AnnotationSource: d.Source})
+	}
+	if d.Target != "" {
+		ac.WithAnnotations(map[string]string{AnnotationTarget: d.Target})
 	}
 	if there != nil {
 		ac.WithUID(there.UID).WithResourceVersion(there.ResourceVersion)
