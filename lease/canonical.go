@@ -40,6 +40,16 @@ func compareExpose(a, b Expose) int {
 		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Peer, b.Peer))
 }
 
+// hostNames returns the names of the hosts, sorted.
+func (e *Expose) hostNames() []string {
+	names := make([]string, len(e.Hosts))
+	for i, h := range e.Hosts {
+		names[i] = h.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
 // WithoutDefaults clears the options that equal Akash's defaults; it is the reverse of WithDefaults.
 func (o HTTPOptions) WithoutDefaults() HTTPOptions {
 	d := HTTPOptions{}.WithDefaults()

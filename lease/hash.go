@@ -1,15 +1,18 @@
 package lease
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
+	"net/netip"
 	"slices"
 )
 
 // Sum returns a hash that identifies the content of a definition, independent of its format, name, source positions and
-// the order of hosts. It hashes an encoding in which the length precedes every text and list. The definition must have
+// the order of hosts, addresses and exposes. It hashes an encoding in which the length precedes every text and list. The definition must have
 // passed Check, which makes defaults and order canonical.
 func Sum(d *Definition) string {
+	d = ordered(d)
 	b := make([]byte, 0, 512)
 	b = appendTexts(b, d.Lease.String())
 	b = binary.AppendUvarint(b, uint64(len(d.Services)))
@@ -24,11 +27,34 @@ func Sum(d *Definition) string {
 	for _, e := range d.IPEndpoints {
 		b = appendTexts(b, e.Name)
 		b = binary.AppendUvarint(b, uint64(len(e.Addresses)))
-		for _, a := range e.Addresses {
+		for _, a := range slices.SortedFunc(slices.Values(e.Addresses), netip.Addr.Compare) {
 			b = appendTexts(b, a.String())
 		}
 	}
 	return Hash(string(appendWorkloads(appendRoutes(b, d), d)))
+}
+
+// ordered returns the definition with exposes that have Akash's order by more than that: those that are alike but for their external ports,
+// IP endpoints and hosts stand as the input has them.
+func ordered(d *Definition) *Definition {
+	compare := func(a, b Expose) int {
+		if c := cmp.Or(compareExpose(a, b), cmp.Compare(a.As, b.As), cmp.Compare(a.IP, b.IP)); c != 0 {
+			return c
+		}
+		return slices.Compare(a.hostNames(), b.hostNames())
+	}
+	var out *Definition
+	for i, s := range d.Services {
+		if slices.IsSortedFunc(s.Expose, compare) {
+			continue
+		}
+		if out == nil {
+			ordered := *d
+			ordered.Services, out = slices.Clone(d.Services), &ordered
+		}
+		out.Services[i].Expose = slices.SortedStableFunc(slices.Values(s.Expose), compare)
+	}
+	return cmp.Or(out, d)
 }
 
 // appendRoutes encodes targets, paths and routing. The encoding before it is self-delimiting, so a definition without
@@ -113,11 +139,7 @@ func appendExpose(b []byte, e *Expose) []byte {
 	b = binary.AppendUvarint(b, uint64(e.As))
 	b = appendTexts(b, string(e.Protocol), e.IP)
 	b = append(b, boolByte(e.Global))
-	hosts := make([]string, len(e.Hosts))
-	for i, h := range e.Hosts {
-		hosts[i] = h.Name
-	}
-	slices.Sort(hosts)
+	hosts := e.hostNames()
 	b = binary.AppendUvarint(b, uint64(len(hosts)))
 	b = appendTexts(b, hosts...)
 	for _, n := range []uint64{

@@ -90,9 +90,12 @@ func TestTheSumOfADefinitionStays(t *testing.T) {
 			slices.Reverse(e.Hosts)
 		}
 	}
+	for _, e := range d.IPEndpoints {
+		slices.Reverse(e.Addresses)
+	}
 	d.Name, d.At, d.Services[0].At, d.IPEndpoints[0].At = "other", lease.Place{Line: 1}, lease.Place{Line: 2}, lease.Place{Line: 3}
 	if lease.Sum(d) != lease.Sum(full()) {
-		t.Error("the order of hosts, names and places count")
+		t.Error("the order of hosts and addresses, names and places count")
 	}
 }
 
@@ -217,5 +220,24 @@ func TestWhatADefinitionExposes(t *testing.T) {
 		if d.Exposes() != c.exposes || len(d.Unrouted()) != c.unrouted {
 			t.Errorf("%s: exposes %v, unrouted %v", name, d.Exposes(), d.Unrouted())
 		}
+	}
+}
+
+// Exposes that are alike but for their hosts have one order, whatever that of the input.
+func TestTheSumDoesNotRestOnTheOrderOfExposes(t *testing.T) {
+	sum := func(hosts ...string) string {
+		d := full()
+		expose := lease.Expose{Port: 9999, Protocol: lease.TCP, Global: true}
+		for _, host := range hosts {
+			expose.Hosts = []lease.Host{{Name: host}}
+			d.Services[0].Expose = append(d.Services[0].Expose, expose)
+		}
+		if problems := lease.Check(d); problems.Failed() {
+			t.Fatal(problems)
+		}
+		return lease.Sum(d)
+	}
+	if sum("a.example.com", "b.example.com") != sum("b.example.com", "a.example.com") {
+		t.Error("the order of exposes counts")
 	}
 }

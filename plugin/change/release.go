@@ -77,8 +77,11 @@ func NewRelease(c *session.Session) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.files = f.input.Given()
 			err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release", "-f, -l and --all"))
-			if err == nil && f.files {
+			switch {
+			case err == nil && f.files:
 				err = f.input.Check()
+			case err == nil && f.input.Lease != "":
+				err = usage.Errorf("--lease names the lease of an input without one, and requires -f; to release it: release %s", f.input.Lease)
 			}
 			if err != nil {
 				return err

@@ -26,11 +26,13 @@ import (
 // reserveFlags are the flags of reserve and check.
 type reserveFlags struct {
 	changeFlags
-	input        flags.Input
-	proof        proofFlags
-	addresses    []string
-	endpoint     string
-	expires      time.Duration
+	input     flags.Input
+	proof     proofFlags
+	addresses []string
+	endpoint  string
+	expires   time.Duration
+	// ends is true if --expires is given.
+	ends         bool
 	prune, adopt bool
 	order        string
 }
@@ -83,6 +85,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 			if err := f.checkEndpoint(cmd); err != nil {
 				return err
 			}
+			f.ends = cmd.Flags().Changed("expires")
 			if !cmd.Flags().Changed("order") {
 				return reserve(cmd.Context(), c, f, args)
 			}
@@ -102,7 +105,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 	cmd.Flags().Lookup("output").Usage += "; with --order also 'json' or 'yaml'"
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	addDryRun(cmd, &f.dryRun)
-	cmd.Flags().DurationVar(&f.expires, "expires", 0, "How long to hold; 0 holds until it is given up")
+	cmd.Flags().DurationVar(&f.expires, "expires", 0, "How long to hold; without it the hold has no end")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds if it is not named and nothing serves it")
 	return cmd
 }
@@ -150,8 +153,8 @@ func (f *reserveFlags) arguments(args []string, outputs ...string) (hosts []stri
 		return nil, usage.Errorf("name hosts, or use one of -f, --from-cluster and --address")
 	case !fromInput && f.input.Lease == "":
 		return nil, usage.Errorf("--lease names the lease to reserve for")
-	case f.expires < 0:
-		return nil, usage.Errorf("--expires must not be negative")
+	case f.expires < 0, f.ends && f.expires == 0:
+		return nil, usage.Errorf("--expires must be positive; without it the hold has no end")
 	}
 	return hosts, nil
 }

@@ -44,8 +44,8 @@ func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 		return usage.Errorf("%q: --order reserves what -f asks for, and takes no names", args[0])
 	case len(f.input.Files) == 0:
 		return usage.Errorf("must specify -f with --order")
-	case f.expires < 0:
-		return usage.Errorf("--expires must not be negative")
+	case f.expires < 0, f.ends && f.expires == 0:
+		return usage.Errorf("--expires must be positive; without it the hold has no end")
 	}
 	return cmp.Or(checkDryRun(&f.dryRun), checkOutput(f.output, "json", "yaml"))
 }

@@ -83,9 +83,9 @@ func adviceOn(h report.HeldThing, wants lease.ID) string {
 		return fmt.Sprintf("Nobody has claimed %s, and %s uses it, which names no lease. To see what it serves: kubectl -n %s get %s %s -o yaml",
 			h.Thing, by.Object, namespace, kind, name)
 	case by.Lease != (lease.ID{}):
-		return fmt.Sprintf("The holder can release it: kubectl akash-net release %s", by.Lease.Group())
+		return fmt.Sprintf("The holder can release it: kubectl akash-net release %s %s", by.Lease.Group(), state.Typed(h.Thing))
 	}
-	return "The holder can release it: kubectl akash-net release LEASE"
+	return "The holder can release it: kubectl akash-net release LEASE " + state.Typed(h.Thing)
 }
 
 // printRivals prints the things that two owners want in the same input.

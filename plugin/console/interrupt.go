@@ -20,11 +20,11 @@ func (i *interrupted) exitCode() int {
 	return exitInterrupted
 }
 
-// NotifyContext returns a context that the first interrupt cancels. A second interrupt ends the process.
+// NotifyContext returns a context that the first interrupt cancels, or the end of the terminal. A second interrupt ends the process.
 func NotifyContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		select {
 		case s := <-signals:

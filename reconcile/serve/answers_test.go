@@ -224,4 +224,12 @@ func TestMigrate(t *testing.T) {
 		"failing-hosts": asks(hosts, owner, fake{err: io.EOF}), "failing-endpoints": asks(endpoints, owner, fake{err: io.EOF}), "held": asks(hosts, owner, fake{err: held}),
 		"unheld": asks(hosts, owner, fake{unheld: []string{"b.example.com"}}), "to-an-empty-lease": asks(hosts, owner, fake{empty: true}),
 	}.Check(t, "testdata/migrate.txt")
+	f := fake{def: definition(someLease(2), "a.example.com")}
+	h := handler(Options{Shown: f.shown(t)})
+	twice := httptest.NewRequest(http.MethodPost, "http://localhost"+hosts, strings.NewReader(`{"hostnames_to_migrate":["a.example.com"],"destination_dseq":2,"destination_gseq":1}`))
+	twice.Header[Owner] = []string{owner, someLease(3).Owner}
+	answer := httptest.NewRecorder()
+	if guard(true, h, h).ServeHTTP(answer, twice); answer.Code != http.StatusBadRequest {
+		t.Errorf("two owners: %d %s", answer.Code, answer.Body)
+	}
 }

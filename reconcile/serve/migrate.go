@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +22,9 @@ const Owner = "Akash-Owner"
 
 // migrating bounds how long a transfer may take.
 const migrating = time.Minute
+
+// errAfter is the error of a body that goes on after its JSON.
+var errAfter = errors.New("something follows the JSON")
 
 // migration is the body of a request to migrate (provider: gateway/rest/router_migrate.go).
 type migration struct {
@@ -62,12 +67,21 @@ func (s *Shown) migrate(of func(migration) moving) http.HandlerFunc {
 			return
 		}
 		var m migration
-		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+		body := json.NewDecoder(r.Body)
+		err = body.Decode(&m)
+		if _, rest := body.Token(); err == nil && !errors.Is(rest, io.EOF) {
+			err = cmp.Or(rest, errAfter)
+		}
+		if err != nil {
 			status := http.StatusUnprocessableEntity
 			if _, long := errors.AsType[*http.MaxBytesError](err); long {
 				status = http.StatusRequestEntityTooLarge
 			}
 			refuse(w, status, "")
+			return
+		}
+		if n := len(r.Header.Values(Owner)); n > 1 {
+			refuse(w, http.StatusBadRequest, "the header %s is there %d times", Owner, n)
 			return
 		}
 		group := lease.Group{Owner: r.Header.Get(Owner), DSeq: m.DSeq, GSeq: m.GSeq}

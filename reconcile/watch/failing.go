@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/client-go/util/workqueue"
 
@@ -161,10 +163,29 @@ func (f *failures) due(concerned []lease.Group, frees string, now time.Time) (du
 	for _, g := range slices.SortedFunc(maps.Keys(f.by), lease.Group.Compare) {
 		one := f.by[g]
 		after := max(0, one.Last.Add(between).Sub(now))
-		if strings.Contains(one.Err.Error(), frees) {
+		if names(one.Err.Error(), frees) {
 			after = 0
 		}
 		due = append(due, dueAfter{g, after})
 	}
 	return due
+}
+
+// names reports whether a text names a thing or an object: as a whole word, and if that might be one of a sentence, after its namespace.
+func names(text, name string) bool {
+	in := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_*", r) }
+	isName := strings.ContainsAny(name, ".-:*0123456789")
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		before, after := text[:at+i], text[at+i+len(name):]
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, "."))
+		if begins := !in(last) && last != '.'; begins && !in(next) && (isName || last == '/') {
+			return true
+		}
+		at += i + len(name)
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// An interrupt while the run waits for an address ends it; it says how to go on, and the same
+// An interrupt while the run waits for an address ends it, or the end of its terminal; it says how to go on, and the same
 // command goes on.
 func TestInterruptedWait(t *testing.T) {
 	t.Parallel()
@@ -37,10 +37,10 @@ func TestInterruptedWait(t *testing.T) {
 	cmd := r.command(ctx, "apply", "-f", definition, "--timeout", "1h")
 	end := start(cmd)
 	arrives(t, "the run waits", waits)
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	result := end().Exits(t, 130)
+	result := end().Exits(t, 129)
 	result.Says(t, "Interrupted. Run the same command again to finish", "kubectl akash-net release")
 	need(t, services, id.Namespace(), "web-ip-443-tcp")
 
