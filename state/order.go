@@ -1,6 +1,7 @@
 package state
 
 import (
+	"container/heap"
 	"slices"
 	"strings"
 )
@@ -89,27 +90,62 @@ type touch struct {
 func Serve(wishes []Wish) Serving {
 	due, givers, alone := dues(wishes)
 	s := Serving{After: make([][]int, len(wishes)), Given: make([]bool, len(wishes)), Alone: alone}
-	for served := make([]bool, len(wishes)); len(s.Order) < len(wishes); {
-		next := -1
-		for i := range wishes {
-			if !served[i] && (next < 0 || len(due[i]) == 0) {
-				if next = i; len(due[i]) == 0 {
-					break
-				}
+	follow, free, served := make([][]int, len(wishes)), &places{}, make([]bool, len(wishes))
+	for i := range wishes {
+		for other := range due[i] {
+			follow[other] = append(follow[other], i)
+		}
+		if len(due[i]) == 0 {
+			*free = append(*free, i) // in order, and so a heap
+		}
+	}
+	for first := 0; len(s.Order) < len(wishes); {
+		next := 0
+		if free.Len() > 0 {
+			next = heap.Pop(free).(int)
+		} else {
+			for served[first] {
+				first++
 			}
+			next = first
 		}
 		served[next], s.Order = true, append(s.Order, next)
 		for other := range due[next] { // a circle
-			due[other][next] = true
+			if !due[other][next] {
+				due[other][next] = true
+				follow[next] = append(follow[next], other)
+			}
 		}
-		for i := range wishes {
-			if due[i][next] && !served[i] {
-				delete(due[i], next)
-				s.After[i], s.Given[i] = append(s.After[i], next), s.Given[i] || givers[i][next]
+		slices.Sort(follow[next])
+		for _, i := range follow[next] {
+			if !due[i][next] || served[i] {
+				continue
+			}
+			delete(due[i], next)
+			s.After[i], s.Given[i] = append(s.After[i], next), s.Given[i] || givers[i][next]
+			if len(due[i]) == 0 {
+				heap.Push(free, i)
 			}
 		}
 	}
 	return s
+}
+
+// places are a heap of the places of leases (heap.Interface).
+type places []int
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[i] < p[j] }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+
+// Push adds a place.
+func (p *places) Push(place any) { *p = append(*p, place.(int)) }
+
+// Pop takes the last place off.
+func (p *places) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
 }
 
 // isPort reports whether a name is that of a port of an IP endpoint. Akash has one ProviderLeasedIP for it, whichever addresses

@@ -84,7 +84,9 @@ func (c *ProviderConfig) Gives(host string, to Backend) bool {
 	}
 	first, last := to.Port, to.Port
 	if to.Port == 0 {
-		first, last = 1, 65535
+		if first, last = 1, 65535; !hosttemplate.MayBeOf(to.Lease, c.Hosts.Generated, to.Service, host) {
+			return false
+		}
 	}
 	for port := int(first); port <= int(last); port++ {
 		if host == hosttemplate.Host(to.Lease, c.Hosts.Generated, to.Service, uint16(port)) {

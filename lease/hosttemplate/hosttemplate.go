@@ -107,6 +107,13 @@ func Host(id lease.ID, template, service string, externalPort uint16) string {
 	})
 }
 
+// MayBeOf reports whether a host is but for its hash what the template makes for the ports of a service.
+func MayBeOf(id lease.ID, template, service, host string) bool {
+	like := Host(id, template, service, 1)
+	end := strings.IndexByte(like, '.')
+	return len(host) == len(like) && host[:end-hashLength] == like[:end-hashLength] && host[end:] == like[end:]
+}
+
 func expandTemplate(template string, values map[string]string) string {
 	labels := strings.Split(template, ".")
 	for i, label := range labels {

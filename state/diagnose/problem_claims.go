@@ -150,10 +150,9 @@ func (p *problems) objectsFor(c *state.Claim, g lease.Group) []state.ObjectRef {
 // dependent returns the objects of the group that depend on the claim, whoever wrote them.
 func (p *problems) dependent(c *state.Claim, g lease.Group) []*state.OwnObject {
 	var out []*state.OwnObject
-	for i := range p.Objects {
-		o := &p.Objects[i]
+	for _, o := range p.objects[g] {
 		uses := func(u state.Use) bool { return u.Thing() == c.Thing }
-		if o.Of(g) && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, uses)) {
+		if o.StandsForPort(c) || slices.ContainsFunc(o.Uses, uses) {
 			out = append(out, o)
 		}
 	}

@@ -54,11 +54,16 @@ func Problems(f ProblemFacts) []state.Problem {
 type problems struct {
 	ProblemFacts
 	claims map[string]*state.Claim
-	// byKey are the claims on addresses by sharing key. services are the Services by the sharing key that they ask
-	// with.
+	// byKey are the claims on addresses by sharing key, sharing those on addresses and endpoints. services are the Services by the sharing
+	// key that they ask with.
 	byKey    map[string][]*state.Claim
+	sharing  map[string][]*state.Claim
 	services map[string][]state.ServiceObject
 	pools    *state.PoolIndex
+	// objects are those of each deployment group, entries the groups that have one on a claim, named the Services by namespace and name.
+	objects map[lease.Group][]*state.OwnObject
+	entries map[lease.Group]bool
+	named   map[[2]string]*state.OwnObject
 	// written are the UIDs of the objects that this program wrote.
 	written map[string]bool
 	// hashes are the hashes of the definitions that the objects of a deployment group were rendered from.
@@ -73,11 +78,14 @@ type problems struct {
 	// stands are the parts of things that objects of deployment groups serve or declare.
 	stands map[servedPart]bool
 	found  []state.Problem
+	// taken are the places in found of what is served without a claim, by thing and lease.
+	taken map[[2]string][]int
 }
 
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
-		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{},
+		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, sharing: map[string][]*state.Claim{}, taken: map[[2]string][]int{},
+		objects: map[lease.Group][]*state.OwnObject{}, entries: map[lease.Group]bool{}, named: map[[2]string]*state.OwnObject{},
 		services: map[string][]state.ServiceObject{}, written: map[string]bool{}, hashes: map[lease.Group]map[string]bool{},
 		lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{},
 		pools: state.NewPoolIndex(f.Contents.Pools), stands: servedParts(f), declarations: declarations(f.Objects),
@@ -85,6 +93,12 @@ func newProblems(f ProblemFacts) *problems {
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == state.Address {
 			p.byKey[c.SharingKey] = append(p.byKey[c.SharingKey], c)
+		}
+		for _, g := range c.Writers() {
+			p.entries[g] = p.entries[g] || len(c.Entries(g)) > 0
+		}
+		if c.SharingKey != "" {
+			p.sharing[c.SharingKey] = append(p.sharing[c.SharingKey], c)
 		}
 	}
 	p.occupy()
@@ -103,8 +117,13 @@ func newProblems(f ProblemFacts) *problems {
 		p.hashes[g][o.Definition] = true
 	}
 	for i := range f.Objects {
-		if o := &f.Objects[i]; o.HasLease {
+		o := &f.Objects[i]
+		if at := [2]string{o.Namespace, o.Name}; o.Kind == "service" && p.named[at] == nil {
+			p.named[at] = o
+		}
+		if o.HasLease {
 			g := o.Lease.Group()
+			p.objects[g] = append(p.objects[g], o)
 			p.lastWritten[g] = latest(p.lastWritten[g], o.Written)
 		}
 	}
@@ -136,8 +155,8 @@ func (p *problems) occupy() {
 func (p *problems) servesForAnother(o *state.OwnObject) bool {
 	g := o.Lease.Group()
 	if o.SharingKey != "" {
-		return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool {
-			return c.SharingKey == o.SharingKey && c.ServesFor(g, o.Port.Key(), false) != nil
+		return slices.ContainsFunc(p.sharing[o.SharingKey], func(c *state.Claim) bool {
+			return c.ServesFor(g, o.Port.Key(), false) != nil
 		})
 	}
 	if len(o.Uses) == 0 { // it belongs to a route with the same name
@@ -157,14 +176,17 @@ func fill(base state.Problem, kind, message, plan string, mend state.Mend) state
 
 // add adds a problem. If several objects serve the same unclaimed part, they are one problem.
 func (p *problems) add(x state.Problem) {
-	take, takes := x.Mend.(state.TakeServed)
-	for i, y := range p.found {
-		same, ok := y.Mend.(state.TakeServed)
-		if takes && ok && y.Thing == x.Thing && y.Lease == x.Lease && slices.Equal(same.Hold.Parts, take.Hold.Parts) {
-			same.Serving = append(same.Serving, take.Serving...)
-			p.found[i].Mend = same
-			return
+	if take, takes := x.Mend.(state.TakeServed); takes {
+		of := [2]string{x.Thing, x.Lease}
+		for _, i := range p.taken[of] {
+			same := p.found[i].Mend.(state.TakeServed)
+			if slices.Equal(same.Hold.Parts, take.Hold.Parts) {
+				same.Serving = append(same.Serving, take.Serving...)
+				p.found[i].Mend = same
+				return
+			}
 		}
+		p.taken[of] = append(p.taken[of], len(p.found))
 	}
 	p.found = append(p.found, x)
 }

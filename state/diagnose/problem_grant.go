@@ -94,13 +94,7 @@ const secondFamily = "-v6"
 
 // serviceOf returns the object of a Service, or nil.
 func (p *problems) serviceOf(s state.ServiceObject) *state.OwnObject {
-	i := slices.IndexFunc(p.Objects, func(o state.OwnObject) bool {
-		return o.Kind == "service" && o.Namespace == s.Namespace && o.Name == s.Name
-	})
-	if i < 0 {
-		return nil
-	}
-	return &p.Objects[i]
+	return p.named[[2]string{s.Namespace, s.Name}]
 }
 
 // ofClaim reports whether the Service is for a port of the claimed address.

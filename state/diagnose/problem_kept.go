@@ -49,8 +49,7 @@ func (p *problems) checkKept() {
 func (p *problems) isStray(k *KeptDefinition) bool {
 	g := k.Def.Lease.Group()
 	return !p.Namespaces[k.Def.Lease.Namespace()] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter &&
-		!slices.ContainsFunc(p.Claims, func(c *state.Claim) bool { return len(c.Entries(g)) > 0 }) &&
-		!slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool { return o.Of(g) })
+		!p.entries[g] && len(p.objects[g]) == 0
 }
 
 // byDefinition makes a definition of the deployment group the repair of a problem: the one that the ledger keeps, or

@@ -62,9 +62,7 @@ func (p *problems) portOf(sharingKey, key string, of lease.Group) (c *state.Clai
 // hasUnreadable reports whether a claim on an endpoint or one of its addresses cannot be read. The holders of its ports
 // are unknown then.
 func (p *problems) hasUnreadable(sharingKey string) bool {
-	return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool {
-		return c.Kind.HasPorts() && c.SharingKey == sharingKey && c.Unreadable != ""
-	})
+	return slices.ContainsFunc(p.sharing[sharingKey], func(c *state.Claim) bool { return c.Kind.HasPorts() && c.Unreadable != "" })
 }
 
 // hasService reports whether a Service of its lease, or of one of the groups, serves the port of a ProviderLeasedIP.

@@ -130,8 +130,8 @@ func (p *problems) checkLeasedIP(base state.Problem, o *state.OwnObject) {
 		return
 	}
 	group, key, service := o.Lease.Group(), o.Port.Key(), p.hasService(o)
-	for _, c := range p.Claims {
-		if part := c.ServesFor(group, key, false); c.Kind == state.Address && c.SharingKey == o.SharingKey && part != nil {
+	for _, c := range p.sharing[o.SharingKey] {
+		if part := c.ServesFor(group, key, false); c.Kind == state.Address && part != nil {
 			if base.Thing = c.Thing; !p.hasService(o, part.Lease.Group()) {
 				p.addNotServed(base, o, c, part)
 			}
