@@ -40,8 +40,8 @@ func (v view) check(stages [][]Desired) Step {
 		}
 		if now := v.w.live(k); now.conflict != nil {
 			s, err := v.overcome(d, now)
-			if err == nil && len(s.Requests) == 1 && s.Requests[0].Overwrites != "" {
-				continue // it is overwritten in its turn, if nothing else is refused
+			if err == nil && (s.idle() || len(s.Requests) == 1 && s.Requests[0].Overwrites != "") {
+				continue // it stays, or is overwritten in its turn, if nothing else is refused
 			}
 			return v.orGiveBack(s, err)
 		}

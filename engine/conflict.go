@@ -47,6 +47,11 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	mine, claimLike := labelled && id.Group() == v.group, slices.Contains(kinds.ClaimLike, k.Kind)
+	if mine && k.Kind == kinds.ProviderLeasedIP && v.isDeclared(live) {
+		service, _, _ := unstructured.NestedString(live.Object, "spec", "service_name")
+		message := "Akash's provider has declared it, for service " + service + ", and never changes that"
+		return v.tellOnce(Event{Action: report.Left, Of: k, Message: message}, "declared "+k.String()), nil
+	}
 	runs := v.runs(d.Object)
 	check := Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: live, Why: "who owns what of it now"}
 	switch {
@@ -88,6 +93,11 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 		kind = state.Address
 	}
 	return Step{}, &report.HeldError{Lease: v.id, Held: []report.HeldThing{{Kind: kind, Thing: k.Name, By: holder}}}
+}
+
+// isDeclared reports whether Akash's provider declares an object for the lease.
+func (v view) isDeclared(live *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(v.reading().objects.DeclaredIn(v.id.Namespace(), v.group), func(o Object) bool { return o.uid() == live.GetUID() })
 }
 
 func (v view) applied(d Desired) render.Object {

@@ -100,3 +100,23 @@ func TestPortStaysWhereItsMoveIsRefused(t *testing.T) {
 	eventually(t, "the policy ends", func() bool { return w.operated("apply", "-f", w.define(second)).Code == 0 })
 	w.settled("moved", []string{"ep"}, second)
 }
+
+// A tenant moves a leased port to another service. Akash's provider, which never rewrites a ProviderLeasedIP, has declared it: that stays,
+// and all else of the update is applied.
+func TestPortThatMovesByAnUpdate(t *testing.T) {
+	t.Parallel()
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=off")
+	w.running.Stop()
+	before, after := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, []string{newHost("news")}, "public:TCP:443:api")
+	must(t, w.akash.Deploy(t.Context(), before))
+	w.operated("apply", "--timeout=30s", "-f", w.define(before)).Exits(t, 0)
+	must(t, w.akash.Deploy(t.Context(), after))
+	w.operated("apply", "--timeout=30s", "--assume-serving", "-f", w.define(after)).Exits(t, 0).Tells(t, "Akash's provider has declared it, for service web")
+	if leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), after.Services[0].Expose[0].Hosts[0])) != "web:80" {
+		t.Error("the new host is not routed")
+	}
+	if find(t, operators.Services, w.blue.Namespace(), "api-ip-443-tcp") == nil {
+		t.Error("the port is not served")
+	}
+}
