@@ -48,12 +48,15 @@ func (redacting) FilterS(msg string, pairs []any) (string, []any) { return msg, 
 // secretData matches the data of a Secret in JSON, which a log may have cut off. That of a ConfigMap looks the same.
 var secretData = regexp.MustCompile(`("(?:data|stringData)":\s*\{)(?:\s*"(?:[^"\\]|\\.)*(?:"|\\?$)\s*:?\s*(?:"(?:[^"\\]|\\.)*(?:"|\\?$))?\s*,?)*`)
 
+// lastApplied matches what kubectl has applied, which an annotation has: of a Secret its data, too.
+var lastApplied = regexp.MustCompile(`("kubectl\.kubernetes\.io/last-applied-configuration":\s*")(?:[^"\\]|\\.)*\\?`)
+
 // redact returns values without the data of Secrets.
 func redact(values []any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
 		if text, ok := v.(string); ok {
-			v = secretData.ReplaceAllString(text, "$1<left out>")
+			v = secretData.ReplaceAllString(lastApplied.ReplaceAllString(text, "$1<left out>"), "$1<left out>")
 		}
 		out[i] = v
 	}

@@ -22,3 +22,16 @@ func TestRedact(t *testing.T) {
 		t.Errorf("another message is logged as %v", got)
 	}
 }
+
+// kubectl keeps what it has applied in an annotation, the data of a Secret with it; the log may cut it anywhere.
+func TestLastAppliedIsNotLogged(t *testing.T) {
+	const annotated = `{"kind":"Secret","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"a\":\"c2VjcmV0\"}}\n","x":"y"}}}`
+	for n := range annotated {
+		if text := redact([]any{annotated[:n]})[0].(string); strings.Contains(text, "c2V") {
+			t.Errorf("%s\nis logged as\n%s", annotated[:n], text)
+		}
+	}
+	if got, want := redact([]any{annotated})[0], `{"kind":"Secret","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"<left out>","x":"y"}}}`; got != want {
+		t.Errorf("it is logged as\n%s, want\n%s", got, want)
+	}
+}
