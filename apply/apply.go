@@ -132,7 +132,7 @@ func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied)
 		if granted, known, err = a.awaitAll(ctx, one, of); err != nil {
 			return err
 		}
-		if known && !done.Unlike {
+		if serves := len(done.Desired) > 0 || one.Work != nil; known && !done.Unlike && serves {
 			status = "live"
 		}
 	}

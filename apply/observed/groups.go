@@ -33,6 +33,17 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 	return groups, err
 }
 
+// KeptLeases returns the leases of the definitions that the ledger keeps, without those that cannot be read.
+func KeptLeases(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ids []lease.ID, err error) {
+	all, err := ledger.New(c, ledgerNamespace).Definitions(ctx, "", func(string) bool { return true })
+	for _, d := range all {
+		if def, unread := d.Decode(); unread == nil && !d.Deleting {
+			ids = append(ids, def.Lease)
+		}
+	}
+	return ids, err
+}
+
 // Releasable returns the deployment groups that a release would find something of: claims, objects that this program
 // wrote, which may serve without a claim, what it runs, stored definitions, and reservations that a lease has taken over.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {

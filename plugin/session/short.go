@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +77,7 @@ func (c *Session) Lengthen(ctx context.Context, name string) (string, error) {
 // Other names cost no request.
 func (c *Session) lengthen(ctx context.Context, many Leases, names []string) (out []string, _ error) {
 	var leases map[lease.ID]bool
+	var kept func() error // adds those that hold nothing: everything that they ask for may be withheld
 	var missing []string
 	for _, name := range names {
 		short, is := thing.ParseShort(name)
@@ -96,11 +98,24 @@ func (c *Session) lengthen(ctx context.Context, many Leases, names []string) (ou
 			for _, holding := range groups {
 				maps.Copy(leases, holding.Leases)
 			}
+			kept = sync.OnceValue(func() error {
+				ids, err := observed.KeptLeases(ctx, in, cfg.LedgerNamespace)
+				for _, id := range ids {
+					leases[id] = true
+				}
+				return err
+			})
 		}
 		found := short.Lengthen(maps.Keys(leases))
+		if len(found) == 0 {
+			if err := kept(); err != nil {
+				return nil, err
+			}
+			found = short.Lengthen(maps.Keys(leases))
+		}
 		switch {
 		case len(found) == 0:
-			missing = append(missing, fmt.Sprintf("no lease that holds anything is named %q; \"kubectl akash-net leases\" lists %s",
+			missing = append(missing, fmt.Sprintf("no lease is named %q; \"kubectl akash-net leases\" lists %s",
 				lease.Clip(name), lease.Count(len(leases), "lease")))
 		case len(found) > 1 && many == OneLease:
 			return nil, usage.Errorf("%q is the name of %d leases; type one of\n%s", lease.Clip(name), len(found), candidates(found))

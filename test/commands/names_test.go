@@ -91,6 +91,14 @@ func TestNamesOfLeases(t *testing.T) {
 	if names := mustRun(t, 0, "leases", short, "-o", "name").Stdout; strings.Count(names, "\n") != 2 {
 		t.Errorf("the owner's leases are\n%s", names)
 	}
+	// A lease from which everything is withheld has a name, too, and can be transferred to.
+	third := leaseOf(owner, uint64(1_000_000+harness.Number()))
+	last := strconv.FormatUint(third.DSeq, 10)
+	admin().do(t, "apply", "--assume-serving", "-f", defineParts(t, third, webPart(other))).Prints(t, other+" withheld", "is applied: 0 hosts, 1 withheld")
+	mustRun(t, 0, "explain", last).Prints(t, third.Group().String())
+	mustRun(t, 0, "transfer", other, "--to", last)
+	mustRun(t, 0, "transfer", other, "--to", second.String())
+	mustRun(t, 0, "release", last, "-y")
 	eventually(t, dseq+" is completed", func(ctx context.Context) (bool, error) { // a completion gives up soon where the machine is busy
 		return strings.Contains("\n"+run(ctx, "__complete", "release", dseq[:len(dseq)-1]).Stdout, "\n"+dseq+"\n"), nil
 	})
@@ -105,9 +113,9 @@ func TestNamesOfLeases(t *testing.T) {
 		{2, "release " + short, "is the name of 2 leases; type one of\n  " + group + "\n  " + second.Group().String()},
 		{1, "release " + mistyped.String(), "lease/" + mistyped.String() + " holds nothing"},
 		{1, "release " + mistyped.String(), "the nearest that holds something is " + group},
-		{1, "release 999999999999", `no lease that holds anything is named "999999999999"; "kubectl akash-net leases" lists`},
+		{1, "release 999999999999", `no lease is named "999999999999"; "kubectl akash-net leases" lists`},
 		{0, "release 999999999999 --ignore-not-found", ""},
-		{1, "state hosts --owner akash1zzz…zzzzzz", `no lease that holds anything is named "akash1zzz…zzzzzz"`},
+		{1, "state hosts --owner akash1zzz…zzzzzz", `no lease is named "akash1zzz…zzzzzz"`},
 		{2, "state hosts --owner " + owner[:len(owner)-1] + map[bool]string{true: "z", false: "x"}[strings.HasSuffix(owner, "x")], "--owner: "},
 		{2, "transfer " + host + " --to " + unknown.Group().String(), "the cluster does not know lease " + unknown.Group().String()},
 		{1, "release " + dseq + " " + host, "Release host/" + host + " held by " + group + "? [y/N]"},
