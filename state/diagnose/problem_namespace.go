@@ -11,22 +11,25 @@ import (
 // InNamespace returns the problems of the leases of a namespace: those that name the namespace, a lease of it, or a
 // thing of which a lease of it holds a part.
 func InNamespace(problems []state.Problem, claims []*state.Claim, namespace string) []state.Problem {
-	groups, things := map[lease.Group]bool{}, map[string]bool{}
+	groups, things, tenants := map[lease.Group]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range claims {
 		for _, p := range c.Parts {
-			if p.Lease.Namespace() == namespace {
+			if tenants[p.Lease.Namespace()] = true; p.Lease.Namespace() == namespace {
 				groups[p.Lease.Group()], things[c.Thing] = true, true
 			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(problems), func(p state.Problem) bool {
-		if p.Namespace != "" {
+		if p.Namespace == namespace || tenants[p.Namespace] {
 			return p.Namespace != namespace
+		}
+		if id, err := lease.ParseID(p.Lease); err == nil { // also of a ProviderHost, which is in the namespace of all
+			return id.Namespace() != namespace
 		}
 		if g, err := lease.ParseGroup(p.Lease); err == nil {
 			return !groups[g]
 		}
-		return !things[p.Thing]
+		return p.Namespace != "" || !things[p.Thing]
 	})
 }
 

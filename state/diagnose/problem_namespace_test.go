@@ -17,6 +17,10 @@ func TestWhoseProblemsAre(t *testing.T) {
 	}{
 		{state.Problem{Namespace: shop.Namespace(), Thing: "blog.example.com"}, true, false},
 		{state.Problem{Namespace: blog.Namespace(), Thing: "shop.example.com"}, false, true},
+		{state.Problem{Namespace: "lease", Lease: shop.String(), Thing: "providerhost/shop.example.com"}, true, true},
+		{state.Problem{Namespace: "lease", Lease: blog.String(), Thing: "providerhost/shop.example.com"}, false, false},
+		{state.Problem{Namespace: "lease", Lease: shop.Group().String(), Thing: "providerhost/shop.example.com"}, true, true},
+		{state.Problem{Namespace: "lease", Thing: "shop.example.com"}, false, true},
 		{state.Problem{Lease: shop.Group().String()}, true, true},
 		{state.Problem{Lease: shop.String()}, true, true},
 		{state.Problem{Lease: blog.Group().String(), Thing: "shop.example.com"}, false, false},

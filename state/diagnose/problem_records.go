@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -25,6 +27,17 @@ type OwnRecord struct {
 // checkRecords finds DNS records that are stray or wrong. A name that points at an address must not survive: whoever
 // gets the address next would get the name's traffic.
 func (p *problems) checkRecords() {
+	type of struct {
+		host  string
+		group lease.Group
+	}
+	has := map[of][]dns.Record{} // a host may have its records in several objects
+	for _, r := range p.Records {
+		if r.Object.HasLease {
+			k := of{r.Object.Host, r.Object.Lease.Group()}
+			has[k] = append(has[k], r.Object.Records...)
+		}
+	}
 	for _, r := range p.Records {
 		o := r.Object
 		if o.Host == "" || !o.HasLease || o.State == view.StateTerminating {
@@ -45,7 +58,7 @@ func (p *problems) checkRecords() {
 		case len(c.PartsOf(o.Lease.Group())) == 0:
 			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
 		default:
-			if why := r.differs(); why != "" {
+			if why := cmp.Or(r.differs(), r.lacks(has[of{o.Host, o.Lease.Group()}])); why != "" {
 				p.addOnce(fill(base, state.RecordDiffers, where+" "+why, "write the DNS records of the host anew",
 					state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
 			}
@@ -75,6 +88,19 @@ func (r OwnRecord) differs() string {
 			return fmt.Sprintf("has a record %s %s %s, which is not wanted", is.Name, is.Type, strings.Join(is.Values, ", "))
 		case !reflect.DeepEqual(r.Want[i], is):
 			return fmt.Sprintf("says %s %s, it is to be %s", is.Type, recordText(is), recordText(r.Want[i]))
+		}
+	}
+	return ""
+}
+
+// lacks returns which of the wanted records the objects of the host do not have, or "".
+func (r OwnRecord) lacks(has []dns.Record) string {
+	if !r.Known {
+		return ""
+	}
+	for _, want := range r.Want {
+		if !slices.ContainsFunc(has, func(is dns.Record) bool { return is.Name == want.Name && is.Type == want.Type }) {
+			return fmt.Sprintf("lacks the record %s %s %s", want.Name, want.Type, recordText(want))
 		}
 	}
 	return ""
