@@ -172,7 +172,7 @@ func (l *life) live() {
 
 	// The port moves to another service.
 	if d = backed(l.blue, "api", "api", stays, goes); l.akash {
-		l.apply(d).Exits(l.T, 1).Tells(l.T, "provider-services")
+		l.apply(d).Exits(l.T, 0).Tells(l.T, "Akash's provider has declared it, for service web, and never changes that")
 		d = backed(l.blue, "api", "web", stays, goes)
 	}
 	l.apply(d).Exits(l.T, 0)
