@@ -102,21 +102,26 @@ func TestPortStaysWhereItsMoveIsRefused(t *testing.T) {
 }
 
 // A tenant moves a leased port to another service. Akash's provider, which never rewrites a ProviderLeasedIP, has declared it: that stays,
-// and all else of the update is applied.
+// and all else of the update is applied. The IP operator goes on to serve what is declared.
 func TestPortThatMovesByAnUpdate(t *testing.T) {
 	t.Parallel()
-	o, spec := pooled(t, "")
-	w := newWorld(t, o, spec, "--operators=off")
-	w.running.Stop()
-	before, after := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, []string{newHost("news")}, "public:TCP:443:api")
-	must(t, w.akash.Deploy(t.Context(), before))
-	w.operated("apply", "--timeout=30s", "-f", w.define(before)).Exits(t, 0)
-	must(t, w.akash.Deploy(t.Context(), after))
-	w.operated("apply", "--timeout=30s", "--assume-serving", "-f", w.define(after)).Exits(t, 0).Tells(t, "Akash's provider has declared it, for service web")
-	if leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), after.Services[0].Expose[0].Hosts[0])) != "web:80" {
-		t.Error("the new host is not routed")
-	}
-	if find(t, operators.Services, w.blue.Namespace(), "api-ip-443-tcp") == nil {
-		t.Error("the port is not served")
+	for flag, served := range map[string]string{"off": "api-ip-443-tcp", "on": "web-ip-443-tcp"} {
+		o, spec := pooled(t, "")
+		w := newWorld(t, o, spec, "--operators="+flag)
+		if flag == "off" {
+			w.running.Stop()
+		}
+		before, after := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, []string{newHost("news")}, "public:TCP:443:api")
+		must(t, w.akash.Deploy(t.Context(), before))
+		w.operated("apply", "--timeout=30s", "-f", w.define(before)).Exits(t, 0)
+		must(t, w.akash.Deploy(t.Context(), after))
+		w.operated("apply", "--timeout=30s", "--assume-serving", "-f", w.define(after)).Exits(t, 0).Tells(t, "Akash's provider has declared it, for service web")
+		host := after.Services[0].Expose[0].Hosts[0]
+		if leadsTo(find(t, operators.Ingresses, w.blue.Namespace(), host)) != "web:80" {
+			t.Errorf("%s: the new host is not routed", flag)
+		}
+		if find(t, operators.Services, w.blue.Namespace(), served) == nil {
+			t.Errorf("%s: the port is not served", flag)
+		}
 	}
 }
