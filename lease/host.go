@@ -5,7 +5,9 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"golang.org/x/net/idna"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -88,6 +90,9 @@ func badHost(host string) error {
 		return fmt.Errorf("%q ends with a dot; write %q", Clip(host), strings.ToLower(strings.TrimSuffix(host, ".")))
 	case strings.Contains(host, "://"):
 		return fmt.Errorf("%q is a URL, not a host name", Clip(host))
+	}
+	if ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, ".")); err == nil && utf8.ValidString(host) && IsHostName(ascii) && !dns.EndsInNumber(ascii) {
+		return fmt.Errorf("%q has letters that are not ASCII; write %q", Clip(host), ascii)
 	}
 	return fmt.Errorf("%q is not a host name (lower-case letters, digits and \"-\" in labels joined by \".\")", Clip(host))
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -41,6 +42,9 @@ func (s *splitter) next() (text []byte, before int, err error) {
 		start := len(s.buf)
 		if err := s.readLine(before); err != nil {
 			return nil, 0, err
+		}
+		if mark := []byte("\ufeff"); !content && bytes.HasPrefix(s.buf[start:], mark) { // of a file that was appended to another
+			s.buf = slices.Delete(s.buf, start, start+len(mark))
 		}
 		line := s.buf[start:]
 		if isMarker(line) && content {

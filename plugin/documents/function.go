@@ -187,9 +187,17 @@ func functionLedger(
 	return found.known(), nil
 }
 
-// config returns the provider's configuration: functionConfig if it is a ProviderConfig, otherwise cfg.
+// config returns the provider's configuration: functionConfig if it is a ProviderConfig, otherwise cfg. It refuses a functionConfig that
+// it does not understand. Without arguments, kpt and kustomize send a ConfigMap without data.
 func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
-	if given != nil && given.GetKind() == "ProviderConfig" {
+	switch {
+	case given.IsNilOrEmpty() || isDefinition(given) || given.GetKind() == "ConfigMap" && len(given.GetDataMap()) == 0:
+	case given.GetKind() != "ProviderConfig":
+		var problems lease.Problems
+		problems.Add(lease.Place{File: f.addOrigin("functionConfig", given)}, "apiVersion %q, kind %q is not understood: use a ProviderConfig or a %s of %s",
+			given.GetApiVersion(), given.GetKind(), input.Kind, input.APIVersion)
+		return nil, problems
+	default:
 		text, err := given.String()
 		if err != nil {
 			return nil, err
