@@ -53,16 +53,23 @@ func (l Ledger) removeParts(
 	if err != nil {
 		return nil, err
 	}
+	return l.removeEntries(ctx, now, group, keep)
+}
+
+// removeEntries removes the group's parts of a claim that it is not to keep, pinned to the claim.
+func (l Ledger) removeEntries(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) (*state.Claim, error) {
 	var gone []string
-	for _, own := range now.Entries(group) {
+	for _, own := range claim.Entries(group) {
 		if !slices.ContainsFunc(keep, func(p state.Part) bool { return p.Key == own.Key }) {
 			gone = append(gone, own.Key)
 		}
 	}
 	if len(gone) == 0 {
-		return now, nil
+		return claim, nil
 	}
-	if meta, err = l.removeAnnotations(ctx, meta, gone, group.FieldManager()); err != nil {
+	pin := &metav1.ObjectMeta{Name: claim.Name(), UID: claim.UID, ResourceVersion: claim.ResourceVersion}
+	meta, err := l.removeAnnotations(ctx, pin, gone, group.FieldManager())
+	if err != nil {
 		return nil, err
 	}
 	return l.claimOf(ctx, meta)
@@ -80,6 +87,9 @@ func (l Ledger) Seize(ctx context.Context, claim *state.Claim, group lease.Group
 // Withdraw gives up everything that the deployment group holds of a claim in which others hold parts.
 func (l Ledger) Withdraw(ctx context.Context, claim *state.Claim, group lease.Group) (*state.Claim, error) {
 	meta, err := l.apply(ctx, claim.Name(), claim.Withdrawal(l.Namespace), group.FieldManager(), false)
+	if cluster.IsPolicy(err) { // by the guard: another manager has applied the parts too, so that they would stay, without the group's fields
+		return l.removeEntries(ctx, claim, group, nil)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -101,6 +101,22 @@ func ourOwnWorkGoesOn(t *testing.T) {
 	work("reserve", "--lease", first.String(), "--address", strings.ReplaceAll(strings.TrimPrefix(claim, "ip--"), "-", "."), "--endpoint", "public")
 	work("release", first.Group().String())
 
+	// kubectl applies a claim as it is, as a restored backup or Argo CD does. Each lease gives up what it holds.
+	work("apply", "-f", define(t, first, []string{host}, 7001))
+	work("apply", "-f", define(t, second, []string{"b." + host}, 7002))
+	for _, claim := range harness.List(t, leases, state.LabelOwner+"="+first.Owner) {
+		claim.SetManagedFields(nil)
+		of := ref{leases, ledger, claim.GetName(), ""}
+		if _, err := of.client().Apply(t.Context(), claim.GetName(), &claim, metav1.ApplyOptions{FieldManager: "kubectl", Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work("release", second.String())
+	work("release", first.String())
+	if claims := harness.List(t, leases, state.LabelOwner+"="+first.Owner); len(claims) > 0 {
+		t.Errorf("%d claims that kubectl has applied are left", len(claims))
+	}
+
 	order := first.Group().String() + "/1"
 	for _, args := range [][]string{{"-f", bid(t, 1), "--expires", "5m"}, {"-f", bid(t, 1), "--expires", "10m"}, {"-f", bid(t, 1)}, {"-f", bid(t, 2)}} {
 		work(append([]string{"reserve", "--order", order}, args...)...)
