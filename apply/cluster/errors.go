@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,24 +51,57 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 			verb, resource.GroupResource(), err)
 	case IsPolicy(err):
 		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
+	case isAnonymous(err):
+		return doesNotKnow(err)
 	case apierrors.IsForbidden(err) && resource == Namespaces && verb == "delete":
 		return forbiddenNamespaces(err, verb, resource)
 	case apierrors.IsForbidden(err) && resource.Resource == "services/status":
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for wrong grants as well:\n"+
-			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants --user=YOU", verb, resource.GroupResource(), err)
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants %s", verb, resource.GroupResource(), err, subject(err))
 	case apierrors.IsForbidden(err) && ofWorkloads(verb, resource):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for what leases run in that namespace as well (install --workloads brings it):\n"+
-			"  kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads --user=YOU", verb, resource.GroupResource(), err)
+			"  kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads %s", verb, resource.GroupResource(), err, subject(err))
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
-			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+
-			"  kubectl -n akash-net create rolebinding NAME --role=akash-net-operator --user=YOU", verb, resource.GroupResource(), err)
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator %s\n"+
+			"  kubectl -n akash-net create rolebinding NAME --role=akash-net-operator %[4]s", verb, resource.GroupResource(), err, subject(err))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster at %s does not know these credentials (%w); check --kubeconfig, --context and --user", c.host, err)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && !isAnswer(err):
 		return fmt.Errorf("no answer from the cluster at %s: %w; check --kubeconfig and --context", c.host, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, resource.GroupResource(), err)
+}
+
+// userOf returns the user that RBAC has refused, or "".
+func userOf(err error) string {
+	status, _ := statusOf(err)
+	_, after, _ := strings.Cut(status.Message, ` is forbidden: User "`)
+	user, _, _ := strings.Cut(after, `"`)
+	return user
+}
+
+// subject returns the flag of kubectl create rolebinding that names the user that RBAC has refused.
+func subject(err error) string {
+	user := userOf(err)
+	if name, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
+		return "--serviceaccount=" + name
+	}
+	if strings.ContainsFunc(user, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("@:.-_/", r)
+	}) {
+		user = "'" + strings.ReplaceAll(user, "'", `'\''`) + "'"
+	}
+	return "--user=" + cmp.Or(user, "YOU")
+}
+
+// isAnonymous reports whether RBAC has refused a request without credentials. No role helps: it would be everybody's.
+func isAnonymous(err error) bool {
+	return apierrors.IsForbidden(err) && userOf(err) == "system:anonymous"
+}
+
+func doesNotKnow(err error) error {
+	return fmt.Errorf("the cluster does not know you: the request has no credentials (%w); check --kubeconfig, --context and --user", err)
 }
 
 // IsTerminating reports whether an object was refused because its namespace is being deleted. The API server says so with a
@@ -104,17 +140,17 @@ func forbiddenNamespaces(err error, verb string, resource schema.GroupVersionRes
 // NeedsRole turns an RBAC refusal into a RoleError, for rights that are in neither the operator's nor the viewer's
 // role. It returns other errors unchanged.
 func NeedsRole(err error, role string) error {
-	return needs(err, role, "kubectl create clusterrolebinding NAME --clusterrole="+role+" --user=YOU")
+	return needs(err, role, "kubectl create clusterrolebinding NAME --clusterrole="+role)
 }
 
 // NeedsRoleIn is NeedsRole for a ClusterRole that is needed in one namespace, and is bound there.
 func NeedsRoleIn(err error, namespace, role string) error {
-	return needs(err, role, "kubectl -n "+namespace+" create rolebinding NAME --clusterrole="+role+" --user=YOU")
+	return needs(err, role, "kubectl -n "+namespace+" create rolebinding NAME --clusterrole="+role)
 }
 
 // NeedsRoleOf is NeedsRole for a Role of a namespace.
 func NeedsRoleOf(err error, namespace, role string) error {
-	return needs(err, role, "kubectl -n "+namespace+" create rolebinding NAME --role="+role+" --user=YOU")
+	return needs(err, role, "kubectl -n "+namespace+" create rolebinding NAME --role="+role)
 }
 
 func needs(err error, role, bind string) error {
@@ -122,7 +158,10 @@ func needs(err error, role, bind string) error {
 	if !ok || !apierrors.IsForbidden(err) || IsPolicy(err) || IsTerminating(err) {
 		return err
 	}
-	return &RoleError{Message: status.Message, Role: role, Bind: bind, err: err}
+	if isAnonymous(err) {
+		return doesNotKnow(err)
+	}
+	return &RoleError{Message: status.Message, Role: role, Bind: bind + " " + subject(err), err: err}
 }
 
 // RoleError reports that the user lacks a role.

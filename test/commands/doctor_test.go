@@ -175,7 +175,7 @@ func (c bareCluster) seesOperators(t *testing.T, people map[string]string) {
 			c.do(t, 0, "install").Prints(t, "role/"+role+" created")
 		}
 		for _, args := range [][]string{{"apply", "-f", definition}, {"release", id.Group().String()}} {
-			r := operator(1, args...).Says(t, "whether Akash's operators run cannot be seen: not allowed", "kubectl -n "+services+" create rolebinding NAME --role="+role+" --user=YOU", "--operators=on or --operators=off")
+			r := operator(1, args...).Says(t, "whether Akash's operators run cannot be seen: not allowed", "kubectl -n "+services+" create rolebinding NAME --role="+role+" --user=akash-net-operator", "--operators=on or --operators=off")
 			if strings.Contains(r.Stderr, "clusterrole=") {
 				t.Errorf("the advice is a right in all namespaces: %s", r.Stderr)
 			}
