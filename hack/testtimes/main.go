@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -75,6 +76,14 @@ func record(file string) (passed bool, err error) {
 				fmt.Print(said[of])
 			}
 			delete(said, of)
+			if e.Action == "fail" && e.Test == "" { // the time is up, or the program has ended: the tests that it ran have no end
+				for _, test := range slices.SortedFunc(maps.Keys(said), func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) }) {
+					if test[0] == e.Package {
+						fmt.Print(said[test])
+						delete(said, test)
+					}
+				}
+			}
 			if err := times.Encode(event{Action: e.Action, Package: e.Package, Test: e.Test, Elapsed: e.Elapsed}); err != nil {
 				return false, err
 			}
