@@ -65,7 +65,7 @@ type wanted struct {
 
 // Applied is what became of the objects that a lease wants.
 type Applied struct {
-	// Definition is the definition without what others hold, Desired are its objects, Records its DNS records.
+	// Definition is the definition without what others hold, Desired are its objects that there are to be, Records its DNS records.
 	Definition *lease.Definition
 	Desired    []render.Object
 	Records    []render.Object

@@ -47,7 +47,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	mine, claimLike := labelled && id.Group() == v.group, slices.Contains(kinds.ClaimLike, k.Kind)
-	if mine && k.Kind == kinds.ProviderLeasedIP && v.isDeclared(live) {
+	if v.staysDeclared(k) {
 		service, _, _ := unstructured.NestedString(live.Object, "spec", "service_name")
 		message := "Akash's provider has declared it, for service " + service + ", and never changes that"
 		return v.tellOnce(Event{Action: report.Left, Of: k, Message: message}, "declared "+k.String()), nil
@@ -95,9 +95,11 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	return Step{}, &report.HeldError{Lease: v.id, Held: []report.HeldThing{{Kind: kind, Thing: k.Name, By: holder}}}
 }
 
-// isDeclared reports whether Akash's provider declares an object for the lease.
-func (v view) isDeclared(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(v.reading().objects.DeclaredIn(v.id.Namespace(), v.group), func(o Object) bool { return o.uid() == live.GetUID() })
+// staysDeclared reports whether a ProviderLeasedIP stays as Akash's provider has declared it for the lease, and so differs from the wanted.
+func (v view) staysDeclared(k Key) bool {
+	now := v.w.live(k)
+	return k.Kind == kinds.ProviderLeasedIP && now.conflict != nil && now.live != nil &&
+		slices.ContainsFunc(v.reading().objects.DeclaredIn(v.id.Namespace(), v.group), func(o Object) bool { return o.uid() == now.live.GetUID() })
 }
 
 func (v view) applied(d Desired) render.Object {

@@ -155,7 +155,7 @@ func (v view) end(err error) Step {
 		handled, stuck := v.handledRecords()
 		records, _ := v.dns()
 		o.Applied = Applied{
-			Definition: v.wanted().granted, Desired: v.wanted().objects, Records: handled, Unknown: records.Unknown, Stuck: stuck,
+			Definition: v.wanted().granted, Desired: v.awaited(), Records: handled, Unknown: records.Unknown, Stuck: stuck,
 			Stays: len(v.f.stays) > 0, Unlike: v.isUnlike(), Made: v.f.made, Began: v.f.began,
 		}
 	}

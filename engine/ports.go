@@ -2,10 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Akash's IP operator identifies a leased port without its service. It never deletes the Service of a former service name, and does
@@ -18,6 +21,27 @@ func (v view) moves(o render.Object) bool {
 		return false
 	}
 	return v.w.Objects.NamesAnother(v.group, o) || v.w.Objects.At(KeyOf(o)) == nil && len(v.w.Objects.FormerServices(v.group, o)) > 0
+}
+
+// awaited are the objects that the lease wants, but for Services that Akash's IP operator never makes: the ProviderLeasedIP stays as it
+// is declared for another service.
+func (v view) awaited() []render.Object {
+	if !v.w.Objects.LeasesIPs() {
+		return v.wanted().objects
+	}
+	stay := map[string]bool{}
+	for _, o := range v.wanted().objects {
+		if k := KeyOf(o); v.staysDeclared(k) {
+			stay[o.Name] = state.PortObjectOf(v.w.live(k).live).Service != state.PortObjectOf(render.Rendered(o)).Service
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(v.wanted().objects), func(o render.Object) bool {
+		if o.Kind != kinds.Service {
+			return false
+		}
+		s := state.ServiceObjectOf(render.Rendered(o))
+		return stay[lease.LeasedIPName(s.SharingKey, s.Protocol, s.Port)]
+	})
 }
 
 // movePorts deletes the ProviderLeasedIPs whose ports move, waits until the operator has deleted their Services, and creates them

@@ -18,7 +18,7 @@ func (v view) tell(stage []Desired) (events []Event) {
 		k := d.key()
 		did, known := v.f.done[k]
 		shared := slices.Contains(kinds.Pools, k.Kind)
-		if did.told || !known && k.Kind == kinds.Namespace || v.f.told["declared "+k.String()] {
+		if did.told || !known && k.Kind == kinds.Namespace || v.staysDeclared(k) {
 			continue
 		}
 		if _, unclear := v.f.unclear[k]; unclear && !known {

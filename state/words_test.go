@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -17,6 +16,7 @@ import (
 	. "github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	. "github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // The tables under testdata say leases, parts and claims in the words of claimtest; `go test ./state -rewrite` writes what the
@@ -27,18 +27,11 @@ import (
 // table runs a file of a table: the rule of the block's command answers each line of the block on a line of its own.
 func table(t *testing.T, file string, rules map[string]func(t *testing.T, line string) string) {
 	t.Helper()
-	datadriven.RunTest(t, "testdata/"+file, func(t *testing.T, d *datadriven.TestData) string {
-		rule, known := rules[d.Cmd]
-		if !known {
-			t.Fatalf("%s: there is no rule %q", d.Pos, d.Cmd)
-		}
-		var out strings.Builder
-		for line := range strings.Lines(d.Input) {
-			line = strings.TrimSuffix(line, "\n")
-			fmt.Fprintf(&out, "%s  =>  %s\n", line, Short(rule(t, line)))
-		}
-		return out.String()
-	})
+	answers := golden.Rules{}
+	for name, rule := range rules {
+		answers[name] = func(line string) string { return Short(rule(t, line)) }
+	}
+	answers.Check(t, "testdata/"+file)
 }
 
 // fields splits a line at its bars.

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // MissingKindError reports a resource that the cluster does not serve. Get does not return it: it returns nil for an
@@ -77,27 +79,27 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 func userOf(err error) string {
 	status, _ := statusOf(err)
 	_, after, _ := strings.Cut(status.Message, ` is forbidden: User "`)
-	user, _, _ := strings.Cut(after, `"`)
-	return user
+	name, _, _ := strings.Cut(after, `"`)
+	return name
 }
 
 // subject returns the flag of kubectl create rolebinding that names the user that RBAC has refused.
 func subject(err error) string {
-	user := userOf(err)
-	if name, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
-		return "--serviceaccount=" + name
+	name := userOf(err)
+	if namespace, account, err := serviceaccount.SplitUsername(name); err == nil {
+		return "--serviceaccount=" + namespace + ":" + account
 	}
-	if strings.ContainsFunc(user, func(r rune) bool {
+	if strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("@:.-_/", r)
 	}) {
-		user = "'" + strings.ReplaceAll(user, "'", `'\''`) + "'"
+		name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
-	return "--user=" + cmp.Or(user, "YOU")
+	return "--user=" + cmp.Or(name, "YOU")
 }
 
 // isAnonymous reports whether RBAC has refused a request without credentials. No role helps: it would be everybody's.
 func isAnonymous(err error) bool {
-	return apierrors.IsForbidden(err) && userOf(err) == "system:anonymous"
+	return apierrors.IsForbidden(err) && userOf(err) == user.Anonymous
 }
 
 func doesNotKnow(err error) error {

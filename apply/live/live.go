@@ -4,11 +4,9 @@ package live
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/operators"
@@ -40,13 +38,7 @@ func (l *Lease) Operators(ctx context.Context) error {
 	agrees := func(o render.Object, live *unstructured.Unstructured) bool {
 		return operators.Agrees(s, l.Definition, l.X.Request.Lease, o, live)
 	}
-	for _, o := range slices.Clone(l.Desired) {
-		if otherwise, err := l.isDeclaredOtherwise(ctx, o); err != nil {
-			return err
-		} else if otherwise {
-			l.Desired = slices.DeleteFunc(slices.Clone(l.Desired), func(d render.Object) bool { return d.Kind == o.Kind && d.Name == o.Name })
-			continue
-		}
+	for _, o := range l.Desired {
 		if !s.Operators.Theirs(o) || agrees(o, s.TheirRoute(o)) && !l.X.Changed() {
 			continue
 		}
@@ -62,22 +54,6 @@ func (l *Lease) Operators(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// isDeclaredOtherwise reports whether an operator never makes a Service, since Akash's provider has declared its port for another
-// service. The run has left the ProviderLeasedIP, or it has replaced the one that it had read.
-func (l *Lease) isDeclaredOtherwise(ctx context.Context, o render.Object) (bool, error) {
-	if o.Kind != kinds.Service || !l.X.Snapshot.Operators.Theirs(o) {
-		return false, nil
-	}
-	want := state.ServiceObjectOf(cluster.Rendered(o))
-	protocol, port := state.Part{Key: state.PortKey(want.Protocol, want.Port)}.ProtocolPort()
-	declared, found := l.X.Snapshot.Ports[lease.LeasedIPName(want.SharingKey, protocol, port)]
-	if !found || declared.Service == want.Service {
-		return false, nil
-	}
-	live, err := l.X.Command.Cluster.Get(ctx, kinds.ProviderLeasedIP, declared.Namespace, declared.Name)
-	return live != nil && state.PortObjectOf(live).Service != want.Service, err
 }
 
 // getTheirs reads what an operator has created for a rendered object, or nil.

@@ -157,7 +157,7 @@ func withheld(l plan.Lease) (out []string) {
 }
 
 // circular are the leases that are served before one which gives up what they ask for, as that asks for something too that
-// they, or others, come first for.
+// they, or others, come first for; and those that ask for what a circular one gives up, once it gets what it asks for.
 func (x *checking) circular() map[int]bool {
 	held := map[lease.Group][]*state.Claim{}
 	for _, o := range x.server.Objects("leases") {
@@ -180,11 +180,15 @@ func (x *checking) circular() map[int]bool {
 	for at, i := range state.Serve(wishes).Order {
 		rank[i] = at
 	}
-	for i := range wishes {
+	gives := func(k, i int) bool {
 		short := strings.Contains(x.planned.Leases[i].Refused, "no address left")
-		for k := range wishes {
-			gives := i != k && (short && wishes[k].GivesAddress() || state.Serve([]state.Wish{{Asks: wishes[i].Asks}, {Gives: wishes[k].Gives}}).Given[0])
-			out[i] = out[i] || gives && rank[k] > rank[i]
+		return i != k && (short && wishes[k].GivesAddress() || state.Serve([]state.Wish{{Asks: wishes[i].Asks}, {Gives: wishes[k].Gives}}).Given[0])
+	}
+	for range wishes { // as long as one may follow from another
+		for i := range wishes {
+			for k := range wishes {
+				out[i] = out[i] || gives(k, i) && (rank[k] > rank[i] || out[k])
+			}
 		}
 	}
 	return out
