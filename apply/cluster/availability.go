@@ -221,7 +221,7 @@ func (c *Cluster) persist(
 			if err == nil || isAnswer(err) {
 				c.availability.recovered()
 			}
-			return err
+			return unknown(err)
 		}
 		if isBehind(resource, err) && c.answers(ctx) {
 			if alone++; alone == aloneAtMost {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -53,8 +54,6 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 			verb, resource.GroupResource(), err)
 	case IsPolicy(err):
 		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
-	case isAnonymous(err):
-		return doesNotKnow(err)
 	case apierrors.IsForbidden(err) && resource == Namespaces && verb == "delete":
 		return forbiddenNamespaces(err, verb, resource)
 	case apierrors.IsForbidden(err) && resource.Resource == "services/status":
@@ -78,8 +77,9 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 // userOf returns the user that RBAC has refused, or "".
 func userOf(err error) string {
 	status, _ := statusOf(err)
-	_, after, _ := strings.Cut(status.Message, ` is forbidden: User "`)
-	name, _, _ := strings.Cut(after, `"`)
+	_, after, _ := strings.Cut(status.Message, `forbidden: User `)
+	quoted, _ := strconv.QuotedPrefix(after)
+	name, _ := strconv.Unquote(quoted)
 	return name
 }
 
@@ -89,21 +89,25 @@ func subject(err error) string {
 	if namespace, account, err := serviceaccount.SplitUsername(name); err == nil {
 		return "--serviceaccount=" + namespace + ":" + account
 	}
-	if strings.ContainsFunc(name, func(r rune) bool {
+	has := func(is func(rune) bool) bool { return strings.ContainsFunc(name, is) }
+	switch {
+	case has(func(r rune) bool { return !unicode.IsPrint(r) }):
+		name = ""
+	case has(func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("@:.-_/", r)
-	}) {
+	}):
 		name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
 	return "--user=" + cmp.Or(name, "YOU")
 }
 
-// isAnonymous reports whether RBAC has refused a request without credentials. No role helps: it would be everybody's.
-func isAnonymous(err error) bool {
-	return apierrors.IsForbidden(err) && userOf(err) == user.Anonymous
-}
-
-func doesNotKnow(err error) error {
-	return fmt.Errorf("the cluster does not know you: the request has no credentials (%w); check --kubeconfig, --context and --user", err)
+// unknown returns the answer to a request without credentials, which the API server takes as one of system:anonymous, as a 401. No role
+// helps against it: it would be everybody's.
+func unknown(err error) error {
+	if apierrors.IsForbidden(err) && userOf(err) == user.Anonymous {
+		return apierrors.NewUnauthorized(err.Error())
+	}
+	return err
 }
 
 // IsTerminating reports whether an object was refused because its namespace is being deleted. The API server says so with a
@@ -159,9 +163,6 @@ func needs(err error, role, bind string) error {
 	status, ok := statusOf(err)
 	if !ok || !apierrors.IsForbidden(err) || IsPolicy(err) || IsTerminating(err) {
 		return err
-	}
-	if isAnonymous(err) {
-		return doesNotKnow(err)
 	}
 	return &RoleError{Message: status.Message, Role: role, Bind: bind + " " + subject(err), err: err}
 }

@@ -191,7 +191,7 @@ func functionLedger(
 // it does not understand. Without arguments, kpt and kustomize send a ConfigMap without data.
 func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
 	switch {
-	case given.IsNilOrEmpty() || isDefinition(given) || given.GetKind() == "ConfigMap" && len(given.GetDataMap()) == 0:
+	case given.IsNilOrEmpty() || isDefinition(given) || given.GetKind() == "ConfigMap" && given.Field("data").IsNilOrEmpty() && given.Field("binaryData").IsNilOrEmpty():
 	case given.GetKind() != "ProviderConfig":
 		var problems lease.Problems
 		problems.Add(lease.Place{File: f.addOrigin("functionConfig", given)}, "apiVersion %q, kind %q is not understood: use a ProviderConfig or a %s of %s",

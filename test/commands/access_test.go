@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
@@ -114,6 +117,26 @@ func TestOperator(t *testing.T) {
 	need(t, namespaces, "", id.Namespace())
 	harness.Run(t.Context(), "release", group, "--delete-namespace").Exits(t, 0).Prints(t, namespace+" deleted")
 	u.run(t, "install").Exits(t, 1).Says(t, "not allowed", "take a cluster administrator")
+}
+
+// Without credentials no role is asked for, which would be everybody's.
+func TestWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	nobody := clientcmdapi.NewConfig()
+	nobody.Clusters["here"] = &clientcmdapi.Cluster{Server: harness.Plane.Config.Host, CertificateAuthorityData: harness.Plane.Config.CAData}
+	nobody.Contexts["here"], nobody.CurrentContext = &clientcmdapi.Context{Cluster: "here"}, "here"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*nobody, path); err != nil {
+		t.Fatal(err)
+	}
+	id := leaseOf(newTenant(t), 1)
+	for _, args := range [][]string{
+		{"state"}, {"doctor"}, {"apply", "-f", defineParts(t, id, webPart(newHost("nobody")))}, {"install", "--config", configure(t, "ip: {}")}, {"uninstall"},
+	} {
+		if r := runAs(t.Context(), path, args...).Says(t, "does not know these credentials"); r.Code == 0 || strings.Contains(r.Stderr+r.Stdout, "rolebinding") {
+			t.Errorf("a role is asked for: %s", r)
+		}
+	}
 }
 
 // The viewer's role shows the book and changes nothing. Who has but half of the operator's rights transfers nothing.
