@@ -37,7 +37,7 @@ func serveCluster(t *testing.T) (url string) {
 		t.Fatal(err)
 	}
 	reader := &page.Reader{Cluster: c, Config: cfg, CrashedAfter: time.Millisecond} // what is not served for so long is a problem
-	p, url := serve(t, reader.Read)
+	p, url := serve(t, &made{read: reader.Read})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

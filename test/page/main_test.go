@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,14 +55,21 @@ func chromium() string {
 	return ""
 }
 
-// made is a cluster that is made up, which a test changes.
+// made is a cluster that is made up, which a test changes, or a real one.
 type made struct {
 	mu   sync.Mutex
 	seen *page.Seen
 	err  error
+	// read, if it is set, reads a real cluster instead.
+	read func(context.Context) (*page.Seen, error)
+	// followers counts the tabs that follow its changes.
+	followers atomic.Int64
 }
 
-func (c *made) look(context.Context) (*page.Seen, error) {
+func (c *made) look(ctx context.Context) (*page.Seen, error) {
+	if c.read != nil {
+		return c.read(ctx)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -79,22 +87,29 @@ func (c *made) set(seen *page.Seen, err error) {
 }
 
 // serve serves the page of a cluster until the test ends.
-func serve(t *testing.T, look func(context.Context) (*page.Seen, error)) (p *page.Page, url string) {
+func serve(t *testing.T, c *made) (p *page.Page, url string) {
 	t.Helper()
-	p, url, _ = serveOn(t, "127.0.0.1:0", look)
+	p, url, _ = serveOn(t, "127.0.0.1:0", c)
 	return p, url
 }
 
 // serveOn serves the page of a cluster on an address, until it is stopped or the test ends.
-func serveOn(t *testing.T, address string, look func(context.Context) (*page.Seen, error)) (p *page.Page, url string, stop func()) {
+func serveOn(t *testing.T, address string, c *made) (p *page.Page, url string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	p = page.New(ctx, page.Options{Look: look, Every: time.Minute})
+	p = page.New(ctx, page.Options{Look: c.look, Every: time.Minute})
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: p, ReadHeaderTimeout: allowed}}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/events" {
+			c.followers.Add(1)
+			defer c.followers.Add(-1)
+		}
+		p.ServeHTTP(w, r)
+	})
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler, ReadHeaderTimeout: allowed}}
 	server.Start()
 	stop = func() { cancel(); server.Close() }
 	t.Cleanup(stop)
