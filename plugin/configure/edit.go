@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/kubectl/pkg/cmd/util/editor"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
@@ -135,19 +134,18 @@ func (e *editing) run(ctx context.Context, text string, wrong []reason) error {
 
 // open opens a text in the editor, and returns the configuration that was saved.
 func (e *editing) open(text string) (string, error) {
-	saved, file, err := editor.NewDefaultEditor([]string{"KUBE_EDITOR", "EDITOR"}).LaunchTempFile("kubectl-akash_net-edit-", ".yaml", strings.NewReader(text))
+	saved, file, err := editText(text)
 	if err != nil {
-		_ = os.Remove(file) // the text that was edited before is kept
 		return "", err
 	}
 	if e.file != "" {
 		_ = os.Remove(e.file)
 	}
 	e.file = file
-	if _, below, found := strings.Cut(string(saved), rule); found {
+	if _, below, found := strings.Cut(saved, rule); found {
 		return below, nil
 	}
-	return string(saved), nil
+	return saved, nil
 }
 
 // cancel ends an edit that changes nothing.
