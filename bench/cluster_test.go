@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -168,10 +169,10 @@ func newReplay(b *testing.B, requests []request, n int) (r replay) {
 			}
 			r.lists[paged[list]] = append(r.lists[paged[list]], q)
 		default:
-			if q.method == http.MethodPost { // a namespace
+			if q.method == http.MethodPost { // a namespace, or an Event in one
 				var o metav1.PartialObjectMetadata
 				check(b, json.Unmarshal(q.body, &o))
-				name = o.Name
+				name = cmp.Or(o.Namespace, o.Name)
 			}
 			i, ok := leases[name]
 			if !ok {
