@@ -6,7 +6,7 @@
 # and a plugin of Argo CD. goreleaser and `make image` put the programs into a folder a platform.
 FROM scratch
 ARG TARGETPLATFORM
-COPY $TARGETPLATFORM/kubectl-akash_net $TARGETPLATFORM/kubectl-akash_net-reconcile /usr/local/bin/
+COPY $TARGETPLATFORM/kubectl-akash_net $TARGETPLATFORM/akash-net-reconciler /usr/local/bin/
 COPY manifests/argocd/plugin.yaml /home/argocd/cmp-server/config/plugin.yaml
 COPY LICENSE THIRD_PARTY_LICENSES /
 USER 65532:65532

@@ -39,7 +39,7 @@ help: ## show this list
 
 .PHONY: build
 build: ## build the plugin into bin/, with its reconciler and the link that completion needs
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kubectl-akash_net ./cmd/kubectl-akash_net-reconcile
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kubectl-akash_net ./cmd/akash-net-reconciler
 	@ln -sf kubectl-akash_net bin/kubectl_complete-akash_net
 
 .PHONY: testbed
@@ -134,7 +134,7 @@ image: ## build the container image of a release, the same bytes on every machin
 	@rm -rf dist/image
 	for arch in amd64 arm64; do \
 		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
-			-o dist/image/linux/$$arch/ ./cmd/kubectl-akash_net ./cmd/kubectl-akash_net-reconcile; \
+			-o dist/image/linux/$$arch/ ./cmd/kubectl-akash_net ./cmd/akash-net-reconciler; \
 	done
 	cp --parents LICENSE THIRD_PARTY_LICENSES manifests/argocd/plugin.yaml dist/image
 	SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" docker buildx build --platform linux/amd64,linux/arm64 --provenance=false \

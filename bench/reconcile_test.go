@@ -56,7 +56,7 @@ func reconcile(b *testing.B, kubeconfig, file string) (*reconciler, time.Duratio
 	check(b, err)
 	r := &reconciler{at: free.Addr().String()}
 	check(b, free.Close())
-	program := filepath.Join(filepath.Dir(plugin(b)), filepath.Base(plugin(b))+"-reconcile")
+	program := filepath.Join(filepath.Dir(plugin(b)), "akash-net-reconciler")
 	r.cmd = exec.CommandContext(b.Context(), program, "--watch", "--leader-elect=false", "--source=bench", "-f", file, "--listen", r.at)
 	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	r.cmd.Stderr = &r.said

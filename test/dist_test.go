@@ -87,7 +87,7 @@ func holds(t *testing.T, archive string, platform release.Platform) {
 		programs, script = ".exe", ".cmd"
 	}
 	want := map[string]fs.FileMode{
-		"kubectl-akash_net" + programs: 0o755, "kubectl-akash_net-reconcile" + programs: 0o755,
+		"kubectl-akash_net" + programs: 0o755, "akash-net-reconciler" + programs: 0o755,
 		"kubectl_complete-akash_net" + script: 0o755, "LICENSE": 0o644, "THIRD_PARTY_LICENSES": 0o644,
 	}
 	got, times := map[string]fs.FileMode{}, map[int64]bool{}
@@ -158,7 +158,7 @@ func installsDebian(t *testing.T, deb, version string) {
 // billOfMaterials finds what a program is linked with in its bill of materials.
 func billOfMaterials(t *testing.T, dist string) {
 	for program, module := range map[string]string{
-		"kubectl-akash_net": "k8s.io/kubectl", "kubectl-akash_net-reconcile": "sigs.k8s.io/controller-runtime",
+		"kubectl-akash_net": "k8s.io/kubectl", "akash-net-reconciler": "sigs.k8s.io/controller-runtime",
 	} {
 		var bill struct{ Components []struct{ Name string } }
 		if err := json.Unmarshal(read(t, filepath.Join(dist, program+"_linux_amd64.cdx.json")), &bill); err != nil {

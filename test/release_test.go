@@ -107,7 +107,7 @@ func krewInstalls(t *testing.T, manifest, archive, version string) {
 	}
 	// The program that watches lies beside the plugin, where that finds it.
 	out2, err := kubectl("akash-net", "reconcile", "--heal", "--watch", "--kubeconfig", filepath.Join(home, "none"))
-	if err == nil || strings.Contains(out2, "kubectl-akash_net-reconcile") || !strings.Contains(out2, "kubeconfig") {
+	if err == nil || strings.Contains(out2, "akash-net-reconciler") || !strings.Contains(out2, "kubeconfig") {
 		t.Errorf("kubectl akash-net reconcile --watch: %v\n%s", err, out2)
 	}
 

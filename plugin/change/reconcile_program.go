@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Reconciler is the program that watches: a plugin of its own, because what it is built on would cost each command milliseconds at its
-// start. kubectl runs it for "kubectl akash-net reconcile" if it is in PATH.
-const Reconciler = "kubectl-akash_net-reconcile"
+// Reconciler is the program that watches: one of its own, because what it is built on would cost each command milliseconds at its start.
+// Its name is none of a plugin: kubectl would run and complete such a plugin for "kubectl akash-net reconcile", and know no flag of it.
+const Reconciler = "akash-net-reconciler"
 
 // beThatProgram runs the reconciler with the same arguments in place of this program. It returns only an error.
 func beThatProgram() error {

@@ -32,7 +32,7 @@ func handler(o Options) http.Handler {
 		_, _ = io.WriteString(w, "OK")
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, map[string]string{"name": "akash-net", "server_name": "kubectl-akash_net-reconcile", "version": o.Version, "go": runtime.Version()})
+		write(w, map[string]string{"name": "akash-net", "server_name": "akash-net-reconciler", "version": o.Version, "go": runtime.Version()})
 	})
 	of := func(path string, answer func(*view.Book) any) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {

@@ -88,6 +88,11 @@ func TestCompletionThroughKubectl(t *testing.T) {
 		}
 	}
 	kubectl(t, "__complete", "akash-net", "release", id.Group().String(), "host/").Exits(t, 0).Prints(t, "host/"+host)
+	// No other program of ours takes a command away, as one with a plugin's name would.
+	kubectl(t, "__complete", "akash-net", "reconcile", "--h").Exits(t, 0).Prints(t, "--heal")
+	if out := kubectl(t, "__complete", "akash-net", "rec").Exits(t, 0).Stdout; strings.Count(out, "reconcile\t") != 1 {
+		t.Errorf("kubectl completes akash-net rec to\n%s", out)
+	}
 }
 
 // -v shows the requests, and no credentials.

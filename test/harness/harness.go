@@ -190,7 +190,7 @@ func build(ctx context.Context, reconciler bool) error {
 	}
 	args := []string{"build", "-o", Binaries() + "/", "../../cmd/" + Program}
 	if reconciler {
-		args = append(args, "../../cmd/"+Program+"-reconcile")
+		args = append(args, "../../cmd/akash-net-reconciler")
 	}
 	if err := Succeed(exec.CommandContext(ctx, "go", args...)); err != nil { //nolint:gosec // the arguments are constants
 		return err

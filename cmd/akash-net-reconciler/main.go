@@ -1,5 +1,5 @@
-// Command kubectl-akash_net-reconcile is the kubectl plugin `kubectl akash-net reconcile`: the same program with what --watch needs,
-// which would cost each other command milliseconds at its start.
+// Command akash-net-reconciler is `kubectl akash-net reconcile` with what --watch needs, which would cost each other command milliseconds
+// at its start. The plugin runs it.
 package main
 
 import (
