@@ -26,9 +26,16 @@ const role = "akash-net-status"
 // Find returns the leases of a deployment group that have a namespace. There may be several if the group's orders were
 // won by several providers, or anew.
 func Find(ctx context.Context, c *cluster.Cluster, g lease.Group) ([]lease.ID, error) {
-	var found []lease.ID
-	selector := labels.Set{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}
-	opts := metav1.ListOptions{LabelSelector: selector.String()}
+	return find(ctx, c, labels.Set{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}.String())
+}
+
+// All returns all leases that have a namespace.
+func All(ctx context.Context, c *cluster.Cluster) ([]lease.ID, error) {
+	return find(ctx, c, lease.LabelOwner)
+}
+
+func find(ctx context.Context, c *cluster.Cluster, selector string) (found []lease.ID, _ error) {
+	opts := metav1.ListOptions{LabelSelector: selector}
 	err := cluster.EachMeta(ctx, c, cluster.Namespaces, "", opts, func(m *metav1.ObjectMeta) {
 		if id, ok := lease.IDFromLabels(m.Labels); ok && m.Name == id.Namespace() {
 			found = append(found, id)

@@ -103,6 +103,17 @@ func (s Short) Matches(id lease.ID) bool {
 	return s.owner.matches(id.Owner) && is(s.dseq, id.DSeq) && is(s.gseq, uint64(id.GSeq)) && is(s.oseq, uint64(id.OSeq)) && s.provider.matches(id.Provider)
 }
 
+// Leases returns the whole names of the leases that it names.
+func (s Short) Leases(among iter.Seq[lease.ID]) (names []string) {
+	for id := range among {
+		if s.Matches(id) {
+			names = append(names, id.String())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Lengthen returns the whole names of those leases that it names: of their deployment groups, or of the leases themselves if the name
 // says more than that.
 func (s Short) Lengthen(leases iter.Seq[lease.ID]) []string {

@@ -113,7 +113,7 @@ func NewApply(c *session.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&f.forceConflicts, flagForceConflicts, false,
 		"Take back fields of the leases' own objects that kubectl users have set. Claims and other managers' fields are never forced")
 	f.addAssumeCrashed(cmd)
-	return cmd
+	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag})
 }
 
 func (f *applyFlags) checkAll() error {

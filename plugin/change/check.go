@@ -87,7 +87,7 @@ func NewCheck(c *session.Session) *cobra.Command {
 	cmd.Flags().BoolVar(&f.failOnWithheld, "fail-on-withheld", false,
 		"Exit with 4 if another deployment of the same owner holds something that a lease asks for")
 	f.reserve.proof.add(cmd, flagDNS, "Also check whether DNS proves that the tenant controls the hosts")
-	return c.SetScope(cmd, session.Scope{Offline: f.ledger.IsFiles})
+	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag, Offline: f.ledger.IsFiles})
 }
 
 // run checks everything that the input asks for, and prints what was found.
@@ -135,9 +135,6 @@ func (f *checkFlags) open(
 	if f.ledger.IsFiles() {
 		from, cfg, unread, _, err = clusterOfFiles(ctx, c, &f.ledger)
 		return from, cfg, unread, err
-	}
-	if err := f.reserve.lengthenLease(ctx, c); err != nil {
-		return nil, nil, nil, err
 	}
 	from, cfg, err = c.Open(ctx, f.reserve.concurrency)
 	return from, cfg, nil, err

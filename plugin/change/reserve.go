@@ -107,7 +107,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	cmd.Flags().DurationVar(&f.expires, "expires", 0, "How long to hold; without it the hold has no end")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds if it is not named and nothing serves it")
-	return cmd
+	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag})
 }
 
 // parseArgs returns the hosts and paths in args, and adds the addresses to those of --address.
@@ -155,27 +155,14 @@ func (f *reserveFlags) arguments(args []string, outputs ...string) (hosts []stri
 		return nil, usage.Errorf("--lease names the lease to reserve for")
 	case f.expires < 0, f.ends && f.expires == 0:
 		return nil, usage.Errorf("--expires must be positive; without it the hold has no end")
+	case !fromInput:
+		_, err = flags.ParseLease("--lease", f.input.Lease)
 	}
-	return hosts, nil
-}
-
-// lengthenLease replaces a short name in --lease by the lease's whole name, which the cluster knows.
-func (f *reserveFlags) lengthenLease(ctx context.Context, c *session.Session) (err error) {
-	if f.input.Lease == "" {
-		return nil
-	}
-	if f.input.Lease, err = c.Lengthen(ctx, f.input.Lease); err != nil {
-		return err
-	}
-	_, err = flags.ParseLease("--lease", f.input.Lease)
-	return err
+	return hosts, err
 }
 
 func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {
 	hosts, err := f.arguments(args)
-	if err == nil {
-		err = f.lengthenLease(ctx, c)
-	}
 	if err != nil {
 		return err
 	}

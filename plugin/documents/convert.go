@@ -52,7 +52,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 	flags.AddOutput(cmd, &output, "yaml", "One of 'yaml' or 'json'", "json", "yaml")
 	cmd.Flags().BoolVar(&workloads, "workloads", false, "Include the workloads of the leases")
 	addShowSecrets(cmd, &showSecrets)
-	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !in.FromCluster }})
+	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag, Offline: func() bool { return !in.FromCluster }})
 }
 
 func convert(ctx context.Context, c *session.Session, in *flags.Input, output string, secrets bool) error {

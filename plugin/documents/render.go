@@ -143,7 +143,7 @@ func NewRender(c *session.Session) *cobra.Command {
 		"The folder that gets a file for each lease (OWNER-DSEQ-GSEQ.yaml) instead of standard output. A lease with an error keeps its file")
 	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false,
 		"Also print the leases' namespaces, each before the objects of its lease")
-	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !f.ledger.IsCluster() && !f.input.FromCluster }})
+	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag, Offline: func() bool { return !f.ledger.IsCluster() && !f.input.FromCluster }})
 }
 
 // outputFolder is the value of --output for a folder of YAML files.

@@ -43,7 +43,7 @@ func (f *Input) Add(cmd *cobra.Command) {
 func (f *Input) AddFiles(cmd *cobra.Command) {
 	f.Flags.Add(cmd, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.Lease, "lease", "",
-		"OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]: the lease of an input without one (an SDL, a manifest); the provider may be left out if the configuration has it")
+		"OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]: the lease of an input without one (an SDL, a manifest); the provider may be left out if the configuration has it, and a short name will do if the cluster knows the lease")
 }
 
 // NoFiles is the cobra.PositionalArgs of commands that take files, and no arguments.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -33,12 +36,20 @@ const (
 	OneLease
 	// AllLeases is for commands that show all leases that have a name.
 	AllLeases
+	// LeaseFlag is for commands of which only the flag --lease names a lease. What it names is lengthened for the other ones, too.
+	LeaseFlag
 )
 
 // lengthening returns a command's function that is called with the whole names of leases for short ones.
 func (c *Session) lengthening(s Scope, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if s.Offline != nil && s.Offline() {
+			return run(cmd, args)
+		}
+		if err := c.lengthenFlag(cmd); err != nil {
+			return err
+		}
+		if s.Leases == LeaseFlag {
 			return run(cmd, args)
 		}
 		whole, err := c.lengthen(cmd.Context(), s.Leases, args)
@@ -56,6 +67,19 @@ func (c *Session) lengthening(s Scope, run func(*cobra.Command, []string) error)
 		}
 		return run(cmd, whole)
 	}
+}
+
+// lengthenFlag replaces a short name in a command's flag --lease by that of the lease.
+func (c *Session) lengthenFlag(cmd *cobra.Command) error {
+	flag := cmd.Flags().Lookup("lease")
+	if flag == nil || !flag.Changed {
+		return nil
+	}
+	names, err := c.lengthen(cmd.Context(), LeaseFlag, []string{flag.Value.String()})
+	if err != nil {
+		return err
+	}
+	return flag.Value.Set(names[0])
 }
 
 func isLease(name string) bool {
@@ -76,8 +100,7 @@ func (c *Session) Lengthen(ctx context.Context, name string) (string, error) {
 // lengthen returns names with the whole names of leases for short ones, without those that the *MissingError says that no lease has.
 // Other names cost no request.
 func (c *Session) lengthen(ctx context.Context, many Leases, names []string) (out []string, _ error) {
-	var leases map[lease.ID]bool
-	var kept func() error // adds those that hold nothing: everything that they ask for may be withheld
+	var known *knownLeases
 	var missing []string
 	for _, name := range names {
 		short, is := thing.ParseShort(name)
@@ -85,39 +108,27 @@ func (c *Session) lengthen(ctx context.Context, many Leases, names []string) (ou
 			out = append(out, name)
 			continue
 		}
-		if leases == nil {
-			in, cfg, err := c.Open(ctx, Requests)
+		if known == nil {
+			from, cfg, err := c.Open(ctx, Requests)
 			if err != nil {
 				return nil, err
 			}
-			groups, err := observed.Groups(ctx, in, cfg.LedgerNamespace)
-			if err != nil {
+			if known, err = leasesOf(ctx, from, cfg.LedgerNamespace); err != nil {
 				return nil, err
 			}
-			leases = map[lease.ID]bool{}
-			for _, holding := range groups {
-				maps.Copy(leases, holding.Leases)
-			}
-			kept = sync.OnceValue(func() error {
-				ids, err := observed.KeptLeases(ctx, in, cfg.LedgerNamespace)
-				for _, id := range ids {
-					leases[id] = true
-				}
-				return err
-			})
 		}
-		found := short.Lengthen(maps.Keys(leases))
-		if len(found) == 0 {
-			if err := kept(); err != nil {
-				return nil, err
-			}
-			found = short.Lengthen(maps.Keys(leases))
+		lengthen := short.Lengthen
+		if many == LeaseFlag {
+			lengthen = short.Leases
 		}
+		found, err := known.find(lengthen)
 		switch {
+		case err != nil:
+			return nil, err
 		case len(found) == 0:
 			missing = append(missing, fmt.Sprintf("no lease is named %q; \"kubectl akash-net leases\" lists %s",
-				lease.Clip(name), lease.Count(len(leases), "lease")))
-		case len(found) > 1 && many == OneLease:
+				lease.Clip(name), lease.Count(known.listed, "lease")))
+		case len(found) > 1 && many != AllLeases:
 			return nil, usage.Errorf("%q is the name of %d leases; type one of\n%s", lease.Clip(name), len(found), candidates(found))
 		}
 		out = append(out, found...)
@@ -126,6 +137,55 @@ func (c *Session) lengthen(ctx context.Context, many Leases, names []string) (ou
 		return out, &MissingError{What: missing}
 	}
 	return out, nil
+}
+
+// knownLeases are the leases that may be named: those with claims, and where a name is of none of these, others.
+type knownLeases struct {
+	leases map[lease.ID]bool
+	// listed is how many of them hold or ask for something.
+	listed int
+	// further are those that hold nothing because everything that they ask for is withheld, and those that have a namespace: released
+	// ones, and those of Akash's provider.
+	further []func() ([]lease.ID, error)
+}
+
+func leasesOf(ctx context.Context, from *cluster.Cluster, ledgerNamespace string) (*knownLeases, error) {
+	groups, err := observed.Groups(ctx, from, ledgerNamespace)
+	k := &knownLeases{leases: map[lease.ID]bool{}}
+	for _, holding := range groups {
+		maps.Copy(k.leases, holding.Leases)
+	}
+	k.listed = len(k.leases)
+	k.further = []func() ([]lease.ID, error){
+		func() ([]lease.ID, error) { return observed.KeptLeases(ctx, from, ledgerNamespace) },
+		func() ([]lease.ID, error) {
+			k.listed = len(k.leases)
+			ids, err := leasestatus.All(ctx, from)
+			if apierrors.IsForbidden(err) {
+				return nil, nil
+			}
+			return ids, err
+		},
+	}
+	return k, err
+}
+
+// find returns the names of the leases that a name is of.
+func (k *knownLeases) find(lengthen func(iter.Seq[lease.ID]) []string) ([]string, error) {
+	for {
+		found := lengthen(maps.Keys(k.leases))
+		if len(found) > 0 || len(k.further) == 0 {
+			return found, nil
+		}
+		ids, err := k.further[0]()
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			k.leases[id] = true
+		}
+		k.further = k.further[1:]
+	}
 }
 
 // Owner returns the whole wallet of an owner that is named in whole or without its middle.

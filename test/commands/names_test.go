@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,6 +92,14 @@ func TestNamesOfLeases(t *testing.T) {
 	if names := mustRun(t, 0, "leases", short, "-o", "name").Stdout; strings.Count(names, "\n") != 2 {
 		t.Errorf("the owner's leases are\n%s", names)
 	}
+	// An input without a lease is given one by its short name, too.
+	sdl := filepath.Join(t.TempDir(), "deploy.yaml")
+	write(t, sdl, "version: \"2.0\"\nservices: {web: {image: nginx, expose: [{port: 80, accept: ["+newDomain()+"], to: [{global: true}]}]}}\n"+
+		"profiles: {compute: {web: {resources: {cpu: {units: 1}, memory: {size: 16Mi}, storage: {size: 8Mi}}}}, placement: {here: {pricing: {web: {denom: uakt, amount: 1}}}}}\n"+
+		"deployment: {web: {here: {profile: web, count: 1}}}\n")
+	mustRun(t, 0, "check", "-f", sdl, "--lease", dseq).Prints(t, " free")
+	mustRun(t, 0, "apply", "--dry-run=client", "-f", sdl, "--lease", short+"/"+dseq+"/1").Prints(t, group)
+	mustRun(t, 2, "apply", "--dry-run=client", "-f", sdl, "--lease", short).Says(t, "is the name of 2 leases; type one of\n  "+id.String()+"\n  "+second.String())
 	// A lease from which everything is withheld has a name, too, and can be transferred to.
 	third := leaseOf(owner, uint64(1_000_000+harness.Number()))
 	last := strconv.FormatUint(third.DSeq, 10)
@@ -99,6 +108,7 @@ func TestNamesOfLeases(t *testing.T) {
 	mustRun(t, 0, "transfer", other, "--to", last)
 	mustRun(t, 0, "transfer", other, "--to", second.String())
 	mustRun(t, 0, "release", last, "-y")
+	mustRun(t, 0, "history", last).Prints(t, "Lost", third.Group().String())
 	eventually(t, dseq+" is completed", func(ctx context.Context) (bool, error) { // a completion gives up soon where the machine is busy
 		return strings.Contains("\n"+run(ctx, "__complete", "release", dseq[:len(dseq)-1]).Stdout, "\n"+dseq+"\n"), nil
 	})
