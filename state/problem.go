@@ -94,6 +94,14 @@ type Problem struct {
 // Name returns the name of the problem for repair, for example "BlockedHost/bad.example.com".
 func (x Problem) Name() string { return x.Problem + "/" + x.Thing }
 
+// Repair returns the command that fixes the problem: Command, or a repair of this problem alone; empty if somebody else has to.
+func (x Problem) Repair() string {
+	if x.Command == "" && x.Mend != nil {
+		return "kubectl akash-net repair " + Typed(x.Name())
+	}
+	return x.Command
+}
+
 // Same reports whether y is the same problem, found again.
 func (x Problem) Same(y Problem) bool {
 	return x.Name() == y.Name() && x.Namespace == y.Namespace && x.Lease == y.Lease

@@ -87,8 +87,8 @@ func (t *tables) problems(rows []state.Problem) *TableBuilder {
 	table := NewTable("Problem", "Thing", "Message", "Repair").Wide("Lease", "Namespace", "Since")
 	for _, r := range rows {
 		plan := r.Plan
-		if r.Command != "" {
-			plan += ": " + r.Command
+		if command := r.Repair(); command != "" {
+			plan += ": " + command
 		}
 		table.Row("", r.Problem, r.Thing, t.sentence(r.Message), t.sentence(plan), terminal.Dash(r.Lease), terminal.Dash(r.Namespace), moment(r.Since))
 	}

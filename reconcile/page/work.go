@@ -19,10 +19,7 @@ type ProblemRow struct {
 
 func problemRow(p *state.Problem) ProblemRow {
 	r := ProblemRow{
-		ID: "problem/" + p.Name(), Kind: p.Problem, Thing: p.Thing, Message: clip(p.Message), Plan: p.Plan, Command: p.Command, Since: p.Since.Time,
-	}
-	if r.Command == "" && p.Mend != nil {
-		r.Command = "kubectl akash-net repair " + state.Typed(p.Name())
+		ID: "problem/" + p.Name(), Kind: p.Problem, Thing: p.Thing, Message: clip(p.Message), Plan: p.Plan, Command: p.Repair(), Since: p.Since.Time,
 	}
 	r.Copy = isPlain(r.Command)
 	return r
