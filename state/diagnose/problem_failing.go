@@ -14,15 +14,21 @@ import (
 // findFailing finds the leases that the reconciler fails to bring to what they are to be.
 func (p *problems) findFailing() {
 	for _, f := range p.Failing {
-		namespace := ""
+		namespace, history := "", "" // only what has a namespace has a story
 		if id, err := lease.ParseID(f.Lease); err == nil {
-			namespace = id.Namespace()
+			if namespace = id.Namespace(); p.Namespaces[namespace] {
+				history = "kubectl akash-net history " + f.Lease
+			}
+		}
+		again := "tries again by itself, at %s at the latest"
+		if p.Now.After(f.Next) {
+			again = "was to try again at %s: it does so now, or has ended"
 		}
 		p.add(state.Problem{
 			Problem: state.LeaseFails, Thing: f.Lease, Namespace: namespace, Lease: f.Lease, Since: metav1.NewTime(f.Since),
 			Message: fmt.Sprintf("the reconciler has failed %s: %s", times(f.Count), strings.ReplaceAll(f.Error, "\n", "; ")),
-			Plan:    "fix the cause that the message names; the reconciler tries again by itself, at " + f.Next.UTC().Format(time.RFC3339) + " at the latest",
-			Manual:  true, Command: "kubectl akash-net history " + f.Lease,
+			Plan:    "fix the cause that the message names; the reconciler " + fmt.Sprintf(again, f.Next.UTC().Format(time.RFC3339)),
+			Manual:  true, Command: history,
 		})
 	}
 }
