@@ -43,7 +43,9 @@ type Cluster struct {
 	discovery *discovery.DiscoveryClient
 	// Retries bounds the retries after a lost race or an unclear answer.
 	Retries wait.Backoff
-	host    string
+	// Reads is true for a command that writes nothing: the viewer's roles allow what it does.
+	Reads bool
+	host  string
 	// places bounds the number of concurrent requests.
 	places       chan struct{}
 	clock        *clock

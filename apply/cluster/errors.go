@@ -63,9 +63,13 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for what leases run in that namespace as well (install --workloads brings it):\n"+
 			"  kubectl -n NAMESPACE create rolebinding NAME --clusterrole=akash-net-workloads %s", verb, resource.GroupResource(), err, subject(err))
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
-			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator %s\n"+
-			"  kubectl -n akash-net create rolebinding NAME --role=akash-net-operator %[4]s", verb, resource.GroupResource(), err, subject(err))
+		who := "operator"
+		if reads := verb == "get" || verb == "list" || verb == "watch"; reads && c.Reads && resource.Resource != "manifests" { // viewers read no Manifests
+			who = "viewer"
+		}
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the %s's roles:\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-%[4]s %[5]s\n"+
+			"  kubectl -n akash-net create rolebinding NAME --role=akash-net-%[4]s %[5]s", verb, resource.GroupResource(), err, who, subject(err))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster at %s does not know these credentials (%w); check --kubeconfig, --context and --user", c.host, err)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && !isAnswer(err):

@@ -34,7 +34,8 @@ import (
 //	behind    RESOURCE ANSWER: only a resource that an APIService may serve can be away alone
 //	workloads VERB RESOURCE: those who operate leases read Manifests; only those who apply workloads write them, or see Deployments
 //	path      as far as it goes
-//	explain   VERB RESOURCE | ANSWER: each way in which a cluster refuses gets a sentence and a next step
+//	explain   [reading] VERB RESOURCE | ANSWER: each way in which a cluster refuses gets a sentence and a next step, that to a command which only
+//	          reads another one
 func TestRules(t *testing.T) {
 	answerOf := func(text string) error {
 		text, message, _ := strings.Cut(text, " | ")
@@ -96,12 +97,13 @@ func TestRules(t *testing.T) {
 		},
 		"explain": func(line string) string {
 			text, answer, _ := strings.Cut(line, " | ")
+			text, reads := strings.CutPrefix(text, "reading ")
 			verb, resource, _ := strings.Cut(text, " ")
 			err := error(apierrors.NewGenericServerResponse(http.StatusNotFound, verb, resources[resource].GroupResource(), "", "404 page not found", 0, true))
 			if answer != "no such page" {
 				err = answerOf(answer)
 			}
-			said := (&Cluster{host: "https://cluster"}).Explain(err, verb, resources[resource])
+			said := (&Cluster{host: "https://cluster", Reads: reads}).Explain(err, verb, resources[resource])
 			return fmt.Sprintf("%v (a kind is missing: %t)", said, IsMissingKind(said))
 		},
 	}.Check(t, "testdata/rules.txt")

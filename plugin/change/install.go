@@ -169,7 +169,7 @@ func NewUninstall(c *session.Session) *cobra.Command {
 			ctx := cmd.Context()
 			cluster, cfg, err := c.Open(ctx, 1)
 			if err != nil {
-				return err
+				return install.Refused(err)
 			}
 			installer := newInstaller(c, cluster, cfg, dryRun)
 			var destroyed install.Destroyed

@@ -38,6 +38,8 @@ type Session struct {
 	ConfigText string
 	scopes     map[*cobra.Command]Scope
 	verbosity  int
+	// reads is true for a command that writes nothing.
+	reads bool
 }
 
 // New returns a session with these streams.
@@ -61,6 +63,7 @@ func (c *Session) AddFlags(root *cobra.Command) {
 func (c *Session) Begin(cmd *cobra.Command, args []string) error {
 	dryRun := cmd.Flags().Lookup("dry-run") // every command that writes has it
 	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && !cmd.Flags().Changed("order")
+	c.reads = dryRun == nil && cmd.Name() != "edit"
 	logTo(c.ErrOut, c.verbosity)
 	c.Console.Begin(dryRun == nil || dryRun.Value.String() != "none", claims)
 	return c.checkScope(cmd, args)
@@ -86,7 +89,11 @@ func (c *Session) Connect(concurrency int) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Connect(to, concurrency)
+	connected, err := cluster.Connect(to, concurrency)
+	if err == nil {
+		connected.Reads = c.reads
+	}
+	return connected, err
 }
 
 // Open connects to the cluster and reads the provider's configuration.

@@ -88,12 +88,16 @@ func TestOperator(t *testing.T) {
 	id, host := leaseOf(newTenant(t), 1), newHost("operator")
 	group, namespace := id.Group().String(), "namespace/"+id.Namespace()
 	definition := defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public"))
-	for _, args := range [][]string{{"apply", "-f", definition}, {"release", group}, {"state"}} {
+	for _, args := range [][]string{{"apply", "-f", definition}, {"release", group}} {
 		u.run(t, args...).Exits(t, 1).Says(t, "not allowed to", name, "--clusterrole=akash-net-operator", "--role=akash-net-operator")
 	}
-	for _, verb := range []string{"install", "uninstall"} {
-		if r := u.with(configure(t, "ip: {}")).run(t, verb).Exits(t, 1).Says(t, "not allowed: ", "take a cluster administrator"); strings.Contains(r.Stderr, "akash-net-operator") {
-			t.Errorf("%s advises a role that does not help: %s", verb, r)
+	for _, args := range [][]string{{"state"}, {"explain", host}, {"check", host, "--lease", id.String()}, {"config", "view"}} {
+		u.run(t, args...).Exits(t, 1).Says(t, "not allowed to", name, "--clusterrole=akash-net-viewer", "--role=akash-net-viewer")
+	}
+	with := configure(t, "ip: {}")
+	for _, args := range [][]string{{"install", "--config", with}, {"uninstall", "--config", with}, {"uninstall"}, {"uninstall", "--force"}} {
+		if r := u.run(t, args...).Exits(t, 1).Says(t, "not allowed: ", "take a cluster administrator"); strings.Contains(r.Stderr, "akash-net-operator") {
+			t.Errorf("it advises a role that does not help: %s", r)
 		}
 	}
 	bind(t, u, name, "akash-net-operator", "akash-net-operator")
