@@ -2,7 +2,6 @@ package reservation
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
@@ -40,21 +39,9 @@ func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	if err := group.Wait(); err != nil {
 		return Room{}, err
 	}
-	for l := range leasesOf(look.Leased) {
-		fold.Lease(l[0], l[1])
-	}
-	var notes []string
-	for _, claim := range look.Reservations {
-		switch {
-		case claim.Unreadable != "" && claim.Part() == nil:
-			notes = append(notes, fmt.Sprintf("reservation %s does not count: %s", claim.ObjectName, claim.Unreadable))
-			continue
-		case claim.Unreadable != "":
-			notes = append(notes, fmt.Sprintf("reservation %s counts only as far as it can be read: %s", claim.ObjectName, claim.Unreadable))
-		}
-		fold.Reserve(claim.Order.String(), claim.Hold())
-	}
-	room := Room{Capacity: fold.Capacity(), Addresses: addressRoom(cfg, pools, look.Leased)}
+	pools.Capacity, pools.Reservations, pools.Claims = fold, look.Reservations, look.Leased
+	notes := pools.AddReservations()
+	room := Room{Capacity: pools.Capacity.Capacity(), Addresses: view.Addresses(cfg, pools)}
 	room.Notes = append(room.Notes, notes...)
 	return room, nil
 }

@@ -46,9 +46,7 @@ func (f OrderFacts) Explain() Explanation {
 		state.Stamp(c.Created), c.ObjectName, f.LedgerNamespace, lastBy(row.By))
 	switch row.State {
 	case view.StateUnreadable:
-		x.fact("It cannot be understood: %s. Nobody knows what it takes, so no order can reserve anything.", row.Message)
-		x.next("look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s",
-			f.LedgerNamespace, c.ObjectName)
+		f.addUnreadable(&x, "It takes no room.")
 		return x
 	case view.StateTerminating:
 		x.fact("It takes no room any more. The order can reserve anew when it is gone.")
@@ -58,11 +56,20 @@ func (f OrderFacts) Explain() Explanation {
 		}
 		return x
 	}
+	if c.Unreadable != "" {
+		f.addUnreadable(&x, "What is bound can be read, and counts.")
+	}
 	f.addNodes(&x, c.Part().Hold)
 	f.addEnd(&x, row)
 	f.addMove(&x)
 	f.addUse(&x)
 	return x
+}
+
+// addUnreadable adds why the reservation cannot be read, what of it counts, and whom that concerns.
+func (f OrderFacts) addUnreadable(x *Explanation, counts string) {
+	x.fact("It cannot be understood: %s. %s Its order can reserve nothing else until it is deleted; other orders can.", f.Claim.Unreadable, counts)
+	x.next("look who wrote it, and delete it where nothing rests on it: kubectl akash-net repair %s/%s", state.UnreadableClaim, f.Claim.ObjectName)
 }
 
 // summary describes the reservation in one sentence.

@@ -128,7 +128,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 		case SubjectDNS:
 			b.DNS = f.records(in.Records)
 		case SubjectResources:
-			in.addReservations()
+			in.AddReservations()
 			in.Capacity.NodePorts(cfg.Workloads.NodePorts.First, cfg.Workloads.NodePorts.Last)
 			b.Resources = f.resources(in.Capacity.Capacity(), Addresses(cfg, in))
 		}

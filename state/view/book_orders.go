@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,8 +53,11 @@ func NewOrderRow(c *reserved.Claim, now time.Time) OrderRow {
 		r.Provider, r.By, r.Expires, r.Models, r.HTTP = part.Provider, part.By, part.Expires, part.Models(), part.HTTP
 		r.complete()
 	}
-	if part == nil {
+	switch {
+	case part == nil:
 		r.State, r.Message, r.Order, r.Tenant = StateUnreadable, c.Unreadable, "", &Tenant{}
+	case c.Unreadable != "":
+		r.Message = "counts only as far as it can be read: " + c.Unreadable
 	}
 	switch {
 	case c.Deleting:
@@ -87,12 +91,18 @@ func (f *bookBuilder) orders(claims []*reserved.Claim) []OrderRow {
 	return rows
 }
 
-// addReservations adds reservations and the addresses of leases to the capacity.
-func (c *Contents) addReservations() {
+// AddReservations adds the reservations and the addresses of leases to the capacity. Of a reservation that cannot be read as a whole what is
+// bound counts, if that can be read. It returns a note for each of those.
+func (c *Contents) AddReservations() (notes []string) {
 	for _, r := range c.Reservations {
-		if r.Unreadable == "" {
-			c.Capacity.Reserve(r.Order.String(), r.Hold())
+		switch {
+		case r.Unreadable != "" && r.Part() == nil:
+			notes = append(notes, fmt.Sprintf("reservation %s does not count: %s", r.ObjectName, r.Unreadable))
+			continue
+		case r.Unreadable != "":
+			notes = append(notes, fmt.Sprintf("reservation %s counts only as far as it can be read: %s", r.ObjectName, r.Unreadable))
 		}
+		c.Capacity.Reserve(r.Order.String(), r.Hold())
 	}
 	for _, claim := range c.Claims {
 		if claim.Kind.HasPorts() && claim.Unreadable == "" {
@@ -101,4 +111,5 @@ func (c *Contents) addReservations() {
 			}
 		}
 	}
+	return notes
 }

@@ -72,6 +72,7 @@ func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 		case c.Deleting || c.Kind.HasPorts():
 		case c.Unreadable != "":
 			claims.Add(c.Thing, "")
+		case c.Ended(in.Now): // the next claimant may take it
 		case c.Kind == state.Wildcard && !c.Bound(): // it yields to every host below it
 		default:
 			claims.Add(c.Thing, c.Owner)

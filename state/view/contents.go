@@ -175,7 +175,7 @@ func (c *Contents) ClaimedHosts() iter.Seq[string] {
 }
 
 func (c *Contents) addClaim(o *unstructured.Unstructured) {
-	if a, err := state.ReadAnnouncement(o); err == nil {
+	if a, _ := state.ReadAnnouncement(o); a != nil { // also one that cannot be read: its run has not ended
 		c.AddRuns(a)
 		return
 	}
