@@ -3,13 +3,11 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // checkPool finds a claimed address that a Service asks for and no pool has.
@@ -138,7 +136,7 @@ func (p *problems) findExhausted() {
 		var freed []string
 		var leave []state.LeaveParts
 		for _, c := range p.Claims {
-			if c.Kind == state.Address && p.inPool(row, c.Addr()) {
+			if c.Kind == state.Address && row.Contains(c.Addr()) {
 				if mends := p.givenUp(c); len(mends) > 0 {
 					freed, leave = append(freed, c.Thing), append(leave, mends...)
 				}
@@ -153,14 +151,6 @@ func (p *problems) findExhausted() {
 		}
 		p.add(x)
 	}
-}
-
-// inPool reports whether the address belongs to the pool of the row.
-func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
-	if r, leased := p.Config.IP.Ranges.Find(a); leased && row.Mode != config.ModePool {
-		return r.PoolName() == row.Name
-	}
-	return slices.ContainsFunc(p.Contents.Pools, func(o state.PoolObject) bool { return o.Name == row.Name && o.Has(a) })
 }
 
 // givenUp returns the repairs of other problems that give up all parts of the claim, or nil if some part would stay.

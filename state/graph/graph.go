@@ -175,7 +175,8 @@ func (x *builder) port(r *view.IPRow) {
 	}
 }
 
-// pool adds the pool of an address: the one that the row names, or whose ranges have the address.
+// pool adds the pool of an address, with what the row of pools says that has its name, or else its address: a range that was widened has
+// two pools.
 func (x *builder) pool(r *view.IPRow) {
 	i := slices.IndexFunc(x.pools, func(p view.PoolRow) bool { return p.Name == r.Pool })
 	if i < 0 && r.Address.IsValid() {
@@ -184,7 +185,7 @@ func (x *builder) pool(r *view.IPRow) {
 	n := Node{Kind: Pool, Name: r.Pool}
 	if i >= 0 {
 		p := x.pools[i]
-		n.Name = p.Name
+		n.Name = cmp.Or(r.Pool, p.Name)
 		n.Message = fmt.Sprintf("%s: %s of %s in use", strings.Join(p.Ranges, ", "), view.CountText(p.Used), view.CountText(p.Addresses))
 	}
 	if n.ID = n.Label(); n.Name != "" {

@@ -73,6 +73,13 @@ func TestGraph(t *testing.T) {
 				{Name: "unused", Ranges: []string{"192.0.2.0/24"}},
 			},
 		},
+		"an address is of the pool that has it, which a range that was widened has beside its own": {
+			Leases: []view.LeaseRow{{Tenant: shop, State: view.StateActive}},
+			IPs:    []view.IPRow{{Address: address, Tenant: shop, Protocol: "TCP", Port: 443, Pool: "former", State: view.StateActive}},
+			Pools: []view.PoolRow{
+				{Name: "p", Ranges: []string{"203.0.113.0/27"}, Addresses: 32, Used: 2, Pieces: []config.Range{{First: netip.MustParseAddr("203.0.113.0"), Last: netip.MustParseAddr("203.0.113.31")}}},
+			},
+		},
 		"an IP endpoint waits for its address": {
 			Leases: []view.LeaseRow{{Tenant: shop, State: view.StatePending}},
 			IPs:    []view.IPRow{{Tenant: shop, SharingKey: owner + "-ip-public", Protocol: "UDP", Port: 53, State: view.StatePending, Message: "no pool"}},

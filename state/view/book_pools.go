@@ -17,7 +17,7 @@ import (
 // PoolRow is one configured range of addresses, or an administrator's IPAddressPool. Counts are limited to the largest
 // int64; a /64 has more addresses.
 type PoolRow struct {
-	// Name is the name of the IPAddressPool. For a range in dedicated mode it only names the range.
+	// Name is the name of an IPAddressPool that the cluster has, or will have. For a range in dedicated mode it only names the range.
 	Name   string   `json:"name"`
 	Ranges []string `json:"ranges"`
 	// Mode is range or dedicated for a configured range, pool for an IPAddressPool.
@@ -69,7 +69,7 @@ func (f *bookBuilder) pools(in Contents) []PoolRow {
 	rows := []PoolRow{}
 	if f.cfg.IP.Mode != config.ModePool {
 		for _, r := range f.cfg.IP.Ranges.Include {
-			row := PoolRow{Name: r.PoolName(), Ranges: []string{r.Text}, Mode: f.cfg.IP.Mode}
+			row := PoolRow{Name: f.poolName(r, objects), Ranges: []string{r.Text}, Mode: f.cfg.IP.Mode}
 			var assigned int64
 			for _, o := range objects {
 				if o.Name == row.Name || o.Within(r) {
@@ -97,6 +97,28 @@ func (f *bookBuilder) pools(in Contents) []PoolRow {
 	}
 	slices.SortFunc(rows[configured:], func(a, b PoolRow) int { return cmp.Compare(a.Name, b.Name) })
 	return rows
+}
+
+// poolName returns the name of the pool that the cluster has for a configured range. A range that was widened has its former pool until an
+// address needs another one; a range without a pool is called as the pool that it will have.
+func (f *bookBuilder) poolName(r config.Range, pools []state.PoolObject) string {
+	configured := func(o state.PoolObject) bool {
+		return slices.ContainsFunc(f.cfg.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name })
+	}
+	var former *state.PoolObject
+	for i, o := range pools {
+		switch {
+		case o.Name == r.PoolName() || f.cfg.IP.Mode == config.ModeDedicated: // there it only names the range
+			return r.PoolName()
+		case !o.Ours || !o.Within(r) || configured(o) || o.Name == config.AddressPoolName(o.Ranges[0].First):
+		case former == nil || o.Ranges[0].First.Less(former.Ranges[0].First):
+			former = &pools[i]
+		}
+	}
+	if former == nil {
+		return r.PoolName()
+	}
+	return former.Name
 }
 
 // Addresses counts the addresses that leases can get, from the configured ranges or the configured pool. An IP endpoint
