@@ -134,7 +134,7 @@ func checkHasRanges(problems *lease.Problems, at lease.Place, cfg *config.Provid
 	switch {
 	case len(cfg.IP.Ranges.Include) > 0:
 	case cfg.Missing != "":
-		problems.Add(at, "no address can be leased: the cluster has no configuration (%s); create it with: kubectl akash-net install", cfg.Missing)
+		problems.Add(at, "no address can be leased: %s", cfg.Missing)
 	default:
 		problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
 	}

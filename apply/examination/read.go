@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -163,7 +164,15 @@ func (r *reader) namespaces(ctx context.Context) error {
 	for _, name := range slices.Compact(names) {
 		group.Go(func() error { return getInto(reading, r, r.seen.Namespaces, cluster.Namespaces, name) })
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if there := r.seen.Namespaces[r.seen.Config.LedgerNamespace]; there.Unread == nil && there.Value == nil {
+		if lost := ledger.New(r.cluster, r.seen.Config.LedgerNamespace).Lost(ctx); lost != nil {
+			r.seen.Applied = lost.Object
+		}
+	}
+	return nil
 }
 
 func (r *reader) metallb(ctx context.Context) error {

@@ -135,7 +135,7 @@ func (l Ledger) read(meta *metav1.ObjectMeta) *state.Claim {
 // again wraps errors after which the claim has to be read again with ErrAgain, and explains others.
 func (l Ledger) again(ctx context.Context, err error, verb string) error {
 	if apierrors.IsNotFound(err) && !cluster.IsMissingKind(err) {
-		return fmt.Errorf("the ledger's namespace %s does not exist; make it with: kubectl akash-net install", l.Namespace)
+		return l.gone(ctx)
 	}
 	explained := l.cluster.Explain(err, verb, cluster.Leases)
 	if ctx.Err() == nil && (cluster.IsOwned(err) || cluster.IsOvertaken(err) || cluster.IsUnclear(err)) {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -237,6 +239,45 @@ func TestUntil(t *testing.T) {
 		})
 		if !errors.Is(err, tt.want) || tries != tt.tries {
 			t.Errorf("%s: %v after %d tries", name, err, tries)
+		}
+	}
+}
+
+// A ledger is lost if its namespace does not exist and a lease was applied; what Akash's provider alone has written is there before install.
+func TestLost(t *testing.T) {
+	object := func(kind, metadata string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte("{apiVersion: "+kind+", metadata: "+metadata+"}"), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const labels = "labels: {akash.network/lease.id.owner: " + owner + "}"
+	theirs := object("networking.k8s.io/v1, kind: Ingress", "{name: a, namespace: ns, "+labels+"}")
+	ours := object("networking.k8s.io/v1, kind: Ingress", "{name: b, namespace: ns, "+labels+", annotations: {net.akash.network/definition: x}}")
+	declared := object("akash.network/v2beta2, kind: ProviderHost", "{name: c, namespace: lease, "+labels+", annotations: {net.akash.network/definition: x}}")
+	there := object("v1, kind: Namespace", "{name: akash-net}")
+	for _, tt := range []struct {
+		name    string
+		objects []*unstructured.Unstructured
+		want    string
+	}{
+		{"nothing was installed", nil, ""},
+		{"only Akash's provider has written", []*unstructured.Unstructured{theirs}, ""},
+		{"it is there", []*unstructured.Unstructured{there, ours}, ""},
+		{"it is lost", []*unstructured.Unstructured{theirs, ours}, "ingress ns/b"},
+		{"it is lost, beside Akash's operators", []*unstructured.Unstructured{theirs, declared}, "providerhost lease/c"},
+	} {
+		c, err := cluster.OfObjects(tt.objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := New(c, "akash-net").Lost(t.Context())
+		switch {
+		case (lost == nil) != (tt.want == ""):
+			t.Errorf("%s: %v", tt.name, lost)
+		case lost != nil && (lost.Object != tt.want || !strings.Contains(lost.Error(), "docs/backup.md")):
+			t.Errorf("%s: %v", tt.name, lost)
 		}
 	}
 }

@@ -57,7 +57,7 @@ type ProviderConfig struct {
 	Limits            Limits
 	// Shards are the routers that share the cluster's routes; if there are none, one router serves all.
 	Shards []Shard
-	// Missing is the place where a cluster has no configuration, so that the defaults apply: nothing is installed there. It is empty if the
+	// Missing says that a cluster has no configuration, so that the defaults apply, and what to do about it. It is empty if the
 	// cluster has one, or a file was read.
 	Missing string
 }

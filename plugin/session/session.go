@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -136,13 +137,24 @@ func (c *Session) Configured(ctx context.Context, cluster *cluster.Cluster) (cfg
 		cfg, err = c.ReadConfig(read)
 	}
 	if cfg != nil && c.ConfigFile == "" && read.Text == "" {
-		cfg.Missing = read.Place
+		cfg.Missing = missing(ctx, cluster, cfg.LedgerNamespace, read.Place)
 	}
 	if _, wrong := errors.AsType[lease.Problems](err); wrong && c.ConfigFile == "" {
 		fmt.Fprintln(c.ErrOut, "Note: the provider's configuration in the cluster has errors. \"kubectl akash-net config edit\" opens it, "+
 			"\"kubectl akash-net install --config FILE\" replaces it; until then --config FILE names another one.")
 	}
 	return cfg, read, err
+}
+
+// missing says that a cluster has no configuration. Where the ledger is lost, install alone would make one without the provider's ranges.
+func missing(ctx context.Context, cluster *cluster.Cluster, namespace, place string) string {
+	if cluster == nil {
+		return ""
+	}
+	if lost := ledger.New(cluster, namespace).Lost(ctx); lost != nil {
+		return lost.Error()
+	}
+	return fmt.Sprintf("the cluster has no configuration (%s); create it with: kubectl akash-net install", place)
 }
 
 // Document is the text of a configuration. It is empty where the defaults apply.

@@ -223,6 +223,9 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 		if err != nil {
 			return err
 		}
+		if hosts, ports := book.Unclaimed(); cfg.Missing != "" || hosts+ports > 0 {
+			warnLost(ctx, c, cluster, cfg)
+		}
 		err = f.show(c, book, show)
 		if f.print.IsTable() {
 			noteUnclaimed(&c.Console, book)

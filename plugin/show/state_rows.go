@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -97,6 +98,7 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 func (f *stateFlags) showProblems(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer,
 ) error {
+	warnLost(ctx, c, cluster, cfg)
 	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.rows.namespace)
 	if err != nil {
 		return err
@@ -125,6 +127,13 @@ func (f *stateFlags) showProblems(
 		return &console.ReportedError{Message: lease.Count(len(problems), "problem")}
 	}
 	return nil
+}
+
+// warnLost says if the ledger is lost. What leases use is then shown as if nobody had claimed it.
+func warnLost(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig) {
+	if lost := ledger.New(cluster, cfg.LedgerNamespace).Lost(ctx); lost != nil {
+		c.Warn(lease.Problems{{Message: lost.Error(), Warning: true}})
+	}
 }
 
 // noteUnclaimed says below a table what leases use without a claim. Objects that Akash's provider has written alone do not count: nobody

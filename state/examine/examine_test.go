@@ -143,6 +143,7 @@ func TestConfiguration(t *testing.T) {
 	run(t, "configuration", []check{
 		{name: "valid"},
 		{name: "missing", with: func(s *Seen) { s.Configured.Value.Missing = true }},
+		{name: "missing where the ledger is lost", with: func(s *Seen) { s.Configured.Value.Missing, s.Applied = true, "ingress shop/shop.example.com" }},
 		{name: "missing before install", with: func(s *Seen) { s.Configured.Value.Missing, s.Before = true, true }},
 		{name: "invalid", with: func(s *Seen) {
 			s.Configured.Value.Problems = lease.Problems{{At: lease.Place{File: "a.yaml", Line: 3, Column: 1}, Message: "unknown key"}, {Message: "odd", Warning: true}}
@@ -158,6 +159,9 @@ func TestNamespaces(t *testing.T) {
 		{name: "there"},
 		{name: "none", with: func(s *Seen) { s.Namespaces = nil }},
 		{name: "none before install", with: func(s *Seen) { s.Namespaces, s.Before = nil, true }},
+		{name: "the ledger is lost", with: func(s *Seen) {
+			s.Namespaces["akash-net"], s.Applied = Answer[Object]{}, "ingress shop/shop.example.com"
+		}},
 		{name: "being deleted", with: func(s *Seen) {
 			s.Namespaces["lease"] = Answer[Object]{Value: object(`{kind: Namespace, metadata: {name: lease, deletionTimestamp: "2026-11-27T10:00:00Z"}}`)}
 		}},

@@ -27,6 +27,8 @@ type Seen struct {
 	Served map[schema.GroupVersion]Answer[[]string]
 	// Definitions are resource definitions by name; nil for one that does not exist. Namespaces are the same for namespaces.
 	Definitions, Namespaces map[string]Answer[Object]
+	// Applied is an object that a lease was applied with, where the ledger's namespace does not exist.
+	Applied string
 	// Rights are the caller's rights, as far as they were asked for.
 	Rights map[Right]Answer[bool]
 

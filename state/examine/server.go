@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // The versions of Kubernetes that first have what is needed as stable API: server-side apply, with which all objects are written
@@ -58,6 +59,8 @@ func (s *Seen) configuration() []Line {
 		line := s.unknown(s.Configured.Unread)
 		line.Text += "; the default configuration is checked instead"
 		return []Line{line}
+	case c.Missing && s.Applied != "":
+		return []Line{warning(state.RestoreLedger, "there is no %s; the default configuration is checked instead", c.Place)}
 	case c.Missing && s.Before:
 		return []Line{ok("there is none yet; the default one is checked, or that of --config")}
 	case c.Missing:
@@ -88,6 +91,8 @@ func (s *Seen) namespaces() []Line {
 		switch {
 		case o.Unread != nil:
 			lines = append(lines, s.unknown(o.Unread))
+		case o.Value == nil && s.Applied != "" && name == s.Config.LedgerNamespace:
+			lines = append(lines, problem(state.RestoreLedger, "the ledger is lost: there is no namespace %s, and leases have objects, such as %s", name, s.Applied))
 		case o.Value == nil && s.Before:
 		case o.Value == nil:
 			lines = append(lines, problem(install, "there is no namespace %s", name))

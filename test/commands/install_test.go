@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -139,6 +140,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	t.Run("configuration", func(t *testing.T) { c.configurations(t) })
 	t.Run("guard", func(t *testing.T) { c.guards(t, id, host) })
 	t.Run("namespace that is being deleted", func(t *testing.T) { c.waitsForTheNamespace(t) })
+	t.Run("ledger that is lost", func(t *testing.T) { c.losesTheLedger(t, definition, address) })
 	if t.Failed() {
 		return
 	}
@@ -240,16 +242,55 @@ func (c bareCluster) guards(t *testing.T, id lease.ID, host string) {
 	c.do(t, 2, "install", "--guard=weak")
 }
 
+// losesTheLedger: where the ledger's namespace is gone and leases have objects, commands say how to restore it, and none advises an install
+// that makes a configuration without the provider's ranges.
+func (c bareCluster) losesTheLedger(t *testing.T, definition, address string) {
+	t.Helper()
+	c.do(t, 0, "apply", "-f", definition)
+	for _, resource := range []schema.GroupVersionResource{claims, configMaps} { // no controller empties the namespace here
+		if err := c.objects.Resource(resource).Namespace(ledger).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.objects.Resource(namespaces).Delete(t.Context(), ledger, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.finalize(t)
+	const restore = "restore it from its backup, as docs/backup.md says: kubectl akash-net install --config FILE"
+	c.do(t, 3, "apply", "-f", address).Says(t, "no address can be leased: the ledger is lost", restore)
+	for _, args := range [][]string{{"apply", "-f", definition}, {"apply", "-f", definition, "--config", file(t, "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata: {name: provider}\n")}} {
+		c.do(t, 1, args...).Says(t, "the ledger is lost: its namespace "+ledger+" does not exist", restore)
+	}
+	for _, args := range [][]string{{"state"}, {"state", "leases", "-o", "json"}} {
+		c.do(t, 0, args...).Says(t, "Warning: the ledger is lost", restore)
+	}
+	c.do(t, 1, "state", "--problems").Says(t, "Warning: the ledger is lost", restore)
+	c.do(t, 1, "doctor").Prints(t, "the ledger is lost: there is no namespace "+ledger, restore)
+	c.do(t, 0, "install")
+	c.do(t, 0, "apply", "-f", definition, "--adopt")
+	c.do(t, 0, "release", "-f", definition)
+}
+
 // waitsForTheNamespace: while the ledger's namespace is being deleted, install says so and waits until it is gone.
 func (c bareCluster) waitsForTheNamespace(t *testing.T) {
 	t.Helper()
-	core := kubernetes.NewForConfigOrDie(c.Config).CoreV1().Namespaces()
-	if err := core.Delete(t.Context(), ledger, metav1.DeleteOptions{}); err != nil { // nothing finalizes it here
+	if err := c.objects.Resource(namespaces).Delete(t.Context(), ledger, metav1.DeleteOptions{}); err != nil { // nothing finalizes it here
 		t.Fatal(err)
 	}
 	c.do(t, 0, "install", "--dry-run=server").Prints(t, "namespace/"+ledger+" left (it is being deleted; install waits until it is gone, and creates it)")
 	c.do(t, 1, "reserve", "--lease", leaseOf(newTenant(t), 1).String(), newHost("late")).Says(t, "The namespace is being deleted")
 	end := start(harness.Command(t.Context(), c.Kubeconfig, "install"))
+	gone := c.finalize(t)
+	end().Exits(t, 0).Prints(t, "namespace/"+ledger+" created")
+	if now := c.get(t, namespaces, "", ledger); now == nil || now.GetUID() == gone {
+		t.Errorf("there is %v", now)
+	}
+}
+
+// finalize lets the ledger's namespace go, which is being deleted. It returns its UID.
+func (c bareCluster) finalize(t *testing.T) types.UID {
+	t.Helper()
+	core := kubernetes.NewForConfigOrDie(c.Config).CoreV1().Namespaces()
 	going, err := core.Get(t.Context(), ledger, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -258,18 +299,15 @@ func (c bareCluster) waitsForTheNamespace(t *testing.T) {
 	if _, err := core.Finalize(t.Context(), going, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	end().Exits(t, 0).Prints(t, "namespace/"+ledger+" created")
-	if now := c.get(t, namespaces, "", ledger); now == nil || now.GetUID() == going.UID {
-		t.Errorf("there is %v", now)
-	}
+	return going.UID
 }
 
-// Without its namespace there is no ledger; the run says how to make it and writes nothing.
+// Without its namespace there is no ledger; the run says how to make it, or how to restore it beside leases of other tests, and writes nothing.
 func TestMissingLedgerNamespace(t *testing.T) {
 	t.Parallel()
 	id := leaseOf(newTenant(t), 1)
 	harness.Run(t.Context(), "apply", "--config", configure(t, "ledgerNamespace: nowhere"), "-f", defineParts(t, id, webPart(newHost("nowhere")))).Exits(t, 1).Says(t,
-		"the ledger's namespace nowhere does not exist", "kubectl akash-net install")
+		"namespace nowhere does not exist", "kubectl akash-net install")
 	if got := objectsOf(t, id); len(got) > 0 {
 		t.Errorf("the lease has %v", got)
 	}
