@@ -74,8 +74,8 @@ func NewState(c *session.Session) *cobra.Command {
 			reservation of a bid is Reserved, or Pending while its run checks whether it fits; that of a lease
 			is Leased.
 
-			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, for
-			"apply -f -".
+			"state lease LEASE -o yaml", or "-o json", prints the definition that the lease was last applied
+			with, for "apply -f -". The other outputs, and --workloads, print the lease's row.
 
 			With --filename the objects come from files instead of the cluster: a Git repository, or the output
 			of "kubectl get -o yaml". Holds then expire by this machine's clock.`,
@@ -176,7 +176,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	case f.watch && f.print.SortBy != "":
 		return usage.Errorf("--watch shows changes as they come: leave out --sort-by")
 	case f.isDefinitions() && (f.watch || f.print.SortBy != ""):
-		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow and --sort-by does not sort; use -o json")
+		return usage.Errorf("-o %s of named leases prints their definitions, which --watch does not follow and --sort-by does not sort", f.print.Output)
 	case f.watch && len(f.subjects) != 1 && !f.screen:
 		return usage.Errorf("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// isDefinitions reports whether to print the definitions of leases instead of rows: -o yaml with named leases. "apply" reads
-// the output.
+// isDefinitions reports whether to print the definitions of leases instead of rows: named leases as documents, unless the state of their
+// workloads is asked for. "apply" reads the output.
 func (f *stateFlags) isDefinitions() bool {
-	return f.print.Output == "yaml" && len(f.rows.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
+	return (f.print.Output == "yaml" || f.print.Output == "json") && !f.workloads.value && len(f.rows.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
 }
 
 // showDefinitions prints the definitions that the leases were last applied with.
@@ -39,13 +39,13 @@ func (f *stateFlags) showDefinitions(
 		return f.rows.namespace != "" && d.Lease.Namespace() != f.rows.namespace
 	})
 	var out bytes.Buffer
-	if err := printing.Definitions(&out, defs, input.Encode, "yaml"); err != nil {
+	if err := printing.Definitions(&out, defs, input.Encode, f.print.Output); err != nil {
 		return err
 	}
 	if _, err := out.WriteTo(c.Out); err != nil || f.rows.ignoreMissing {
 		return err
 	}
-	why := ": apply keeps it; the lease's row is printed with -o json"
+	why := ": apply keeps it; the lease's row is printed with -o wide"
 	if f.rows.namespace != "" {
 		why = " for a lease of namespace " + f.rows.namespace
 	}
