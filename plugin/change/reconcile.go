@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -220,10 +219,14 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	})
 }
 
-// set returns the sources by kind and name; files without a name are known by their paths.
+// set returns the sources by kind and name, so that no name is a word of another kind. Files without a name are known by their paths.
 func (f *reconcileFlags) set() (set []string) {
-	if len(f.files.Files) > 0 {
-		set = append(set, cmp.Or(f.source, strings.Join(f.files.Files, ",")))
+	if f.source != "" {
+		set = append(set, "files/"+f.source)
+	} else {
+		for _, path := range f.files.Files {
+			set = append(set, "path/"+path)
+		}
 	}
 	for name, asked := range map[string]bool{reconcile.OfManifests: f.fromCluster, reconcile.OfEvents: f.events != "", "heal": f.heal} {
 		if asked {

@@ -241,7 +241,7 @@ func TestTwoWatch(t *testing.T) {
 	watch(t, "-f", elsewhere.path, "--source", "three").Says(t, " is elected; it is this one\n")
 	routed(t, third, three, true)
 	a.Kill()
-	harness.Merge(t, cluster.Leases, "akash-net", state.ElectionName([]string{"two"}), `{"spec":{"leaseDurationSeconds":1}}`) // the others need not wait longer
+	harness.Merge(t, cluster.Leases, "akash-net", state.ElectionName([]string{"files/two"}), `{"spec":{"leaseDurationSeconds":1}}`) // the others need not wait longer
 	dir.define(t, second, two)
 	routed(t, second, two, true)
 	dir.remove(t, first)
@@ -269,7 +269,7 @@ func TestTwoWatch(t *testing.T) {
 // elected returns the name of the reconciler that is elected.
 func elected(t *testing.T) string {
 	t.Helper()
-	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", state.ElectionName([]string{"two"})).Object, "spec", "holderIdentity")
+	holder, _, err := unstructured.NestedString(harness.Need(t, cluster.Leases, "akash-net", state.ElectionName([]string{"files/two"})).Object, "spec", "holderIdentity")
 	if err != nil {
 		t.Fatal(err)
 	}
