@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
@@ -154,39 +155,69 @@ func TestServerGoesAway(t *testing.T) {
 	})
 }
 
-// A command that was taken for dead while it stood still gives no claim back: another one works in its place. What it has
-// made for a host that another owner holds by now goes.
-func TestACommandThatCountsAsDeadGivesNoClaimBack(t *testing.T) {
+// A command that was taken for dead while it stood still writes nothing more by itself: a new command brings its lease to what the ledger
+// keeps, announced for it. What the late one has made for a host that another owner has got goes, and so does what it has made after a
+// release; the claim of its own lease stays, which another command has taken that has crashed.
+func TestACommandThatCountsAsDeadHeals(t *testing.T) {
 	t.Parallel()
-	id := someLease(someOwner, 1)
-	for name, holder := range map[string]lease.ID{"another owner": someLease(somebodyElses, 1), "its own lease": id} {
+	id, other := someLease(someOwner, 1), someLease(somebodyElses, 1)
+	fenced := func(b *bench) {
+		for _, o := range b.Objects("leases") {
+			if a, err := state.ReadAnnouncement(o); err == nil {
+				a.Phase, a.FencedBy, a.UID, a.ResourceVersion = state.Fenced, "later", "", ""
+				b.Put("test", claimPath+a.Name(), a.Configuration("akash-net"))
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		meanwhile func(b *bench)
+		stays     bool
+		owner     string
+	}{
+		"another owner": {func(b *bench) { fenced(b); b.claimed(other, host, "later") }, false, other.Owner},
+		"its own lease": {func(b *bench) { fenced(b); b.claimed(id, host, "later") }, true, id.Owner},
+		"released": {func(b *bench) {
+			for _, o := range b.Objects("leases") {
+				b.Delete(claimPath + o.GetName())
+			}
+		}, false, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.After = func(method, path string) (int, bool) {
-				if method == http.MethodPatch && strings.Contains(path, "/ingresses/") {
-					for _, o := range b.Objects("leases") {
-						if a, err := state.ReadAnnouncement(o); err == nil {
-							a.Phase, a.FencedBy, a.UID, a.ResourceVersion = state.Fenced, "later", "", ""
-							b.Put("test", claimPath+a.Name(), a.Configuration("akash-net"))
-						}
+			synctest.Test(t, func(t *testing.T) {
+				b, over := newBench(t), false
+				b.Before = func(method, path string) (int, bool) {
+					if method != http.MethodDelete || strings.HasPrefix(path, claimPath) {
+						return 0, false
 					}
-					b.claimed(holder, host, "later")
+					announced := slices.ContainsFunc(b.Objects("leases"), func(o *unstructured.Unstructured) bool {
+						a, err := state.ReadAnnouncement(o)
+						return err == nil && a.Phase == state.Active && a.Names(id.Group())
+					})
+					if !announced {
+						t.Errorf("%s is deleted by a command that is not announced", path)
+					}
+					return 0, false
 				}
-				return 0, false
-			}
-			err := b.apply(withHosts(id, host))
-			if lost, ok := errors.AsType[*turn.LostError](err); !ok || lost.By != "later" {
-				t.Fatalf("error %v", err)
-			}
-			for _, plural := range []string{"ingresses", "providerhosts"} { // without a claim nothing is to serve
-				if stays := b.has(plural, host); stays != (holder == id) {
-					t.Errorf("%s stay: %v", plural, stays)
+				b.After = func(method, path string) (int, bool) {
+					if method == http.MethodPatch && strings.Contains(path, "/ingresses/") && !over {
+						over = true
+						tt.meanwhile(b)
+					}
+					return 0, false
 				}
-			}
-			claim := b.Get(claimPath + host)
-			if owner := claim.GetLabels()[state.LabelOwner]; owner != holder.Owner || !strings.Contains(claim.GetAnnotations()[state.RouteKey("/")], "later") {
-				t.Errorf("the claim is %s's and says %v", owner, claim.GetAnnotations())
-			}
+				err := b.apply(checked(t, withHosts(id, host)))
+				if _, lost := errors.AsType[*turn.LostError](err); !lost {
+					t.Fatalf("error %v", err)
+				}
+				for _, plural := range []string{"ingresses", "providerhosts"} { // without a claim nothing is to serve
+					if stays := b.has(plural, host); stays != tt.stays {
+						t.Errorf("%s stay: %v", plural, stays)
+					}
+				}
+				if b.has("leases", host) != (tt.owner != "") || tt.owner != "" && b.Get(claimPath + host).GetLabels()[state.LabelOwner] != tt.owner {
+					t.Errorf("the ledger has %q", b.Names("leases"))
+				}
+			})
 		})
 	}
 }

@@ -76,8 +76,6 @@ type Applied struct {
 	Stays, Unlike bool
 	// Began is when the lease has begun to wait for what it has written, the zero time if it has not.
 	Began time.Time
-	// Made are the objects that the lease has created, as the answers show them.
-	Made map[Key]*unstructured.Unstructured
 	// Stuck names the records that were still there when their time was over.
 	Stuck []string
 }

@@ -30,7 +30,7 @@ func Next(w *World, t *Transaction, place int) Step {
 		return s
 	}
 	for _, part := range []func() Step{
-		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkOwned, v.checkManifest, v.checkNamed, v.unfit, v.unmovable, v.tellGone, v.refuse, v.pick, v.take, v.disownFormer, v.readMoved, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
+		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkOwned, v.checkManifest, v.checkNamed, v.checkStrays, v.unfit, v.unmovable, v.tellGone, v.refuse, v.pick, v.take, v.disownFormer, v.readMoved, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
 		v.tellWithheld, v.tellReserved, v.readTargets, v.keep, v.reserve, v.checkNames, v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved, v.keepTarget,
 		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
 	} {
@@ -156,12 +156,11 @@ func (v view) end(err error) Step {
 		records, _ := v.dns()
 		o.Applied = Applied{
 			Definition: v.wanted().granted, Desired: v.awaited(), Records: handled, Unknown: records.Unknown, Stuck: stuck,
-			Stays: len(v.f.stays) > 0, Unlike: v.isUnlike(), Made: v.f.made, Began: v.f.began,
+			Stays: len(v.f.stays) > 0, Unlike: v.isUnlike(), Began: v.f.began,
 		}
 	}
 	if v.want.Move != nil {
 		o.Moved, _ = v.moved()
-		o.Applied.Made = v.f.made
 	}
 	o.Facts, o.Left, o.Claims = v.facts(), v.left(), map[string]*state.Claim{}
 	for _, name := range v.takenNames() {

@@ -20,6 +20,8 @@ type Release struct {
 	Choice Choice
 	// Named are the leases by which the group was named: nothing goes while another lease of the group is live.
 	Named []lease.ID
+	// Strays is true if only what nobody means any more goes: nothing while the group holds anything, or the ledger keeps a definition.
+	Strays bool
 }
 
 // means reports whether the reservation of a lease goes with a release: that of another order than those which are named stays, as the
@@ -129,6 +131,18 @@ func (v view) checkNamed() Step {
 			return v.giveBack(&report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
 				"\"release %s\" releases all of the deployment, also what serves", v.group)})
 		}
+	}
+	return Step{}
+}
+
+// checkStrays ends a release of strays where, in the command's turn, there are none: the group has something by now.
+func (v view) checkStrays() Step {
+	switch {
+	case v.want.Release == nil || !v.want.Release.Strays:
+	case v.f.kept.definition != nil:
+		return v.giveBack(report.ErrChanged)
+	case len(v.w.claimsOf(v.group)) > 0:
+		return v.end(nil)
 	}
 	return Step{}
 }

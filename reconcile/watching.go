@@ -11,12 +11,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // OfManifests is the name of the source that the Manifests of Akash's provider are, OfEvents that of leases whose manifests came with
 // events. No list says which leases the latter has, so none is released but by an event.
 const (
-	OfManifests = "akash-manifests"
+	OfManifests = kept.OfManifests
 	OfEvents    = "akash-events"
 )
 

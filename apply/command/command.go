@@ -124,6 +124,8 @@ type Command struct {
 	Cluster *cluster.Cluster
 	Ledger  ledger.Ledger
 	Options Options
+	// Configured is the configuration as it was when the command began.
+	Configured *config.ProviderConfig
 	// Patience bounds how long a run waits for another run that holds a thing and has not ended: that run may still
 	// give it back.
 	Patience wait.Backoff
@@ -144,7 +146,7 @@ func New(c *cluster.Cluster, opts Options) *Command {
 	if !c.Waits() { // a dry run looks once
 		patience.Steps = 1
 	}
-	return &Command{Cluster: c, Options: opts, Ledger: book, Patience: patience}
+	return &Command{Cluster: c, Options: opts, Configured: opts.Config, Ledger: book, Patience: patience}
 }
 
 // ChangesOf returns the changes that a run on a lease may make: its own, and those of objects that leases share. nil

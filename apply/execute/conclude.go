@@ -41,7 +41,7 @@ func (l *loop) finish(ctx context.Context, leases []*Lease, ended error) {
 
 // done does what follows the work on a lease, unless it has failed.
 func (l *loop) done(ctx context.Context, one *Lease, failed error) {
-	one.err = l.takeBack(ctx, one, cmp.Or(one.err, failed))
+	one.err = cmp.Or(one.err, failed)
 	if one.err == nil && l.work.Done != nil {
 		one.err = parallel.Guard(func() error { return l.work.Done(ctx, one) })
 	}

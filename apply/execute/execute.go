@@ -43,6 +43,8 @@ type Work struct {
 	Of []*executor.Executor
 	// Silent sends no events of what is written.
 	Silent bool
+	// heals is true for what a lost command does at its end.
+	heals bool
 }
 
 // Lease is one lease of a command.
@@ -201,6 +203,7 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	if own {
 		ended = errors.Join(fault, parallel.Guard(func() error { return now.Commit(ctx) }))
 	}
+	l.heal(ctx, leases, ended)
 	l.finish(ctx, leases, ended)
 	if slices.ContainsFunc(leases, func(one *Lease) bool { return one.err != nil || one.X.Changed() }) {
 		return nil

@@ -38,6 +38,9 @@ const (
 	AnnotationTarget = lease.Domain + "/target"
 )
 
+// OfManifests is the name of the source that the Manifests of Akash's provider are.
+const OfManifests = "akash-manifests"
+
 const (
 	// maxPlain is the size in bytes up to which a definition is stored uncompressed.
 	maxPlain = 4 << 10
