@@ -18,10 +18,10 @@ import (
 var followBackoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 8, Cap: 10 * time.Second}
 
 // Follow passes the objects of a resource to see: first all that exist, then each that is created or modified. When a
-// watch ends it lists all again. It returns when the context ends, see fails, or the objects cannot be listed.
+// watch ends it lists all again; whole is true for all. It returns when the context ends, see fails, or the objects cannot be listed.
 func (c *Cluster) Follow(
 	ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
-	see func([]*unstructured.Unstructured) error,
+	see func(found []*unstructured.Unstructured, whole bool) error,
 ) error {
 	client := c.Dynamic.Resource(resource).Namespace(namespace)
 	backoff := followBackoff
@@ -38,7 +38,7 @@ func (c *Cluster) Follow(
 		for i := range list.Items {
 			all[i] = &list.Items[i]
 		}
-		if err := see(all); err != nil {
+		if err := see(all, true); err != nil {
 			return err
 		}
 		from := opts
@@ -68,7 +68,7 @@ func (c *Cluster) Follow(
 
 // eachChange passes the changes of a watch to see until the watch ends. It reports whether there were any.
 func eachChange(
-	ctx context.Context, changes watch.Interface, see func([]*unstructured.Unstructured) error,
+	ctx context.Context, changes watch.Interface, see func(found []*unstructured.Unstructured, whole bool) error,
 ) (seen bool, err error) {
 	defer changes.Stop()
 	for {
@@ -84,7 +84,7 @@ func eachChange(
 				continue
 			}
 			seen = true
-			if err := see([]*unstructured.Unstructured{o}); err != nil {
+			if err := see([]*unstructured.Unstructured{o}, false); err != nil {
 				return seen, err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,20 +63,33 @@ func Read(ctx context.Context, c *cluster.Cluster, s Selection) ([]Event, error)
 // Watch passes the selected events to show, first all that exist, then each that is created or updated, until the context ends or show
 // fails.
 func Watch(ctx context.Context, c *cluster.Cluster, s Selection, show func([]Event) error) error {
-	seen := map[types.UID]string{}
-	return c.Follow(ctx, kinds.Event.Resource(), s.Namespace, s.Options, func(found []*unstructured.Unstructured) error {
-		fresh := slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool {
-			return seen[o.GetUID()] == o.GetResourceVersion()
-		})
-		for _, o := range fresh {
-			seen[o.GetUID()] = o.GetResourceVersion()
-		}
-		events, err := s.of(fresh)
+	known := versions{}
+	return c.Follow(ctx, kinds.Event.Resource(), s.Namespace, s.Options, func(found []*unstructured.Unstructured, whole bool) error {
+		events, err := s.of(known.fresh(found, whole))
 		if err != nil || len(events) == 0 {
 			return err
 		}
 		return show(events)
 	})
+}
+
+// versions are those of the events that a watch has passed on and that may be listed again.
+type versions map[types.UID]string
+
+// fresh returns the events that are not known. If they are all that there are, others are forgotten: the API server keeps events for an
+// hour.
+func (v versions) fresh(found []*unstructured.Unstructured, whole bool) (fresh []*unstructured.Unstructured) {
+	listed := map[types.UID]bool{}
+	for _, o := range found {
+		if listed[o.GetUID()] = true; v[o.GetUID()] != o.GetResourceVersion() {
+			fresh = append(fresh, o)
+		}
+		v[o.GetUID()] = o.GetResourceVersion()
+	}
+	if whole {
+		maps.DeleteFunc(v, func(id types.UID, _ string) bool { return !listed[id] })
+	}
+	return fresh
 }
 
 // of decodes events, leaves out those that are not selected, and sorts the others by their last occurrence.

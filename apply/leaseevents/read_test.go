@@ -51,3 +51,32 @@ func TestCount(t *testing.T) {
 		t.Error("an event that cannot be read is read")
 	}
 }
+
+// A watch passes an event on once for each of its versions, also when all are listed again, and remembers no more than are listed.
+func TestFresh(t *testing.T) {
+	known := versions{}
+	for i, tt := range []struct {
+		found, fresh string
+		whole        bool
+		remembers    int
+	}{
+		{"a1 b1", "a1 b1", true, 2},
+		{"c1", "c1", false, 3},
+		{"b2", "b2", false, 3},
+		{"b2 c1", "", true, 2},
+		{"b2 d1", "d1", true, 2},
+		{"c1", "c1", false, 3},
+	} {
+		var found []*unstructured.Unstructured
+		for _, text := range strings.Fields(tt.found) {
+			found = append(found, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": text[:1], "resourceVersion": text[1:]}}})
+		}
+		var got []string
+		for _, o := range known.fresh(found, tt.whole) {
+			got = append(got, string(o.GetUID())+o.GetResourceVersion())
+		}
+		if strings.Join(got, " ") != tt.fresh || len(known) != tt.remembers {
+			t.Errorf("%d: of %s %s are fresh, and %d are remembered", i+1, tt.found, got, len(known))
+		}
+	}
+}

@@ -51,7 +51,7 @@ func (r *reader) follow(ctx context.Context) error {
 		begun: map[string]bool{}, noted: map[string]bool{}, first: true,
 	}
 	group.Go(func() error {
-		return r.cluster.Follow(streams, kinds.Pod.Resource(), r.namespace, r.pods(), func(pods []*unstructured.Unstructured) error {
+		return r.cluster.Follow(streams, kinds.Pod.Resource(), r.namespace, r.pods(), func(pods []*unstructured.Unstructured, _ bool) error {
 			return f.see(streams, pods)
 		})
 	})
