@@ -3,7 +3,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -216,13 +215,12 @@ func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) (failed map
 	return r.work(ctx, groups, r.options)
 }
 
-// WorkAfter is Work for a deployment group after another command that is announced for it: if that has crashed, what it has left is
+// WorkAfter is Work for deployment groups after another command that is announced for them: if that has crashed, what it has left is
 // finished, and its announcement removed, also if nothing else is due.
-func (r *Reconciler) WorkAfter(ctx context.Context, g lease.Group) error {
+func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (failed map[lease.Group]error, err error) {
 	opts := r.options
 	opts.InTurn = true
-	failed, err := r.work(ctx, []lease.Group{g}, opts)
-	return cmp.Or(err, failed[g])
+	return r.work(ctx, groups, opts)
 }
 
 func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {

@@ -25,9 +25,10 @@ type batches struct {
 	free chan struct{}
 }
 
-// due is a deployment group, and where its answer goes.
+// due is a deployment group, and where its answer goes. Only those of one kind are in a batch.
 type due struct {
 	group lease.Group
+	kind  string
 	done  chan error
 }
 
@@ -40,9 +41,9 @@ func newBatches(workers, most int, work func(context.Context, []lease.Group) (ma
 	return b
 }
 
-// do does what is due for a group, with others that are due.
-func (b *batches) do(ctx context.Context, g lease.Group) error {
-	one := due{g, make(chan error, 1)}
+// do does what is due for a group, with others of its kind that are due.
+func (b *batches) do(ctx context.Context, g lease.Group, kind string) error {
+	one := due{g, kind, make(chan error, 1)}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, one)
 	b.mu.Unlock()
@@ -60,17 +61,29 @@ func (b *batches) do(ctx context.Context, g lease.Group) error {
 	}
 }
 
+// take takes a batch of those that wait: the first, and others of its kind.
+func (b *batches) take() (taken []due) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var rest []due
+	for _, one := range b.waiting {
+		if len(taken) < b.most && one.kind == b.waiting[0].kind {
+			taken = append(taken, one)
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	b.waiting = rest
+	return taken
+}
+
 // next works on the groups that wait. It reports whether there were any. A panic is the error of each of them.
 func (b *batches) next(ctx context.Context) bool {
-	b.mu.Lock()
-	n := min(len(b.waiting), b.most)
-	taken := b.waiting[:n:n]
-	b.waiting = b.waiting[n:]
-	b.mu.Unlock()
-	if n == 0 {
+	taken := b.take()
+	if len(taken) == 0 {
 		return false
 	}
-	groups := make([]lease.Group, n)
+	groups := make([]lease.Group, len(taken))
 	for i, one := range taken {
 		groups[i] = one.group
 	}

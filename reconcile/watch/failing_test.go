@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +16,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
@@ -111,46 +107,6 @@ func TestDue(t *testing.T) {
 	if got := f.due([]lease.Group{group(1)}, "", now); fmt.Sprint(got) != fmt.Sprint([]dueAfter{{group: group(1)}}) {
 		t.Errorf("one that does not fail any more: %v", got)
 	}
-}
-
-// What becomes due while a batch is worked on is the next one: nobody waits for more than that, and each gets its own answer. A panic is the
-// error of each group of its batch, and the next batches are worked on as before.
-func TestBatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sizes []int
-		var said []error
-		goOn, failed := make(chan struct{}), errors.New("failed")
-		b := newBatches(1, 40, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
-			sizes = append(sizes, len(groups))
-			<-goOn
-			if len(groups) == 20 {
-				panic("a fault")
-			}
-			errs := map[lease.Group]error{}
-			for _, g := range groups {
-				if g.DSeq%2 == 0 {
-					errs[g] = fmt.Errorf("%w: %d", failed, g.DSeq)
-				}
-			}
-			return errs, nil
-		}, new(complaints{complain: func(err error) { said = append(said, err) }}).note)
-		var all sync.WaitGroup
-		for n := range 101 {
-			all.Go(func() {
-				err := b.do(t.Context(), group(n))
-				_, fault := errors.AsType[*parallel.FaultError](err)
-				if even := n%2 == 0; fault != (n > 80) || !fault && (even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n)) {
-					t.Errorf("%d: %v", n, err)
-				}
-			})
-			synctest.Wait()
-		}
-		close(goOn)
-		all.Wait()
-		if err := b.do(t.Context(), group(1)); err != nil || !slices.Equal(sizes, []int{1, 40, 40, 20, 1}) || len(said) != 1 {
-			t.Errorf("%v, batches of %v, and it is said: %v", err, sizes, said)
-		}
-	})
 }
 
 // What concerns no lease alone is complained of once, and again if it was over meanwhile. That the reconciler is stopped is no complaint.

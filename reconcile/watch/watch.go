@@ -40,9 +40,10 @@ const (
 	renewed = 10 * time.Second
 	// stopping is how long the commands that are under way may take when the reconciler stops.
 	stopping = 8 * time.Second
-	// batchesAtOnce is how many commands the reconciler runs at a time.
+	// batchesAtOnce is how many commands the reconciler runs at a time, aftersAtOnce how many beside them wait for other commands.
 	batchesAtOnce = 4
-	// others is how long a lease waits for another command that is announced for it, before it is worked on alone: then that command
+	aftersAtOnce  = 16
+	// others is how long a lease waits for another command that is announced for it, before it is worked on after that one: then that one
 	// has ended, or is taken for crashed.
 	others = 15 * time.Second
 	// pause is how long the reconciler waits before it begins anew.
@@ -126,6 +127,7 @@ func prepare(
 	}
 	r.whole.complain = opts.Complain
 	r.batches = newBatches(batchesAtOnce, state.MaxAnnounced, r.work, r.whole.note)
+	r.after = newBatches(aftersAtOnce, state.MaxAnnounced, r.leases.WorkAfter, r.whole.note)
 	silent := func(*lease.Group) logr.Logger { return logr.Discard() } // the events of the commands say what has failed
 	c, err := controller.NewTyped("leases", mgr, controller.TypedOptions[lease.Group]{
 		Reconciler: r, SkipNameValidation: &again, MaxConcurrentReconciles: 2 * state.MaxAnnounced, LogConstructor: silent,
@@ -169,10 +171,11 @@ type reconciler struct {
 	client  client.Client
 	watched *watched
 	leases  *reconcile.Reconciler
-	batches *batches
-	failing failures
-	whole   complaints
-	memory  *cluster.Memory
+	// batches are worked on at once, after those that wait for another command: all that wait for the same one together.
+	batches, after *batches
+	failing        failures
+	whole          complaints
+	memory         *cluster.Memory
 	// sources say which leases there are to be, by their names. manifests has an item if a Manifest has changed.
 	sources   []sources.Source
 	names     []string
@@ -182,14 +185,14 @@ type reconciler struct {
 }
 
 // Reconcile does what is due for a deployment group. While another command is announced for it, it waits for the end of that, and then is
-// worked on alone, after that command: it may have crashed.
+// worked on after that command, with the others for which that is announced: it may have crashed.
 func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.Result, error) {
-	err := r.batches.do(ctx, g)
+	err := r.batches.do(ctx, g, "")
 	if busy, is := errors.AsType[*busyError](err); is {
 		if wait := others - r.opts.Cluster.Now().Sub(busy.by.Begun); wait > 0 {
 			return controllers.Result{RequeueAfter: wait}, nil
 		}
-		err = r.leases.WorkAfter(ctx, g)
+		err = r.after.do(ctx, g, busy.by.Nonce)
 	}
 	if recovered := r.failing.note(g, err, time.Now()); recovered { // what has happened meanwhile made it not due
 		return controllers.Result{RequeueAfter: time.Millisecond}, nil
