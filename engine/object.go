@@ -178,7 +178,7 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 // await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
 // begins with the first wait of the lease.
 func (v view) await(objects []Object, text func(Object) string) Step {
-	begun, late := v.w.Clock, []string(nil)
+	begun, late, gone := v.w.Clock, []string(nil), []string(nil)
 	for _, s := range v.f.objects {
 		if !s.since.IsZero() && s.since.Before(begun) {
 			begun = s.since
@@ -193,7 +193,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 			continue // a dry run takes it for gone
 		case !known, s.sent < s.deleted:
 		case !v.w.Clock.Before(over):
-			late = append(late, text(s.object))
+			late, gone = append(late, text(s.object)), append(gone, o.String())
 			continue
 		case !next.idle():
 			return next
@@ -205,7 +205,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 		return do(look)
 	}
 	if len(late) > 0 {
-		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: late})
+		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: late, Gone: gone})
 	}
 	return Step{}
 }

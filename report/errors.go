@@ -96,6 +96,8 @@ type TimeoutError struct {
 	// After is how long the command waited; zero if it only checked once.
 	After   time.Duration
 	Waiting []string
+	// Gone are the objects that were to be gone, as "ingress NAMESPACE/NAME".
+	Gone []string
 }
 
 func (e *TimeoutError) Error() string {

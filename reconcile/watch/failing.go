@@ -6,20 +6,18 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
-// between is how long a deployment group that fails is left alone after it was tried, whatever is gone that its error does not name.
+// between is how long a deployment group that fails is left alone after it was tried, whatever is gone that its error does not wait for.
 const between = 10 * time.Second
 
 // The limits of failures, as Akash's operators have them: how many are remembered, and for how long beyond that.
@@ -144,7 +142,7 @@ type dueAfter struct {
 }
 
 // due returns which of the deployment groups that an object concerns are due now: those that do not fail. If the object may have made way
-// (frees is its name, or that of the thing that was claimed), those that fail are due too: at once if their error names it, and else
+// (frees is its name, or that of the thing that was claimed), those that fail are due too: at once if their error waits for it, and else
 // not sooner than a while after they were last tried. An object of a group that fails makes way for nobody: each would try again
 // because the other has.
 func (f *failures) due(concerned []lease.Group, frees string, now time.Time) (due []dueAfter) {
@@ -163,29 +161,10 @@ func (f *failures) due(concerned []lease.Group, frees string, now time.Time) (du
 	for _, g := range slices.SortedFunc(maps.Keys(f.by), lease.Group.Compare) {
 		one := f.by[g]
 		after := max(0, one.Last.Add(between).Sub(now))
-		if names(one.Err.Error(), frees) {
+		if report.WaitsFor(one.Err, frees) {
 			after = 0
 		}
 		due = append(due, dueAfter{g, after})
 	}
 	return due
-}
-
-// names reports whether a text names a thing or an object: as a whole word, and if that might be one of a sentence, after its namespace.
-func names(text, name string) bool {
-	in := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_*", r) }
-	isName := strings.ContainsAny(name, ".-:*0123456789")
-	for at := 0; ; {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		before, after := text[:at+i], text[at+i+len(name):]
-		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, "."))
-		if begins := !in(last) && last != '.'; begins && !in(next) && (isName || last == '/') {
-			return true
-		}
-		at += i + len(name)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
@@ -83,13 +84,14 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// What concerns a lease makes it due, unless it fails: then its time has to come, or what its error names has to make way. Anything else
+// What concerns a lease makes it due, unless it fails: then its time has to come, or what its error waits for has to make way. Anything else
 // that makes way lets it be tried again too, but not in a row.
 func TestDue(t *testing.T) {
 	var f failures
 	now := time.Now()
-	f.note(group(1), errors.New("host a.example.com is held by lease akash1b/7/1"), now.Add(-time.Second))
-	f.note(group(2), errors.New("no address is left"), now.Add(-between/2))
+	held := &report.HeldError{Held: []report.HeldThing{{Kind: state.Host, Thing: "a.example.com"}}}
+	f.note(group(1), fmt.Errorf("lease: %w", held), now.Add(-time.Second))
+	f.note(group(2), errors.New("no address is left for b.example.net"), now.Add(-between/2))
 	f.note(group(4), errors.New("no address is left"), now.Add(-time.Minute))
 	golden.Rules{"due": func(line string) string {
 		leases, frees, _ := strings.Cut(line, "|")
