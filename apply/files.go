@@ -122,11 +122,11 @@ func fieldsOf(value any) map[string]any {
 	return out
 }
 
-// forget removes from a change what OfFiles and the dry run have added. The API server always sets the time of a field
-// manager.
+// forget removes from a change what OfFiles and the dry run have added. The API server sets the time of a field manager, but where
+// that has applied what was there.
 func forget(c *plan.Change) {
 	for i, f := range c.Fields {
-		c.Fields[i].Owners = slices.DeleteFunc(f.Owners, func(o plan.Owner) bool { return o.Since.IsZero() })
+		c.Fields[i].Owners = slices.DeleteFunc(f.Owners, func(o plan.Owner) bool { return o.Own && o.Since.IsZero() })
 	}
 	c.Unpinned, c.Planned = strings.HasPrefix(string(c.UID), unknownUID), cluster.IsDraft(c.UID)
 	if c.Unpinned || c.Planned {

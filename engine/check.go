@@ -57,8 +57,11 @@ func (v view) check(stages [][]Desired) Step {
 		if len(all.Requests) == most {
 			break
 		}
-		all.Requests = append(all.Requests, Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: v.w.live(k).live,
-			Why: "whether it would be refused, before " + first.String() + " is written"})
+		r := v.applies(CheckObject, d, o, v.w.live(k).live, "whether it would be refused, before "+first.String()+" is written")
+		if err := v.keptByOthers(d, r); err != nil {
+			return v.giveBack(err)
+		}
+		all.Requests = append(all.Requests, r)
 	}
 	return all
 }

@@ -27,7 +27,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 		failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
 		if live != nil {
 			failed.Differs = !plan.Contains(live.Object, render.Rendered(o).Object)
-			failed.Fields = plan.Write(k.Kind.Singular, render.Rendered(o).Object, live, d.Manager).Conflicts()
+			failed.Fields = plan.Write(k.Kind.Singular, render.Rendered(o).Object, v.over(d, o, live), d.Manager).Conflicts()
 			failed.ByHand = v.byHand(d, live, managers)
 		}
 		return Step{}, failed
@@ -53,7 +53,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 		return v.tellOnce(Event{Action: report.Left, Of: k, Message: message}, "declared "+k.String()), nil
 	}
 	runs := v.runs(d.Object)
-	check := Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: live, Why: "who owns what of it now"}
+	check := v.applies(CheckObject, d, o, live, "who owns what of it now")
 	switch {
 	case (runs || mine && (claimLike || v.t.Settings.Reclaims)) && now.conflict.asked <= now.sent:
 		return do(check), nil
@@ -109,7 +109,9 @@ func (v view) applied(d Desired) render.Object {
 
 // seize applies an object by force.
 func (v view) seize(d Desired, live *unstructured.Unstructured) Step {
-	return do(Request{Verb: PutObject, Apply: v.applied(d), Manager: d.Manager, Over: live, Force: true, Why: "the lease takes it over"})
+	r := v.applies(PutObject, d, v.applied(d), live, "the lease takes it over")
+	r.Force = true
+	return do(r)
 }
 
 // seizeByHand applies an object by force that somebody has changed by hand, and tells what that overwrites.
@@ -134,8 +136,7 @@ func (v view) byHand(d Desired, live *unstructured.Unstructured, managers []stri
 	if v.runs(d.Object) {
 		return deployed.StandingOf(live, v.group, v.id.Namespace()) == deployed.Ours
 	}
-	id, labelled := lease.IDFromLabels(live.GetLabels())
-	return labelled && id.Group() == v.group && v.w.Objects.Ours(live)
+	return v.isOwn(d, live) && v.w.Objects.Ours(live)
 }
 
 // readGrounds reads the claims on which an object rests that were not read after it.

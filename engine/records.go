@@ -208,6 +208,6 @@ func (v view) tellOnce(e Event, once string) Step {
 // changeOver returns the change of an object over the one that is there.
 func (v view) changeOver(d Desired, live *unstructured.Unstructured) *plan.Change {
 	return v.change(func() plan.Change {
-		return plan.Write(d.Object.Kind.Singular, render.Rendered(d.Object).Object, live, d.Manager)
+		return plan.Write(d.Object.Kind.Singular, render.Rendered(d.Object).Object, v.over(d, d.Object, live), d.Manager)
 	})
 }

@@ -106,7 +106,9 @@ type Request struct {
 	Manager             string
 	Over                *unstructured.Unstructured
 	Touch, Force, Makes bool
-	// Overwrites says which values of others an apply by force overwrites.
+	// Taken is Over with the managed fields that it gets before it is applied; nil for those that it has.
+	Taken *unstructured.Unstructured
+	// Overwrites says which values of others an apply overwrites.
 	Overwrites string
 	// For is the object for which another one makes way.
 	For Key

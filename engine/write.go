@@ -123,12 +123,16 @@ func (v view) writeOne(d Desired) (Step, error) {
 	if s := v.confirm(o, now); !s.idle() {
 		return s, nil
 	}
-	r := Request{Verb: PutObject, Apply: o, Manager: d.Manager, Over: now.live, Touch: touch, Anew: now.misses > 0, Why: "the lease wants it"}
-	if touch {
+	r := v.applies(PutObject, d, o, now.live, "the lease wants it")
+	if r.Touch, r.Anew = touch, now.misses > 0; touch {
 		r.Why = "a crashed command may be about to write it"
 		return do(r), nil
 	}
-	over := now.live
+	if err := v.keptByOthers(d, r); err != nil {
+		return Step{}, err
+	}
+	r.Overwrites = v.tookBack(r)
+	over := r.over()
 	if isDeleting(over) { // a dry run takes it for gone
 		over = nil
 	}

@@ -103,7 +103,7 @@ func TestOwners(t *testing.T) {
 	fields := Fields(live, map[string]any{"spec": map[string]any{"class": "traefik", "new": "x"}}, ours)
 	at := func(second int) time.Time { return time.Date(2026, 11, 22, 10, 0, second, 0, time.UTC) }
 	want := []Field{
-		{Path: Path{"spec", "class"}, Before: "nginx", After: "traefik", Conflict: true, Owners: []Owner{{ours, at(1)}, {"a", at(2)}, {former, at(3)}, {"z", at(0)}}},
+		{Path: Path{"spec", "class"}, Before: "nginx", After: "traefik", Conflict: true, Owners: []Owner{{Manager: ours, Since: at(1), Own: true}, {Manager: "a", Since: at(2)}, {Manager: former, Since: at(3)}, {Manager: "z", Since: at(0)}}},
 		{Path: Path{"spec", "new"}, After: "x"},
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {

@@ -30,6 +30,10 @@ type Owner struct {
 	Manager string `json:"manager"`
 	// Since is when the manager last wrote the object.
 	Since time.Time `json:"since,omitzero"`
+	// Delivers is true if the manager has delivered the object: an apply that adopts takes its fields over.
+	Delivers bool `json:"delivers,omitempty"`
+	// Own is true for the manager that applies.
+	Own bool `json:"-"`
 }
 
 // Telling returns the fields that a person has to look at: without the hash of the definition, which changes with every other
@@ -65,7 +69,7 @@ func (c Change) Removed() []Field {
 func (c Change) Others() (managers []string) {
 	for _, f := range c.Conflicts() {
 		for _, o := range f.Owners {
-			if !slices.Contains(managers, o.Manager) {
+			if !o.Own && !slices.Contains(managers, o.Manager) {
 				managers = append(managers, o.Manager)
 			}
 		}
@@ -109,7 +113,8 @@ func (f Field) same(other Field, loose bool) bool {
 }
 
 // Fields returns the fields of a live object that an apply under a field manager would change: those that it sends with
-// another value, and those that only the manager owns and that it no longer sends (KEP-555). They are sorted by path.
+// another value, and those that only the manager owns and that it no longer sends (KEP-555), and those that others keep although it no
+// longer sends them. They are sorted by path.
 func Fields(live *unstructured.Unstructured, want map[string]any, manager string) []Field {
 	c := comparison{live: live}
 	c.compare(nil, live.Object, want)
@@ -118,13 +123,16 @@ func Fields(live *unstructured.Unstructured, want map[string]any, manager string
 			set.Leaves().Iterate(func(path fieldpath.Path) { c.addDropped(path, want) })
 		}
 	}
+	c.addKept(want)
 	var out []Field
 	for _, f := range c.fields {
-		f.findOwners(live, manager)
-		if f.After == nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return o.Manager != manager }) {
-			continue // the other owner keeps the field
-		}
+		kept := f.findOwners(live, manager)
 		f.Conflict = f.Before != nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return foreign(o.Manager, manager) })
+		if f.After == nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return o.Manager != manager }) {
+			if f.Conflict = kept; !kept {
+				continue // the other owner may keep the field
+			}
+		}
 		out = append(out, f)
 	}
 	slices.SortFunc(out, func(a, b Field) int { return slices.Compare(a.Path, b.Path) })
@@ -260,16 +268,17 @@ func (c *comparison) addDropped(owned fieldpath.Path, want map[string]any) {
 	}
 }
 
-// findOwners sets the owners of the current value: manager first, the others by name.
-func (f *Field) findOwners(live *unstructured.Unstructured, manager string) {
+// findOwners sets the owners of the current value: manager first, the others by name. kept is true if one of them objects to its end.
+func (f *Field) findOwners(live *unstructured.Unstructured, manager string) (kept bool) {
 	if f.Before == nil {
-		return
+		return false
 	}
 	for e := range managed.Of(live) {
 		if !e.Owns(f.Path...) {
 			continue
 		}
-		o := Owner{Manager: e.Manager}
+		kept = kept || keeps(e, manager)
+		o := Owner{Manager: e.Manager, Delivers: e.Delivers(), Own: e.Manager == manager}
 		if e.Time != nil {
 			o.Since = e.Time.Time
 		}
@@ -282,6 +291,7 @@ func (f *Field) findOwners(live *unstructured.Unstructured, manager string) {
 		return o.Manager
 	}
 	slices.SortStableFunc(f.Owners, func(a, b Owner) int { return strings.Compare(key(a), key(b)) })
+	return kept
 }
 
 // Set sets the field of an object to its new value.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,11 +23,14 @@ func object(t *testing.T, text string, owners map[string]string) *unstructured.U
 	}
 	var entries []any
 	for manager, fields := range owners {
-		owned := map[string]any{}
+		owned, operation := map[string]any{}, "Apply"
+		if text, updates := strings.CutPrefix(fields, "updates "); updates {
+			fields, operation = text, "Update"
+		}
 		if err := yaml.Unmarshal([]byte(fields), &owned); err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, map[string]any{"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": owned})
+		entries = append(entries, map[string]any{"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": owned})
 	}
 	if entries != nil {
 		if err := unstructured.SetNestedSlice(u.Object, entries, "metadata", "managedFields"); err != nil {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // testdata/plans.txt has the fields of live objects that an apply changes, and which plans are the same;
@@ -15,10 +18,12 @@ import (
 //
 //	fields     LIVE | WANT | MANAGER FIELDS; MANAGER FIELDS: objects and the fields that managers own, as YAML. The managers are
 //	           ours, former (of another deployment of the owner), rival (of another owner), and others by their names
+//	takes      LIVE | WANT | MANAGER FIELDS; MANAGER FIELDS | by hand, delivered: what an apply changes after it has taken over what
+//	           others have delivered, and who manages what then. A manager with "updates" before its fields has updated the object
 //	contains   HAVE | WANT
 //	same       LIVE | WANT | LIVE | WANT, or "delete" for WANT: two changes of an object, "file" before LIVE where it is of a file
 func TestPlans(t *testing.T) {
-	rules := map[string]func(*testing.T, []string) string{"fields": fieldsInWords, "contains": containsInWords, "same": sameInWords}
+	rules := map[string]func(*testing.T, []string) string{"fields": fieldsInWords, "takes": takesInWords, "contains": containsInWords, "same": sameInWords}
 	datadriven.RunTest(t, "testdata/plans.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
@@ -36,7 +41,10 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-func fieldsInWords(t *testing.T, parts []string) string {
+var short = strings.NewReplacer(ours, "ours", former, "former", rival, "rival")
+
+// managedIn returns an object of a table, with its managers.
+func managedIn(t *testing.T, parts []string) *unstructured.Unstructured {
 	names := map[string]string{"ours": ours, "former": former, "rival": rival}
 	owners := map[string]string{}
 	for one := range strings.SplitSeq(parts[2], ";") {
@@ -47,9 +55,33 @@ func fieldsInWords(t *testing.T, parts []string) string {
 			owners[who] = fields
 		}
 	}
-	live := object(t, parts[0], owners)
-	c := Write("a", object(t, parts[1], nil).Object, live, ours)
-	short := strings.NewReplacer(ours, "ours", former, "former", rival, "rival")
+	return object(t, parts[0], owners)
+}
+
+func takesInWords(t *testing.T, parts []string) string {
+	live, want := managedIn(t, parts), object(t, parts[1], nil).Object
+	takes := Takes{ByHand: strings.Contains(parts[3], "by hand"), Delivered: strings.Contains(parts[3], "delivered")}
+	now := TakeOver(live, want, ours, takes)
+	var managers []string
+	for _, e := range now.GetManagedFields() {
+		set, _ := managed.Entry{ManagedFieldsEntry: e}.Set()
+		var fields []string
+		set.Leaves().Iterate(func(at fieldpath.Path) { fields = append(fields, pathOf(at).String()) })
+		slices.Sort(fields)
+		managers = append(managers, fmt.Sprintf("%s %s %s", short.Replace(e.Manager), strings.ToLower(string(e.Operation)), strings.Join(fields, " ")))
+	}
+	slices.Sort(managers)
+	if again := TakeOver(now, want, ours, takes); again != now {
+		t.Errorf("%v: taken over twice", parts)
+	}
+	return fieldsOfChange(Write("a", want, now, ours)) + " -- " + strings.Join(managers, "; ")
+}
+
+func fieldsInWords(t *testing.T, parts []string) string {
+	return fieldsOfChange(Write("a", object(t, parts[1], nil).Object, managedIn(t, parts), ours))
+}
+
+func fieldsOfChange(c Change) string {
 	var said []string
 	for _, f := range c.Fields {
 		text := fmt.Sprintf("%s: %v -> %v", f.Path, f.Before, f.After)

@@ -8,8 +8,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Unchanged reports whether applying the object would change nothing: the live object has every field of it, and the
-// manager owns no other field. It saves the PATCH.
+// Unchanged reports whether applying the object would change nothing: the live object has every field of it, the
+// manager owns no other field, and nobody keeps one that was delivered. It saves the PATCH.
 func Unchanged(o render.Object, live *unstructured.Unstructured, manager string) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
@@ -19,7 +19,12 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 		return false
 	}
 	entry, ok := managed.Applied(live, manager)
-	return ok && ownsOnly(entry, desired) // otherwise another manager set the fields
+	if !ok || !ownsOnly(entry, desired) {
+		return false // another manager set the fields
+	}
+	c := comparison{live: live}
+	c.addKept(desired)
+	return len(c.fields) == 0
 }
 
 // ownsOnly reports whether the manager owns only fields that it still sends. Contains has compared list items.

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -37,13 +38,27 @@ func (e *ConflictError) Error() string {
 	if e.ByHand {
 		return text + "\nNothing is forced. To take these fields back: kubectl akash-net apply -f FILE --force-conflicts"
 	}
-	return text + "\nNothing is forced. Let that manager drop the fields, and apply again"
+	text += "\nNothing is forced. Let that manager drop the fields, and apply again"
+	if e.delivered() {
+		text += "; if it delivers the lease no more: kubectl akash-net apply -f FILE --adopt"
+	}
+	return text
+}
+
+// delivered reports whether all managers have delivered the object.
+func (e *ConflictError) delivered() bool {
+	return len(e.Fields) > 0 && !slices.ContainsFunc(e.Fields, func(f plan.Field) bool {
+		return slices.ContainsFunc(f.Owners, func(o plan.Owner) bool { return slices.Contains(e.Managers, o.Manager) && !o.Delivers })
+	})
 }
 
 func (e *ConflictError) Unwrap() error { return e.Err }
 
 // Conflict says which value a field has, who has set it, and which one the lease wants.
 func Conflict(f plan.Field) string {
+	if f.After == nil {
+		return Taken(f) + "; the lease does not want it"
+	}
 	return fmt.Sprintf("%s; the lease wants %s", Taken(f), value(f.After))
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,10 +158,19 @@ func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, li
 }
 
 // Refusal returns the error with which the API server would refuse an apply to the object that was seen, nil for none, or nil. If
-// the object has changed since it was read, IsOvertaken is true for the error.
-func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
+// the object has changed since it was read, IsOvertaken is true for the error. taken is the object with the managed fields that it gets
+// before the apply, or nil: who has none any more refuses nothing.
+func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live, taken *unstructured.Unstructured) error {
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
 	_, _, err := c.applyObject(ctx, pinned(o, live), opts)
+	stays := func(manager string) bool {
+		return slices.ContainsFunc(taken.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager })
+	}
+	if taken != nil && IsOwned(err) && !slices.ContainsFunc(Owners(err), stays) {
+		force := true
+		opts.Force = &force
+		_, _, err = c.applyObject(ctx, pinned(o, live), opts)
+	}
 	return err
 }
 
@@ -169,16 +179,34 @@ func (c *Cluster) MergePinned(
 	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string,
 	subresources ...string,
 ) error {
+	_, err := c.mergePinned(ctx, kind, live, patch, manager, subresources...)
+	return err
+}
+
+func (c *Cluster) mergePinned(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string,
+	subresources ...string,
+) (*metav1.PartialObjectMetadata, error) {
 	pinned := unstructured.Unstructured{Object: patch}
 	pinned.SetUID(live.GetUID())
 	pinned.SetResourceVersion(live.GetResourceVersion())
 	body, err := json.Marshal(patch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
-	_, err = c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.MergePatchType, body, opts, subresources...)
-	return err
+	return c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.MergePatchType, body, opts, subresources...)
+}
+
+// SetManagers gives an object the managed fields of taken, pinned to the object that was seen. It returns the object as it is then.
+func (c *Cluster) SetManagers(ctx context.Context, kind kinds.Kind, taken *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	meta, err := c.mergePinned(ctx, kind, taken, map[string]any{"metadata": map[string]any{"managedFields": taken.GetManagedFields()}}, manager)
+	if err != nil {
+		return nil, err
+	}
+	now := taken.DeepCopy()
+	now.SetResourceVersion(meta.ResourceVersion)
+	return now, nil
 }
 
 // DeletePinned deletes exactly the object that was read. It returns nil if the object is already gone.

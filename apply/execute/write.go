@@ -19,12 +19,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// put applies an object over the one that was seen.
-func (l *loop) put(ctx context.Context, r engine.Request, answer *engine.Answer) error {
+// put applies an object over the one that was seen, after its manager has taken over fields of others.
+func (l *loop) put(ctx context.Context, r engine.Request, answer *engine.Answer) (err error) {
 	if r.Anew {
 		ctx = cluster.Anew(ctx)
 	}
-	meta, made, err := l.command.Cluster.ApplyOver(ctx, r.Apply, r.Manager, r.Over, r.Force)
+	over := r.Over
+	if r.Taken != nil {
+		if over, err = l.command.Cluster.SetManagers(ctx, r.Apply.Kind, r.Taken, lease.FieldManager); err != nil {
+			return l.refused(err, "patch", r.Apply.Kind, answer)
+		}
+	}
+	meta, made, err := l.command.Cluster.ApplyOver(ctx, r.Apply, r.Manager, over, r.Force)
 	if err != nil {
 		return l.refused(err, "patch", r.Apply.Kind, answer)
 	}
@@ -61,7 +67,7 @@ func applied(o render.Object, meta *metav1.PartialObjectMetadata) *unstructured.
 // check sends an apply, or a create, as a dry run. Webhooks that know no dry runs say nothing.
 func (l *loop) check(ctx context.Context, r engine.Request, answer *engine.Answer) error {
 	c := l.command.Cluster
-	verb, ask := "patch", func() error { return c.Refusal(ctx, r.Apply, r.Manager, r.Over) }
+	verb, ask := "patch", func() error { return c.Refusal(ctx, r.Apply, r.Manager, r.Over, r.Taken) }
 	if r.Makes {
 		verb, ask = "create", func() error { return c.CreateRefusal(ctx, r.Apply, r.Manager) }
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -177,6 +178,29 @@ func (e Entry) Ours() bool {
 	return ofGroup || e.Manager == lease.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
 }
 
+// AnnotationLastApplied is where kubectl keeps what it has applied from its own side.
+const AnnotationLastApplied = corev1.LastAppliedConfigAnnotation
+
+// lastApplied is the manager of that annotation alone, once kubectl applies on the server's side.
+const lastApplied = "kubectl-last-applied"
+
+// Delivers reports whether the entry is of a program that has delivered the object as this program renders it, on the server's side or
+// on its own: kubectl, or a controller that applies files. Whoever has applied a field or two does not.
+func (e Entry) Delivers() bool {
+	if e.Manager == Akash || e.Ours() {
+		return false
+	}
+	switch e.Operation {
+	case metav1.ManagedFieldsOperationUpdate:
+		if !e.Owns("metadata", "annotations", AnnotationLastApplied) {
+			return false
+		}
+	case metav1.ManagedFieldsOperationApply:
+	}
+	return e.Manager == lastApplied || e.Owns("metadata", "annotations", lease.AnnotationDefinition) ||
+		slices.ContainsFunc([]string{lease.LabelOwner, lease.LabelManaged, lease.LabelOurs}, func(label string) bool { return e.Owns("metadata", "labels", label) })
+}
+
 // IsHand reports whether a field manager is that of one of kubectl's commands, which a person types ("kubectl-edit", "kubectl-patch", …).
 func IsHand(manager string) bool {
 	return manager == "kubectl" || strings.HasPrefix(manager, "kubectl-")
@@ -205,6 +229,15 @@ func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 	}
 	err := set.FromJSON(bytes.NewReader(body))
 	return set, err == nil
+}
+
+// FieldsOf returns a set of fields as an entry has it.
+func FieldsOf(set *fieldpath.Set) *metav1.FieldsV1 {
+	fields := &metav1.FieldsV1{}
+	if text, err := set.ToJSON(); err == nil { // it fails for no set that was read
+		fields.SetRawBytes(text)
+	}
+	return fields
 }
 
 // KeyPrefix starts a path element that selects an item of a list by its keys, as in managed fields: k:{"name":"web"}.

@@ -66,8 +66,8 @@ func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events
 
 func addAdopt(cmd *cobra.Command, value *bool) {
 	cmd.Flags().BoolVar(value, "adopt", false,
-		"Take over what objects of the same owner use without a claim, and with --workloads what Akash's provider has deployed "+
-			"for the lease")
+		"Take over what objects of the same owner use without a claim, the fields that another program has delivered for the lease, and with "+
+			"--workloads what Akash's provider has deployed for it")
 }
 
 func addOperators(cmd *cobra.Command, value *string) {
