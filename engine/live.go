@@ -196,7 +196,15 @@ func (w *World) foldCheck(t *Transaction, f *facts, r Request, a Answer, answere
 	k, body := KeyOf(r.Apply), render.Rendered(r.Apply).Object
 	if s := w.live(k); s.conflict != nil {
 		c := *s.conflict
-		if c.managers, c.asked = a.Managers, answered; a.Err != nil && !a.Owned {
+		switch c.asked = answered; {
+		case a.Owned:
+			c.managers = a.Managers
+		case a.Err == nil: // nobody refuses it any more: it is read and applied again
+			s.stale, s.conflict = true, nil
+			s.misses++
+			w.lives[k] = s
+			return
+		default:
 			c.refused = answered // it is read again
 			s.misses++
 		}
