@@ -224,6 +224,9 @@ func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (faile
 }
 
 func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {
+	if err := r.follow(ctx, groups, opts); err != nil {
+		r.report(lease.ID{}, err) // the commands say what it is in the way of
+	}
 	view, err := r.Look(ctx)
 	if err != nil {
 		return nil, err

@@ -2,17 +2,38 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
+
+// Follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups: what Repair without names does
+// about that, and nothing else. What it could not do it has reported.
+func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
+	r := &repair{command: a.Command, asked: Options{CrashedAfter: crashedAfter}}
+	found, err := r.find(cluster.Early(ctx))
+	if err != nil {
+		return err
+	}
+	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
+		m, moves := p.Mend.(state.FollowMove)
+		return !moves || !slices.Contains(groups, m.Parts.Group) && !slices.Contains(groups, leaseOf(p).Group())
+	}))
+	if _, told := errors.AsType[*Unmended](err); told {
+		return nil
+	}
+	return err
+}
 
 // followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's
 // objects after the claim; the write is pinned to the claim as it was read.

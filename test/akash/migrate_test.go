@@ -65,6 +65,38 @@ func TestClaimsFollowMigrations(t *testing.T) {
 	}
 }
 
+// A reconciler lets the claim follow what Akash has moved by itself, before it applies anything, also if only the former deployment is due;
+// nothing is withheld from the new one then.
+func TestReconcilerFollowsMigrations(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"on", "off"} {
+		t.Run("--operators="+flag, func(t *testing.T) {
+			t.Parallel()
+			o, spec := pooled(t, "")
+			w := newWorld(t, o, spec, "--operators="+flag)
+			if flag == "off" {
+				w.running.Stop()
+			}
+			host := newHost("follows")
+			blue, green := workload(w.blue, []string{host}, "public:TCP:443:web"), workload(w.green, []string{host}, "public:TCP:443:web")
+			w.apply(blue).Exits(t, 0)
+			must(t, w.akash.SendManifest(t.Context(), green))
+			must(t, w.akash.TransferHostname(t.Context(), w.green, host, "web", 80))
+			must(t, w.akash.DeclareIP(t.Context(), w.green, "web", 9000, 443, "TCP", lease.SharingKey(w.owner, "public"), true))
+			if flag == "on" {
+				w.routed(w.green, host)
+				w.waits(operators.Services, w.green, "web-ip-443-tcp", true)
+			}
+			w.operated("reconcile", "-f", w.define(blue)).Exits(t, 0).Tells(t, "let the claim follow to "+w.green.Group().String())
+			w.operated("reconcile", "--assume-serving", "-f", w.define(blue), "-f", w.define(green)).Exits(t, 0)
+			w.settled("followed", []string{"ep", host}, blue, green)
+			if errs := w.running.Errors(); len(errs) > 0 {
+				t.Errorf("the operators' loops ended: %v", errs)
+			}
+		})
+	}
+}
+
 // A host that goes to another owner is left, with the command: nobody but they can say whose it is. One that
 // Akash has declared back for its holder is no problem any more.
 func TestMigrationsThatAreLeft(t *testing.T) {
