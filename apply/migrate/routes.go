@@ -20,12 +20,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// checkMovable refuses a lease before anything is written: if Akash's hostname operator creates its routes, or somebody
-// else holds its hosts. It sets why for routes whose part the lease does not hold.
+// isMadeAnew reports whether Akash's hostname operator has made a route of the target's kind for the host: it was restarted with another
+// --ingress-mode, and leaves the old route.
+func (m *leaseMigration) isMadeAnew(c *crossing) bool {
+	return slices.ContainsFunc(kinds.OfTarget(m.x.Command.Options.Config.Target), func(kind kinds.Kind) bool {
+		return m.byAkash(m.x.Snapshot.At(kind, c.old.Live.GetNamespace(), c.old.Live.GetName()))
+	})
+}
+
+// checkMovable refuses a lease before anything is written: if Akash's hostname operator creates its routes, and has made none of the
+// target's kind, or somebody else holds its hosts. It sets why for routes whose part the lease does not hold.
 func (m *leaseMigration) checkMovable() error {
-	if m.x.Snapshot.Operators.Hostname && len(m.routes) > 0 {
+	if m.x.Snapshot.Operators.Hostname && slices.ContainsFunc(m.routes, func(c *crossing) bool { return !m.isMadeAnew(c) }) {
 		return &report.OperatorError{Lease: m.x.Request.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
-			"change that, and it makes the others"}
+			"change that, and it makes the others; then run this again"}
 	}
 	var refused []report.HeldThing
 	for _, c := range m.ready() {

@@ -97,6 +97,28 @@ func TestReconcilerFollowsMigrations(t *testing.T) {
 	}
 }
 
+// An operator that is restarted with the other --ingress-mode makes routes of the other kind, and leaves the old ones: migrate deletes these,
+// and so does the repair of what is shown, as soon as each has a successor. Before that nothing moves.
+func TestOperatorWithAnotherIngressMode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, operators.Options{}, "{target: httproute}", "--operators=on")
+	host := newHost("mode")
+	must(t, w.akash.Deploy(t.Context(), workload(w.blue, []string{host})))
+	w.routed(w.blue, host)
+	w.operated("migrate", "--to=httproute", w.blue.Group().String()).Exits(t, 1).Tells(t, "--ingress-mode", "change that")
+	w.running.RestartAs(true)
+	w.waits(operators.HTTPRoutes, w.blue, host, true)
+	w.shows("MigrationUnderWay "+host, "serve it")
+	w.operated("migrate", "--to=httproute", "--assume-serving", w.blue.Group().String()).Exits(t, 0)
+	w.unrouted(w.blue, host)
+	if !w.has(operators.HTTPRoutes, w.blue, host) {
+		t.Error("the new route is gone")
+	}
+	if errs := w.running.Errors(); len(errs) > 0 {
+		t.Errorf("the operators' loops ended: %v", errs)
+	}
+}
+
 // A host that goes to another owner is left, with the command: nobody but they can say whose it is. One that
 // Akash has declared back for its holder is no problem any more.
 func TestMigrationsThatAreLeft(t *testing.T) {

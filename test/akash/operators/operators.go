@@ -129,6 +129,13 @@ func (o *Operators) Restart() {
 	o.start()
 }
 
+// RestartAs restarts both operators with ingress-mode=gateway-api, or ingress.
+func (o *Operators) RestartAs(gateway bool) {
+	o.Stop()
+	o.options.Gateway = gateway
+	o.start()
+}
+
 // Errors are what has ended a loop of one of the operators since the last call.
 func (o *Operators) Errors() []error {
 	o.mu.Lock()
