@@ -59,8 +59,9 @@ func readDefinition(c document.Cursor, workloads bool) *lease.Definition {
 	return def
 }
 
-func readLease(c document.Cursor) lease.ID {
-	m := c.Mapping(leaseKeys)
+func readLease(c document.Cursor) lease.ID { return leaseOf(c.Mapping(leaseKeys)) }
+
+func leaseOf(m document.Mapping) lease.ID {
 	return lease.ID{
 		Owner:    readAddress(m.Require("owner")),
 		DSeq:     m.Require("dseq").Sequence(math.MaxUint64, "a number"),

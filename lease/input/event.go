@@ -1,6 +1,7 @@
 package input
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -20,7 +21,14 @@ const (
 
 var eventTypes = []string{string(LeaseWon), string(ManifestReceived), string(LeaseClosed)}
 
-var eventKeys = []string{"type", "lease", "manifest"}
+// The keys of an event: ours, and those with which Akash's programs encode theirs (provider: event/events.go, LeaseWon and
+// ManifestReceived; chain: EventLeaseClosed). What else these have says nothing that is needed.
+var (
+	leaseOfEvent    = []string{"lease", "LeaseID", "id"}
+	manifestOfEvent = []string{"manifest", "Manifest"}
+	eventKeys       = slices.Concat([]string{"type"}, leaseOfEvent, manifestOfEvent, []string{"Group", "Price", "Deployment", "price", "reason"})
+	leaseIDKeys     = append(slices.Clone(leaseKeys), "bseq")
+)
 
 // Event is something that has happened to a lease.
 type Event struct {
@@ -47,11 +55,11 @@ func ReadEvent(line []byte, file string, number int, opt Options) (Event, lease.
 	if !root.Present() {
 		return Event{}, doc.Problems
 	}
-	event := Event{Type: readEventType(root.Require("type")), Lease: readEventLease(root.Require("lease"))}
+	event := Event{Type: readEventType(root.Require("type")), Lease: readEventLease(oneOf(root, leaseOfEvent))}
 	if doc.Strict = false; event.Type != ManifestReceived {
 		return event, doc.Problems.Sorted()
 	}
-	manifest := root.Require("manifest")
+	manifest := oneOf(root, manifestOfEvent)
 	if doc.Problems.Failed() {
 		return event, doc.Problems.Sorted()
 	}
@@ -73,8 +81,21 @@ func ReadEvent(line []byte, file string, number int, opt Options) (Event, lease.
 	return event, problems
 }
 
+// oneOf requires a value under one of the keys that mean the same.
+func oneOf(m document.Mapping, keys []string) document.Cursor {
+	i := max(slices.IndexFunc(keys, func(key string) bool { return m.Has(key) }), 0)
+	for _, other := range keys[i+1:] {
+		if m.Has(other) {
+			m.Get(other).Errorf("%q and %q mean the same; give one of them", keys[i], other)
+		}
+	}
+	return m.Require(keys[i])
+}
+
+// readEventType reads a type, with or without what the chain puts before it (akash.market.v1.EventLeaseClosed).
 func readEventType(c document.Cursor) EventType {
 	text, ok := c.ValidText()
+	text = strings.TrimPrefix(text[strings.LastIndexByte(text, '.')+1:], "Event")
 	for _, known := range eventTypes {
 		if text == known {
 			return EventType(known)
@@ -89,7 +110,7 @@ func readEventType(c document.Cursor) EventType {
 // readEventLease reads a lease, which is a text or, as in a LeaseDefinition, a mapping.
 func readEventLease(c document.Cursor) lease.ID {
 	if !c.IsScalar() {
-		return readLease(c)
+		return leaseOf(c.Mapping(leaseIDKeys))
 	}
 	text, ok := c.ValidText()
 	if !ok || c.IsNull() { // Require reports null
