@@ -167,10 +167,14 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 		return
 	case view.StatePending:
 		x.fact("Not live: %s.", r.Message)
-		if r.Unaccepted {
+		switch {
+		case c.isDeclared(r):
+			x.fact("Its ProviderHost says the same as the %s: the tenant has moved it through Akash, or somebody has edited it.", r.Target)
+			x.next("the claim follows with the next apply of what the lease is now: kubectl akash-net apply -f FILE")
+		case r.Unaccepted:
 			x.next("kubectl -n %s describe %s %s (a controller's report stands in its status; without one, see that the "+
 				"controller runs and serves the Gateway)", r.Namespace, r.Target, lease.RouteName(r.Host, r.Path))
-		} else {
+		default:
 			x.next("kubectl akash-net repair, or: kubectl akash-net apply -f FILE")
 		}
 	case view.StateReserved:
@@ -189,6 +193,23 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 	if r.Message != "" && !slices.Contains(said, r.State) {
 		x.fact("%s.", r.Message)
 	}
+}
+
+// isDeclared reports whether a route leads where the claim does not say, and the lease's ProviderHost does: then repair has nothing to do.
+func (c *View) isDeclared(r view.HostRow) bool {
+	of := func(kind string) (u state.Use, found bool) {
+		i := slices.IndexFunc(c.Uses[r.Host], func(u state.Use) bool {
+			return u.Kind == kind && u.Of(r.ID().Group()) && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey(r.Path)
+		})
+		if i >= 0 {
+			u = c.Uses[r.Host][i]
+		}
+		return u, i >= 0
+	}
+	route, routed := of(r.Target)
+	declared, found := of(kinds.ProviderHost.Singular)
+	claimed := state.Part{Service: r.Service, Port: r.Port}
+	return routed && found && route.Service == declared.Service && route.Port == declared.Port && !claimed.LeadsTo(route.Kind, route.Service, route.Port)
 }
 
 // atAnotherPort reports whether the claim names a port that is not routed, and nothing was written for the host. A port
