@@ -117,7 +117,10 @@ func standsInWords(t *testing.T, line string) string {
 var managers = map[string]string{
 	"provider-made":   `{manager: provider-services, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`,
 	"provider-wrote":  `{manager: provider-services, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {"f:nginx": {}}}}}`,
-	"velero":          `{manager: velero-server, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`,
+	"velero":          `{manager: velero-server, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/definition": {}}, "f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`,
+	"other-made":      `{manager: my-provider, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`,
+	"other-wrote":     `{manager: my-provider, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {"f:akash.network/lease.updated_at": {}}, "f:labels": {"f:akash.network/lease.id.dseq": {}}}, "f:spec": {"f:rules": {}}}}`,
+	"edited":          `{manager: kubectl-edit, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {"f:akash.network/lease.updated_at": {}}, "f:labels": {"f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`,
 	"status":          `{manager: akash-net, operation: Update, subresource: status, fieldsV1: {"f:status": {"f:loadBalancer": {}}}}`,
 	"noted":           `{manager: akash-net, operation: Apply, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/dns-ttl": {}}}}}`,
 	"labelled":        `{manager: akash-net, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:akash.network/lease.id.owner": {}}}}}`,

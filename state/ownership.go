@@ -119,14 +119,14 @@ func IsWorkloadService(o *unstructured.Unstructured) bool {
 // current content of the object. If this program has applied it for other deployment groups only, Akash's provider has
 // moved the object away from them.
 func (w *Ownership) readWriters(o *unstructured.Unstructured) (applied bool) {
-	if !managed.Names(o, lease.FieldManager) && !managed.Names(o, managed.Akash) {
+	if !managed.Names(o, lease.FieldManager) && !managed.Names(o, managed.Akash) && o.GetLabels()[lease.LabelManaged] == "" {
 		return false
 	}
 	var others []lease.Group
 	named := true // whether the lease's own manager owns the labels that name it
 	for e := range managed.Of(o) {
 		switch group, ofGroup := e.Group(); {
-		case e.Manager == managed.Akash:
+		case isAkash(o, e):
 			w.Shared = true
 			w.Declared = w.Declared || e.Owns("metadata", "labels", lease.LabelManaged)
 		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner):
@@ -146,6 +146,21 @@ func (w *Ownership) readWriters(o *unstructured.Unstructured) (applied bool) {
 		w.MovedFrom = others
 	}
 	return applied
+}
+
+// isAkash reports whether Akash's provider or one of its operators has written an object under the manager of an entry. A provider that
+// was built under another name than usual is known by what it declares: with Update it writes the time of each ProviderHost's last
+// deployment, and whole objects, with the label of what is Akash's or with what a ProviderLeasedIP is for; but never the hash of a
+// definition, as whoever delivers or restores does what this program has rendered.
+func isAkash(o *unstructured.Unstructured, e managed.Entry) bool {
+	switch {
+	case e.Manager == managed.Akash:
+		return true
+	case e.Operation != metav1.ManagedFieldsOperationUpdate || managed.IsHand(e.Manager) || e.Ours() || e.Owns("metadata", "annotations", lease.AnnotationDefinition):
+		return false
+	}
+	return e.Owns("metadata", "annotations", lease.AnnotationUpdatedAt) || e.Owns("metadata", "labels", lease.LabelManaged) ||
+		o.GetKind() == kinds.ProviderLeasedIP.Kind && e.Owns("spec")
 }
 
 // LeaseNamespaceLabels returns the labels that Akash's provider sets on the namespace of a lease.
