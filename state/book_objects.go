@@ -65,9 +65,11 @@ type HostObject struct {
 	Redirect       bool
 	// Whole is true if the whole object was read. Only then are the fields below set.
 	Whole bool
-	// Service and Port are the backend.
+	// Service and Port are the backend: that of the host and the path of the name, if the object routes them.
 	Service string
 	Port    uint16
+	// Routing is what a route takes, nil for a ProviderHost.
+	Routing *Routing
 	// Unaccepted says why a route does not serve yet, according to the controllers that write its status.
 	Unaccepted string
 }

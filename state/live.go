@@ -32,6 +32,14 @@ func (h *HostObject) Complete(o *unstructured.Unstructured) {
 	for _, u := range HostUses(o) {
 		h.Service, h.Port, h.Redirect = u.Service, u.Port, h.Redirect || u.Redirect
 	}
+	if h.Routing = RoutingOf(o); h.Routing != nil {
+		for _, rule := range h.Routing.rules {
+			if rule.host == h.Host && lease.PathHash(rule.path) == h.PathHash {
+				h.Service, h.Port = rule.service, rule.port
+				break
+			}
+		}
+	}
 	h.Unaccepted = unaccepted(o)
 }
 

@@ -83,6 +83,9 @@ type Ingress struct {
 	StaticHosts bool
 }
 
+// AkashIngressClass is the class of each Ingress that Akash's provider writes (provider: cluster/kube/client_ingress.go).
+const AkashIngressClass = "akash-ingress-class"
+
 // Gateway configures the Gateway that HTTPRoutes attach to, and its implementation.
 type Gateway struct {
 	Name, Namespace string
@@ -204,7 +207,7 @@ func Default() *ProviderConfig {
 		Target:            TargetIngress,
 		ManifestNamespace: "lease",
 		LedgerNamespace:   "akash-net",
-		Ingress:           Ingress{ClassName: "akash-ingress-class"},
+		Ingress:           Ingress{ClassName: AkashIngressClass},
 		Gateway: Gateway{Name: "akash-gateway", Namespace: "akash-gateway", Implementation: GatewayAkash, ProxyBufferSize: "16k",
 			Listeners: Listeners{HTTP: []string{"http"}, HTTPS: []string{"https-wildcard", "https-custom"}}},
 		Hosts:        Hosts{NamespaceOwnership: true},

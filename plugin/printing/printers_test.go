@@ -30,9 +30,9 @@ func testBook() *view.Book {
 	return &view.Book{
 		APIVersion: "net.akash.network/v1alpha1", Kind: "Book",
 		Hosts: []view.HostRow{
-			{Host: "api.example.com", Tenant: shop, Service: "api", Port: 80, Target: "ingress", State: view.StateActive, Claimed: true, Since: ago(72 * time.Hour), Endpoints: &view.Endpoints{Ready: 2, Total: 2}},
-			{Host: "shop.example.com", Tenant: shop, Service: "web", Port: 80, Target: "httproute", State: view.StateActive, Claimed: true, Since: ago(4 * time.Minute), Endpoints: &view.Endpoints{Ready: 0, Total: 2}},
-			{Host: "stray.example.com", Tenant: nameless, Target: "ingress", State: view.StateActive, Message: "ingress x/stray.example.com serves it too"},
+			{Host: "api.example.com", Tenant: shop, Service: "api", Port: 80, Target: "ingress", Routed: true, State: view.StateActive, Claimed: true, Since: ago(72 * time.Hour), Endpoints: &view.Endpoints{Ready: 2, Total: 2}},
+			{Host: "shop.example.com", Tenant: shop, Service: "web", Port: 80, Target: "httproute", Routed: true, State: view.StateActive, Claimed: true, Since: ago(4 * time.Minute), Endpoints: &view.Endpoints{Ready: 0, Total: 2}},
+			{Host: "stray.example.com", Tenant: nameless, Target: "ingress", Routed: true, State: view.StateActive, Message: "ingress x/stray.example.com serves it too"},
 		},
 		IPs: []view.IPRow{
 			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour), Object: "web-ip-443-tcp", Endpoints: &view.Endpoints{Ready: 1, Total: 2}},

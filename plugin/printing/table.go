@@ -96,12 +96,17 @@ func (t *tables) problems(rows []state.Problem) *TableBuilder {
 }
 
 func (t *tables) hosts(rows []view.HostRow) *TableBuilder {
-	table := NewTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
-		Wide("Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
+	table := NewTable("Host", "Owner", "DSeq", "Service", "Routed", "Answers", "State", "Age").
+		Wide("Target", "GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
 	for _, r := range rows {
-		table.Row(withSilence(r.Message, r.Endpoints.Silent(r.Service, r.Port)),
-			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), terminal.Dash(r.Target), r.State, t.age(r.Since),
-			endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace),
+		target := r.Target
+		if r.State == view.StateTransferring || r.State == view.StateReleased { // the route is another's, or gone
+			target = ""
+		}
+		table.Row(withSilence(r.Message, r.Silent()),
+			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), routed(target, r.Routed),
+			answers(r.Endpoints, target != "" && r.Service != ""), r.State, t.age(r.Since),
+			terminal.Dash(r.Target), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace),
 			moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
 	return table
@@ -109,7 +114,7 @@ func (t *tables) hosts(rows []view.HostRow) *TableBuilder {
 
 func (t *tables) ips(rows []view.IPRow) *TableBuilder {
 	table := NewTable("IP", "Owner", "DSeq", "Port", "Service", "State", "Age").
-		Wide("Pool", "Endpoints", "GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
+		Wide("Pool", "Answers", "GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
 	for _, r := range rows {
 		address := "-"
 		switch {
@@ -118,9 +123,9 @@ func (t *tables) ips(rows []view.IPRow) *TableBuilder {
 		case r.State == view.StatePending:
 			address = "<pending>"
 		}
-		table.Row(withSilence(r.Message, r.Endpoints.Silent(r.Object, r.Port)),
+		table.Row(withSilence(r.Message, r.Silent()),
 			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), r.State,
-			t.age(r.Since), terminal.Dash(r.Pool), endpoints(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider),
+			t.age(r.Since), terminal.Dash(r.Pool), answers(r.Endpoints, r.Routed()), number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider),
 			terminal.Dash(r.Namespace), terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
 	return table

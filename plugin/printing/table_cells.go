@@ -46,10 +46,18 @@ func backend(service string, port uint16) string {
 	return fmt.Sprintf("%s:%d", service, port)
 }
 
-// endpoints returns READY/TOTAL, what is missing, or a dash where nothing leads to a Service.
-func endpoints(e *view.Endpoints, routed bool) string {
+// routed returns the kind of the route that leads a host to its Service, "no" for one that does not, or a dash where there is no route.
+func routed(target string, routed bool) string {
+	if target != "" && !routed {
+		return "no"
+	}
+	return terminal.Dash(target)
+}
+
+// answers returns READY/TOTAL, what is missing, or a dash where nothing leads to a Service.
+func answers(e *view.Endpoints, leads bool) string {
 	switch {
-	case !routed:
+	case !leads:
 		return "-"
 	case e == nil:
 		return "<unknown>"

@@ -53,12 +53,13 @@ func NewState(c *session.Session) *cobra.Command {
 			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com, as
 			"-o name" prints them. The exit code is 1 if a named thing has no row.
 
-			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
-			Reserved is held and not used; Expired is a hold that has expired; Pending waits for MetalLB;
-			Claiming was taken by a run that is in progress or has crashed.
+			A host is Active when it is routed: a route of its holder takes this host and path from the configured
+			router to the claim's backend now. An address is Active when MetalLB has granted it. Pending has a
+			route that does not do that, or waits for MetalLB; Reserved is held and not used; Expired is a hold
+			that has expired; Claiming was taken by a run that is in progress or has crashed.
 
-			Whether something answers is not a state: a note says where no endpoint of the Service is ready, and
-			-o wide shows how many are.
+			Whether something answers is not a state: ANSWERS shows how many endpoints of the Service are ready,
+			and a note says where none is. -o wide shows it for addresses too.
 
 			"state routes" shows for each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
 			whether it is admitted, by the rules of OpenShift's router: the claim's holder wins and, without a

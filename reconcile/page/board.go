@@ -156,11 +156,11 @@ func tiles(s *Seen, b *Board) []Tile {
 	}
 	detail, tone := trouble(b.Problems.Total, "to be mended")
 	add(b.Problems.Known, Tile{"problems", "Problems", number(b.Problems.Total), detail, tone})
-	detail, tone = statesText(b.Hosts.States)
+	detail, tone = statesText(b.Hosts.States, silent(s.Book.Hosts, (*view.HostRow).Silent))
 	add(b.Hosts.Known, Tile{"hosts", "Hosts", number(b.Hosts.Total), detail, tone})
-	detail, tone = statesText(b.Addresses.States)
+	detail, tone = statesText(b.Addresses.States, silent(s.Book.IPs, (*view.IPRow).Silent))
 	add(b.Addresses.Known, Tile{"addresses", "Addresses", number(len(view.Users(s.Book.IPs))), detail, tone})
-	detail, tone = statesText(b.Leases.States)
+	detail, tone = statesText(b.Leases.States, 0)
 	add(b.Leases.Known, Tile{"leases", "Leases", number(b.Leases.Total), detail, tone})
 	free, full := freeText(s.Book.Pools)
 	add(b.Pools.Known, Tile{"pools", "Addresses free", free, full, ""})
@@ -172,16 +172,30 @@ func tiles(s *Seen, b *Board) []Tile {
 	return all
 }
 
-// statesText says in which states rows are: that all are active, or how many are not, the worst first.
-func statesText(states []Count) (text, tone string) {
+// silent counts the rows behind which nothing answers.
+func silent[R any](rows []R, why func(*R) string) (n int) {
+	for i := range rows {
+		if why(&rows[i]) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// statesText says in which states rows are: how many are not active, the worst first, before them behind how many nothing answers; or that
+// all are active.
+func statesText(states []Count, silent int) (text, tone string) {
 	var others []string
 	tone = "good"
+	if silent > 0 {
+		others, tone = append(others, number(silent)+" not answering"), "bad"
+	}
 	for _, c := range slices.Backward(states) {
 		if c.State == view.StateActive {
 			continue
 		}
 		others = append(others, fmt.Sprintf("%d %s", c.N, strings.ToLower(c.State)))
-		if c.State != view.StateReserved {
+		if c.State != view.StateReserved && tone == "good" {
 			tone = "wait"
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,6 +165,26 @@ func TestUnreadIsNotNone(t *testing.T) {
 	none.Book.Problems = []state.Problem{}
 	if text := get(t, shows(t, none), "/").Body.String(); !strings.Contains(text, "No problems were found") {
 		t.Error("it does not say that there are no problems")
+	}
+}
+
+// Six hosts that are routed and behind which nothing answers are not "all active", and one whose route does not lead to its Service is
+// not routed.
+func TestWhatDoesNotAnswer(t *testing.T) {
+	s := &page.Seen{At: pagetest.Now}
+	for i := range 6 {
+		row := pagetest.Host(fmt.Sprintf("h%d.example.com", i), lease0, view.StateActive, 1)
+		row.Endpoints = &view.Endpoints{Missing: view.MissingService}
+		s.Book.Hosts = append(s.Book.Hosts, row)
+	}
+	s.Book.Hosts = append(s.Book.Hosts, pagetest.Host("changed.example.com", lease0, view.StatePending, 1))
+	b := board(t, s, "")
+	tile := b.Tiles[slices.IndexFunc(b.Tiles, func(t page.Tile) bool { return t.Section == "hosts" })]
+	if tile.Detail != "6 not answering, 1 pending" || tile.Tone != "bad" {
+		t.Errorf("the tile says %+v", tile)
+	}
+	if first, last := b.Hosts.Rows[0], b.Hosts.Rows[6]; first.Routed != "ingress" || first.Answers.Text != "no Service" || last.Routed != "no" {
+		t.Errorf("the rows are %+v and %+v", first, last)
 	}
 }
 

@@ -17,7 +17,7 @@ type HostRow struct {
 	// URL is where clients reach it, empty if it is not served or is no name of a host.
 	URL                             string
 	Lease                           Tenant
-	Backend, Target, State, Message string
+	Backend, Routed, State, Message string
 	Answers                         Answers
 	Unclaimed                       bool
 	Since                           time.Time
@@ -26,13 +26,21 @@ type HostRow struct {
 
 func hostRow(r *view.HostRow) HostRow {
 	out := HostRow{
-		ID: "host/" + r.Host + r.Path, Name: r.Host + r.Path, Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.Port), Answers: answers(r.Endpoints), Target: r.Target,
+		ID: "host/" + r.Host + r.Path, Name: r.Host + r.Path, Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.Port), Answers: answers(r.Endpoints), Routed: routed(r),
 		State: r.State, Message: clip(r.Message), Unclaimed: !r.Claimed, Since: r.Since.Time, Expires: r.Expires,
 	}
-	if r.State == view.StateActive && len(validation.IsDNS1123Subdomain(r.Host)) == 0 && strings.Contains(r.Host, ".") {
+	if r.Routed && len(validation.IsDNS1123Subdomain(r.Host)) == 0 && strings.Contains(r.Host, ".") {
 		out.URL = (&url.URL{Scheme: "http", Host: r.Host, Path: r.Path}).String()
 	}
 	return out
+}
+
+// routed returns the kind of the route that leads the host to its Service, "no" for one that does not, empty where there is none.
+func routed(r *view.HostRow) string {
+	if r.Target != "" && !r.Routed && r.State != view.StateTransferring {
+		return "no"
+	}
+	return r.Target
 }
 
 func backend(service string, port uint16) string {

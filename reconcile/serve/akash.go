@@ -35,12 +35,12 @@ type managedHostname struct {
 	LastUpdate   string
 }
 
-// managedHostnames returns the hosts that have a route, by name. Of a host whose paths have holders of their own it shows the holder of
+// managedHostnames returns the hosts that are routed, those too that the former holder's route still serves, by name. Of a host whose paths have holders of their own it shows the holder of
 // the root path, else of the first.
 func managedHostnames(rows []view.HostRow) map[string]managedHostname {
 	out := map[string]managedHostname{}
 	for _, r := range rows { // sorted by host and path
-		if _, known := out[r.Host]; known || r.Target == "" {
+		if _, known := out[r.Host]; known || !r.Routed && r.State != view.StateTransferring {
 			continue
 		}
 		out[r.Host] = managedHostname{

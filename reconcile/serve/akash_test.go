@@ -48,7 +48,7 @@ func toJSON(t *testing.T, value any) string {
 func TestManagedHostnames(t *testing.T) {
 	one, two := someLease(1), someLease(2)
 	row := func(id lease.ID, host, path, target, state string) view.HostRow {
-		return view.HostRow{Host: host, Path: path, Tenant: tenant(id), Service: "web", Port: 80, Target: target, State: state, Since: metav1.NewTime(at)}
+		return view.HostRow{Host: host, Path: path, Tenant: tenant(id), Service: "web", Port: 80, Target: target, Routed: target != "" && state == view.StateActive, State: state, Since: metav1.NewTime(at)}
 	}
 	got := managedHostnames([]view.HostRow{
 		row(one, "active.example.com", "", "ingress", view.StateActive),

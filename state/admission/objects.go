@@ -43,6 +43,7 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 
 func (r Route) openShift(spec any) Route {
 	r.Host, r.Path = text(spec, "host"), text(spec, "path")
+	r.Service, r.Port = text(value(spec, "to"), "name"), port(value(value(spec, "port"), "targetPort"))
 	switch policy := text(spec, "wildcardPolicy"); policy {
 	case "None": // the API server's default
 	case string(WildcardBelow): // what other kinds have is no policy of a Route
@@ -80,7 +81,8 @@ func (r Route) ingress(spec any, annotations map[string]string) []Route {
 			paths = []any{nil}
 		}
 		for _, path := range paths {
-			match := IngressMatch(annotations, path)
+			match, service := IngressMatch(annotations, path), value(value(path, "backend"), "service")
+			r.Service, r.Port = text(service, "name"), port(value(value(service, "port"), "number"))
 			parts.add(r.at(host, text(path, "path"), WildcardSubdomain), match)
 			for _, alias := range further {
 				if len(parts.routes) >= maxParts {
@@ -121,6 +123,7 @@ func (r Route) httpRoute(spec any) []Route {
 	for _, host := range hostnames(spec) {
 		for _, rule := range rules {
 			r.Redirect = isRedirect(rule)
+			r.Service, r.Port = backend(rule)
 			matches := list(rule, "matches")
 			if len(matches) == 0 {
 				matches = []any{nil}
@@ -136,6 +139,11 @@ func (r Route) httpRoute(spec any) []Route {
 // tlsRoute treats a TLSRoute like a passthrough Route: it has no path, and plain HTTP may share its host.
 func (r Route) tlsRoute(spec any) []Route {
 	r.TLS, r.Passthrough = true, true
+	for _, rule := range list(spec, "rules") {
+		if r.Service == "" {
+			r.Service, r.Port = backend(rule)
+		}
+	}
 	var parts parts
 	for _, host := range hostnames(spec) {
 		part := r.at(host, "", WildcardBelow)
@@ -151,6 +159,19 @@ func hostnames(spec any) []string {
 		return hosts
 	}
 	return []string{""}
+}
+
+// backend returns the first backend of a rule of a route of the Gateway API.
+func backend(rule any) (service string, number uint16) {
+	for _, ref := range list(rule, "backendRefs") {
+		return text(ref, "name"), port(value(ref, "port"))
+	}
+	return "", 0
+}
+
+func port(v any) uint16 {
+	n, _ := v.(int64)
+	return uint16(n)
 }
 
 // isRedirect reports whether a rule of an HTTPRoute has no backend and redirects the client.

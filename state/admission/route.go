@@ -44,6 +44,9 @@ type Route struct {
 	// Matches are what the route takes of the requests for its path; empty if it takes all. Routes of one kind compete only
 	// for the same match.
 	Matches []string
+	// Service and Port are the first backend, if the route names one by its number. The port of a Route is a container port.
+	Service string
+	Port    uint16
 	// Alias is true for a host that an Ingress has by an annotation. ingress-nginx prefers the rules of any Ingress.
 	Alias bool
 	// Invalid is what the router's extended validation says of a Route; empty if it is valid.

@@ -21,10 +21,10 @@ func (c *View) IP(a netip.Addr) Explanation {
 	pool, inPool := c.Config.PoolFor(a)
 	switch {
 	case claim != nil:
-		x.Summary = fmt.Sprintf("%s is held by %s", a, state.Holders(claim))
+		x.Summary = fmt.Sprintf("%s is held by %s%s", a, state.Holders(claim), ended(addressVerdict(rows)))
 		x.fact("Claimed since %s for IP endpoint %s, by %s.", state.Stamp(claim.Created), endpointOf(claim.SharingKey), managers(claim))
 	case len(rows)+len(others) > 0:
-		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it", a)
+		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it%s", a, ended(addressVerdict(rows)))
 	case inPool && len(nodes) > 0:
 		x.Summary = a.String() + " is a node's: no lease gets it"
 	case inPool:
@@ -73,10 +73,7 @@ func (c *View) claimedEndpoint(claim *state.Claim) Explanation {
 }
 
 func (c *View) addIPRow(x *Explanation, r view.IPRow) {
-	port := fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
-	if r.Port == 0 {
-		port = "the address"
-	}
+	port := portOf(r)
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("%s is withheld from lease %s: %s.", port, r.Lease, r.Message)
@@ -85,7 +82,7 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 			"rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpoint, cmp.Or(addressOf(r), endpoint), r.Lease)
 		return
 	case view.StateActive:
-		x.fact("%s is live: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, r.Object, r.Lease)
+		x.fact("%s is routed: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, r.Object, r.Lease)
 		x.addEndpoints(r.Endpoints, r.Namespace, r.Object, r.Port)
 	case view.StatePending:
 		x.fact("%s is pending: MetalLB has not granted it to Service %s/%s of lease %s.", port, r.Namespace, r.Object, r.Lease)
@@ -101,6 +98,14 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	if r.Message != "" && r.State != view.StateClaiming && r.State != view.StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
+}
+
+// portOf names the port of a row.
+func portOf(r view.IPRow) string {
+	if r.Port == 0 {
+		return "the address"
+	}
+	return fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
 }
 
 func addressOf(r view.IPRow) string {

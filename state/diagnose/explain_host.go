@@ -26,10 +26,10 @@ func (c *View) Host(host string) Explanation {
 	c.addWildcard(&x, host)
 	switch {
 	case claim != nil:
-		x.Summary = fmt.Sprintf("%s is held by %s", host, state.Holders(claim))
+		x.Summary = fmt.Sprintf("%s is held by %s%s", host, state.Holders(claim), ended(hostVerdict(rows)))
 		c.addClaimed(&x, claim)
 	case len(rows)+len(uses) > 0:
-		x.Summary = fmt.Sprintf("%s has no claim, but objects use it", host)
+		x.Summary = fmt.Sprintf("%s has no claim, but objects use it%s", host, ended(hostVerdict(rows)))
 	case state.Refuse(host, config.Backend{}, c.Config) != "":
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
 	case c.addHostsBelow(&x, host):
@@ -150,7 +150,7 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s",
 			state.Typed(r.Host), r.Lease)
 	case view.StateActive:
-		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
+		x.fact("Routed: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
 		name := lease.RouteName(r.Host, r.Path)
 		if why := c.Unserved[r.Namespace+"/"+name]; why != "" && r.Target == kinds.Ingress.Singular {
 			x.fact("Its controller has not said that it serves it: %s.", why)
@@ -166,7 +166,7 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 		x.next("the routes of the new lease are made with: kubectl akash-net apply -f FILE")
 		return
 	case view.StatePending:
-		x.fact("Not live: %s.", r.Message)
+		x.fact("Not routed: %s.", r.Message)
 		switch {
 		case c.isDeclared(r):
 			x.fact("Its ProviderHost says the same as the %s: the tenant has moved it through Akash, or somebody has edited it.", r.Target)
@@ -178,7 +178,7 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 			x.next("kubectl akash-net repair, or: kubectl akash-net apply -f FILE")
 		}
 	case view.StateReserved:
-		x.fact("Not live: lease %s holds it, and no route serves it.", who)
+		x.fact("Not routed: lease %s holds it, and no route serves it.", who)
 		if c.atAnotherPort(r) {
 			x.fact("Its definition exposes it at port %d; over HTTP only port 80 is routed.", r.Port)
 			x.next("write \"as: 80\" for it in the lease's definition, then: kubectl akash-net apply -f FILE")
@@ -186,7 +186,7 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 		}
 		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
 	}
-	if r.Routed() {
+	if r.Target != "" && r.Service != "" {
 		x.addEndpoints(r.Endpoints, r.Namespace, r.Service, r.Port)
 	}
 	said := []string{view.StateClaiming, view.StateWithheld, view.StatePending, view.StateUnreadable}

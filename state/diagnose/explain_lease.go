@@ -12,11 +12,14 @@ import (
 // Lease explains a lease: everything that it holds or waits for.
 func (c *View) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
-	states, seen := map[string]int{}, map[string]bool{}
+	states, seen, silent := map[string]int{}, map[string]bool{}, 0
 	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
 	for _, r := range c.Book.Hosts {
 		if of(r.Tenant) {
 			states[r.State]++
+			if r.State == view.StateActive && r.Silent() != "" {
+				silent++
+			}
 			y := Explanation{}
 			c.addHostRow(&y, r)
 			y.addUnsettled(r.State, r.Expires, r.Message)
@@ -33,6 +36,9 @@ func (c *View) Lease(g lease.Group) Explanation {
 	for _, r := range c.Book.IPs {
 		if of(r.Tenant) {
 			states[r.State]++
+			if r.State == view.StateActive && r.Silent() != "" {
+				silent++
+			}
 			y := Explanation{}
 			c.addIPRow(&y, r)
 			y.addUnsettled(r.State, r.Expires, r.Message)
@@ -48,6 +54,9 @@ func (c *View) Lease(g lease.Group) Explanation {
 		total += states[s]
 		if states[s] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))
+		}
+		if s == view.StateActive && silent > 0 {
+			words = append(words, fmt.Sprintf("%d of them not answering", silent))
 		}
 	}
 	x.Summary = fmt.Sprintf("lease %s holds nothing", g)

@@ -51,7 +51,8 @@ func (c *View) Path(host, path string) Explanation {
 		return x
 	}
 	if part := claim.Part(state.RouteKey(path)); part != nil {
-		x.Summary = fmt.Sprintf("%s is held by %s", name, part.Lease.Group())
+		of := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r view.HostRow) bool { return lease.HostPath(r.Host, r.Path) != name })
+		x.Summary = fmt.Sprintf("%s is held by %s%s", name, part.Lease.Group(), ended(hostVerdict(of)))
 		return x
 	}
 	x.Summary = fmt.Sprintf("%s is held by nobody, and only the owner of %s can take it: %s", name, host, claim.Owner)

@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// The kinds of nodes. The other kinds are those of routes, as in the column TARGET of hosts.
+// The kinds of nodes. The other kinds are those of routes, as in the column ROUTED of hosts.
 const (
 	Lease    = "lease"
 	Host     = "host"
@@ -130,7 +130,7 @@ func (x *builder) host(r *view.HostRow) {
 	}
 	namespace, name, _ := strings.Cut(r.Route, "/")
 	at = x.node(at, Node{ID: r.Target + "/" + r.Route, Kind: r.Target, Name: name, Namespace: namespace})
-	if r.Routed() {
+	if (r.Routed || r.Unaccepted) && r.Service != "" {
 		x.service(at, r.Namespace, backend(r.Service, r.Port), r.Endpoints.Silent(r.Service, r.Port))
 	}
 }

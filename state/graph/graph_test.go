@@ -46,8 +46,8 @@ func TestGraph(t *testing.T) {
 		"a host leads through its route to its Service, which says what does not answer": {
 			Leases: []view.LeaseRow{{Tenant: shop, State: view.StateActive}},
 			Hosts: []view.HostRow{
-				{Host: "a.example.com", Tenant: shop, Service: "web", Port: 80, Target: "ingress", Route: "ns7/a", State: view.StateActive, Endpoints: &view.Endpoints{Total: 2}},
-				{Host: "a.example.com", Path: "/api", Tenant: shop, Service: "web", Port: 80, Target: "httproute", Route: "ns7/b", State: view.StatePending, Message: "not accepted", Endpoints: &view.Endpoints{Total: 2}},
+				{Host: "a.example.com", Tenant: shop, Service: "web", Port: 80, Target: "ingress", Route: "ns7/a", State: view.StateActive, Routed: true, Endpoints: &view.Endpoints{Total: 2}},
+				{Host: "a.example.com", Path: "/api", Tenant: shop, Service: "web", Port: 80, Target: "httproute", Route: "ns7/b", State: view.StatePending, Unaccepted: true, Message: "not accepted", Endpoints: &view.Endpoints{Total: 2}},
 			},
 		},
 		"what is held and not used leads nowhere; what is withheld is beside what its holder has": {
@@ -85,7 +85,7 @@ func TestGraph(t *testing.T) {
 			IPs:    []view.IPRow{{Tenant: shop, SharingKey: owner + "-ip-public", Protocol: "UDP", Port: 53, State: view.StatePending, Message: "no pool"}},
 		},
 		"what names no lease is of none": {
-			Hosts: []view.HostRow{{Host: "a.example.com", Tenant: &view.Tenant{Namespace: "n"}, Service: "web", Target: "route", Route: "n/a", State: view.StateActive}},
+			Hosts: []view.HostRow{{Host: "a.example.com", Tenant: &view.Tenant{Namespace: "n"}, Service: "web", Target: "route", Route: "n/a", State: view.StateActive, Routed: true}},
 		},
 	} {
 		drawings[name] = drawn(graph.Of(&book))

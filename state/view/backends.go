@@ -191,12 +191,14 @@ func (b *Backends) of(namespace, service string, port uint16, protocol lease.Pro
 	return &out
 }
 
-// addTo adds their endpoints to the hosts that a route serves, and to the addresses for which there is a Service. A host that the
+// addTo adds their endpoints to the hosts that have a route of their holder, and to the addresses for which there is a Service. A host that the
 // former holder still serves leads to another Service.
 func (b *Backends) addTo(hosts []HostRow, ips []IPRow) {
 	for i := range hosts {
-		if r := &hosts[i]; r.Routed() {
-			r.Endpoints = b.of(r.Namespace, r.Service, r.Port, lease.TCP, "")
+		if r := &hosts[i]; r.Target != "" && r.Service != "" && r.State != StateTransferring {
+			if r.Endpoints = b.of(r.Namespace, r.Service, r.Port, lease.TCP, ""); r.State == StateActive && r.Silent() != "" {
+				r.Unserved = NotAnswering
+			}
 		}
 	}
 	for i := range ips {
@@ -206,10 +208,8 @@ func (b *Backends) addTo(hosts []HostRow, ips []IPRow) {
 	}
 }
 
-// Routed reports whether a route of the host's holder leads to its Service.
-func (r *HostRow) Routed() bool {
-	return r.Target != "" && r.Service != "" && r.State != StateTransferring
-}
-
 // Routed reports whether there is a LoadBalancer Service for the address.
 func (r *IPRow) Routed() bool { return r.Object != "" }
+
+// Silent returns why nothing answers at the port, or "" if something may.
+func (r *IPRow) Silent() string { return r.Endpoints.Silent(r.Object, r.Port) }

@@ -200,7 +200,7 @@ func (b *Book) Unclaimed() (hosts, ports int) {
 func (b *Book) Changes(earlier *Book) *Book {
 	out := &Book{
 		APIVersion: b.APIVersion, Kind: b.Kind, WithWorkloads: b.WithWorkloads,
-		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State, r.Endpoints = StateReleased, nil }),
+		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, (*HostRow).release),
 		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State, r.Endpoints = StateReleased, nil }),
 		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
 		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),

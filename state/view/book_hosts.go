@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -25,8 +26,12 @@ type HostRow struct {
 	Port    uint16 `json:"port"`
 	// Unaccepted is true for a Pending host whose route no controller has accepted yet.
 	Unaccepted bool `json:"-"`
-	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
+	// Target is the kind of the holder's route: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
+	// Routed is true if that route takes the host and the path from the configured router now, and leads them to the backend.
+	Routed bool `json:"routed"`
+	// Unserved says why clients get no answer, NotRouted or NotAnswering, where the holder wants the host served.
+	Unserved string `json:"unserved,omitempty"`
 	// Route is the namespace and the name of that route, with a slash between them, or empty.
 	Route string `json:"-"`
 	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. A host
@@ -44,11 +49,15 @@ type HostRow struct {
 	// Expires is when a hold ends, in RFC 3339. It is empty for a claim without an end.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Endpoints are those of the Service to which the host is routed. It is nil if no route leads there, or if they are not known.
+	// Endpoints are those of the Service, whether or not it is routed now. It is nil without a route, or if they are not known.
 	Endpoints *Endpoints `json:"endpoints,omitempty"`
 }
 
 func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }
+
+func (r *HostRow) release() {
+	r.State, r.Routed, r.Unserved, r.Endpoints = StateReleased, false, "", nil
+}
 
 // withheldFrom distinguishes the rows of leases that wait for the same host.
 func (r HostRow) withheldFrom() string {
@@ -62,7 +71,7 @@ func (r HostRow) withheldFrom() string {
 // but no claim.
 func (f *bookBuilder) hosts(rows []HostRow, objects []state.HostObject) []HostRow {
 	slices.SortFunc(rows, compareHosts)
-	byHost := make([]*state.HostObject, 0, len(objects))
+	byHost, wants := make([]*state.HostObject, 0, len(objects)), wantsOf(objects)
 	for i, o := range objects {
 		if !o.Redirect {
 			byHost = append(byHost, &objects[i])
@@ -76,7 +85,7 @@ func (f *bookBuilder) hosts(rows []HostRow, objects []state.HostObject) []HostRo
 		first, found := slices.BinarySearchFunc(rows, host, func(r HostRow, host string) int { return cmp.Compare(r.Host, host) })
 		if found {
 			of := rows[first:]
-			addObjects(of[:prefixLen(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
+			f.addObjects(of[:prefixLen(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
 		} else {
 			unclaimed = append(unclaimed, f.unclaimedHost(host, byHost[:n]))
 		}
@@ -87,6 +96,9 @@ func (f *bookBuilder) hosts(rows []HostRow, objects []state.HostObject) []HostRo
 		rows[i].complete()
 		if rows[i].held() && (state.Part{Expires: rows[i].Expires}).Ended(f.now) {
 			rows[i].State = StateExpired
+		}
+		if wants.unrouted(&rows[i]) {
+			rows[i].Unserved = NotRouted
 		}
 	}
 	slices.SortFunc(rows, compareHosts)
@@ -142,7 +154,7 @@ func hostRows(c *state.Claim) []HostRow {
 }
 
 // addObjects adds the objects of a host to its rows.
-func addObjects(rows []HostRow, objects []*state.HostObject) {
+func (f *bookBuilder) addObjects(rows []HostRow, objects []*state.HostObject) {
 	holds := func(o *state.HostObject) bool {
 		return slices.ContainsFunc(rows, func(r HostRow) bool {
 			return r.State != StateWithheld && (o.Of(r.ID().Group()) || r.servedBy(o))
@@ -163,7 +175,7 @@ func addObjects(rows []HostRow, objects []*state.HostObject) {
 				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 			}
 		}
-		row.addRoutes(own)
+		row.addRoutes(f.cfg, own)
 		if i := slices.IndexFunc(objects, func(o *state.HostObject) bool {
 			return o.Kind != kinds.ProviderHost.Singular && o.PathHash == lease.PathHash(row.Path) && row.servedBy(o)
 		}); i >= 0 && (row.State == StateReserved || row.State == StatePending) {
@@ -179,20 +191,20 @@ func (r *HostRow) servedBy(o *state.HostObject) bool {
 }
 
 // addRoutes sets the state of a row from the routes of its holder. If several exist, one that serves decides.
-func (r *HostRow) addRoutes(routes []*state.HostObject) {
-	why, live := "", false
+func (r *HostRow) addRoutes(cfg *config.ProviderConfig, routes []*state.HostObject) {
+	why := ""
 	for _, o := range routes {
-		not := r.notLive(o)
-		if not == "" || !live {
+		not := r.notRouted(cfg, o)
+		if not == "" || !r.Routed {
 			r.Target, r.Route = o.Kind, o.Namespace+"/"+o.Name
 		}
-		if live = live || not == ""; why == "" && not != "" {
+		if r.Routed = r.Routed || not == ""; why == "" && not != "" {
 			why, r.Unaccepted = not, not == o.Unaccepted
 		}
 	}
 	switch {
 	case len(routes) == 0 || r.State != StateReserved:
-	case live:
+	case r.Routed:
 		r.State, r.Unaccepted = StateActive, false
 	case r.Message != "":
 		r.State, r.Message = StatePending, why+"; "+r.Message
@@ -237,10 +249,7 @@ func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) Ho
 		switch {
 		case o.Kind == kinds.ProviderHost.Singular:
 		case row.Target == "" && (o == holder || holder.HasLease && o.Of(holder.Lease.Group())):
-			row.Target, row.Route, row.State = o.Kind, o.Namespace+"/"+o.Name, StateActive
-			if o.Unaccepted != "" {
-				row.State, row.Message, row.Unaccepted = StatePending, o.Unaccepted, true
-			}
+			row.addRoutes(f.cfg, []*state.HostObject{o})
 		case !holder.HasLease || !o.Of(holder.Lease.Group()):
 			row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 		}
@@ -248,16 +257,22 @@ func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) Ho
 	return row
 }
 
-// notLive returns why a route of the holder does not serve the host as claimed, or "". It knows only what was read of
-// the route.
-func (r *HostRow) notLive(o *state.HostObject) string {
-	part := state.Part{Service: r.Service, Port: r.Port}
+// notRouted returns why a route of the holder does not lead the host and the path to the backend of the row, or "". It knows only
+// what was read of the route.
+func (r *HostRow) notRouted(cfg *config.ProviderConfig, o *state.HostObject) string {
+	part, of := state.Part{Service: r.Service, Port: r.Port}, fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name)
+	path, says := r.Path, "the claim"
+	if !r.Claimed {
+		path, says = o.Routing.Path(o.PathHash), "the ProviderHost"
+	}
+	differs := o.Routing.Differs(cfg, r.Host, path)
 	switch {
 	case !o.Whole:
 		return ""
+	case differs != "":
+		return of + " " + differs
 	case !part.LeadsTo(o.Kind, o.Service, o.Port):
-		return fmt.Sprintf("%s %s/%s routes it to %s, the claim says %s",
-			o.Kind, o.Namespace, o.Name, backendText(o.Service, o.Port), backendText(r.Service, r.Port))
+		return fmt.Sprintf("%s routes it to %s, %s says %s", of, backendText(o.Service, o.Port), says, backendText(r.Service, r.Port))
 	}
 	return o.Unaccepted
 }
@@ -268,3 +283,45 @@ func backendText(service string, port uint16) string {
 	}
 	return fmt.Sprintf("%s:%d", service, port)
 }
+
+// Why clients get no answer at a host that its holder wants served.
+const (
+	// NotRouted says that no route leads the host to its backend.
+	NotRouted = "NotRouted"
+	// NotAnswering says that nothing answers behind the route.
+	NotAnswering = "NotAnswering"
+)
+
+// Unserved are these reasons.
+var Unserved = []string{NotRouted, NotAnswering}
+
+// wants are what leases have made: applied those with a route or a ProviderHost, so that more than reservations is to be expected of
+// them, and of each host the one with its ProviderHost.
+type wants struct {
+	applied  map[lease.Group]bool
+	declared map[string]lease.Group
+}
+
+func wantsOf(objects []state.HostObject) wants {
+	w := wants{map[lease.Group]bool{}, map[string]lease.Group{}}
+	for _, o := range objects {
+		if o.HasLease {
+			w.applied[o.Lease.Group()] = true
+			if o.Kind == kinds.ProviderHost.Singular {
+				w.declared[o.Host] = o.Lease.Group()
+			}
+		}
+	}
+	return w
+}
+
+// unrouted reports whether the host is not routed that its holder wants served. A host that is only reserved, handed over or taken by a
+// run is not wanted yet; over HTTP only port 80 is routed, and with TLS what is declared.
+func (w wants) unrouted(r *HostRow) bool {
+	g := r.ID().Group()
+	return r.State == StatePending ||
+		r.State == StateReserved && w.applied[g] && r.Service != "" && r.Expires == "" && (r.Port == 80 || r.Path == "" && w.declared[r.Host] == g)
+}
+
+// Silent returns why nothing answers behind the route of the host, or "" if something may.
+func (r *HostRow) Silent() string { return r.Endpoints.Silent(r.Service, r.Port) }

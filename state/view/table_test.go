@@ -31,6 +31,7 @@ import (
 //
 //	claim CLAIM
 //	KIND LEASE NAME [SERVICE:PORT] [minute=N] [unaccepted] [nobody] [rendered]   a ProviderHost or a route
+//	live KIND LEASE NAME [host=H] [path=P] [to=SERVICE:PORT] [class=C] [parent=GATEWAY[/LISTENER]] [exact] [akash]   a route as it is in the cluster
 //	leasedip LEASE ENDPOINT PORT SERVICE [minute=N]
 //	service LEASE ENDPOINT PORT SERVICE:PORT [asks=A] [has=A] [pool=P] [minute=N] [rendered] [edited]
 //	pool [their] NAME RANGE... [counted=ASSIGNED/AVAILABLE]
@@ -43,7 +44,7 @@ import (
 // Its command is the subjects, with "selector=…" or "namespace=LEASE" where only some rows are asked for. The command "changes"
 // has two parts, "then" between them, and shows what a watch shows of the second.
 func TestTables(t *testing.T) {
-	for _, name := range []string{"hosts", "ips", "leases", "pools", "endpoints", "changes", "records", "objects", "orders"} {
+	for _, name := range []string{"hosts", "routed", "ips", "leases", "pools", "endpoints", "changes", "records", "objects", "orders"} {
 		datadriven.RunTest(t, "testdata/"+name+".txt", func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "changes" {
 				before, now, _ := strings.Cut(d.Input+"\n", "then\n")
@@ -53,7 +54,7 @@ func TestTables(t *testing.T) {
 				if again := then.Changes(then); !again.Empty() || changes.WithWorkloads != then.WithWorkloads {
 					t.Errorf("a book has changes to itself: %+v", again)
 				}
-				return sayBook(changes)
+				return sayBook(t, changes)
 			}
 			subjects, selector, namespace := []Subject{Subject(d.Cmd)}, labels.Everything(), ""
 			for _, arg := range d.CmdArgs {
@@ -71,17 +72,17 @@ func TestTables(t *testing.T) {
 				}
 			}
 			b := wordBook(t, d.Input, false, subjects...)
-			said := sayBook(b)
+			said := sayBook(t, b)
 			if b.Empty() != (said == "nothing\n") {
 				t.Errorf("%s: it is empty: %t", d.Pos, b.Empty())
 			}
-			if again := sayBook(wordBook(t, d.Input, true, subjects...)); again != said && d.Cmd != "routes" {
+			if again := sayBook(t, wordBook(t, d.Input, true, subjects...)); again != said && d.Cmd != "routes" {
 				t.Errorf("%s: of claims that are added one by one the book is another:\n%s", d.Pos, again)
 			}
 			if b.Select(selector, namespace); selector.Empty() && namespace == "" {
 				return said
 			}
-			return sayBook(b)
+			return sayBook(t, b)
 		})
 	}
 }
@@ -112,6 +113,8 @@ func wordContents(t *testing.T, text string, oneByOne bool) (Contents, *config.P
 			cfg = wordConfig(t, strings.Fields(rest))
 		case word == "DNSRecord" || word == "DNSEndpoint":
 			in.Records = append(in.Records, wordRecord(t, word, rest))
+		case word == "live":
+			in.Add(wordLive(t, rest), "ledger")
 		case word[0] == '{':
 			in.Add(wordObject(t, line), "ledger")
 		default:
@@ -252,6 +255,44 @@ func wordRoute(t *testing.T, kind, text string) state.HostObject {
 	return o
 }
 
+// wordLive returns a route of shop.example.com to web:80 by the default configuration, except for what the words say.
+func wordLive(t *testing.T, text string) *unstructured.Unstructured {
+	words := strings.Fields(text)
+	_, more := said(words[3:])
+	value := func(name, otherwise string) string {
+		if v, ok := more[name]; ok {
+			return v
+		}
+		return otherwise
+	}
+	host, path := value("host", "shop.example.com"), value("path", "/")
+	service, port := wordBackend(value("to", "web:80"))
+	kind, spec := "Prefix", ""
+	if _, exact := more["exact"]; exact {
+		kind = "Exact"
+	}
+	version := "gateway.networking.k8s.io/v1"
+	switch words[0] {
+	case "Ingress":
+		version = "networking.k8s.io/v1"
+		spec = fmt.Sprintf("ingressClassName: %q, rules: [{host: %q, http: {paths: [{path: %s, pathType: %s, backend: {service: {name: %s, port: {number: %d}}}}]}}]",
+			value("class", "akash-ingress-class"), host, path, kind, service, port)
+	case "Route":
+		version = "route.openshift.io/v1"
+		spec = fmt.Sprintf("host: %q, path: %s, to: {name: %s}, port: {targetPort: %d}", host, path, service, port)
+	default:
+		gateway, listener, _ := strings.Cut(value("parent", "akash-gateway"), "/")
+		spec = fmt.Sprintf("parentRefs: [{name: %s, namespace: akash-gateway, sectionName: %q}], hostnames: [%q], rules: [{matches: [{path: {type: PathPrefix, value: %s}}], backendRefs: [{name: %s, port: %d}]}]",
+			gateway, listener, host, path, service, port)
+	}
+	definition := lease.AnnotationDefinition + ": d"
+	if _, akash := more["akash"]; akash {
+		definition = ""
+	}
+	return wordObject(t, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s, namespace: NS(%s), labels: {LABELS(%[4]s)}, annotations: {%s}}, spec: {%s}}",
+		version, words[0], strings.Replace(words[2], "PT", lease.RouteName("shop.example.com", path), 1), words[1], definition, spec))
+}
+
 func wordPort(t *testing.T, text string) state.PortObject {
 	words := strings.Fields(text)
 	id := claimtest.WordLease(t, words[0])
@@ -307,7 +348,7 @@ func wordPool(t *testing.T, text string) state.PoolObject {
 	return o
 }
 
-func sayBook(b *Book) string {
+func sayBook(t *testing.T, b *Book) string {
 	var out strings.Builder
 	say := func(format string, args ...any) {
 		text := strings.Join(strings.Fields(claimtest.Short(fmt.Sprintf(format, args...))), " ")
@@ -344,7 +385,10 @@ func sayBook(b *Book) string {
 		return text
 	}
 	for _, r := range b.Hosts {
-		say("%s%s %s %s %s:%d %s %s%s", r.Host, r.Path, r.State, tenant(r.Tenant), r.Service, r.Port, r.Target, minute(r.Since), more(r.Claimed, r.Expires, r.Message, r.Endpoints))
+		if r.State == StateActive && !r.Routed || r.State == StatePending && r.Routed {
+			t.Errorf("%s%s is %s, and routed: %t", r.Host, r.Path, r.State, r.Routed)
+		}
+		say("%s%s %s %s %s:%d %s %s%s %s", r.Host, r.Path, r.State, tenant(r.Tenant), r.Service, r.Port, r.Target, minute(r.Since), more(r.Claimed, r.Expires, r.Message, r.Endpoints), r.Unserved)
 	}
 	for _, r := range b.IPs {
 		address := "-"

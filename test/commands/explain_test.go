@@ -28,20 +28,20 @@ func TestExplain(t *testing.T) {
 	explain("free."+domain, "free."+domain+" is free", "reserve free."+domain)
 	explain("a."+wild, "*."+wild+" is held by "+group+" and covers it")
 	explain(idle, idle+" is held by "+group, "Claimed since "+need(t, claims, ledger, idle).GetCreationTimestamp().UTC().Format("2006-01-02 15:04:05 UTC"),
-		"field manager "+one.Group().FieldManager(), "Not live", "no route serves it", "Lease "+one.String()+" holds it until "+claim(t, idle).Parts[0].Expires)
-	explain(shop, "Live: ingress in namespace "+one.Namespace(), "Not answering: Service "+one.Namespace()+"/web", "does not exist")
+		"field manager "+one.Group().FieldManager(), "Not routed", "no route serves it", "Lease "+one.String()+" holds it until "+claim(t, idle).Parts[0].Expires)
+	explain(shop, shop+" is held by "+group+". Not answering: Service web does not exist", "Routed: ingress in namespace "+one.Namespace(), "Not answering: Service "+one.Namespace()+"/web", "does not exist")
 	explain(two.Group().String(), "1 withheld", shop+": Withheld from lease "+two.String(), "held by deployment 1", "transfer "+shop+" --to "+two.String())
 
 	// What the live objects say: a backend was changed by hand, and MetalLB takes an address away.
 	change(t, ingresses, one.Namespace(), shop, backendPort(8081))
-	explain(shop, "Not live: ingress "+one.Namespace()+"/"+shop+" routes it to web:8081, the claim says web:80.")
+	explain(shop, "Not routed: ingress "+one.Namespace()+"/"+shop+" routes it to web:8081, the claim says web:80.")
 	mustRun(t, 0, "state", "hosts", "-n", one.Namespace(), shop, "-o", "jsonpath={.hosts[0].state}").Prints(t, "Pending")
 	pending := lease.IPServiceName("chat", 7002, lease.TCP)
 	change(t, services, one.Namespace(), pending, func(o *object) {
 		o.SetAnnotations(with(o.GetAnnotations(), "metallb.universe.tf/loadBalancerIPs", "192.0.2.1")) // which no pool has
 	})
 	grantsIn(t, one.Namespace(), pending, "")
-	explain(group, "1 active, 2 pending, 2 reserved", "7001/tcp is live", "7002/tcp is pending", one.Namespace()+"/"+pending, "describe service "+pending)
+	explain(group, "1 active, 1 of them not answering, 2 pending, 2 reserved", "7001/tcp is routed", "7002/tcp is pending", one.Namespace()+"/"+pending, "describe service "+pending)
 
 	remove(t, claims, ledger, shop)
 	explain(shop, shop+" has no claim, but objects use it", "ingress "+one.Namespace()+"/"+shop)

@@ -214,7 +214,7 @@ func TestAnswers(t *testing.T) {
 		if note != "" {
 			explained = append(explained, "Not answering: "+strings.Replace(note, "Service ", "Service "+ns+"/", 1))
 		}
-		mustRun(t, 0, "explain", host).Prints(t, append(explained, "Live: ingress")...)
+		mustRun(t, 0, "explain", host).Prints(t, append(explained, "Routed: ingress")...)
 	}
 	says(`{"missing":"Service","ready":0,"total":0}`, "Service web does not exist",
 		"no controller has written an address into the status of Ingress "+ns+"/"+host, "-> kubectl -n "+ns+" describe ingress "+host, "-> kubectl -n "+ns+" get services,pods")
@@ -248,6 +248,6 @@ func TestAnswers(t *testing.T) {
 	})
 	blind := bound(t, name, "akash-net-viewer")
 	runAs(t.Context(), blind, "state", "hosts", host, "-o", "wide").Exits(t, 0).Prints(t, "Active", "   <unknown>   ")
-	runAs(t.Context(), blind, "explain", host).Exits(t, 0).Prints(t, "Live: ingress", "Whether Service "+ns+"/web answers is not known")
+	runAs(t.Context(), blind, "explain", host).Exits(t, 0).Prints(t, host+" is held by "+id.Group().String()+". Routed, and whether it answers is not known", "Routed: ingress", "Whether Service "+ns+"/web answers is not known")
 	follow(t, user{kubeconfig: blind}, "state", "hosts", "-w", "-l", ofOwner(id.Owner))(host, "Active")
 }

@@ -201,7 +201,7 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	}
 	transfer(green, "host/"+host+" left (its routes follow with the next apply of the lease; until then the old ones serve)")
 	transfer(blue, "")
-	do("explain", host).Prints(t, "Live: ingress")
+	do("explain", host).Prints(t, "Routed: ingress")
 	transfer(green, "host/"+host+" left (its routes follow")
 	do("explain", host).
 		Prints(t, "Transferring: it was handed to lease "+green.String()+"; the ingress of deployment "+blue.Group().String()+" serves it until that lease is applied")

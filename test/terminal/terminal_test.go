@@ -174,7 +174,7 @@ func TestWatchScreen(t *testing.T) {
 	harness.Run(t.Context(), "apply", "-f", define(t, two, strings.Join([]string{hosts[1], "a." + hosts[1], "b." + hosts[1], "c." + hosts[1]}, ", "))).Exits(t, 0)
 	e = open(t, 80, 4, "", "cat", "state", "-w", "--owner", two.Owner)
 	e.shows("HOST", hosts[1], " more lines; ")
-	e.tmux("resize-window", "-x", "60", "-y", "40")
+	e.tmux("resize-window", "-x", "60", "-y", "60")
 	if screen := e.shows("c."+hosts[1], "Ctrl-C ends"); strings.Contains(screen, " more lines; ") {
 		t.Errorf("the screen is not as high as the terminal:\n%s", screen)
 	}

@@ -48,7 +48,7 @@ func Host(name string, id lease.ID, stands string, hours int) view.HostRow {
 		Since: metav1.NewTime(Now.Add(-time.Duration(hours) * time.Hour)),
 	}
 	if stands != view.StateReserved {
-		row.Target = "ingress"
+		row.Target, row.Routed = "ingress", stands == view.StateActive
 	}
 	return row
 }
@@ -192,9 +192,9 @@ func Harmful() *page.Seen {
 	who := &view.Tenant{Lease: Hostile, Owner: Hostile, DSeq: 1, Namespace: Hostile, Provider: Hostile}
 	s := &page.Seen{At: Now, Notes: []string{Hostile}}
 	s.Book.Hosts = []view.HostRow{
-		{Host: Hostile, Path: Hostile, Tenant: who, Service: Hostile, State: view.StateActive, Message: Hostile, Target: Hostile, Expires: Hostile},
-		{Host: "javascript:alert(1)//x.example.com", Tenant: who, State: view.StateActive, Claimed: true},
-		{Host: "shop.example.com", Path: "@evil.example.com/", Tenant: TenantOf(id), State: view.StateActive, Claimed: true, Message: string(make([]byte, 1<<20))},
+		{Host: Hostile, Path: Hostile, Tenant: who, Service: Hostile, State: view.StateActive, Message: Hostile, Target: Hostile, Routed: true, Expires: Hostile},
+		{Host: "javascript:alert(1)//x.example.com", Tenant: who, State: view.StateActive, Routed: true, Claimed: true},
+		{Host: "shop.example.com", Path: "@evil.example.com/", Tenant: TenantOf(id), State: view.StateActive, Routed: true, Claimed: true, Message: string(make([]byte, 1<<20))},
 	}
 	s.Book.IPs = []view.IPRow{{
 		Address: netip.MustParseAddr("203.0.113.5"), Tenant: who, SharingKey: Hostile, Service: Hostile, Pool: Hostile, State: Hostile, Message: Hostile, Port: 1,
