@@ -30,6 +30,7 @@ var (
 	failingLeases = prometheus.NewDesc("akash_net_failing_leases", "Leases that have failed and are tried again.", nil, nil)
 	leases        = prometheus.NewDesc("akash_net_leases", "Leases by the state of what they hold.", []string{"state"}, nil)
 	hosts         = prometheus.NewDesc("akash_net_hosts", "Hosts, and paths with a holder of their own, by state.", []string{"state"}, nil)
+	unserved      = prometheus.NewDesc("akash_net_unserved_hosts", "Hosts, and paths with a holder of their own, that their leases want served and that are not, by reason.", []string{"reason"}, nil)
 	addresses     = prometheus.NewDesc("akash_net_addresses", "Addresses of IP endpoints by state.", []string{"state"}, nil)
 	poolAddresses = prometheus.NewDesc("akash_net_pool_addresses", "Addresses of a pool that can be leased.", []string{"pool"}, nil)
 	poolFree      = prometheus.NewDesc("akash_net_pool_free_addresses", "Addresses of a pool that are free.", []string{"pool"}, nil)
@@ -66,7 +67,7 @@ func (m *Metrics) Ran(action reconcile.Action, took time.Duration, err error) {
 
 // Describe describes the metrics (prometheus.Collector).
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{failingLeases, leases, hosts, addresses, poolAddresses, poolFree} {
+	for _, d := range []*prometheus.Desc{failingLeases, leases, hosts, unserved, addresses, poolAddresses, poolFree} {
 		out <- d
 	}
 	m.commands.Describe(out)
@@ -98,6 +99,13 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		for state, n := range count {
 			gauge(of, n, state)
 		}
+	}
+	why := map[string]float64{}
+	for _, r := range book.Hosts {
+		why[r.Unserved]++
+	}
+	for _, reason := range view.Unserved { // a missing value would be no alert
+		gauge(unserved, why[reason], reason)
 	}
 	seen := map[string]bool{}
 	for _, p := range book.Pools {

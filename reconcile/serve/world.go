@@ -19,7 +19,7 @@ import (
 
 // World is what a reconciler knows, and what it can be told to do. It reads from what is watched: no request is sent.
 type World struct {
-	// Book reads the hosts, addresses, leases and pools.
+	// Book reads the hosts, addresses, leases and pools, and what answers behind them.
 	Book func(context.Context) (*view.Book, error)
 	// Seen reads what the page shows.
 	Seen func(context.Context) (*page.Seen, error)

@@ -51,7 +51,7 @@ func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *s
 	return &serve.World{
 		Seen: func(ctx context.Context) (*page.Seen, error) { return reader.Read(cluster.Early(ctx)) },
 		Book: func(ctx context.Context) (*view.Book, error) {
-			return book.Read(cluster.Early(ctx), watching, cfg, view.Holdings...)
+			return book.Read(cluster.Early(ctx), watching, cfg, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...)
 		},
 		Failing: r.failed,
 		Definition: func(ctx context.Context, g lease.Group) (*lease.Definition, error) {
