@@ -215,8 +215,8 @@ func TestInterruptedRepair(t *testing.T) {
 			hosts := o.must(t, 0, []string{"state", "hosts"})
 			_, problems := o.run(t.Context(), "state", "--problems")
 			// Also what has no claim yet is shown as Active, as its route serves.
-			mended := n - strings.Count(problems, "RouteWithoutClaim") - strings.Count(hosts, "Claiming")
-			if crashed := strings.Count(problems, "CrashedRun"); mended < at.least || crashed > at.crashed {
+			mended := n - strings.Count(problems, "\nRouteWithoutClaim ") - strings.Count(hosts, "Claiming")
+			if crashed := strings.Count(problems, "\nCrashedRun "); mended < at.least || crashed > at.crashed {
 				t.Errorf("%d of %d are mended, %d are CrashedRun:\n%s\n%s", mended, n, crashed, hosts, problems)
 			}
 			o.must(t, 0, []string{"repair"})
