@@ -12,6 +12,9 @@ import (
 type Listen struct {
 	// Address is an IP address and a port; the zero value listens nowhere.
 	Address netip.AddrPort
+	// Operators is where it answers Akash's provider in the place of Akash's operators: as they do, without encryption and without a
+	// token, and with what the provider asks them for and nothing else. The zero value answers nowhere.
+	Operators netip.AddrPort
 	// CertFile and KeyFile are the certificate and its key in PEM. Without them an address that is not loopback has a self-signed
 	// certificate.
 	CertFile, KeyFile string

@@ -44,6 +44,7 @@ type reconcileFlags struct {
 	elect       bool
 	resync      time.Duration
 	listen      string
+	operators   string
 	at          reconcile.Listen
 }
 
@@ -117,6 +118,8 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	cmd.Flags().DurationVar(&f.resync, "resync", 10*time.Minute, "With --watch decide everything anew after this time, though nothing is seen to have changed")
 	cmd.Flags().StringVar(&f.listen, "listen", "",
 		"With --watch answer over HTTP at this port of 127.0.0.1, or at this ADDRESS:PORT over TLS: health, metrics, what is held and what fails")
+	cmd.Flags().StringVar(&f.operators, "listen-as-operators", "",
+		"With --watch answer Akash's provider in the place of its operators, at this port of 127.0.0.1, or at this ADDRESS:PORT: over plain HTTP and without a token, which only the provider may reach")
 	cmd.Flags().StringVar(&f.at.CertFile, "tls-cert-file", "", "The certificate for --listen, in PEM; read again when it changes")
 	cmd.Flags().StringVar(&f.at.KeyFile, "tls-private-key-file", "", "The key of the certificate")
 	return cmd
@@ -142,11 +145,17 @@ func (f *reconcileFlags) checkAll() error {
 	case f.resync < time.Second:
 		return usage.Errorf("--resync must be at least one second")
 	}
+	var err error
+	if f.at.Operators, err = reconcile.ParseListen(f.operators); err != nil {
+		return usage.Errorf("--listen-as-operators: %w", err)
+	}
 	switch at, err := reconcile.ParseListen(f.listen); {
 	case err != nil:
 		return usage.Errorf("--listen: %w", err)
 	case f.listen != "" && !f.watch:
 		return usage.Errorf("--listen requires --watch")
+	case f.operators != "" && !f.watch:
+		return usage.Errorf("--listen-as-operators requires --watch")
 	case f.listen == "" && f.at.CertFile+f.at.KeyFile != "":
 		return usage.Errorf("--tls-cert-file and --tls-private-key-file require --listen")
 	case (f.at.CertFile == "") != (f.at.KeyFile == ""):

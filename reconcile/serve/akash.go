@@ -24,6 +24,12 @@ type leaseID struct {
 	GSeq     uint32 `json:"gseq"`
 	OSeq     uint32 `json:"oseq"`
 	Provider string `json:"provider"`
+	BSeq     uint32 `json:"bseq"` // that of the bid, which nothing in a cluster says
+}
+
+// leaseIDOf is the lease of a row.
+func leaseIDOf(t *view.Tenant) leaseID {
+	return leaseID{Owner: t.Owner, DSeq: t.DSeq, GSeq: t.GSeq, OSeq: t.OSeq, Provider: t.Provider}
 }
 
 // managedHostname is a host in the answer to /managed-hostnames.
@@ -44,7 +50,7 @@ func managedHostnames(rows []view.HostRow) map[string]managedHostname {
 			continue
 		}
 		out[r.Host] = managedHostname{
-			LeaseID:   leaseID{r.Owner, r.DSeq, r.GSeq, r.OSeq, r.Provider},
+			LeaseID:   leaseIDOf(r.Tenant),
 			Namespace: r.Namespace, ExternalPort: r.Port, ServiceName: r.Service, LastUpdate: r.Since.UTC().String(),
 		}
 	}

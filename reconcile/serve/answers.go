@@ -24,6 +24,33 @@ func handler(o Options) http.Handler {
 	ready := healthz.Handler{Checks: map[string]healthz.Checker{"watches": func(*http.Request) error { _, err := s.World(); return err }}}
 	mux.Handle("GET /healthz", http.StripPrefix("/healthz", &healthz.Handler{}))
 	mux.Handle("GET /readyz", http.StripPrefix("/readyz", &ready))
+	mux.HandleFunc("GET /state", s.ofBook(func(b *view.Book) any { return b }))
+	operated(mux, o)
+	mux.HandleFunc("POST /hostname/migrate", s.migrate(hostsIn))
+	mux.HandleFunc("POST /endpoint/migrate", s.migrate(endpointsIn))
+	if o.Page != nil {
+		mux.Handle("/", o.Page)
+	}
+	return mux
+}
+
+// asOperators returns what answers Akash's provider in the place of its operators, and nothing else. Where the hostname operator has
+// prepared no answer yet, it is 204.
+func asOperators(o Options) http.Handler {
+	mux := http.NewServeMux()
+	operated(mux, o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := o.Shown.World(); err != nil && (r.URL.Path == "/managed-hostnames" || r.URL.Path == "/ignore-list") {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// operated adds what Akash's operators answer.
+func operated(mux *http.ServeMux, o Options) {
+	s := o.Shown
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		if _, err := s.World(); err != nil {
 			fail(w, err)
@@ -34,34 +61,31 @@ func handler(o Options) http.Handler {
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, map[string]string{"name": "akash-net", "server_name": "akash-net-reconciler", "version": o.Version, "go": runtime.Version()})
 	})
-	of := func(path string, answer func(*view.Book) any) {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			book, err := s.Book(r.Context())
-			if err != nil {
-				fail(w, err)
-				return
-			}
-			write(w, answer(book))
-		})
-	}
-	of("/state", func(b *view.Book) any { return b })
-	of("/managed-hostnames", func(b *view.Book) any { return managedHostnames(b.Hosts) })
-	of("/usage", func(b *view.Book) any { return usageOf(b.Addresses) })
-	mux.HandleFunc("GET /ignore-list", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /managed-hostnames", s.ofBook(func(b *view.Book) any { return managedHostnames(b.Hosts) }))
+	mux.HandleFunc("GET /usage", s.ofBook(func(b *view.Book) any { return usageOf(b.Addresses) }))
+	ignored := func(w http.ResponseWriter, r *http.Request) {
 		failing, err := s.Failing(r.Context())
 		if err != nil {
 			fail(w, err)
 			return
 		}
 		write(w, ignoreList(failing))
-	})
-	mux.HandleFunc("GET /ip-lease-status/{owner}/{dseq}/{gseq}/{oseq}", s.leaseIPs)
-	mux.HandleFunc("POST /hostname/migrate", s.migrate(hostsIn))
-	mux.HandleFunc("POST /endpoint/migrate", s.migrate(endpointsIn))
-	if o.Page != nil {
-		mux.Handle("/", o.Page)
 	}
-	return mux
+	mux.HandleFunc("GET /ignore-list", ignored)    // of the hostname operator
+	mux.HandleFunc("GET /ignored-leases", ignored) // of the IP operator
+	mux.HandleFunc("GET /ip-lease-status/{owner}/{dseq}/{gseq}/{oseq}", s.leaseIPs)
+}
+
+// ofBook answers with what is made of the book.
+func (s *Shown) ofBook(answer func(*view.Book) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		book, err := s.Book(r.Context())
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		write(w, answer(book))
+	}
 }
 
 // leaseIPs answers with the granted ports of a lease; 204 if there are none, 404 if the path names no order.

@@ -99,6 +99,31 @@ func TestNotReady(t *testing.T) {
 	answers(http.StatusServiceUnavailable, watched...)
 }
 
+// Akash's provider is answered without a token what its operators answer, and nothing else; before anything is known, as they do then.
+func TestAsOperators(t *testing.T) {
+	s := &Shown{}
+	h := bound(asOperators(Options{Shown: s, Page: http.NotFoundHandler()}))
+	const status = "/ip-lease-status/akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn/1/1/1"
+	answers := func(want map[string]int) {
+		t.Helper()
+		for path, want := range want {
+			method, path, _ := strings.Cut(path, " ")
+			if code, body := ask(h, method, path, "{}"); code != want || code == http.StatusNoContent && body != "" {
+				t.Errorf("%s %s: %d %s, want %d", method, path, code, body, want)
+			}
+		}
+	}
+	answers(map[string]int{
+		"GET /health": 503, "GET /usage": 503, "GET /ignored-leases": 503, "GET " + status: 503, "GET /managed-hostnames": 204, "GET /ignore-list": 204,
+	})
+	s.world.Store((&fake{}).shown(t).world.Load())
+	answers(map[string]int{
+		"GET /health": 200, "GET /version": 200, "GET /usage": 200, "GET /ignored-leases": 200, "GET /ignore-list": 200, "GET /managed-hostnames": 200,
+		"GET " + status: 204, "GET /ip-lease-status/x/y/1/1": 404, "HEAD /health": 200,
+		"GET /state": 404, "GET /metrics": 404, "GET /": 404, "GET /readyz": 404, "POST /hostname/migrate": 404, "POST /usage": 405, "DELETE /health": 405,
+	})
+}
+
 // However many ask at once, the cluster is read once a second; another world is read anew.
 func TestBookIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ const (
 // open are the paths that tell nothing but whether the reconciler is well. Anybody may get them: kubelets do, without a token.
 var open = map[string]bool{"/healthz": true, "/readyz": true, "/health": true}
 
-// guard bounds requests, and passes them to next, or to reviewed if it has to be asked whether they may be made.
-func guard(loopback bool, next, reviewed http.Handler) http.Handler {
+// bound bounds requests, and passes them to next.
+func bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-cache")
@@ -30,6 +30,13 @@ func guard(loopback bool, next, reviewed http.Handler) http.Handler {
 			_ = within.SetReadDeadline(time.Now().Add(reading))
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guard bounds requests, and passes them to next, or to reviewed if it has to be asked whether they may be made.
+func guard(loopback bool, next, reviewed http.Handler) http.Handler {
+	return bound(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
 		case loopback && !ofLoopback(r.Host): // a page from elsewhere, whose name leads here
@@ -39,7 +46,7 @@ func guard(loopback bool, next, reviewed http.Handler) http.Handler {
 		default:
 			reviewed.ServeHTTP(w, r)
 		}
-	})
+	}))
 }
 
 // ofLoopback reports whether the host of a request is this machine by its name or address.

@@ -45,8 +45,9 @@ const closing = 2 * time.Second
 
 // Beside does work, and serves until it has ended. If it cannot serve, work is ended.
 func Beside(ctx context.Context, o Options, work func(context.Context) error) error {
-	if !o.Listen.Address.IsValid() {
-		return work(ctx)
+	servers, err := servers(o)
+	if err != nil || len(servers) == 0 {
+		return cmp.Or(err, work(ctx))
 	}
 	if err := metrics.Registry.Register(o.Metrics); err != nil {
 		return err
@@ -54,31 +55,68 @@ func Beside(ctx context.Context, o Options, work func(context.Context) error) er
 	defer metrics.Registry.Unregister(o.Metrics)
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // whoever asks is told until the work has ended
 	defer stop()
-	serve, err := listen(serving, o)
-	if err != nil {
-		return err
+	var serve []func() error
+	for _, s := range servers {
+		one, err := s.listen(serving)
+		if err != nil {
+			return err
+		}
+		serve = append(serve, one)
 	}
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		defer cancel()
-		ended <- serve()
-	}()
+	ended := make(chan error, len(serve))
+	for _, one := range serve {
+		go func() {
+			defer cancel()
+			ended <- one()
+		}()
+	}
 	err = work(working)
 	stop()
-	select {
-	case failed := <-ended:
-		return cmp.Or(failed, err)
-	case <-time.After(closing):
-		return err
+	timeout := time.After(closing)
+	for range serve {
+		select {
+		case failed := <-ended:
+			err = cmp.Or(failed, err)
+		case <-timeout:
+			return err
+		}
 	}
+	return err
+}
+
+// server is what answers at an address; unencrypted is true for plain HTTP. flag names the address to people.
+type server struct {
+	flag        string
+	at          netip.AddrPort
+	handler     http.Handler
+	unencrypted bool
+	listening   reconcile.Listen
+}
+
+// servers returns what answers where.
+func servers(o Options) (all []*server, err error) {
+	if o.Listen.Address.IsValid() {
+		mux := http.NewServeMux()
+		mux.Handle("/metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
+		mux.Handle("/", handler(o))
+		reviewed, err := newReview(o.Rest, ctrllog.Log.WithName("serve"), mux)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &server{"--listen", o.Listen.Address, guard(o.Listen.Loopback(), mux, reviewed), !o.Listen.TLS(), o.Listen})
+	}
+	if o.Listen.Operators.IsValid() {
+		all = append(all, &server{"--listen-as-operators", o.Listen.Operators, bound(asOperators(o)), true, o.Listen})
+	}
+	return all, nil
 }
 
 // unheard names the address at which a server cannot listen.
-func unheard(at reconcile.Listen, err error) error {
+func (s *server) unheard(err error) error {
 	if of, ok := errors.AsType[*net.OpError](err); ok && of.Op == "listen" {
-		return fmt.Errorf("--listen: cannot listen at %s: %w", at.Address, of.Err)
+		return fmt.Errorf("%s: cannot listen at %s: %w", s.flag, s.at, of.Err)
 	}
 	return err
 }
@@ -90,27 +128,20 @@ const (
 )
 
 // listen returns what serves until the context ends. It renews a certificate that its files replace.
-func listen(ctx context.Context, o Options) (serve func() error, err error) {
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
-	mux.Handle("/", handler(o))
-	reviewed, err := newReview(o.Rest, ctrllog.Log.WithName("serve"), mux)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) listen(ctx context.Context) (serve func() error, err error) {
 	over := http.Protocols{} // a connection of HTTP/2 carries any number of requests that are half sent
 	over.SetHTTP1(true)
 	server := &http.Server{
-		Handler: guard(o.Listen.Loopback(), mux, reviewed), ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: mostHeader, Protocols: &over,
+		Handler: s.handler, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: mostHeader, Protocols: &over,
 		ErrorLog: log.New(io.Discard, "", 0), // whoever can connect would fill the log
 	}
-	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen.Address.String())
+	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.at.String())
 	if err != nil {
-		return nil, unheard(o.Listen, err)
+		return nil, s.unheard(err)
 	}
 	at = &bounded{Listener: at, of: map[netip.Prefix]int{}}
-	if o.Listen.TLS() {
-		get, err := certificate(ctx, o.Listen)
+	if !s.unencrypted {
+		get, err := certificate(ctx, s.listening)
 		if err != nil {
 			return nil, errors.Join(err, at.Close())
 		}

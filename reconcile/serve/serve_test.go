@@ -3,11 +3,12 @@ package serve
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -41,16 +42,9 @@ func TestNoCertificateOfSomebodyElse(t *testing.T) {
 			}
 		}
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := strings.Cut(at, ":")
-	err = Beside(t.Context(), options(netip.MustParseAddrPort("0.0.0.0:"+port)), func(ctx context.Context) error {
+	open := freePort(t, "0.0.0.0")
+	at := fmt.Sprint("127.0.0.1:", open.Port())
+	err = Beside(t.Context(), options(open), func(ctx context.Context) error {
 		for ctx.Err() == nil {
 			c, err := tls.Dial("tcp", at, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 			if err != nil {
@@ -67,6 +61,44 @@ func TestNoCertificateOfSomebodyElse(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// As operators it answers over plain HTTP at any address, with and without --listen.
+func TestListensAsOperators(t *testing.T) {
+	for _, also := range []bool{false, true} {
+		o := options(netip.AddrPort{})
+		if also {
+			o.Listen.Address = freePort(t, "127.0.0.1")
+		}
+		o.Listen.Operators = freePort(t, "0.0.0.0")
+		err := Beside(t.Context(), o, func(ctx context.Context) error {
+			for ctx.Err() == nil {
+				r, err := http.Get(fmt.Sprint("http://127.0.0.1:", o.Listen.Operators.Port(), "/health"))
+				if err != nil {
+					continue // it does not listen yet
+				}
+				if r.StatusCode != http.StatusServiceUnavailable {
+					t.Errorf("it answers %s", r.Status)
+				}
+				return r.Body.Close()
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// freePort is a port of an address at which nobody listens.
+func freePort(t *testing.T, address string) netip.AddrPort {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free.Close() //nolint:errcheck // it was only asked for its port
+	return netip.AddrPortFrom(netip.MustParseAddr(address), netip.MustParseAddrPort(free.Addr().String()).Port())
 }
 
 // Where somebody else listens, the work is ended, and the error names the flag and the address.

@@ -31,7 +31,7 @@ const (
 // overlays are the folders that people apply with kustomize.
 var overlays = []string{
 	"manifests/reconciler", "manifests/examples/reconciler/from-cluster", "manifests/examples/reconciler/lease-files",
-	"manifests/examples/reconciler/cronjob", "manifests/examples/reconciler/api-server-port",
+	"manifests/examples/reconciler/cronjob", "manifests/examples/reconciler/api-server-port", "manifests/examples/reconciler/in-place-of-operators",
 }
 
 // kustomize returns the objects that kustomize builds from a folder, by the kustomize in kubectl.

@@ -115,6 +115,62 @@ func TestAPIServerOnAnotherPort(t *testing.T) {
 	}
 }
 
+// In the place of Akash's operators the reconciler is where Akash's provider looks for them: Services of their names with a port called
+// rest. It answers there over plain HTTP, and nobody but the provider reaches that port.
+func TestInPlaceOfOperators(t *testing.T) {
+	t.Parallel()
+	all := kustomize(t, "manifests/examples/reconciler/in-place-of-operators")
+	deployment := one(t, all, "Deployment")
+	spec, _ := templateOf(t, deployment)
+	labels, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := map[string]int32{}
+	for _, p := range spec.Containers[0].Ports {
+		ports[p.Name] = p.ContainerPort
+	}
+	if !slices.Contains(spec.Containers[0].Args, fmt.Sprint("--listen-as-operators=0.0.0.0:", ports["rest"])) {
+		t.Errorf("it does not listen at the port: %q", spec.Containers[0].Args)
+	}
+	found := map[string]bool{}
+	for _, o := range all {
+		if o.GetKind() != "Service" {
+			continue
+		}
+		var s corev1.Service
+		convert(t, o, &s)
+		for _, p := range s.Spec.Ports {
+			if p.Name == "rest" && p.Protocol == corev1.ProtocolTCP && ports[p.TargetPort.StrVal] > 0 && s.Namespace == deployment.GetNamespace() && cmp.Equal(s.Spec.Selector, labels) {
+				found[s.Namespace+"/"+s.Name] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]bool{"akash-services/operator-hostname": true, "akash-services/operator-ip": true}, found); diff != "" {
+		t.Errorf("where the provider finds it (-want +got):\n%s", diff)
+	}
+	var policy networkingv1.NetworkPolicy
+	convert(t, one(t, all, "NetworkPolicy"), &policy)
+	for _, rule := range policy.Spec.Ingress {
+		for _, p := range rule.Ports {
+			if p.Port.IntVal == ports["rest"] && (len(rule.From) != 1 || rule.From[0].NamespaceSelector != nil || len(rule.From[0].PodSelector.MatchLabels) == 0) {
+				t.Errorf("others reach the port: %+v", rule)
+			}
+		}
+	}
+	for _, o := range all {
+		subjects, _, err := unstructured.NestedSlice(o.Object, "subjects")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range subjects {
+			if s.(map[string]any)["namespace"] != deployment.GetNamespace() {
+				t.Errorf("%s %s is bound to another namespace", o.GetKind(), o.GetName())
+			}
+		}
+	}
+}
+
 // Each pod is admitted where the strictest of the Pod Security Standards is enforced, and would not be with less.
 func TestPodsAreRestricted(t *testing.T) {
 	t.Parallel()
