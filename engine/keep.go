@@ -108,6 +108,8 @@ func (v view) keep() Step {
 			return s
 		}
 		return do(Request{Verb: GetDefinition, Group: v.group, Why: "it has changed"})
+	case apply.Among != nil && d != nil && d.Source != "" && !slices.Contains(apply.Among, d.Source) && !k.isOurs() && !v.hasWritten():
+		return v.giveBack(report.ErrChanged) // another source has taken the lease meanwhile
 	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && d.Target == target && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
 	case !known && !v.tookAnew():

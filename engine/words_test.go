@@ -19,7 +19,7 @@ import (
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
 // apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 //
-// from=SOURCE is the source that names the lease, of=SOURCE that which has to own it.
+// from=SOURCE is the source that names the lease, of=SOURCE that which has to own it, among=SOURCE,... those of which it may be.
 func (l *ledger) want(words []string) engine.Want {
 	for i, word := range words {
 		key, source, is := strings.Cut(word, "=")
@@ -27,9 +27,12 @@ func (l *ledger) want(words []string) engine.Want {
 			continue
 		}
 		want := l.want(slices.Delete(slices.Clone(words), i, i+1))
-		if key == "of" {
+		switch key {
+		case "of":
 			want.Owned = source
-		} else {
+		case "among":
+			want.Apply.Among = strings.Split(source, ",")
+		default:
 			want.Apply.Source = source
 		}
 		return want

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,6 +47,8 @@ type Decision struct {
 	// Source is that which names the lease, or named it. Owned is true if the lease has to be the source's still.
 	Source string
 	Owned  bool
+	// Among are the sources of which the lease may be when it is applied, as well as of none; nil for any.
+	Among []string
 	// Definition is what to apply.
 	Definition *lease.Definition
 	// Err says why nothing may be done though something is due.
@@ -59,6 +62,8 @@ type Limits struct {
 	// Manifests applies what the Manifests of Akash's provider say. Without it they say only which of its leases are over, and which are
 	// as they were applied last.
 	Manifests bool
+	// TakeOver takes leases over from other sources. Without it a lease stays with the source that the ledger keeps for it.
+	TakeOver bool
 	// MaxDeletes is how many leases of files may be released within the time Per; negative for a tenth of those that their source owned
 	// then, rounded up. Akash's provider says of each lease by itself that it is over.
 	MaxDeletes int
@@ -92,6 +97,18 @@ func (e *TwiceError) Error() string {
 	return fmt.Sprintf("lease %s is defined twice, at %s and at %s, and is left as it is: define it once", e.Group, e.At[0], e.At[1])
 }
 
+// OtherSourceError says that a source names a lease that the ledger keeps for another one, which decides what becomes of it.
+type OtherSourceError struct {
+	Group             lease.Group
+	At                lease.Place
+	Source, BelongsTo string
+}
+
+func (e *OtherSourceError) Error() string {
+	return fmt.Sprintf("lease %s, which %s defines, is of source %s: that decides what becomes of it; to make it one of source %s, reconcile with --take-over",
+		e.Group, e.At, e.BelongsTo, e.Source)
+}
+
 // View is what all decisions of one moment rest on.
 type View struct {
 	said   []Said
@@ -99,7 +116,9 @@ type View struct {
 	limits Limits
 	// over are the leases of each source that it does not name any more, owned is how many it owns: both without those that were
 	// emptied, which are on their way.
-	over    map[string][]lease.Group
+	over map[string][]lease.Group
+	// stays are the kept leases of which their sources do not say that they are over.
+	stays   map[lease.Group]bool
 	owned   map[string]int
 	emptied map[lease.Group]bool
 	// released is how many leases of each source were released within the time of the limit.
@@ -119,10 +138,13 @@ type Seen struct {
 // NewView returns the view of what was seen.
 func NewView(seen Seen, limits Limits) *View {
 	said, kept, ended := seen.Said, seen.Kept, seen.Ended
-	v := &View{said: said, kept: kept, released: map[string]int{}, limits: limits, over: map[string][]lease.Group{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
+	v := &View{said: said, kept: kept, released: map[string]int{}, limits: limits, over: map[string][]lease.Group{}, stays: map[lease.Group]bool{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
 	for g, k := range kept {
 		s := v.source(k.Source)
-		switch over := s != nil && v.named(g) == nil && s.isOver(g, k) && (s.Source != OfManifests || ended[g]); {
+		if s == nil || !s.isOver(g, k) || s.Source == OfManifests && !ended[g] {
+			v.stays[g] = true
+		}
+		switch over := !v.stays[g] && v.named(g) == nil; {
 		case over && k.Definition.Empty():
 			v.emptied[g] = true
 		case over:
@@ -200,7 +222,7 @@ func (v *View) Over() (over []lease.Group) {
 	return over
 }
 
-// Decide returns what is to become of a deployment group: what a source names is applied, what its source does not name any more is
+// Decide returns what is to become of a deployment group: what a source names is applied, unless the lease is another source's; what its source does not name any more is
 // released, and what nobody names is healed if that is asked for. A lease of Akash's provider is healed only while its Manifest says what
 // it was applied with: what the tenant has changed since is not brought back.
 //
@@ -211,8 +233,14 @@ func (v *View) Decide(g lease.Group) Decision {
 	switch by := v.named(g); {
 	case len(by) > 1:
 		return Decision{Err: &TwiceError{Group: g, At: []lease.Place{by[0].Definitions[g].At, by[1].Definitions[g].At}}}
+	case len(by) == 1 && v.belongsElsewhere(g, &by[0]):
+		return Decision{Source: k.Source, Err: &OtherSourceError{Group: g, At: by[0].Definitions[g].At, Source: by[0].Source, BelongsTo: k.Source}}
 	case len(by) == 1:
-		return Decision{Action: Apply, Source: by[0].Source, Definition: by[0].Definitions[g]}
+		d := Decision{Action: Apply, Source: by[0].Source, Definition: by[0].Definitions[g]}
+		if d.Source != "" && !v.limits.TakeOver {
+			d.Among = slices.Compact([]string{d.Source, cmp.Or(k.Source, d.Source)})
+		}
+		return d
 	case v.emptied[g]:
 		return Decision{Action: Release, Source: k.Source, Owned: true}
 	case slices.Contains(v.over[k.Source], g):
@@ -223,18 +251,31 @@ func (v *View) Decide(g lease.Group) Decision {
 			}}
 		}
 		return Decision{Action: Apply, Source: k.Source, Owned: true, Definition: emptied(k)}
-	case isKept && v.limits.Heal && k.Source == OfManifests && !v.isAsApplied(g, k):
-		return Decision{}
+	case isKept && v.limits.Heal && k.Source == OfManifests:
+		return v.healed(g, k)
 	case isKept && v.limits.Heal:
 		return Decision{Action: Heal, Definition: k.Definition}
 	}
 	return Decision{}
 }
 
-// isAsApplied reports whether the Manifest of a lease says what the lease was applied with.
-func (v *View) isAsApplied(g lease.Group, k Kept) bool {
+// belongsElsewhere reports whether a lease that a source names is kept for another one, which does not say that it is over. Files without
+// a name are a person's hand: what they apply stays the source's.
+func (v *View) belongsElsewhere(g lease.Group, by *Said) bool {
+	k := v.kept[g]
+	return !v.limits.TakeOver && k.Source != "" && by.Source != "" && k.Source != by.Source && v.stays[g]
+}
+
+// healed returns what is to become of a lease of Akash's provider that is to be healed: it is, if its Manifest says what it was applied
+// with, and only while that is so.
+func (v *View) healed(g lease.Group, k Kept) Decision {
 	s := v.source(OfManifests)
-	return s != nil && s.Definitions[g] != nil && s.Definitions[g].Hash == k.Definition.Hash
+	if s == nil || s.Definitions[g] == nil || s.Definitions[g].Hash != k.Definition.Hash {
+		return Decision{}
+	}
+	def := *k.Definition
+	def.Manifest = s.Definitions[g].Manifest
+	return Decision{Action: Heal, Definition: &def}
 }
 
 // emptied returns the definition of the same lease that defines nothing. It rests on there being no Manifest where the lease had one.

@@ -50,7 +50,7 @@ func numbers(words []string) (all []int, rest []string) {
 //
 // Each source says "NAME LEASE… [incomplete] [left=LEASE] [changed=LEASE]", or "?" before it has said anything; "none" is the source that
 // owns nothing, "akash" is the Manifests. The ledger keeps "NAME LEASE… [emptied=LEASE]", and of leases of Akash's provider nothing is left
-// where it says "ended=LEASE". Limits are "heal", "follow" (the Manifests) and "most=N"; without "most" a tenth may be released
+// where it says "ended=LEASE". Limits are "heal", "follow" (the Manifests), "take-over" and "most=N"; without "most" a tenth may be released
 // within ten minutes, in which those of prod up to N were where
 // "released=N" says so.
 func TestDecide(t *testing.T) {
@@ -80,6 +80,11 @@ func TestDecide(t *testing.T) {
 					set.Definitions = append(set.Definitions, def)
 				}
 			}
+			for _, def := range set.Definitions {
+				if words[0] == "akash" {
+					def.Manifest = &lease.Manifest{ResourceVersion: "1"}
+				}
+			}
 			said = append(said, reconcile.SaidOf(nameOf(words[0]), set))
 		}
 		kept, ended, released := map[lease.Group]reconcile.Kept{}, map[lease.Group]bool{}, map[lease.Group]string{}
@@ -99,6 +104,7 @@ func TestDecide(t *testing.T) {
 				}
 			} else {
 				limits.Heal, limits.Manifests = limits.Heal || word == "heal", limits.Manifests || word == "follow"
+				limits.TakeOver = limits.TakeOver || word == "take-over"
 			}
 		}
 		view := reconcile.NewView(reconcile.Seen{Said: said, Kept: kept, Ended: ended, Released: released}, limits)
@@ -136,6 +142,8 @@ func textOf(d reconcile.Decision) string {
 		return string(d.Action) + " of " + d.Source
 	case d.Source != "":
 		return string(d.Action) + " for " + d.Source
+	case d.Definition != nil && d.Definition.Manifest != nil:
+		return string(d.Action) + " while its Manifest is this one"
 	}
 	return string(d.Action)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -256,6 +257,7 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 		action Action
 		source string
 		owned  bool
+		among  string
 	}
 	by := map[key]*part{}
 	for _, g := range groups {
@@ -273,9 +275,9 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 		if d.Action == Nothing {
 			continue
 		}
-		k := key{d.Action, d.Source, d.Owned}
+		k := key{d.Action, d.Source, d.Owned, strings.Join(d.Among, " ")}
 		if by[k] == nil {
-			by[k] = &part{what: Decision{Action: d.Action, Source: d.Source, Owned: d.Owned}}
+			by[k] = &part{what: Decision{Action: d.Action, Source: d.Source, Owned: d.Owned, Among: d.Among}}
 		}
 		by[k].groups, by[k].defs = append(by[k].groups, g), append(by[k].defs, d.Definition)
 	}
@@ -296,6 +298,7 @@ func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) err
 	if opts.Source = p.what.Source; p.what.Owned {
 		opts.Owned = p.what.Source
 	}
+	opts.Among = p.what.Among
 	if opts.Heal = p.what.Action == Heal; opts.Heal {
 		opts.Prove = nil // nothing is claimed
 	}

@@ -81,6 +81,8 @@ type Options struct {
 	// Source is the name of the source that names the leases, which their kept definitions have; empty for none. Owned is the
 	// source that has to own them; empty for any.
 	Source, Owned string
+	// Among are the sources of which the leases may be when they are applied, as well as of none; nil for any.
+	Among []string
 	// Target is the kind of routes that the command line chooses, which their kept definitions have; empty for that of the configuration.
 	Target string
 	// Turn is that of the command of which this one is a part; nil for none.

@@ -37,6 +37,7 @@ type reconcileFlags struct {
 	target      string
 	adopt, heal bool
 	fromCluster bool
+	takeOver    bool
 	events      string
 	allowEmpty  bool
 	maxDeletes  int
@@ -109,6 +110,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	cmd.Flags().StringVar(&f.source, "source", "", "Record the leases of the files under this name, and release those of its leases that the files do not define")
 	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false,
 		"Also apply the Manifests of Akash's provider in the cluster, and release the leases whose Manifests are gone")
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "Also apply leases that the ledger keeps for another source; they are this one's from then on")
 	f.addEvents(cmd)
 	cmd.Flags().BoolVar(&f.heal, "heal", false, "Also keep the leases that no file defines as the ledger says that they were applied last")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept files that define nothing; with --source that releases all of its leases")
@@ -191,7 +193,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
 	unending := opts
 	unending.Report, unending.Progress = p.report, nil
-	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, MaxDeletes: f.maxDeletes, Per: f.resync}
+	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, TakeOver: f.takeOver, MaxDeletes: f.maxDeletes, Per: f.resync}
 	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
 	bus, err := f.bus(c, shown, p, unending, in, cfg.Limits.InputSize)
 	if err != nil {
