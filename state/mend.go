@@ -36,8 +36,8 @@ type ApplyDefinition struct {
 	Group lease.Group
 	// Kept is true if the definition that the ledger keeps repairs the problem; else somebody has to give one.
 	Kept bool
-	// Prune also deletes what was applied for the group and is not in the definition.
-	Prune bool
+	// Reclaim takes back what kubectl users have changed of the group's objects. Prune also deletes what was applied for the group and is not in the definition.
+	Reclaim, Prune bool
 }
 
 // WritesFor implements Mend.

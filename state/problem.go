@@ -53,11 +53,11 @@ const (
 
 	RoomGone    = "RoomGone"
 	NodeAddress = "NodeAddress"
-)
 
-// Drift is a field of a lease's object that somebody else has set. Unlike the other problems it is found by a plan of the definitions
-// that the ledger keeps, and repair does not fix it.
-const Drift = "Drift"
+	// Drift is an object that somebody has changed. Where it no longer serves what its lease's kept definition has, repair puts it back,
+	// and does nothing for what it serves now; other fields are found by a plan of the kept definitions, and are not taken back by repair.
+	Drift = "Drift"
+)
 
 // ProblemKinds lists all kinds of problem that repair knows.
 var ProblemKinds = []string{
@@ -66,7 +66,7 @@ var ProblemKinds = []string{
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, Terminating,
 	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
-	OperatorStops, WrongWallet, RoomGone, NodeAddress, StrayWorkload, LeaseFails,
+	OperatorStops, WrongWallet, RoomGone, NodeAddress, StrayWorkload, LeaseFails, Drift,
 }
 
 // Problem is a fault in the cluster and how to fix it.
@@ -160,6 +160,8 @@ type OwnObject struct {
 	// Port is the leased port of a Service or a ProviderLeasedIP, SharingKey its IP endpoint.
 	Port       PortWant
 	SharingKey string
+	// Routing is what a route takes, nil for any other object.
+	Routing *Routing
 	// Reports are the reports of routers in its status.
 	Reports []Report
 	// OldVersions is true if managed fields have another API version than the object.

@@ -170,6 +170,9 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 	default:
 		out.Uses = state.HostUses(o)
 	}
+	if slices.Contains(kinds.RouteKinds, kind) {
+		out.Routing = state.RoutingOf(o)
+	}
 	if slices.Contains(kinds.ClaimLike, kind) {
 		_, old := managed.OfVersion(o, kind.GroupVersion())
 		out.OldVersions = old > 0

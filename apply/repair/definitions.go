@@ -19,15 +19,15 @@ import (
 
 // groupRun is an apply of a deployment group's definition, or a move of its routes.
 type groupRun struct {
-	group lease.Group
-	prune bool
+	group          lease.Group
+	prune, reclaim bool
 }
 
 // applyDefinition applies the definition of a deployment group: the given one, or the stored one, limited to what the
 // lease holds.
-func (r *repair) applyDefinition(ctx context.Context, g lease.Group, prune bool) error {
-	opts := r.options()
-	opts.Prune, opts.Report, opts.Progress = prune, nil, nil
+func (r *repair) applyDefinition(ctx context.Context, work groupRun) error {
+	g, opts := work.group, r.options()
+	opts.Prune, opts.Reclaim, opts.Report, opts.Progress = work.prune, work.reclaim || opts.Reclaim, nil, nil
 	def := r.defs[g]
 	if def == nil {
 		var err error

@@ -240,12 +240,12 @@ func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note str
 	}
 	definition, _ := p.Mend.(state.ApplyDefinition)
 	g := groupOf(p.Mend)
-	work := groupRun{group: g, prune: definition.Prune || r.defs[g] != nil}
+	work := groupRun{group: g, prune: definition.Prune || r.defs[g] != nil, reclaim: definition.Reclaim}
 	err, done := r.groupRuns[work]
 	switch {
 	case done:
 	case apply:
-		err = r.applyDefinition(ctx, g, work.prune)
+		err = r.applyDefinition(ctx, work)
 	default:
 		err = r.migrateRoutes(ctx, g)
 	}

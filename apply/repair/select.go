@@ -18,8 +18,12 @@ func (e *NoProblemError) Error() string {
 	if len(e.Names) > 1 {
 		verb = "are no problems"
 	}
-	return fmt.Sprintf("%s %s of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are",
+	text := fmt.Sprintf("%s %s of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are",
 		strings.Join(e.Names, ", "), verb)
+	if slices.ContainsFunc(e.Names, func(name string) bool { return strings.HasPrefix(name, state.Drift+"/") }) {
+		text += "; fields that somebody has set are taken back with: kubectl akash-net apply -f FILE --force-conflicts"
+	}
+	return text
 }
 
 // selected returns the named problems and those of what is named, or all if nothing is named, in the selected namespace. It is an error

@@ -110,8 +110,6 @@ func (f *repairFlags) checkAll(names []string) error {
 		name = strings.TrimPrefix(name, console.ProblemPrefix)
 		names[i] = problemName(name)
 		switch kind, thing, _ := strings.Cut(name, "/"); {
-		case kind == state.Drift:
-			return usage.Errorf("%s: repair forces nothing; to take the fields back: kubectl akash-net apply -f FILE --force-conflicts", name)
 		case !slices.Contains(state.ProblemKinds, kind):
 			return usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
 		case thing == "":

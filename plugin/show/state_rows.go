@@ -108,7 +108,10 @@ func (f *stateFlags) showProblems(
 		return err
 	}
 	for _, x := range drift {
-		if f.rows.namespace == "" || x.Namespace == f.rows.namespace {
+		switch i := slices.IndexFunc(problems, x.Same); {
+		case i >= 0: // it is known who has set what to which value
+			problems[i].Message, problems[i].Since = x.Message, x.Since
+		case f.rows.namespace == "" || x.Namespace == f.rows.namespace:
 			problems = append(problems, x)
 		}
 	}

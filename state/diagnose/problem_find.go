@@ -19,6 +19,7 @@ import (
 // Problems finds all problems, sorted by thing. It is a pure function.
 func Problems(f ProblemFacts) []state.Problem {
 	p := newProblems(f)
+	p.findDrift()
 	p.findCrashedRuns()
 	p.findCrashedUninstalls()
 	p.checkKept()
@@ -73,11 +74,15 @@ type problems struct {
 	runs        map[string]*state.Announcement
 	// kept are the readable definitions that the ledger keeps.
 	kept map[lease.Group]*KeptDefinition
+	// asks are what those ask for.
+	asks map[lease.Group]*asked
 	// declarations are the ProviderHosts and ProviderLeasedIPs, by the keys of declaration.
 	declarations map[string]*state.OwnObject
 	// stands are the parts of things that objects of deployment groups serve or declare.
 	stands map[servedPart]bool
-	found  []state.Problem
+	// drifted are the objects that somebody has changed, by kind, namespace and name. What they serve now is nobody's.
+	drifted map[string]bool
+	found   []state.Problem
 	// taken are the places in found of what is served without a claim, by thing and lease.
 	taken map[[2]string][]int
 }
@@ -88,7 +93,7 @@ func newProblems(f ProblemFacts) *problems {
 		objects: map[lease.Group][]*state.OwnObject{}, entries: map[lease.Group]bool{}, named: map[[2]string]*state.OwnObject{},
 		services: map[string][]state.ServiceObject{}, written: map[string]bool{}, hashes: map[lease.Group]map[string]bool{},
 		lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{},
-		pools: state.NewPoolIndex(f.Contents.Pools), stands: servedParts(f), declarations: declarations(f.Objects),
+		pools: state.NewPoolIndex(f.Contents.Pools), stands: servedParts(f), drifted: map[string]bool{}, asks: map[lease.Group]*asked{}, declarations: declarations(f.Objects),
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == state.Address {
@@ -223,10 +228,13 @@ func (p *problems) checkObject(o *state.OwnObject) {
 	case (o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular) && p.Config.IP.Mode == config.ModePool:
 		p.checkPooledPort(base, o)
 	}
-	if o.ByOperators {
+	if o.ByOperators && !p.drifted[o.String()] {
 		p.checkDeclared(base, o)
 	}
 	p.checkMarks(base, o)
+	if p.drifted[o.String()] {
+		return
+	}
 	for _, u := range o.Uses {
 		if u.Granted && slices.ContainsFunc(o.Uses, func(v state.Use) bool { return !v.Granted && v.Address == u.Address }) {
 			continue // the use that asks for the address is checked

@@ -85,24 +85,48 @@ func (p *problems) canFinish(c *state.Claim, g lease.Group, keys []string, isSer
 	k := p.kept[g]
 	return k != nil && !slices.ContainsFunc(keys, func(key string) bool {
 		part := c.Part(key)
-		return !k.asksFor(p, c, key) || part.Run != k.Run && (isServed || !p.hashes[g][k.Def.Hash])
+		return !p.asksFor(g, c, key) || part.Run != k.Run && (isServed || !p.hashes[g][k.Def.Hash])
 	})
 }
 
-// asksFor reports whether the definition asks for a part of a claim.
-func (k *KeptDefinition) asksFor(p *problems, c *state.Claim, key string) bool {
-	req, wrong := state.NewRequest(k.Def, p.Config)
-	switch {
-	case wrong.Failed():
-		return false
-	case c.Kind.HasPorts():
-		return slices.ContainsFunc(req.Endpoints, func(e state.EndpointWant) bool {
-			return e.SharingKey == c.SharingKey && slices.ContainsFunc(e.Ports, func(w state.PortWant) bool { return w.Key() == key })
-		})
+// asked are the parts of things that a definition asks for: a host with the key of a path, or a sharing key with that of a port. refused is
+// true if the configuration refuses the definition.
+type asked struct {
+	parts   map[[2]string]bool
+	refused bool
+}
+
+// asked returns what the kept definition of a deployment group asks for, or nil if none is kept that can be read.
+func (p *problems) asked(g lease.Group) *asked {
+	k := p.kept[g]
+	if k == nil {
+		return nil
 	}
-	return slices.ContainsFunc(req.Hosts, func(h state.HostWant) bool {
-		return h.Host == c.Thing && state.RouteKey(h.Path) == key
-	})
+	if a := p.asks[g]; a != nil {
+		return a
+	}
+	req, wrong := state.NewRequest(k.Def, p.Config)
+	a := &asked{map[[2]string]bool{}, wrong.Failed()}
+	for _, h := range req.Hosts {
+		a.parts[[2]string{h.Host, state.RouteKey(h.Path)}] = true
+	}
+	for _, e := range req.Endpoints {
+		for _, w := range e.Ports {
+			a.parts[[2]string{e.SharingKey, w.Key()}] = true
+		}
+	}
+	p.asks[g] = a
+	return a
+}
+
+// asksFor reports whether the kept definition of a deployment group asks for a part of a claim, and can be applied.
+func (p *problems) asksFor(g lease.Group, c *state.Claim, key string) bool {
+	thing := c.Thing
+	if c.Kind.HasPorts() {
+		thing = c.SharingKey
+	}
+	a := p.asked(g)
+	return a != nil && !a.refused && a.parts[[2]string{thing, key}]
 }
 
 // isMissing reports whether the route of a part that Akash does not know, a path or a wildcard, is missing while the
@@ -110,7 +134,7 @@ func (k *KeptDefinition) asksFor(p *problems, c *state.Claim, key string) bool {
 func (p *problems) isMissing(c *state.Claim, part state.Part) bool {
 	g := part.Lease.Group()
 	undeclared := c.Kind == state.Wildcard || c.Kind == state.Host && part.Key != state.RouteKey("/")
-	return undeclared && p.canApplyKept(g) && p.kept[g].Def.Lease == part.Lease && p.kept[g].asksFor(p, c, part.Key)
+	return undeclared && p.canApplyKept(g) && p.kept[g].Def.Lease == part.Lease && p.asksFor(g, c, part.Key)
 }
 
 // addMissing adds parts whose routes somebody has deleted.

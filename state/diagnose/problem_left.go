@@ -87,7 +87,7 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 			parts, all)
 	}
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged them, or somebody has deleted them"
-	if p.canApplyKept(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].asksFor(p, c, key) }) {
+	if p.canApplyKept(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.asksFor(g, c, key) }) {
 		base.Plan = "give it up, for the definition of its lease does not name it"
 		base.Mend = state.LeaveParts{Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
 		p.add(base)

@@ -31,9 +31,9 @@ func (p *problems) checkPooledPort(base state.Problem, o *state.OwnObject) {
 			port.Service, port.Port = s.Service, s.ContainerPort // a ProviderLeasedIP does not name the container port
 		}
 		hold := state.EndpointWant{SharingKey: o.SharingKey, Ports: []state.PortWant{port}}.EndpointHold(o.Lease)
-		p.add(fill(base, state.UnclaimedAddress,
-			fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText()),
-			claimPlan, state.TakeServed{Hold: hold, Serving: []state.ObjectRef{o.ObjectRef}}))
+		base.Problem = state.UnclaimedAddress
+		base.Message = fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText())
+		p.add(p.take(base, o, hold))
 	case part.Lease.Group() != group:
 		p.addStray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
 	case o.Kind == kinds.ProviderLeasedIP.Singular && !p.hasService(o):

@@ -33,7 +33,7 @@ func (p *problems) findTwoRoutes() {
 	for host, uses := range p.Uses {
 		c := p.claims[state.HostName(host)]
 		serving := slices.DeleteFunc(rivals(uses), func(u state.Use) bool {
-			return u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
+			return p.drifted[u.String()] || u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
 		})
 		ofLease := func(u state.Use) bool { return u.HasLease }
 		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, ofLease) || p.addMigration(host, serving) {

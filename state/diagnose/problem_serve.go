@@ -97,8 +97,8 @@ func (p *problems) addUnclaimed(base state.Problem, o *state.OwnObject, u state.
 	if u.Address.IsValid() {
 		kind = state.UnclaimedAddress
 	}
-	p.add(fill(base, kind, o.String()+" serves it, and nobody has claimed it",
-		claimPlan, state.TakeServed{Hold: u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}))
+	base.Problem, base.Message = kind, o.String()+" serves it, and nobody has claimed it"
+	p.add(p.take(base, o, u.Hold(o)))
 }
 
 // checkHostServed finds a ProviderHost without a route, while its lease holds the host, or has transferred it and is to
@@ -116,11 +116,18 @@ func (p *problems) checkHostServed(base state.Problem, o *state.OwnObject) {
 			return v.Kind != kinds.ProviderHost.Singular && !v.Redirect && state.RouteKey(v.Path) == part.Key &&
 				(v.Of(part.Lease.Group()) || v.Of(former))
 		}
-		if !slices.ContainsFunc(p.Uses[u.Host], routes) {
+		if !slices.ContainsFunc(p.Uses[u.Host], routes) && !p.isDrifted(part.Lease.Group(), lease.RouteName(c.Thing, part.Path)) {
 			base.Thing = c.Thing
 			p.addNotServed(base, o, c, part)
 		}
 	}
+}
+
+// isDrifted reports whether somebody has changed the route of a name that a deployment group has: that is the problem then.
+func (p *problems) isDrifted(g lease.Group, name string) bool {
+	return slices.ContainsFunc(p.objects[g], func(o *state.OwnObject) bool {
+		return o.Routing != nil && o.Name == name && p.drifted[o.String()]
+	})
 }
 
 // checkLeasedIP checks that a claim on an address of the ProviderLeasedIP's endpoint has its port, and that a Service

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -28,7 +30,8 @@ import (
 //
 //	claim CLAIM [| FIELD...]                         written when it was made, or "written=N" at the end of the claim
 //	KIND LEASE HOST [SERVICE:PORT] [WORD...]         a ProviderHost or a route of this program's; words are akash, nobody (by hand),
-//	                                                 redirect, path=/v1, definition=H, written=N, unlabelled, and fields
+//	                                                 redirect, path=/v1, definition=H, written=N, unlabelled, takes=HOST[/PATH] and
+//	                                                 class=C (what an Ingress takes now, whatever its name is), and fields
 //	service LEASE PORT [asks=A] [has=A] [akash]      a Service of the endpoint "public", and fields
 //	leasedip LEASE PORT [akash]                      its ProviderLeasedIP, and fields
 //	object KIND LEASE NAME [FIELD...]                any other object of this program's
@@ -526,6 +529,10 @@ func (f *facts) route(t *testing.T, kind, rest string) {
 	if definition := more["definition"]; definition != "" {
 		o.Definition = definition
 	}
+	if takes := more["takes"]; takes != "" {
+		f.takes(o, takes, more["class"])
+		words[1] = o.Uses[0].Host
+	}
 	if written := more["written"]; written != "" {
 		o.Written = minuteOf(t, written)
 	}
@@ -541,6 +548,24 @@ func (f *facts) route(t *testing.T, kind, rest string) {
 	if _, no := more["objectless"]; no {
 		f.Objects = f.Objects[:len(f.Objects)-1]
 	}
+}
+
+// takes makes a route of this program's one that takes a host and a path, whatever its name is, from the router of a class.
+func (f *facts) takes(o *state.OwnObject, takes, class string) {
+	host, path, below := strings.Cut(takes, "/")
+	if path = "/" + path; !below {
+		path = "/"
+	}
+	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": map[string]any{
+		"ingressClassName": cmp.Or(class, config.AkashIngressClass),
+		"rules":            []any{map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{"path": path}}}}},
+	}}}
+	live.SetAnnotations(map[string]string{lease.AnnotationDefinition: o.Definition})
+	o.Routing = state.RoutingOf(live)
+	was := o.Uses[0].Host
+	o.Uses[0].Host, o.Uses[0].Path = host, path
+	f.Uses[was] = f.Uses[was][:len(f.Uses[was])-1]
+	f.Uses[host] = append(f.Uses[host], o.Uses[0])
 }
 
 func minuteOf(t *testing.T, text string) (at time.Time) {

@@ -82,7 +82,7 @@ func TestForceConflicts(t *testing.T) {
 		mustRun(t, 0, "explain", of).Prints(t, "ingress/"+two+" in namespace "+ns+" is not as the lease wants it: "+drift, "-> kubectl akash-net diff "+group)
 	}
 	mustRun(t, 1, "state", "--problems", "-o", "name", "-n", ns).Prints(t, "problem/Drift/ingress/"+two+"\n")
-	mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", ns).Prints(t, "problem: Drift\n", drift, "apply the lease again with --force-conflicts")
+	mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", ns).Prints(t, "problem: Drift\n", drift, "put it back: apply the definition that the ledger keeps")
 	for _, subject := range []string{"hosts", "leases"} {
 		mustRun(t, 0, "state", subject, "-n", ns).Says(t, "Note: kubectl users have set fields of objects of lease "+id.String(), "kubectl akash-net explain "+group)
 	}
@@ -101,7 +101,7 @@ func TestForceConflicts(t *testing.T) {
 	if r := mustRun(t, 0, "explain", two); strings.Contains(r.Stdout, "is not as the lease wants it") {
 		t.Errorf("another host is as it should be: %s", r)
 	}
-	r := mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", ns).Prints(t, "problem: Drift\n", gone, "plan: apply the lease again, or change its definition")
+	r := mustRun(t, 1, "state", "--problems", "-o", "yaml", "-n", ns).Prints(t, "problem: Drift\n", gone, "put it back: apply the definition that the ledger keeps")
 	if strings.Count(r.Stdout, "problem: ") != 1 {
 		t.Errorf("there is one problem: %s", r)
 	}

@@ -94,6 +94,17 @@ func madeProblems() []madeProblem {
 				mustRun(t, 0, "release", other.Group().String())
 			}}
 		}},
+		{state.Drift, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			setByHand(t, ingresses, s.id.Namespace(), s.host, "kubectl-edit", `{"spec":{"rules":[{"host":"x.`+s.host+`","http":{"paths":[`+
+				`{"path":"/","pathType":"Prefix","backend":{"service":{"name":"web","port":{"number":80}}}}]}}]}}`)
+			mustRun(t, 0, "state", "hosts", "-n", s.id.Namespace(), "-o", "jsonpath={.hosts[0].state} {.hosts[0].routed}").Prints(t, "Pending false")
+			mustRun(t, 0, "explain", s.host).Prints(t, s.host+" is held by "+s.id.Group().String()+". Not routed: ingress ", " takes x."+s.host+", not "+s.host)
+			return produced{thing: "ingress/" + s.host, after: func(t *testing.T) {
+				mustRun(t, 0, "explain", s.host).Prints(t, "Routed: ingress")
+				absent(t, claims, ledger, "x."+s.host)
+			}}
+		}},
 		{state.RouteDiffers, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			change(t, ingresses, s.id.Namespace(), s.host, func(o *object) {
