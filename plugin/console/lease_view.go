@@ -126,6 +126,7 @@ func (v *leaseView) print(b *leaseBlock) {
 	isPrinted := len(b.objects) > 0 || v.isPrintedWithoutObjects(b)
 	v.failed[b.group] = v.failed[b.group] || b.end.Action == report.Failed
 	if !isPrinted {
+		v.c.status.Clear() // what it waited for is over
 		return
 	}
 	head, indent := v.heading(b), "  "

@@ -166,7 +166,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		term.End(t.Context(), report.Failures{&report.LeaseError{Lease: numbered(2).Group(), Err: errors.New("forbidden")}})
 		want := erase + "0 of 6 leases" +
 			erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
-			erase + "1 of 6 leases (of a step with a long na" +
+			erase + "1 of 6 leases (of a step with a long…" +
 			erase + "Warning: of the server\n" +
 			erase + "2 of 6 leases, 2.0/s, 2s left" +
 			erase + "Error: lease akash1owner/2/1: forbidden\n" +
@@ -191,8 +191,8 @@ func TestStatusOnATerminal(t *testing.T) {
 	since := time.Date(2026, 11, 27, 14, 5, 1, 0, time.Local)
 	wait := report.Event{Action: report.Waiting, Lease: numbered(7), Kind: "lease", Name: numbered(7).Group().String(), Message: "for MetalLB", Since: since, Until: since.Add(2 * time.Minute)}
 	for leases, want := range map[int]string{
-		1:  erase + "lease/akash1owner/7/1 waiting for Metal",
-		10: erase + "0 of 10 leases; lease/akash1owner/7/1 w",
+		1:  erase + "lease/akash1owner/7/1 waiting for…",
+		10: erase + "0 of 10 leases; lease/akash1owner/7/1…",
 	} {
 		x := newOnTerminal(leases)
 		e := NewEvents(x.Console, "", "")
@@ -204,6 +204,11 @@ func TestStatusOnATerminal(t *testing.T) {
 		e.view.flush()
 		if x.seen() != "" {
 			t.Errorf("%d leases: %q stays", leases, x.seen())
+		}
+		e.Report(wait) // a watch has no end: a lease that has failed waits for nothing
+		e.Report(report.Event{Action: report.Failed, Lease: numbered(7), Kind: "lease", Name: numbered(7).Group().String(), Err: errors.New("forbidden")})
+		if leases == 1 && x.seen() != "" {
+			t.Errorf("after it has failed %q stays", x.seen())
 		}
 	}
 }

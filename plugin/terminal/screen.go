@@ -39,9 +39,10 @@ const (
 	// openScreen turns to another screen, hides the cursor, and cuts lines that are too long; closeScreen undoes it.
 	openScreen  = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	closeScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
-	// beginFrame begins what a terminal is to show at once, from the upper left corner on; endFrame ends it and clears the rest.
-	beginFrame = "\x1b[?2026h\x1b[H"
-	endFrame   = "\x1b[J\x1b[?2026l"
+	// beginFrame begins what a terminal is to show at once, from the upper left corner on; endFrame ends it. A line is cleared before it is
+	// written, and the rest with the last one: after a line as wide as the terminal the cursor stands on its last character.
+	beginFrame, endFrame = "\x1b[?2026h\x1b[H", "\x1b[?2026l"
+	clearLine, clearRest = "\x1b[K", "\x1b[J"
 )
 
 // Show shows the text written since the last call, as far as the terminal is high enough, and a line below it.
@@ -60,9 +61,9 @@ func (s *Screen) Show(below string) error {
 	}
 	out.WriteString(beginFrame)
 	for _, line := range lines {
-		out.WriteString(line + "\x1b[K\r\n")
+		out.WriteString(clearLine + line + "\r\n")
 	}
-	out.WriteString(cells.Truncate(cell(below), columns, "") + endFrame)
+	out.WriteString(clearRest + cells.Truncate(cell(below), columns, "") + endFrame)
 	_, err := io.WriteString(s.out, out.String())
 	return err
 }

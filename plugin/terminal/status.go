@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +38,7 @@ func NewStatus(streams genericiooptions.IOStreams) *Status {
 	return NewStatusOn(streams.ErrOut, Width(streams.ErrOut))
 }
 
-// Show replaces the status with text, cut to the width of the terminal.
+// Show replaces the status with text, as far as it fits the terminal.
 func (s *Status) Show(text string) {
 	if s == nil || s.out == nil {
 		return
@@ -44,7 +46,26 @@ func (s *Status) Show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shown = true
-	fmt.Fprint(s.out, erase+cells.Truncate(cell(text), max(s.width()-1, 0), "")) // erase clears only one line
+	fmt.Fprint(s.out, erase+fitting(cell(text), max(s.width()-1, 0))) // erase clears only one line
+}
+
+// beforeCommand are the last words before a command, and what leads from a sentence to it.
+var beforeCommand = regexp.MustCompile(`[ (:;,]*(see: )?kubectl .*$`)
+
+// fitting returns a text in at most width cells. One that does not fit ends between words, and before a command: a half of one would be
+// typed.
+func fitting(text string, width int) string {
+	if Cells(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	short := cells.Truncate(text, max(width-1, 0), "")
+	if i := strings.LastIndexByte(short, ' '); i > 0 && !strings.HasPrefix(text[len(short):], " ") {
+		short = short[:i]
+	}
+	return strings.TrimRight(beforeCommand.ReplaceAllString(short, ""), " (:;,") + "…"
 }
 
 // Clear removes the status.

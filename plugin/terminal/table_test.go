@@ -3,10 +3,12 @@ package terminal
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
@@ -79,15 +81,70 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%v, %q, want %q", err, out.String(), want)
 		}
 	}
-	show("a\nb\n", "end\x1b", openScreen+beginFrame+"a\x1b[K\r\nb\x1b[K\r\n"+`end\x1b`+endFrame)
-	show("c\n", "a longer line", beginFrame+"c\x1b[K\r\na longer l"+endFrame)
+	show("a\nb\n", "end\x1b", openScreen+beginFrame+"\x1b[Ka\r\n\x1b[Kb\r\n"+"\x1b[J"+`end\x1b`+endFrame)
+	show("c\n", "a longer line", beginFrame+"\x1b[Kc\r\n\x1b[Ja longer l"+endFrame)
 	rows = 2
-	show("a\nb\nc\n", "", beginFrame+"a\x1b[K\r\n2 more lin"+endFrame)
+	show("a\nb\nc\n", "", beginFrame+"\x1b[Ka\r\n\x1b[J2 more lin"+endFrame)
+	rows = 4
+	out.Reset()
+	_, _ = io.WriteString(s, "0123456789\n")
+	if err := s.Show("0123456789"); err != nil || strings.Count(emulated(10, out.String()), "0123456789") != 2 {
+		t.Errorf("%v, of lines as wide as the terminal it shows\n%s", err, emulated(10, out.String()))
+	}
 	out.Reset()
 	s.Close()
 	s.Close()
 	if out.String() != closeScreen {
 		t.Errorf("the end writes %q", out.String())
+	}
+}
+
+// emulated is what a terminal shows of a frame that begins in its upper left corner. It does not go on to the next line: the cursor stays
+// on the last column, and erasing begins there.
+func emulated(columns int, frame string) string {
+	lines, row, column := [][]rune{nil}, 0, 0
+	erase := func() { lines[row] = lines[row][:min(column, len(lines[row]))] }
+	for text := frame; text != ""; {
+		if sequence := regexp.MustCompile(`^\x1b\[[?0-9]*[a-zA-Z]`).FindString(text); sequence != "" {
+			if sequence == "\x1b[K" || sequence == "\x1b[J" {
+				erase()
+			}
+			text = text[len(sequence):]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
+		switch r {
+		case '\r':
+			column = 0
+		case '\n':
+			lines, row = append(lines, nil), row+1
+		default:
+			lines[row] = append(lines[row][:min(column, len(lines[row]))], r)
+			column = min(column+1, columns-1)
+		}
+	}
+	var out strings.Builder
+	for _, line := range lines {
+		out.WriteString(string(line) + "\n")
+	}
+	return out.String()
+}
+
+// A status that does not fit ends before a command, and between words.
+func TestStatusThatDoesNotFit(t *testing.T) {
+	for text, want := range map[string]string{
+		"ingress/a waits": "ingress/a waits",
+		"ingress/shop.example.com waits for a router":                "ingress/shop.example.com waits for a…",
+		"service/a waits (see: kubectl -n ns describe service a)":    "service/a waits…",
+		"lease a failed: kubectl akash-net explain shop.example.com": "lease a failed…",
+		"ingress/shop.example.com-which-is-long-without-a-blank":     "ingress/shop.example.com-which-is-long…",
+	} {
+		var out bytes.Buffer
+		NewStatusOn(&out, func() int { return 40 }).Show(text)
+		if got := strings.TrimPrefix(out.String(), erase); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

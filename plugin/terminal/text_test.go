@@ -98,7 +98,7 @@ func TestStatusIsCutAndRemoved(t *testing.T) {
 	s.Clear()
 	s.Show("b")
 	s.Clear()
-	if got, want := out.String(), erase+`a\nlo`+erase+"one two"+erase+"b"+erase; got != want {
+	if got, want := out.String(), erase+`a\nl…`+erase+"one two"+erase+"b"+erase; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	var none *Status
