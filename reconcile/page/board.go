@@ -36,6 +36,8 @@ type Board struct {
 // Tile is a number at the top of the page, with a link to the section that it counts.
 type Tile struct {
 	Section, Name, Number string
+	// Link leads to the section, away from a search that finds nothing in it.
+	Link string
 	// Detail says more of it. Tone colours it: good, wait or bad, or nothing.
 	Detail, Tone string
 }
@@ -94,6 +96,24 @@ func NewBoard(s *Seen, q Query) *Board {
 	return b
 }
 
+// pagers are those of the sections, by name.
+func (b *Board) pagers() map[string]*Pager {
+	return map[string]*Pager{
+		"problems": &b.Problems.Pager, "commands": &b.Commands.Pager, "pools": &b.Pools.Pager, "resources": &b.Resources.Nodes.Pager,
+		"hosts": &b.Hosts.Pager, "addresses": &b.Addresses.Pager, "leases": &b.Leases.Pager, "orders": &b.Orders.Pager,
+	}
+}
+
+// Nothing reports whether a search finds nothing on the whole board.
+func (b *Board) Nothing() bool {
+	for _, p := range b.pagers() {
+		if p.Matching > 0 {
+			return false
+		}
+	}
+	return b.Query.Search != ""
+}
+
 // section returns the rows that a query finds, of which it makes only those that are shown.
 func section[R, S any](
 	q *Query, id string, all []S, row func(*S) R, texts func(*S) []string, stateOf func(*S) string,
@@ -110,6 +130,7 @@ func section[R, S any](
 		}
 	}
 	found, out.Pager = cut(q, id, found, len(all))
+	out.Nothing = len(q.words) > 0 && out.Known && len(found) == 0
 	for _, one := range found {
 		out.Rows = append(out.Rows, row(one))
 	}
@@ -142,7 +163,11 @@ func firstOfEach[R any](rows []R, id func(*R) *string) {
 // tiles returns the numbers at the top of the page.
 func tiles(s *Seen, b *Board) []Tile {
 	var all []Tile
+	pagers := b.pagers()
 	add := func(known bool, t Tile) {
+		if t.Link = "#" + t.Section; pagers[t.Section].Nothing {
+			t.Link = "./" + t.Link
+		}
 		if !known {
 			t.Number, t.Detail, t.Tone = "–", "not read", ""
 		}
@@ -155,20 +180,20 @@ func tiles(s *Seen, b *Board) []Tile {
 		return word, "bad"
 	}
 	detail, tone := trouble(b.Problems.Total, "to be mended")
-	add(b.Problems.Known, Tile{"problems", "Problems", number(b.Problems.Total), detail, tone})
+	add(b.Problems.Known, Tile{Section: "problems", Name: "Problems", Number: number(b.Problems.Total), Detail: detail, Tone: tone})
 	detail, tone = statesText(b.Hosts.States, silent(s.Book.Hosts, (*view.HostRow).Silent))
-	add(b.Hosts.Known, Tile{"hosts", "Hosts", number(b.Hosts.Total), detail, tone})
+	add(b.Hosts.Known, Tile{Section: "hosts", Name: "Hosts", Number: number(b.Hosts.Total), Detail: detail, Tone: tone})
 	detail, tone = statesText(b.Addresses.States, silent(s.Book.IPs, (*view.IPRow).Silent))
-	add(b.Addresses.Known, Tile{"addresses", "Addresses", number(len(view.Users(s.Book.IPs))), detail, tone})
+	add(b.Addresses.Known, Tile{Section: "addresses", Name: "Addresses", Number: number(len(view.Users(s.Book.IPs))), Detail: detail, Tone: tone})
 	detail, tone = statesText(b.Leases.States, 0)
-	add(b.Leases.Known, Tile{"leases", "Leases", number(b.Leases.Total), detail, tone})
+	add(b.Leases.Known, Tile{Section: "leases", Name: "Leases", Number: number(b.Leases.Total), Detail: detail, Tone: tone})
 	free, full := freeText(s.Book.Pools)
-	add(b.Pools.Known, Tile{"pools", "Addresses free", free, full, ""})
+	add(b.Pools.Known, Tile{Section: "pools", Name: "Addresses free", Number: free, Detail: full, Tone: ""})
 	detail = "nothing is written"
 	if b.Commands.Total > 0 {
 		detail = "under way"
 	}
-	add(b.Commands.Known, Tile{"commands", "Commands", number(b.Commands.Total), detail, ""})
+	add(b.Commands.Known, Tile{Section: "commands", Name: "Commands", Number: number(b.Commands.Total), Detail: detail, Tone: ""})
 	return all
 }
 

@@ -188,6 +188,32 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A search shows the sections in which it finds something, and no other.
+func TestSearchShowsWhatIsFound(t *testing.T) {
+	for query, want := range map[string]string{
+		"":                 "problems commands pools resources hosts addresses leases",
+		"cdn.example.net":  "problems hosts leases",
+		"node-1":           "resources",
+		"nowhere.example.": "",
+	} {
+		var shown []string
+		found := true
+		for e := range elements(t, get(t, shows(t, pagetest.Seen(t)), "/?q="+query).Body.String()) {
+			attributes := map[string]string{"hidden": "no"}
+			for _, a := range e.Attr {
+				attributes[a.Key] = a.Val
+			}
+			if e.Data == "section" && attributes["hidden"] == "no" {
+				shown = append(shown, attributes["id"])
+			}
+			found = found && attributes["id"] != "nothing"
+		}
+		if got := strings.Join(shown, " "); got != want || found != (want != "") {
+			t.Errorf("%q shows %q, want %q; it finds something: %t", query, got, want, found)
+		}
+	}
+}
+
 // The version changes with what is shown, and only with that.
 func TestVersion(t *testing.T) {
 	a, b := pagetest.Seen(t), pagetest.Seen(t)

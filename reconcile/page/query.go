@@ -62,6 +62,8 @@ func (q *Query) link(section string, page int) string {
 // Pager says which rows of a section are shown.
 type Pager struct {
 	First, Last, Matching, Total int
+	// Nothing is true if a search finds none of the section, which is not shown then.
+	Nothing bool
 	// Before and After are links to other pages, empty if there are none.
 	Before, After string
 }
