@@ -38,6 +38,8 @@ type addressLedger struct {
 	claims    []*state.Claim
 	uses      []state.Use
 	pools     []state.PoolObject
+	// pooled are the names of the pools. Of a pool that several files have, as the cluster's and one that was rendered, the first counts.
+	pooled map[string]bool
 }
 
 func (l *addressLedger) known() *pools.Known {
@@ -59,7 +61,13 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 	case "v1/Node":
 		l.uses = append(l.uses, state.NodeUses(o)...)
 	case "metallb.io/v1beta1/IPAddressPool":
-		l.pools = append(l.pools, state.PoolObjectOf(o))
+		if name := o.GetNamespace() + "/" + o.GetName(); !l.pooled[name] {
+			if l.pooled == nil {
+				l.pooled = map[string]bool{}
+			}
+			l.pooled[name] = true
+			l.pools = append(l.pools, state.PoolObjectOf(o))
+		}
 	}
 }
 

@@ -91,7 +91,8 @@ func delivery(t *testing.T) (script string, jobs map[string]job) {
 }
 
 // The jobs of the documentation push what they render. A definition with an error fails the job, and costs its lease nothing; the others
-// are delivered all the same.
+// are delivered all the same. The cluster's pool stays beside those of a range that was widened, also in the first run, and what is rendered
+// for a tenant without leases is named.
 func TestDeliveryJobs(t *testing.T) {
 	t.Parallel()
 	script, jobs := delivery(t)
@@ -130,7 +131,7 @@ func TestDeliveryJobs(t *testing.T) {
 			shops.define(t, shop, shopHost)
 			blogs.define(t, blog, blogHost)
 			shops.write(t, filepath.Join(work, "render.sh"), script)
-			shops.write(t, filepath.Join(work, "provider.yaml"), string(config))
+			shops.write(t, filepath.Join(work, "provider.yaml"), strings.Replace(string(config), "203.0.113.0/28", "203.0.113.0/27", 1))
 			commit()
 			if err := job.run(t, work); err != nil {
 				t.Fatal(err)
@@ -139,6 +140,10 @@ func TestDeliveryJobs(t *testing.T) {
 				t.Errorf("pushed is\n%s", first)
 			}
 			before := pushed("blog", blog)
+			if pools, err := os.ReadFile(filepath.Join(dir, "pushed", "rendered", "pools", "pools.yaml")); err != nil || strings.Contains(string(pools), "203.0.113.0/27") ||
+				!strings.Contains(string(pools), "203.0.113.0/28") || !strings.Contains(string(pools), "203.0.113.16/28") {
+				t.Errorf("beside the pool that the cluster has, the first run makes those of the whole range (%v):\n%s", err, pools)
+			}
 
 			_, newHost := tenant(t)
 			shops.define(t, shop, newHost)
@@ -152,6 +157,14 @@ func TestDeliveryJobs(t *testing.T) {
 			}
 			if text := pushed("blog", blog); text != before {
 				t.Errorf("the lease with an error has another file:\n%s", text)
+			}
+			must("cd work; git rm -rq leases/blog")
+			commit()
+			if err := job.run(t, work); err == nil || !strings.Contains(err.Error(), "rendered/blog: there are no leases in leases/blog") {
+				t.Errorf("a tenant without leases: %v", err)
+			}
+			if text := pushed("blog", blog); text != before {
+				t.Errorf("the tenant without leases has another file:\n%s", text)
 			}
 			for _, id := range []lease.ID{shop, blog} {
 				harness.Run(t.Context(), "release", id.Group().String()).Exits(t, 0)
