@@ -222,6 +222,35 @@ func TestACommandThatCountsAsDeadHeals(t *testing.T) {
 	}
 }
 
+// A lost command gives up no claim: the lease that it was to empty has reserved its host since.
+func TestALostCommandGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, id, over := newBench(t), someLease(someOwner, 1), false
+		b.mustApply(checked(t, withHosts(id, host)))
+		b.After = func(method, path string) (int, bool) {
+			if method == http.MethodPatch && strings.HasPrefix(path, claimPath+"df--") && !over {
+				over = true
+				for _, o := range b.Objects("leases") {
+					if _, err := state.ReadAnnouncement(o); err == nil {
+						b.Delete(claimPath + o.GetName())
+					}
+				}
+				hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(id)
+				hold.Parts[0].Applied = true
+				b.Put(id.Group().FieldManager(), claimPath+hold.Name(), hold.Claim().Configuration("akash-net", hold.Parts))
+			}
+			return 0, false
+		}
+		nothing := withHosts(id)
+		nothing.Services = nil
+		err := b.apply(checked(t, nothing))
+		if _, lost := errors.AsType[*turn.LostError](err); !lost || !b.has("leases", host) || b.has("ingresses", host) {
+			t.Errorf("error %v; the cluster has %q", err, b.Names("leases", "ingresses"))
+		}
+	})
+}
+
 // Of several leases it is told how many are done, of those that failed too, and of each once.
 func TestProgressOfLeases(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,8 @@ type Apply struct {
 	Definition *lease.Definition
 	Kinds      []kinds.Kind
 	// Heal is true for a definition that the ledger keeps: the lease claims nothing anew, and gives up nothing that was not
-	// applied.
-	Heal bool
+	// applied. Lost is true where a command heals that has lost its turn: it gives up nothing, because who came after it may rely on it.
+	Heal, Lost bool
 	// Target is the kind of routes that the command has chosen; empty for that of the configuration. The kept definition has it.
 	Target string
 	// Source is the name of the source that names the lease; empty for none. The kept definition has it.

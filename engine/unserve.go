@@ -55,7 +55,10 @@ func (v view) drops(c *state.Claim, p state.Part) bool {
 	if v.want.Release != nil {
 		return v.want.Release.Choice.Claim(c)
 	}
-	return v.want.Prune && !v.wantsPart(c, p) && (v.want.Apply == nil || p.Applied || !v.want.Apply.Heal)
+	if v.want.Apply != nil && (v.want.Apply.Lost || v.want.Apply.Heal && !p.Applied) {
+		return false
+	}
+	return v.want.Prune && !v.wantsPart(c, p)
 }
 
 // isWanted reports whether an object of the group stays where an apply deletes what is not defined any more.

@@ -119,5 +119,5 @@ func healing(s *observed.Snapshot, cfg *config.ProviderConfig, g lease.Group, ch
 	if found := append(problems, records.RecordProblems(routes, cfg)...).Errors(); len(found) > 0 {
 		return nil, found
 	}
-	return &engine.Want{Request: request, Prune: true, Apply: &engine.Apply{Definition: routes, Kinds: render.Kinds(routes, cfg), Heal: true}}, nil
+	return &engine.Want{Request: request, Prune: true, Apply: &engine.Apply{Definition: routes, Kinds: render.Kinds(routes, cfg), Heal: true, Lost: true}}, nil
 }
