@@ -32,7 +32,7 @@ const (
 	// give back what they have.
 	finishing  = 5 * time.Second
 	givingBack = 2 * time.Second
-	// pause is how long a named pipe that cannot be opened is left alone.
+	// pause is how long a named pipe that cannot be opened is left alone, or waited for until it is looked at again.
 	pause = 2 * time.Second
 )
 
@@ -59,6 +59,8 @@ type Options struct {
 type Bus struct {
 	opts  Options
 	stdin func() *feed
+	// look is after what time a named pipe to which nobody writes is looked at again.
+	look time.Duration
 
 	// running is held by Run.
 	running sync.Mutex
@@ -77,7 +79,7 @@ func New(opts Options) (*Bus, error) {
 		}
 		opts.Again = opts.Again && info.Mode().Type() == fs.ModeNamedPipe
 	}
-	b := &Bus{opts: opts}
+	b := &Bus{opts: opts, look: pause}
 	b.stdin = sync.OnceValue(func() *feed { return b.feed(context.Background()) })
 	return b, nil
 }

@@ -45,7 +45,7 @@ func (b *Bus) feed(ctx context.Context) *feed {
 
 // follow reads what the writers of a named pipe write, until the context ends.
 func (b *Bus) follow(ctx context.Context, send func(line) bool) {
-	p := &pipe{name: b.opts.Name}
+	p := &pipe{name: b.opts.Name, look: b.look}
 	defer p.close()
 	number, said := 0, ""
 	for ctx.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -78,6 +79,7 @@ func TestPipe(t *testing.T) {
 	if _, more := <-f.lines; more || f.err != nil {
 		t.Errorf("it goes on, or has ended with %v", f.err)
 	}
+	b.look = time.Millisecond
 	f = b.feed(t.Context())
 	if text := <-complaints; text != "open "+name+": no such file or directory" {
 		t.Errorf("it says %s", text)
@@ -85,6 +87,32 @@ func TestPipe(t *testing.T) {
 	create()
 	write("anew\n")
 	want("1 anew")
+
+	// It is made anew while it is waited for, and while a writer has it open whose last line has no end.
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	create()
+	write("another\n")
+	want("2 another")
+	stays, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stays.WriteString("begun\nhalf"); err != nil {
+		t.Fatal(err)
+	}
+	want("3 begun")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	create()
+	want("4 half")
+	write("third\n")
+	want("5 third")
+	if err := stays.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A folder has no events.
