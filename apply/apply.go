@@ -115,7 +115,7 @@ func (a *Applier) wantOf(one applied) engine.Want {
 func reportServed(one *execute.Lease) {
 	reportUnnoted(one)
 	for _, thing := range one.Outcome.Left.Served {
-		one.X.Event(report.Left, string(thing.Kind), "", thing.Thing, thing.Why())
+		one.X.Event(report.Kept, string(thing.Kind), "", thing.Thing, thing.Why())
 	}
 }
 
@@ -138,7 +138,7 @@ func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied)
 	}
 	if status == "applied" {
 		for _, h := range done.Unknown {
-			x.Event(report.Left, "dns", "", h.Name, published.Missing(a.Command.Options.Config, h))
+			x.Event(report.Unconfirmed, "dns", "", h.Name, published.Missing(a.Command.Options.Config, h))
 		}
 	}
 	x.Command.Send(report.Event{
@@ -196,7 +196,7 @@ func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied)
 	opts := a.Command.Options
 	opts.Progress = nil
 	opts.Report = func(e report.Event) {
-		if e.Action != report.Unchanged && e.Action != report.Withheld && e.Action != report.Left && e.Action != report.Failed {
+		if e.Action != report.Unchanged && e.Action != report.Withheld && !e.Action.Undone() && e.Action != report.Failed {
 			x.Event(e.Action, e.Kind, e.Namespace, e.Name, e.Message)
 		}
 	}

@@ -79,7 +79,7 @@ func (a *Applier) releases(groups []lease.Group, chosen engine.Choice) []engine.
 func reportKept(one *execute.Lease) {
 	for _, kept := range one.Outcome.Left.For {
 		o := kept.Object.Live
-		one.X.Event(report.Left, kept.Object.Kind.Singular, o.GetNamespace(), o.GetName(),
+		one.X.Event(report.Kept, kept.Object.Kind.Singular, o.GetNamespace(), o.GetName(),
 			fmt.Sprintf("it is kept for lease %s until that is applied", kept.Lease.Group()))
 	}
 }
@@ -88,27 +88,27 @@ func reportKept(one *execute.Lease) {
 func reportReleased(one *execute.Lease, chosen engine.Choice) error {
 	x, left := one.X, one.Outcome.Left
 	for _, thing := range left.Served {
-		x.Event(report.Left, string(thing.Kind), "", thing.Thing, thing.Why())
+		x.Event(report.Kept, string(thing.Kind), "", thing.Thing, thing.Why())
 	}
 	if len(left.Served)+len(left.Running) > 0 {
 		return &report.KeptError{Group: x.Group, Kept: left.Served, Running: left.Running}
 	}
 	switch theirs := x.Snapshot.WrittenByOthers(x.Group); {
 	case theirs > 0 && chosen.All():
-		x.Event(report.Left, "lease", "", x.Group.String(), "keeps "+lease.Count(theirs, "object")+" that Akash's provider wrote")
+		x.Event(report.Kept, "lease", "", x.Group.String(), "keeps "+lease.Count(theirs, "object")+" that Akash's provider wrote")
 	case !x.Changed() && chosen.All() && left.Crashed:
-		x.Event(report.Left, "lease", "", x.Group.String(), "holds nothing; a command that had crashed is over")
+		x.Event(report.Skipped, "lease", "", x.Group.String(), "holds nothing; a command that had crashed is over")
 	case !x.Changed() && chosen.All():
 		message, next := nothingOf(one)
 		x.Command.Send(report.Event{
-			Time: time.Now(), Action: report.Left, Lease: x.Request.Lease, Kind: "lease", Name: x.Group.String(), Message: message, Next: next,
+			Time: time.Now(), Action: report.Skipped, Lease: x.Request.Lease, Kind: "lease", Name: x.Group.String(), Message: message, Next: next,
 		})
 	case !x.Changed():
-		x.Event(report.Left, "lease", "", x.Group.String(), "holds nothing of that name")
+		x.Event(report.Skipped, "lease", "", x.Group.String(), "holds nothing of that name")
 	}
 	granted := grantedTo(x.Group, chosen, x.Snapshot)
 	for _, address := range slices.SortedFunc(maps.Keys(granted), netip.Addr.Compare) {
-		x.Event(report.Left, string(state.Address), "", address.String(), chosenFor(granted[address]))
+		x.Event(report.Skipped, string(state.Address), "", address.String(), chosenFor(granted[address]))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (r ending) end(ctx context.Context, name string) error {
 			return err
 		}
 		if why != "" {
-			r.of.Event(report.Left, kinds.Namespace.Singular, "", name, why)
+			r.of.Event(report.Kept, kinds.Namespace.Singular, "", name, why)
 			return nil
 		}
 		err = r.of.Command.Cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
@@ -93,7 +93,7 @@ func (r ending) tell(live *unstructured.Unstructured) {
 		return // Akash's provider deletes it
 	}
 	r.of.Command.Send(report.Event{
-		Time: time.Now(), Action: report.Left, Lease: r.of.Request.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
+		Time: time.Now(), Action: report.Kept, Lease: r.of.Request.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
 		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.of.Group),
 	})
 }

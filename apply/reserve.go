@@ -117,7 +117,7 @@ func reportLeft(one *execute.Lease) {
 		case f.Found == engine.Withheld:
 			one.X.Event(report.Withheld, string(f.Kind), "", f.Name, heldBy(f.By))
 		case f.Found == engine.Beside:
-			one.X.Event(report.Left, string(f.Kind), "", f.Name, fmt.Sprintf(
+			one.X.Event(report.Kept, string(f.Kind), "", f.Name, fmt.Sprintf(
 				"lease %s of the same deployment serves it: it stays so until an apply of lease %s", f.Lease, one.X.Request.Lease))
 		}
 	}
@@ -128,7 +128,7 @@ func reportLeft(one *execute.Lease) {
 func reportUnnoted(one *execute.Lease) {
 	for _, f := range one.Outcome.Facts {
 		if f.Found == engine.Unnoted && one.Outcome.Err == nil {
-			one.X.Event(report.Left, string(f.Kind), "", f.Name,
+			one.X.Event(report.Skipped, string(f.Kind), "", f.Name,
 				"the note that this lease waits for it could not be written, and the next apply writes it: "+f.Err.Error())
 		}
 	}

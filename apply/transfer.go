@@ -133,7 +133,7 @@ func (t *transfer) reportMissing(leases []*execute.Lease) {
 	for _, one := range leases {
 		for _, thing := range t.things {
 			if len(t.claims(one.X.Snapshot, thing)) == 0 && !errors.Is(one.Err(), report.ErrChanged) {
-				one.X.Event(report.Left, KindThing, "", thing, t.whyNotFound(one.X.Snapshot, thing))
+				one.X.Event(report.Skipped, KindThing, "", thing, t.whyNotFound(one.X.Snapshot, thing))
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func (t *transfer) await(ctx context.Context, one *execute.Lease) error {
 		}
 	}
 	for _, h := range done.Unknown {
-		one.X.Event(report.Left, "dns", "", h.Name, published.Missing(t.applier.Command.Options.Config, h))
+		one.X.Event(report.Unconfirmed, "dns", "", h.Name, published.Missing(t.applier.Command.Options.Config, h))
 	}
 	if t.def != nil {
 		one.X.Command.Send(report.Event{

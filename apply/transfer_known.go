@@ -52,7 +52,7 @@ func (t *transfer) stored(d *kept.Definition) *lease.Definition {
 	def, err := d.Decode()
 	if err != nil {
 		t.applier.Command.Send(report.Event{
-			Action: report.Left, Lease: t.to, Kind: "definition", Name: t.to.String(), Message: "what the ledger keeps cannot be understood: " + err.Error(),
+			Action: report.Skipped, Lease: t.to, Kind: "definition", Name: t.to.String(), Message: "what the ledger keeps cannot be understood: " + err.Error(),
 		})
 		return nil
 	}

@@ -50,7 +50,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	if v.staysDeclared(k) {
 		service, _, _ := unstructured.NestedString(live.Object, "spec", "service_name")
 		message := "Akash's provider has declared it, for service " + service + ", and never changes that"
-		return v.tellOnce(Event{Action: report.Left, Of: k, Message: message}, "declared "+k.String()), nil
+		return v.tellOnce(Event{Action: report.Kept, Of: k, Message: message}, "declared "+k.String()), nil
 	}
 	runs := v.runs(d.Object)
 	check := v.applies(CheckObject, d, o, live, "who owns what of it now")

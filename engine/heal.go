@@ -87,7 +87,7 @@ func (v view) tellGone() (out Step) {
 	}
 	for _, g := range v.gone {
 		c := plan.Change{Action: plan.Leave, Kind: string(g.hold.Kind), Name: g.name, Why: "the lease has given it up since it was applied, and nobody holds it"}
-		e := Event{Action: report.Left, Kind: string(g.hold.Kind), Thing: g.name, Once: "gone " + g.name}
+		e := Event{Action: report.Skipped, Kind: string(g.hold.Kind), Thing: g.name, Once: "gone " + g.name}
 		for _, claim := range g.by {
 			switch part := claim.Part(g.hold.Parts[0].Key); {
 			case claim == nil || len(claim.Parts) == 0:

@@ -124,7 +124,7 @@ func (v view) keep() Step {
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
 		if !v.f.told["definition"] {
 			return Step{Tells: []Event{{
-				Action: report.Left, Kind: "definition", Thing: v.id.String(), Message: tooLong.Error() + ": repair will not know it", Once: "definition",
+				Action: report.Skipped, Kind: "definition", Thing: v.id.String(), Message: tooLong.Error() + ": repair will not know it", Once: "definition",
 			}}}
 		}
 		if d == nil {

@@ -85,7 +85,7 @@ func byHost(records []render.Object) (out [][]render.Object) {
 func (v view) putHost(records []render.Object) Step {
 	host := recordHost(records[0])
 	if by := v.w.Objects.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host); by != "" {
-		return v.tellOnce(Event{Action: report.Left, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records"}, "records of "+host)
+		return v.tellOnce(Event{Action: report.Skipped, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records"}, "records of "+host)
 	}
 	replaced, again := v.w.Objects.ToReplace(v.group, host, records)
 	for _, old := range replaced {
@@ -102,7 +102,7 @@ func (v view) putHost(records []render.Object) Step {
 		for _, o := range records {
 			once := isStuck(o)
 			if !v.f.told[once] {
-				out.Tells = append(out.Tells, Event{Action: report.Left, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: once})
+				out.Tells = append(out.Tells, Event{Action: report.Skipped, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: once})
 			}
 		}
 		return out

@@ -107,7 +107,7 @@ func (v view) pruneRuns() Step {
 		delete(former, namespace)
 		message := "with what it runs: Akash's provider declares " + declared[0].Kind.Singular + " " + declared[0].Live.GetName() + " for it"
 		k := Key{kinds.Manifest, v.t.Settings.Config.ManifestNamespace, namespace}
-		if s := v.tellOnce(Event{Action: report.Left, Of: k, Message: message}, "declared "+namespace); !s.idle() {
+		if s := v.tellOnce(Event{Action: report.Kept, Of: k, Message: message}, "declared "+namespace); !s.idle() {
 			return s
 		}
 	}

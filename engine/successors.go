@@ -121,7 +121,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 			text += "; " + cmp.Or(v.t.Settings.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
 		}
 		return Step{Stays: &stay{r.old, text}, Tells: []Event{{
-			Action: report.Left, Of: r.old.key(), Message: "it stays: " + text, Once: "stays " + r.old.key().String(),
+			Action: report.Kept, Of: r.old.key(), Message: "it stays: " + text, Once: "stays " + r.old.key().String(),
 		}}}
 	}
 	if onGateway(k.Kind) && len(s.Requests) > 0 && v.w.live(gateway).sent < v.w.live(k).sent { // both are looked at again

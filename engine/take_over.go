@@ -85,7 +85,7 @@ func (v view) tellHeld() (out Step) {
 		if took || v.f.told[once] || slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != v.group || p.Run != "" }) {
 			continue
 		}
-		out.Tells = append(out.Tells, Event{Action: report.Left, Kind: string(c.Kind), Thing: c.Thing, Message: "the lease holds it already", Once: once})
+		out.Tells = append(out.Tells, Event{Action: report.Skipped, Kind: string(c.Kind), Thing: c.Thing, Message: "the lease holds it already", Once: once})
 	}
 	return out
 }
@@ -159,7 +159,7 @@ func (v view) tellOpen() (out Step) {
 		if slices.ContainsFunc(open, func(p state.Part) bool { return p.From != "" }) {
 			why = "its routes follow with the next apply of the lease; until then the old ones serve"
 		}
-		out.Tells = append(out.Tells, Event{Action: report.Left, Kind: string(c.Kind), Thing: c.Thing, Message: why, Once: once})
+		out.Tells = append(out.Tells, Event{Action: report.Unconfirmed, Kind: string(c.Kind), Thing: c.Thing, Message: why, Once: once})
 	}
 	return out
 }

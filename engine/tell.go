@@ -82,12 +82,12 @@ func (v view) tellLeft(of []kinds.Kind) (events []Event) {
 		e := Event{Action: report.Unchanged, Of: k}
 		switch {
 		case unlike != "":
-			e.Action, e.Message = report.Left, unlike
+			e.Action, e.Message = report.Kept, unlike
 			e.Changes = v.change(func() plan.Change {
 				return plan.Change{Action: plan.Leave, Kind: k.Kind.Singular, Namespace: k.Namespace, Name: k.Name, Why: unlike}
 			})
 		case live == nil:
-			e.Action, e.Message = report.Left, "to Akash's operator"
+			e.Action, e.Message = report.Skipped, "Akash's operator makes it"
 		}
 		events = append(events, e)
 	}

@@ -16,7 +16,7 @@ import (
 
 // told writes what a person is told, but for what the requests say.
 func (s *story) told(c *command, e engine.Event) {
-	if e.Action == report.Left || e.Action == report.Withheld || e.Action == report.Accepted {
+	if e.Action.Undone() || e.Action == report.Withheld || e.Action == report.Accepted {
 		thing := strings.TrimSpace(e.Kind + " " + e.Thing)
 		if e.Of != (engine.Key{}) {
 			thing = e.Of.String()

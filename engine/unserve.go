@@ -208,7 +208,7 @@ func (v view) tellKept(others []LeftFor) (out Step) {
 	for _, o := range others {
 		if once := "kept " + string(o.Object.uid()); !v.f.told[once] {
 			message := fmt.Sprintf("it is kept for lease %s until that is applied", o.Lease.Group())
-			out.Tells = append(out.Tells, Event{Action: report.Left, Of: o.Object.key(), Message: message, Once: once})
+			out.Tells = append(out.Tells, Event{Action: report.Kept, Of: o.Object.key(), Message: message, Once: once})
 		}
 	}
 	return out

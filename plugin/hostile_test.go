@@ -120,7 +120,7 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	c.Warn(lease.Problems{{At: lease.Place{File: "f" + escape}, Message: "m" + escape, Warning: true}})
 	for _, output := range []string{"", console.OutputName} {
 		e := console.NewEvents(&c.Console, output, "")
-		for _, action := range []report.Action{report.Claimed, report.Withheld, report.Lacks, report.Granted, report.Unproved, report.Left} {
+		for _, action := range []report.Action{report.Claimed, report.Withheld, report.Lacks, report.Granted, report.Unproved, report.Kept, report.Skipped, report.Refused, report.Unconfirmed} {
 			e.Report(report.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
 		}
 	}

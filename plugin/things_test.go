@@ -33,7 +33,7 @@ func TestPrintedNames(t *testing.T) {
 	} {
 		e.Report(report.Event{Action: report.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
 	}
-	e.Report(report.Event{Action: report.Left, Kind: "lease", Name: id.Group().String()})
+	e.Report(report.Event{Action: report.Skipped, Kind: "lease", Name: id.Group().String()})
 	e.Report(report.Event{Action: report.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
 	f := printing.NewFlags()
 	f.Output = "name"

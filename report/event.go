@@ -32,8 +32,13 @@ const (
 	Deleted     Action = "deleted"
 	// Deleting: the API server has taken the delete of an object, which is there until its finalizers have ended.
 	Deleting Action = "deleting"
-	Left     Action = "left"
-	Granted  Action = "granted"
+	// Kept: an object or a claim stays as it is. Skipped: nothing was done for a thing, though the command names it. Refused: something
+	// could not be done. Unconfirmed: it was done, and nothing has been seen of it yet. The message of each says why.
+	Kept        Action = "kept"
+	Skipped     Action = "skipped"
+	Refused     Action = "refused"
+	Unconfirmed Action = "unconfirmed"
+	Granted     Action = "granted"
 	// Accepted: a router has accepted the route.
 	Accepted Action = "accepted"
 	// Replaced: the object is deleted because a new one takes its place; changing it would not do.
@@ -59,6 +64,9 @@ const (
 	// Done is the last event of a lease.
 	Done Action = "done"
 )
+
+// Undone reports whether an action says what was not done, or not seen.
+func (a Action) Undone() bool { return a == Kept || a == Skipped || a == Refused || a == Unconfirmed }
 
 // Deletion returns what is told of an object whose delete the API server has taken: Deleting, with its finalizers added to the message,
 // while they keep it; action if it is gone. Replaced says that another object takes its place, and not that it is gone.

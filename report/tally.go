@@ -18,7 +18,8 @@ var tallied = []struct {
 }{
 	{"claim", []Action{Claimed}}, {"transfer", []Action{Transferred}}, {"create", []Action{Created}}, {"update", []Action{Configured}},
 	{"delete", []Action{Pruned, Replaced, Deleted, Released}}, {"release", nil}, {"repair", []Action{Repaired}},
-	{"withheld", []Action{Withheld}}, {"left", []Action{Left}}, {"refused", []Action{Failed}},
+	{"withheld", []Action{Withheld}}, {"kept", []Action{Kept}}, {"skipped", []Action{Skipped}}, {"unconfirmed", []Action{Unconfirmed}},
+	{"refused", []Action{Failed, Refused}},
 }
 
 // claimed are the kinds of what leases hold. An object is deleted; what a lease holds is released.

@@ -57,7 +57,7 @@ func (l *loop) readRunning(ctx context.Context, one *Lease, s *observed.Snapshot
 	out.Stages, out.Disowns = one.Work.Stages(), one.Work.WantsDisowned()
 	for _, m := range one.Work.Left() {
 		out.Left = append(out.Left, engine.Event{
-			Action: report.Left, Of: engine.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, Message: m.Why, Once: "lacks " + m.Name,
+			Action: report.Skipped, Of: engine.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, Message: m.Why, Once: "lacks " + m.Name,
 		})
 	}
 	for _, o := range one.Work.Unwanted(c.Options.Prune) {

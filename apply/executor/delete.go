@@ -40,6 +40,6 @@ func (x *Executor) Withdraw(ctx context.Context, o observed.Owned) error {
 			return err
 		}
 	}
-	x.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), "Akash's provider declares it too")
+	x.Event(report.Kept, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), "Akash's provider declares it too")
 	return nil
 }

@@ -69,7 +69,7 @@ func (x *Executor) Send(e report.Event) {
 		}
 	}
 	switch e.Action {
-	case report.Unchanged, report.Withheld, report.Pruning, report.Waiting, report.Granted, report.Accepted, report.Served, report.Left, report.Lacks,
+	case report.Unchanged, report.Withheld, report.Pruning, report.Waiting, report.Granted, report.Accepted, report.Served, report.Kept, report.Skipped, report.Refused, report.Unconfirmed, report.Lacks,
 		report.Free, report.Held, report.Proved, report.Unproved, report.Rolling, report.Ready:
 	default:
 		x.mu.Lock()

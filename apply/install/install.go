@@ -155,7 +155,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	}
 	if exists {
 		if reason := leaveAlone(o, live, document); reason != "" {
-			i.report(report.Left, o, reason)
+			i.report(report.Kept, o, reason)
 			if o.GetKind() == "CustomResourceDefinition" {
 				return checkServes(o, live)
 			}
@@ -242,7 +242,7 @@ func (i *Installer) lacksNamespace(ctx context.Context, o *unstructured.Unstruct
 	if err != nil || in != nil && in.GetDeletionTimestamp() == nil {
 		return false, err
 	}
-	i.report(report.Left, o, "there is no namespace "+o.GetNamespace()+"; where Akash's operators run, install again brings it")
+	i.report(report.Skipped, o, "there is no namespace "+o.GetNamespace()+"; where Akash's operators run, install again brings it")
 	return true, nil
 }
 

@@ -16,7 +16,7 @@ import (
 func (i *Installer) awaitDeleted(ctx context.Context, o *unstructured.Unstructured) error {
 	what := strings.ToLower(o.GetKind()) + "/" + o.GetName()
 	if !i.Cluster.Waits() {
-		i.report(report.Left, o, "it is being deleted; install waits until it is gone, and creates it")
+		i.report(report.Skipped, o, "it is being deleted; install waits until it is gone, and creates it")
 		return nil
 	}
 	i.report(report.Waiting, o, "it is being deleted")

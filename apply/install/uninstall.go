@@ -178,7 +178,7 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	}
 	if reason, err := i.keep(ctx, o, live); err != nil || reason != "" {
 		if err == nil {
-			i.report(report.Left, o, reason)
+			i.report(report.Kept, o, reason)
 		}
 		return err
 	}

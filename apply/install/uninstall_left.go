@@ -41,7 +41,7 @@ func (i *Installer) tellLeftOf(ctx context.Context, kind kinds.Kind, opts metav1
 	}
 	for _, meta := range left {
 		i.Report(report.Event{
-			Time: time.Now(), Action: report.Left, Kind: strings.ToLower(kind.Kind), Namespace: meta.Namespace, Name: meta.Name, Message: why,
+			Time: time.Now(), Action: report.Kept, Kind: strings.ToLower(kind.Kind), Namespace: meta.Namespace, Name: meta.Name, Message: why,
 		})
 	}
 	return nil

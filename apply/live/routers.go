@@ -80,7 +80,7 @@ func reportsOn(ctx context.Context, x *executor.Executor, o render.Object) (bool
 	}
 	if x.Changed() {
 		why := fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name)
-		x.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, why)
+		x.Event(report.Unconfirmed, o.Kind.Singular, o.Namespace, o.Name, why)
 	}
 	return false, nil
 }

@@ -39,7 +39,7 @@ func (m *leaseMigration) awaitAllAccepted(ctx context.Context) error {
 				if err = nil; m.x.Command.Options.Wait > 0 {
 					waiting = append(waiting, timeout.Waiting...)
 				} else {
-					m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
+					m.x.Event(report.Kept, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
 						"it stays: "+strings.Join(timeout.Waiting, "; "))
 				}
 				c.ready = false

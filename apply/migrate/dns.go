@@ -110,7 +110,7 @@ func (m *leaseMigration) repointed(external bool, lacking map[string]string) *en
 			for _, c := range h.routes {
 				m.left = append(m.left, c.name())
 			}
-			m.x.Event(report.Left, "dns", "", h.host, lacking[h.host])
+			m.x.Event(report.Unconfirmed, "dns", "", h.host, lacking[h.host])
 			continue
 		}
 		for _, c := range h.routes {
@@ -240,7 +240,7 @@ func (m *leaseMigration) findValues(ctx context.Context) error {
 	for _, h := range hosts {
 		for _, u := range h.records.Unknown {
 			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.x.Command.Options.Config, u))
-			m.x.Event(report.Left, "dns", "", h.host, published.Missing(m.x.Command.Options.Config, u))
+			m.x.Event(report.Unconfirmed, "dns", "", h.host, published.Missing(m.x.Command.Options.Config, u))
 		}
 		if len(h.records.Unknown) > 0 {
 			h.stay()

@@ -79,7 +79,7 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 	for _, h := range hosts {
 		if !h.ended && h.follows && h.since.IsZero() {
 			waiting = append(waiting, h.missing)
-			m.x.Event(report.Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
+			m.x.Event(report.Unconfirmed, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
 			h.stay()
 		}
 	}

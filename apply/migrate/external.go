@@ -102,7 +102,7 @@ func (m *leaseMigration) awaitReached(ctx context.Context, hosts []*hostMove, re
 		if lacks(h) {
 			text := published.Missing(m.x.Command.Options.Config, unknown(h))
 			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
-			m.x.Event(report.Left, "dns", "", h.host, text)
+			m.x.Event(report.Unconfirmed, "dns", "", h.host, text)
 			h.stay()
 		}
 	}

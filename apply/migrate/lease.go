@@ -58,7 +58,7 @@ func (c *crossing) main() render.Object {
 func (m *leaseMigration) leave(c *crossing, why string) {
 	c.why, c.ready = why, false
 	m.left = append(m.left, c.name())
-	m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), why)
+	m.x.Event(report.Kept, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), why)
 }
 
 // newRoutes returns the new forms of the routes.

@@ -104,7 +104,7 @@ func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time
 	}
 	c.stays = since.Add(lag)
 	if lag > 0 && !m.x.Command.Passed(c.stays) {
-		m.x.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
+		m.x.Event(report.Kept, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
 			fmt.Sprintf("until %s: resolvers may have the answer that leads to it", c.stays.UTC().Format("15:04:05 UTC")))
 	}
 }

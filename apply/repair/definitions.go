@@ -44,7 +44,7 @@ func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
 	opts := r.options()
 	opts.Progress = nil
 	opts.Report = func(e report.Event) {
-		if e.Action == report.Lacks || e.Action == report.Left {
+		if e.Action == report.Lacks || e.Action.Undone() {
 			r.command.Send(e)
 		}
 	}

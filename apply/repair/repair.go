@@ -43,7 +43,7 @@ type Options struct {
 type Unmended struct{ Problems int }
 
 func (e *Unmended) Error() string {
-	return "left: " + lease.Count(e.Problems, "problem") + "; the lines above say what mends each"
+	return "not repaired: " + lease.Count(e.Problems, "problem") + "; the lines above say what mends each"
 }
 
 // Repair fixes problems independently of each other, and reports how to fix the remaining ones. It touches nothing that
@@ -160,7 +160,7 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 		p := m.problem
 		if i := slices.IndexFunc(found, func(now state.Problem) bool { return now.Same(p) }); i >= 0 {
 			m.event.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
-			m.event.Message = fmt.Sprintf("it is still there after this: %s: %s", m.event.Message, found[i].Message)
+			m.event.Action, m.event.Message = report.Unconfirmed, fmt.Sprintf("it is still there after this: %s: %s", m.event.Message, found[i].Message)
 			r.reportLeft(m)
 			continue
 		}
@@ -174,7 +174,6 @@ func (r *repair) reportLeft(m handledProblem) {
 	if m.counts {
 		r.left++
 	}
-	m.event.Action = report.Left
 	r.command.Send(m.event)
 }
 
@@ -202,7 +201,7 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
 	if asked := apply || named && p.Named; p.Manual && !asked {
-		e.Message, e.Next = p.Message+"; "+p.Plan, p.Command
+		e.Action, e.Message, e.Next = report.Skipped, p.Message+"; "+p.Plan, p.Command
 		r.remaining = append(r.remaining, handledProblem{p, e, named || !p.Sound})
 		return nil
 	}
@@ -214,7 +213,7 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 		if half, ok := errors.AsType[*report.HalfError](err); ok {
 			r.turn.Leave(half.Lease.Group())
 		}
-		e.Message = fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
+		e.Action, e.Message = report.Refused, fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
 		e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
 		r.remaining = append(r.remaining, handledProblem{p, e, true})
 	default:

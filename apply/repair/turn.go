@@ -123,7 +123,7 @@ func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Probl
 				return err
 			case now != nil:
 				r.left++
-				e.Action, e.Next = report.Left, "kubectl akash-net repair "+p.Name()
+				e.Action, e.Next = report.Unconfirmed, "kubectl akash-net repair "+p.Name()
 				e.Message = fmt.Sprintf("it is still there after this: %s: %s", p.Plan, now)
 			}
 		}

@@ -269,7 +269,7 @@ func TestPreviewText(t *testing.T) {
 	told := []report.Event{
 		event(two, report.Failed, "lease", two.String(), ""),
 		event(one, report.Claimed, "host", "a.example.com", ""),
-		event(one, report.Left, "definition", "", "too long"),
+		event(one, report.Skipped, "definition", "", "too long"),
 		event(one, report.Replaced, "dnsrecord", "a.example.com", "by another"),
 		event(one, report.Configured, "ingress", "a.example.com", ""),
 		event(one, report.Configured, "ingress", "b.example.com", ""),

@@ -50,7 +50,7 @@ func newMissingWatcher(report func(report.Event)) *missingWatcher {
 
 func (m *missingWatcher) add(e report.Event) {
 	switch e.Action {
-	case report.Left:
+	case report.Kept, report.Skipped, report.Refused, report.Unconfirmed:
 		switch {
 		case e.Kind == string(thing.Lease) && e.Next != "":
 			m.unknown[e.Name] = e.Message + ": " + e.Next

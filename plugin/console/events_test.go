@@ -28,7 +28,7 @@ func TestEventLines(t *testing.T) {
 		"a message":              {Action: report.Created, Kind: "ingress", Name: "a.b", Message: "m"},
 		"what a thing lacks":     {Action: report.Lacks, Kind: "ingress", Name: "a.b", Message: "TLS"},
 		"a missing proof":        {Action: report.Unproved, Kind: "host", Name: "a.b", Message: "which the error says"},
-		"the next step":          {Action: report.Left, Kind: "ingress", Name: "a.b", Next: "delete it"},
+		"the next step":          {Action: report.Kept, Kind: "ingress", Name: "a.b", Next: "delete it"},
 		"a lease":                done(report.Summary{Hosts: []string{"a", "b"}, Addresses: []string{"1.2.3.4"}, Withheld: 1, Unrouted: 1, Changed: true, Took: 1234 * time.Millisecond}),
 		"a lease that is as was": done(report.Summary{}),
 	} {

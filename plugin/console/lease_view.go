@@ -159,7 +159,7 @@ func (v *leaseView) heading(b *leaseBlock) string {
 	switch {
 	case b.end.Action == report.Done:
 		s = summary(b.end)
-		counted = slices.DeleteFunc(slices.Clone(counted), func(a report.Action) bool { return a != report.Left && a != report.Lacks })
+		counted = slices.DeleteFunc(slices.Clone(counted), func(a report.Action) bool { return !a.Undone() && a != report.Lacks })
 	case b.end.Action == report.Failed && isStop(b.end.Err) && !b.end.Rest.Stays:
 		s += " is as it was before"
 	case b.end.Action == report.Failed && isStop(b.end.Err):

@@ -76,7 +76,7 @@ func failedWith(n int, err error) report.Event {
 
 // On a terminal each object has at most one line, and the objects of each lease follow its name.
 func TestOnATerminal(t *testing.T) {
-	next := happened(1, report.Left, "namespace/n1", "to delete it")
+	next := happened(1, report.Kept, "namespace/n1", "to delete it")
 	next.Next = "kubectl delete"
 	problem := func(n int) report.Event {
 		return happened(n, report.Repaired, fmt.Sprintf("StaleHold/%d.example.com", n), "given up")
@@ -91,7 +91,7 @@ func TestOnATerminal(t *testing.T) {
 	two := []report.Event{happened(1, report.Claimed, "host/1.example.com", ""), finished(1)}
 	once := []report.Event{
 		happened(1, report.Created, "service/web", ""), happened(1, report.Granted, "service/web", "203.0.113.0"), apart, happened(1, report.Created, "ingress/1.example.com", ""),
-		happened(1, report.Left, "service/web", ""), finished(1),
+		happened(1, report.Skipped, "service/web", ""), finished(1),
 	}
 	got := golden.Cases{}
 	for name, tt := range map[string]struct {
@@ -127,7 +127,7 @@ func TestOnATerminal(t *testing.T) {
 		}},
 		"many leases": {leases: 6, events: []report.Event{
 			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
-			happened(2, report.Left, "dns/2.example.com", "why"), happened(2, report.Lacks, "httproute/2.example.com", "a limit"), finished(2), happened(7, report.Released, "host/7.example.com", ""), happened(3, report.Deleted, "ingress/3.example.com", ""),
+			happened(2, report.Unconfirmed, "dns/2.example.com", "why"), happened(2, report.Lacks, "httproute/2.example.com", "a limit"), finished(2), happened(7, report.Released, "host/7.example.com", ""), happened(3, report.Deleted, "ingress/3.example.com", ""),
 			happened(4, report.Claimed, "host/4.example.com", ""), failedWith(4, errors.New("held")), failedWith(5, errors.New("held")), failedWith(6, context.Canceled),
 			happened(3, report.Deleted, "service/3", ""), happened(3, report.Released, "host/3.example.com", ""),
 		}},

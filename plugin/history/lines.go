@@ -36,7 +36,7 @@ const (
 	reasonRefused = "Refused"
 	reasonFailed  = "Failed"
 	reasonLost    = "Lost"
-	reasonLeft    = "Left"
+	reasonKept    = "Kept"
 )
 
 // reasons are the actions of which a story tells, with the reasons of their Events.
@@ -115,7 +115,7 @@ func failure(e report.Event) (lines []line) {
 			wrong = append(wrong, err)
 			continue
 		}
-		l := line{of: e.Lease, reason: reasonLeft, text: oneLine(err)}
+		l := line{of: e.Lease, reason: reasonKept, text: oneLine(err)}
 		for _, route := range settling.Routes {
 			_, name, _ := strings.Cut(route, "/")
 			l.names = append(l.names, name)

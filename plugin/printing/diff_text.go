@@ -20,7 +20,7 @@ import (
 
 // Actions are the actions that an apply reports for each planned action, the most common one first.
 var Actions = map[plan.Action][]report.Action{
-	plan.Claim: {report.Claimed}, plan.Withhold: {report.Withheld}, plan.Leave: {report.Left}, plan.Create: {report.Created},
+	plan.Claim: {report.Claimed}, plan.Withhold: {report.Withheld}, plan.Leave: {report.Kept}, plan.Create: {report.Created},
 	plan.Update: {report.Configured}, plan.Delete: {report.Pruned, report.Replaced, report.Deleted}, plan.GiveUp: {report.Pruned},
 }
 
@@ -114,7 +114,7 @@ func (t *PlanWriter) change(c plan.Change) {
 		t.Line('!', "  withheld: "+c.Why)
 	case plan.Leave:
 		if c.Namespace != "" { // an object, not a thing
-			t.Line('!', "  left: "+c.Why)
+			t.Line('!', "  kept: "+c.Why)
 			return
 		}
 		t.Line('!', "  not held: "+c.Why)

@@ -97,7 +97,7 @@ func (c *carrier) whereElse(ctx context.Context, opts command.Options, e *event,
 		opts.Report(report.Event{Time: time.Now(), Action: report.Released, Lease: e.Lease, Kind: report.KindOrder, Name: e.Lease.Order().String()})
 	}
 	opts.Report(report.Event{
-		Time: time.Now(), Action: report.Left, Lease: e.Lease, Kind: "lease", Name: e.Lease.Group().String(),
+		Time: time.Now(), Action: report.Skipped, Lease: e.Lease, Kind: "lease", Name: e.Lease.Group().String(),
 		Message: fmt.Sprintf("%s; lease %s of the same deployment is live", apply.HoldsNothing, elsewhere.Live),
 	})
 	return err
@@ -158,7 +158,7 @@ func (r *result) note(e report.Event) {
 	switch e.Action {
 	case report.Done:
 		r.done = &e
-	case report.Left:
+	case report.Kept, report.Skipped:
 		if e.Kind == "lease" {
 			r.left = &e
 		}

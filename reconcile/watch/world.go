@@ -65,7 +65,7 @@ func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *s
 			began, opts := time.Now(), r.opts.Command
 			opts.Wait = 0
 			opts.Report = func(e report.Event) {
-				if e.Action == report.Left && e.Kind == apply.KindThing {
+				if e.Action == report.Skipped && e.Kind == apply.KindThing {
 					unheld = append(unheld, e.Name)
 				}
 				r.opts.Command.Report(e)

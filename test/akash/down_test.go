@@ -152,7 +152,7 @@ func TestRouteMadeAfterItsHostWent(t *testing.T) {
 		t.Error("the audit finds nothing")
 	}
 	w.repairs("--namespace", w.blue.Namespace()).
-		Tells(t, "StrayRoute/"+host+" left (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
+		Tells(t, "StrayRoute/"+host+" skipped (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
 
 	var once sync.Once
 	w.proxy.reads = func(path string) {
@@ -160,7 +160,7 @@ func TestRouteMadeAfterItsHostWent(t *testing.T) {
 			once.Do(func() { must(t, w.akash.TransferHostname(t.Context(), w.blue, host, "web", 80)) })
 		}
 	}
-	w.repairs("StrayRoute/"+host).Tells(t, "StrayRoute/"+host+" left (")
+	w.repairs("StrayRoute/"+host).Tells(t, "StrayRoute/"+host+" refused (")
 	w.proxy.reads = nil
 	if !w.has(operators.Ingresses, w.blue, host) {
 		t.Fatal("a route that Akash has declared is deleted")
@@ -253,7 +253,7 @@ func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
 					}
 				}
 			}
-			w.run("repair", "--crashed-after=0s", "--assume-crashed", "CrashedRun/"+host).Tells(t, "CrashedRun/"+host+" left (")
+			w.run("repair", "--crashed-after=0s", "--assume-crashed", "CrashedRun/"+host).Tells(t, "CrashedRun/"+host+" refused (")
 			w.proxy.reads, w.proxy.before = nil, nil
 			if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil {
 				t.Fatal("no route was made")

@@ -134,7 +134,7 @@ func TestMigrationsThatAreLeft(t *testing.T) {
 	must(t, w.akash.TransferHostname(t.Context(), w.green, back, "web", 80))
 	must(t, w.akash.TransferHostname(t.Context(), w.blue, back, "web", 80))
 	r := w.repairs("StrayRoute/" + host)
-	r.Exits(t, 1).Tells(t, "StrayRoute/"+host+" left (", "two owners want it", "kubectl akash-net release "+w.blue.Group().String()+" "+host)
+	r.Exits(t, 1).Tells(t, "StrayRoute/"+host+" skipped (", "two owners want it", "kubectl akash-net release "+w.blue.Group().String()+" "+host)
 	w.proxy.sent()
 	w.operated("apply", "-f", w.define(d)).Exits(t, 4).Tells(t, "Akash's provider has moved providerhost lease/"+host, "another owner", other.Owner)
 	if writes := w.proxy.sent(); len(writes) > 0 {

@@ -80,7 +80,7 @@ func TestHTTPOptionsOfTheManifest(t *testing.T) {
 	if r := w.operated(apply...).Exits(t, 0).Prints(t, differs); strings.Contains(r.Stdout, " is live") {
 		t.Errorf("the lease counts as live: %s", r)
 	}
-	w.operated("diff", "-f", definition).Exits(t, 1).Prints(t, "left: Akash's hostname operator", differs)
+	w.operated("diff", "-f", definition).Exits(t, 1).Prints(t, "kept: Akash's hostname operator", differs)
 	w.operated("apply", "--dry-run=client", "-f", definition).Exits(t, 0).Prints(t, differs)
 	w.run("explain", host).Exits(t, 0).Prints(t, differs, "a manifest with these options")
 

@@ -75,7 +75,7 @@ func TestHostOfAkashsProvider(t *testing.T) {
 	}
 	same(ingresses, id.Namespace(), ingress)
 	mustRun(t, 0, "apply", "-f", defineParts(t, id, webPart(host))).Prints(t, "unchanged")
-	mustRun(t, 4, "release", id.Group().String()).Prints(t, "ingress/"+host+" left (Akash's provider declares it too)").Says(t, "host "+host+" is kept")
+	mustRun(t, 4, "release", id.Group().String()).Prints(t, "ingress/"+host+" kept (Akash's provider declares it too)").Says(t, "host "+host+" is kept")
 	if hash, set := same(ingresses, id.Namespace(), ingress)[lease.AnnotationDefinition]; set {
 		t.Errorf("the Ingress still has our annotation %s", hash)
 	}

@@ -194,7 +194,7 @@ func (c bareCluster) configurations(t *testing.T) {
 			for _, line := range []string{"state", "config view", "config validate", "release --all -y", "uninstall"} {
 				c.do(t, 3, strings.Fields(line)...).Says(t, broken.says, "kubectl akash-net config edit", "kubectl akash-net install --config FILE")
 			}
-			c.do(t, 0, "install").Prints(t, "configmap/config left (it is there already, and has errors: kubectl akash-net config validate shows them")
+			c.do(t, 0, "install").Prints(t, "configmap/config kept (it is there already, and has errors: kubectl akash-net config validate shows them")
 			if _, opened, _ := c.edit(t, c.Kubeconfig, 0, broken.step+` "$1"`); !strings.Contains(opened[0], "configmap akash-net/config was not valid:\n# * ") {
 				t.Errorf("the editor was opened with\n%s", opened[0])
 			}

@@ -203,7 +203,7 @@ func TestDiffOfALease(t *testing.T) {
 		t.Errorf("what was given up is claimed anew: %s", out)
 	}
 	saved := file(t, do(1, "diff", name, "-o", "json").Stdout)
-	do(0, "apply", "--plan", saved).Prints(t, "ingress/"+stays+" created", "host/"+released+" left")
+	do(0, "apply", "--plan", saved).Prints(t, "ingress/"+stays+" created", "host/"+released+" skipped")
 	hasClass(t, id.Namespace(), stays, "akash-ingress-class")
 	held(t, released)
 	do(1, "apply", "--plan", saved).Says(t, "the plan is out of date", "diff LEASE -o json")

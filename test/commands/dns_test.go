@@ -226,7 +226,7 @@ func TestRecordIsReplaced(t *testing.T) {
 		t.Error("a dry run deletes")
 	}
 	name.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
-		Prints(t, "dnsrecord/"+host+"-cname left (what it replaces is still being deleted").Says(t, "to be gone, so that another can take its place")
+		Prints(t, "dnsrecord/"+host+"-cname skipped (what it replaces is still being deleted").Says(t, "to be gone, so that another can take its place")
 	need(t, ingresses, id.Namespace(), host)
 	unmarked(t, id.Owner)
 	e := extend(t, id, "")
@@ -305,7 +305,7 @@ func TestRecordFromIngressStatus(t *testing.T) {
 	extend(t, id, "")
 	definition := defineParts(t, id, webPart(host))
 	left := "its record is written once the ingress controller has said"
-	r.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left ("+left)
+	r.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" unconfirmed ("+left)
 	r.do(t, "explain", host).Prints(t, "DNS: no record leads to it: "+left)
 	absent(t, dnsEndpoints, id.Namespace(), host)
 
@@ -343,7 +343,7 @@ func TestRecordFromGatewayAndAddress(t *testing.T) {
 		"ip: {ranges: ["+v4+"0/28, '"+v6+"0/124'], families: [IPv4, IPv6]}", "dns: {form: endpoint, sources: [address, status]}"))
 	id, host, mx := leaseOf(newTenant(t), 1), newHost("dns"), newHost("mx")
 	definition := defineParts(t, id, webPart(host), service("mail", "{port: 25, global: true, ip: public, hosts: ["+mx+"]}"), endpoint("public"))
-	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+roads.gateway+" has an address")
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" unconfirmed (its record is written once Gateway default/"+roads.gateway+" has an address")
 	if got := answer(t, id, mx); got != "A ["+v4+"0], AAAA ["+v6+"0]" && got != "A ["+v4+"0], AAAA ["+strings.TrimSuffix(v6, ":")+":]" {
 		t.Errorf("the leased host has %s (%s, %s)", got, v4, v6)
 	}
@@ -459,5 +459,5 @@ func TestRolesForRecords(t *testing.T) {
 		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to list manifests")
 		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).Prints(t, "deleted")
 	}
-	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left")
+	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" unconfirmed")
 }

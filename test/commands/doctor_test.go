@@ -98,7 +98,7 @@ func TestWhatAClusterLacks(t *testing.T) {
 	if err := c.InstallCRDs(gateways); err != nil {
 		t.Fatal(err)
 	}
-	c.do(t, 0, "install").Prints(t, "role/akash-net-sees-operators left (there is no namespace akash-services")
+	c.do(t, 0, "install").Prints(t, "role/akash-net-sees-operators skipped (there is no namespace akash-services")
 	people := map[string]string{}
 	for _, name := range []string{"akash-net-operator", "akash-net-viewer"} {
 		_, path, err := c.AddUser(name)
@@ -290,6 +290,6 @@ func (c bareCluster) advertises(t *testing.T) {
 	prepare()
 	apply(0, "type: bgp").Prints(t, "bgpadvertisement/"+pool+" created")
 	c.do(t, 0, "release", id.Group().String())
-	const left = " left (a Service may have an address of it"
+	const left = " kept (a Service may have an address of it"
 	c.do(t, 0, "uninstall", "--dry-run=client").Prints(t, "bgpadvertisement/"+pool+left, "l2advertisement/"+pool+left)
 }

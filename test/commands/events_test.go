@@ -75,7 +75,7 @@ func TestEvents(t *testing.T) {
 	if _, last = happened(other, "apply", "-f", defineParts(t, other, webPart(host))); last.Action != "failed" || !strings.Contains(last.Error, id.String()) {
 		t.Errorf("the last event of the refused run is %+v", last)
 	}
-	if _, last = happened(id, "release", id.Group().String(), "--dry-run=server"); last.Action != "left" || last.Name != id.Namespace() || !last.DryRun {
+	if _, last = happened(id, "release", id.Group().String(), "--dry-run=server"); last.Action != "kept" || last.Name != id.Namespace() || !last.DryRun {
 		t.Errorf("the last event of the dry run is %+v", last)
 	}
 }

@@ -110,7 +110,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	if c.get(t, namespaces, "", ledger) != nil {
 		t.Fatal("the dry run has made the namespace")
 	}
-	const left = " left (it is there already, from Akash's provider)"
+	const left = " kept (it is there already, from Akash's provider)"
 	lost, once := startProxyOf(t, c.Config, nil), sync.Map{} // each write is sent again whose answer was lost
 	lost.lose = func(write string) bool {
 		_, again := once.LoadOrStore(write, true)
@@ -118,7 +118,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	runAs(t.Context(), lost.kubeconfig, "install").Exits(t, 0).Prints(t, theirs+left, ours+" created", "namespace/akash-net created", "clusterrole/akash-net-operator created", "role/akash-net-viewer created", "configmap/config created")
 	c.do(t, 0, "install").Prints(t, theirs+left, ours+" unchanged", "namespace/akash-net unchanged", "role/akash-net-viewer unchanged",
-		"configmap/config left (it is there already; install --config FILE replaces it)")
+		"configmap/config kept (it is there already; install --config FILE replaces it)")
 	if managers := managersOf(c.get(t, crds, "", akashs.GetName())); strings.Contains(managers, "akash-net") {
 		t.Errorf("Akash's resource definition has been written to: %s", managers)
 	}
@@ -185,8 +185,8 @@ func TestInstallAndUninstall(t *testing.T) {
 	close(ended)
 	work.Wait()
 	r.Exits(t, 1).Says(t, "is being uninstalled")
-	uninstalled.Exits(t, 0).Prints(t, theirs+" left (it is not from install)", ours+" left (Akash's own has been applied over it)",
-		"namespace/"+id.Namespace()+" left (what its lease runs may be in it; delete it if nothing is)", "namespace/"+manifests+" left (it is Akash's provider's too)",
+	uninstalled.Exits(t, 0).Prints(t, theirs+" kept (it is not from install)", ours+" kept (Akash's own has been applied over it)",
+		"namespace/"+id.Namespace()+" kept (what its lease runs may be in it; delete it if nothing is)", "namespace/"+manifests+" kept (it is Akash's provider's too)",
 		"namespace/akash-net deleting (it goes as soon as Kubernetes has emptied it)", "clusterrole/akash-net-viewer deleted")
 	if c.get(t, namespaces, "", ledger) != nil || c.get(t, clusterRoles, "", "akash-net-operator") != nil || c.get(t, crds, "", akashs.GetName()) == nil || c.get(t, namespaces, "", manifests) == nil || c.policies(t, "") > 0 {
 		t.Error("uninstall has not removed what install brought, and that alone")
@@ -277,7 +277,7 @@ func (c bareCluster) waitsForTheNamespace(t *testing.T) {
 	if err := c.objects.Resource(namespaces).Delete(t.Context(), ledger, metav1.DeleteOptions{}); err != nil { // nothing finalizes it here
 		t.Fatal(err)
 	}
-	c.do(t, 0, "install", "--dry-run=server").Prints(t, "namespace/"+ledger+" left (it is being deleted; install waits until it is gone, and creates it)")
+	c.do(t, 0, "install", "--dry-run=server").Prints(t, "namespace/"+ledger+" skipped (it is being deleted; install waits until it is gone, and creates it)")
 	c.do(t, 1, "reserve", "--lease", leaseOf(newTenant(t), 1).String(), newHost("late")).Says(t, "The namespace is being deleted")
 	end := start(harness.Command(t.Context(), c.Kubeconfig, "install"))
 	gone := c.finalize(t)

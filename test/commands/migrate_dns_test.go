@@ -93,7 +93,7 @@ func TestMigrateLeadsDNS(t *testing.T) {
 			}
 			first := r.run(t, migrate("httproute", id)...).Exits(t, 5).
 				Prints(t, "httproute/"+host+" created", "ingress/"+host+" configured (it stays for 5m0s once DNS leads elsewhere)", "configured", "served (A 192.0.2.9)",
-					"ingress/"+host+" left (until ").
+					"ingress/"+host+" kept (until ").
 				Says(t, "resolvers may lead people to 1 of its old routes until", "with --timeout=")
 			if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 				t.Errorf("the old route has noted %q", got)
@@ -114,7 +114,7 @@ func TestMigrateLeadsDNS(t *testing.T) {
 			if was, is := at.FindString(first.Stderr), at.FindString(again.Stderr); was == "" || was != is {
 				t.Errorf("the old route stays %s, and run again %s", was, is)
 			}
-			r.do(t, migrate("httproute", id, "--wait=false")...).Prints(t, "ingress/"+host+" left (until ", "is prepared")
+			r.do(t, migrate("httproute", id, "--wait=false")...).Prints(t, "ingress/"+host+" kept (until ", "is prepared")
 			if writes := writesOf(r.sent()); len(writes) > 0 {
 				t.Errorf("run again, it writes %v", writes)
 			}
@@ -149,7 +149,7 @@ func TestMigrateReplacesRecords(t *testing.T) {
 	serve(t, u, id, defineParts(t, id, webPart(host)), host)
 	setStatus(t, gateways, "default", roads.gateway, `{}`)
 	u.run(t, migrate("httproute", id, "--timeout=1s")...).Exits(t, 5).Says(t, "host "+host+": its record is written once Gateway default/"+roads.gateway+" has an address")
-	u.do(t, migrate("httproute", id, "--wait=false")...).Prints(t, "dns/"+host+" left (its record is written once Gateway")
+	u.do(t, migrate("httproute", id, "--wait=false")...).Prints(t, "dns/"+host+" unconfirmed (its record is written once Gateway")
 	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[lease.AnnotationDNSTTL] != "" {
 		t.Errorf("the route that stays is noted to go: %v", a)
 	}
@@ -188,7 +188,7 @@ func TestRepairEndsMigration(t *testing.T) {
 	serve(t, u, id, defineParts(t, id, webPart(host)), host)
 	u.do(t, migrate("httproute", id, "--keep-old")...)
 	to := u.with(configure(t, "target: httproute", "ingress: {className: "+roads.class+"}", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+endpoint5m))
-	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving").Exits(t, 1).Prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
+	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving").Exits(t, 1).Prints(t, "MigrationUnderWay/"+host+" refused", "resolvers may lead people to 1 of its old routes until")
 	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving", "--wait=false").Exits(t, 1).Prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
 	need(t, ingresses, id.Namespace(), host)
 	if got := answer(t, id, host); got != "A [192.0.2.9]" {
@@ -221,7 +221,7 @@ func TestMigrateUnread(t *testing.T) {
 	is("", "")
 	roads.reach(t, "IPAddress", "192.0.2.9")
 	u.do(t, migrate("httproute", id, "--dry-run=server")...).Prints(t, "ingress/"+host+" configured (it stays for 2m0s", "ingress/"+host+" deleted (2m0s after")
-	u.run(t, migrate("httproute", id)...).Exits(t, 5).Prints(t, "ingress/"+host+" configured (it stays for 2m0s once DNS leads elsewhere)", "ingress/"+host+" left (until")
+	u.run(t, migrate("httproute", id)...).Exits(t, 5).Prints(t, "ingress/"+host+" configured (it stays for 2m0s once DNS leads elsewhere)", "ingress/"+host+" kept (until")
 	is("akash-net", "120")
 	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "ingress/"+host+" configured")
 	is("", "") // whoever changes his mind has it back as it was
@@ -273,7 +273,7 @@ func TestMigrateDNSKilled(t *testing.T) {
 					same(t, former, need(t, ingresses, id.Namespace(), host))
 					leads, route = "A [192.0.2.7]", "ingress/"+host
 				} else {
-					r.run(t, migrate("httproute", id, "--assume-crashed")...).Exits(t, 5).Prints(t, "ingress/"+host+" left (until")
+					r.run(t, migrate("httproute", id, "--assume-crashed")...).Exits(t, 5).Prints(t, "ingress/"+host+" kept (until")
 					if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 						t.Errorf("killed at write %d, the old route stays for %q seconds", nth, got)
 					}

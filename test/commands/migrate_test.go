@@ -156,7 +156,7 @@ func TestMigrateAkashsRoute(t *testing.T) {
 		spec: {parentRefs: [{name: none, namespace: default}], hostnames: [%s], rules: [{backendRefs: [{name: %s, port: 80}]}]}}`, host, id.Namespace(), labelsOf(id), host, backend))
 	}
 	akashs("api")
-	user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/"+host+" left (it leads "+host+" to web:80, and httproute ",
+	user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/"+host+" kept (it leads "+host+" to web:80, and httproute ",
 		"leads "+host+" to api:80", "kubectl -n "+id.Namespace()+" delete httproute "+host)
 	remove(t, httpRoutes, id.Namespace(), host)
 	was := akashs("web")
@@ -175,8 +175,8 @@ func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 	o := need(t, ingresses, id.Namespace(), "canary."+host)
 	o.SetAnnotations(with(o.GetAnnotations(), "nginx.ingress.kubernetes.io/canary", "true"))
 	update(t, "administrator", ingresses, o)
-	user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/tls."+host+" left (the provider's configuration names no listener",
-		"ingress/canary."+host+" left (nginx.ingress.kubernetes.io/canary: true decides", "ingress/"+host+" deleted").Says(t, "2 of its routes stay as they are: ")
+	user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/tls."+host+" kept (the provider's configuration names no listener",
+		"ingress/canary."+host+" kept (nginx.ingress.kubernetes.io/canary: true decides", "ingress/"+host+" deleted").Says(t, "2 of its routes stay as they are: ")
 	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"httproute/" + host, "ingress/canary." + host, "ingress/tls." + host}))) {
 		t.Errorf("the routes are %v", got)
 	}

@@ -164,7 +164,7 @@ func TestChosenLeases(t *testing.T) {
 		{2, []string{"-f", one, "-n", mine.Namespace()}, "the definitions name their leases"},
 		{3, []string{"-f", one, "-f", broken}, "leese"},
 		{1, []string{none}, "Error: lease/" + none + " holds nothing"},
-		{0, []string{none, "--ignore-not-found"}, "lease/" + none + " left (holds nothing)"},
+		{0, []string{none, "--ignore-not-found"}, "lease/" + none + " skipped (holds nothing)"},
 		{1, []string{"-l", lease.LabelOwner + "=" + empty.Owner}, "Error: no lease that holds anything has the labels " + lease.LabelOwner + "="},
 		{1, []string{"-l", "owner=" + mine.Owner}, "Akash's labels of a lease are " + lease.LabelOwner},
 		{0, []string{"-l", "owner=" + mine.Owner, "--ignore-not-found"}, ""},

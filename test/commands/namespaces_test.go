@@ -18,7 +18,7 @@ func TestReleaseDeletesTheNamespace(t *testing.T) {
 	definition, group, namespace := defineParts(t, id, webPart(host)), id.Group().String(), "namespace/"+id.Namespace()
 	do := func(args ...string) result { t.Helper(); return harness.Run(t.Context(), args...).Exits(t, 0) }
 	do("apply", "-f", definition).Prints(t, namespace+" created")
-	do("release", group).Prints(t, "host/"+host+" released", namespace+" left (to delete it): kubectl akash-net release "+group+" --delete-namespace")
+	do("release", group).Prints(t, "host/"+host+" released", namespace+" kept (to delete it): kubectl akash-net release "+group+" --delete-namespace")
 	do("release", group, "--delete-namespace").Prints(t, "holds nothing", namespace+" deleted")
 	absent(t, namespaces, "", id.Namespace())
 
@@ -44,13 +44,13 @@ func TestReleaseKeepsTheNamespace(t *testing.T) {
 	do := func(args ...string) result { t.Helper(); return harness.Run(t.Context(), args...).Exits(t, 0) }
 	do("apply", "-f", defineParts(t, full, webPart(newHost("full"))))
 	create(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: "+full.Namespace()+"}}")
-	do("release", full.Group().String(), "--delete-namespace").Prints(t, "namespace/"+full.Namespace()+" left (it is not empty: configmap/settings)")
+	do("release", full.Group().String(), "--delete-namespace").Prints(t, "namespace/"+full.Namespace()+" kept (it is not empty: configmap/settings)")
 
 	definition := defineParts(t, theirs, webPart(newHost("theirs")))
 	namespace, _, _ := strings.Cut(do("render", "-f", definition, "--with-namespace").Stdout, "\n---\n")
 	kubectl(t, "apply", "--server-side", "-f", file(t, namespace)).Exits(t, 0)
 	do("apply", "-f", definition)
-	do("release", theirs.Group().String(), "--delete-namespace").Prints(t, "namespace/"+theirs.Namespace()+" left (kubectl akash-net did not make it")
+	do("release", theirs.Group().String(), "--delete-namespace").Prints(t, "namespace/"+theirs.Namespace()+" kept (kubectl akash-net did not make it")
 	if r := do("release", theirs.Group().String(), "--ignore-not-found"); strings.Contains(r.Stdout, "namespace/") {
 		t.Errorf("a release offers to delete a namespace of somebody else's: %s", r)
 	}
@@ -70,7 +70,7 @@ func TestApplyBesideTheDeletionOfTheNamespace(t *testing.T) {
 		code    int
 		says    []string
 	}{
-		"before the claims are read": {"LIST leases", "/namespaces/" + ledger + "/", 1, []string{"left (the lease is being applied again)", "has taken this one for crashed"}},
+		"before the claims are read": {"LIST leases", "/namespaces/" + ledger + "/", 1, []string{"kept (the lease is being applied again)", "has taken this one for crashed"}},
 		"before the delete":          {"DELETE namespaces/", "", 1, []string{"apply it again"}},
 	} {
 		t.Run(name, func(t *testing.T) {

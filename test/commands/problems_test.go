@@ -172,12 +172,12 @@ func TestProblems(t *testing.T) {
 		case byItself:
 			line(first, "repaired", "")
 		case byName:
-			line(first, "left", "): kubectl akash-net repair "+name)
+			line(first, "skipped", "): kubectl akash-net repair "+name)
 			line(second, "repaired", "")
 		case withDefinition:
 			line(second, "repaired", p.definition+":")
 		case byOthers:
-			line(first, "left", "): kubectl ")
+			line(first, "skipped", "): kubectl ")
 		}
 	}
 	for _, name := range changed(was, fingerprint(t)) {

@@ -127,7 +127,7 @@ func TestRepairSaysWhatIsStillThere(t *testing.T) {
 		t.Fatalf("the problems are %q", kinds)
 	}
 	mustRun(t, 0, "repair", "--dry-run", "--config", config, "--operators=on", "-f", more, name).Prints(t, name+" repaired (")
-	mustRun(t, 1, "repair", "--config", config, "--operators=on", "-f", more, name).Prints(t, name+" left (it is still there after this: apply the definition")
+	mustRun(t, 1, "repair", "--config", config, "--operators=on", "-f", more, name).Prints(t, name+" unconfirmed (it is still there after this: apply the definition")
 	mustRun(t, 0, "repair", "--config", config, "-f", more, name).Prints(t, name+" repaired (")
 	mustRun(t, 0, "release", "--config", config, id.Group().String())
 }

@@ -54,8 +54,8 @@ func TestReleaseOfAnAnnouncementAlone(t *testing.T) {
 	t.Parallel()
 	group := leaseOf(newOwner(t), 1).Group()
 	crashed(t, group)
-	mustRun(t, 0, "release", group.String()).Prints(t, "lease/"+group.String()+" left (holds nothing; a command that had crashed is over)")
-	mustRun(t, 1, "release", group.String()).Prints(t, "lease/"+group.String()+" left (holds nothing)")
+	mustRun(t, 0, "release", group.String()).Prints(t, "lease/"+group.String()+" skipped (holds nothing; a command that had crashed is over)")
+	mustRun(t, 1, "release", group.String()).Prints(t, "lease/"+group.String()+" skipped (holds nothing)")
 }
 
 // An apply says of what the lease has only reserved that it will be pruned, before it is; of what was applied it only says that it is.

@@ -50,7 +50,7 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 			}
 			nowhere := admin().with(configure(t, nowhere))
 			waits(nowhere, where+" waits for Gateway default/none, which does not exist", "--assume-serving")
-			nowhere.do(t, append(args, "--wait=false")...).Prints(t, "ingress/"+host+" left (it stays: "+where+" waits for Gateway default/none")
+			nowhere.do(t, append(args, "--wait=false")...).Prints(t, "ingress/"+host+" kept (it stays: "+where+" waits for Gateway default/none")
 			is("Active") // the Ingress serves it
 			if r := admin().run(t, "state", "--problems", "-n", id.Namespace()); name == "migrate" {
 				r.Prints(t, "MigrationUnderWay", host)
@@ -80,8 +80,8 @@ func TestRouteOfTheFormerLeaseStaysUntilTheNewOneServes(t *testing.T) {
 	user.run(t, "transfer", host, "--to", green.String(), "--timeout=1s").Exits(t, 5).
 		Says(t, "Gateway default/"+gateway+" has not accepted "+where, "the next apply of the lease goes on", "--assume-serving")
 	user.do(t, "apply", "--wait=false", "-f", blueFile).
-		Prints(t, "host/"+host+" withheld", "httproute/"+host+" left (it is kept for lease "+green.Group().String()+" until that is applied)")
-	user.do(t, "apply", "-f", greenFile, "--wait=false").Prints(t, "httproute/"+host+" left (it stays: Gateway default/"+gateway+" has not accepted "+where)
+		Prints(t, "host/"+host+" withheld", "httproute/"+host+" kept (it is kept for lease "+green.Group().String()+" until that is applied)")
+	user.do(t, "apply", "-f", greenFile, "--wait=false").Prints(t, "httproute/"+host+" kept (it stays: Gateway default/"+gateway+" has not accepted "+where)
 	need(t, httpRoutes, blue.Namespace(), host)
 	is := func(state string) {
 		t.Helper()

@@ -130,7 +130,7 @@ func TestTransferOfAddress(t *testing.T) {
 	grants(t, green, lease.IPServiceName("next", 7001, lease.TCP), subnet+"0")
 	absent(t, services, blue.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
 	need(t, services, blue.Namespace(), lease.IPServiceName("chat", 7002, lease.TCP))
-	do("transfer", "public", "--to", green.String()).Prints(t, "address/"+subnet+"0 left (the lease holds it already)")
+	do("transfer", "public", "--to", green.String()).Prints(t, "address/"+subnet+"0 skipped (the lease holds it already)")
 }
 
 // routed is a service with all that a note does not say: TLS, a path with weights, headers.
@@ -199,16 +199,16 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 		do("state", "--problems", "--crashed-after", "0s", "-n", green.Namespace())
 		do("state", "--problems", "--crashed-after", "0s", "-n", blue.Namespace())
 	}
-	transfer(green, "host/"+host+" left (its routes follow with the next apply of the lease; until then the old ones serve)")
+	transfer(green, "host/"+host+" unconfirmed (its routes follow with the next apply of the lease; until then the old ones serve)")
 	transfer(blue, "")
 	do("explain", host).Prints(t, "Routed: ingress")
-	transfer(green, "host/"+host+" left (its routes follow")
+	transfer(green, "host/"+host+" unconfirmed (its routes follow")
 	do("explain", host).
 		Prints(t, "Transferring: it was handed to lease "+green.String()+"; the ingress of deployment "+blue.Group().String()+" serves it until that lease is applied")
 	do("state", "hosts", "ips", "-n", green.Namespace(), "-o", "jsonpath={.hosts[*].state} {.hosts[*].from} {.ips[*].state}").
 		Prints(t, "Transferring "+blue.Group().String()+" Transferring")
 
-	kept := "ingress/" + host + " left (it is kept for lease " + green.Group().String() + " until that is applied)"
+	kept := "ingress/" + host + " kept (it is kept for lease " + green.Group().String() + " until that is applied)"
 	do("apply", "-f", blueFile).Prints(t, "host/"+host+" withheld", kept)
 	do("release", blue.Group().String()).Prints(t, kept)
 	need(t, ingresses, blue.Namespace(), host)

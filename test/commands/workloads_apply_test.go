@@ -130,7 +130,7 @@ func TestWithoutPassword(t *testing.T) {
 		t.Error("the Manifest has lost the password")
 	}
 	harness.Remove(t, secrets, x.Namespace(), "docker-creds-web")
-	harness.Run(t.Context(), apply...).Exits(t, 0).Prints(t, "secret/docker-creds-web left", "has no password", file+":")
+	harness.Run(t.Context(), apply...).Exits(t, 0).Prints(t, "secret/docker-creds-web skipped", "has no password", file+":")
 	if x.objects(t)["secret/docker-creds-web"] != nil {
 		t.Error("a Secret without a password was made")
 	}

@@ -57,7 +57,7 @@ func TestInstallReconciler(t *testing.T) {
 		t.Fatalf("a dry run has made %d objects", n)
 	}
 	do(0, with...).Prints(t, "namespace/akash-net created", "serviceaccount/akash-net-reconciler created", "clusterrolebinding/akash-net-reconciler created",
-		"rolebinding/akash-net-reconciler left (there is no namespace akash-services", "deployment/akash-net-reconciler created")
+		"rolebinding/akash-net-reconciler skipped (there is no namespace akash-services", "deployment/akash-net-reconciler created")
 	again := do(0, with...)
 	for line := range strings.Lines(again.Stdout) {
 		if strings.Contains(line, "akash-net-reconciler") && !strings.Contains(line, "unchanged") && !strings.Contains(line, "akash-services") {

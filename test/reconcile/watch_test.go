@@ -90,7 +90,7 @@ func TestWatchTriesAgain(t *testing.T) {
 	routed(t, good, ours, true)
 	name, next := state.LeaseFails+"/"+held.String(), "; the reconciler tries again by itself, at 20"
 	showsProblem(t, name, true, theirs+" is held by lease "+other.String(), next)
-	harness.Run(t.Context(), "repair", name).Exits(t, 1).Prints(t, name+" left")
+	harness.Run(t.Context(), "repair", name).Exits(t, 1).Prints(t, name+" skipped")
 	harness.Run(t.Context(), "release", other.Group().String()).Exits(t, 0)
 	routed(t, held, theirs, true)
 	showsProblem(t, name, false)

@@ -55,7 +55,7 @@ func TestApplyWithoutANote(t *testing.T) {
 			}
 			return 0
 		})
-		out := o.must(t, 0, []string{"apply", "-f", exposing(t, second, "h0.example.org", "h1.example.org")}, "host/h1.example.org claimed", "host/h0.example.org left (the note", "is live")
+		out := o.must(t, 0, []string{"apply", "-f", exposing(t, second, "h0.example.org", "h1.example.org")}, "host/h1.example.org claimed", "host/h0.example.org skipped (the note", "is live")
 		if o.each(nil); strings.Contains(out, "timed out waiting for the condition") {
 			t.Error(out)
 		}

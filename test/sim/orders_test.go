@@ -76,7 +76,7 @@ func TestReserveBesideALiveLease(t *testing.T) {
 						}
 						return a.Reserve(t.Context(), []state.Request{req})
 					}, func(o *command.Options) { o.Expires = reserve.expires })
-					if how != "nothing of it" && !strings.Contains(told, "host/"+host+" left (lease "+id.String()+" of the same deployment serves it") {
+					if how != "nothing of it" && !strings.Contains(told, "host/"+host+" kept (lease "+id.String()+" of the same deployment serves it") {
 						t.Errorf("it says %q", told)
 					}
 					same := func(after map[string]string) {
