@@ -30,8 +30,8 @@ type Definition struct {
 	IPEndpoints []IPEndpoint
 	// Workloads is what the lease runs; nil unless the reader was asked for it (input.Options).
 	Workloads *Workloads
-	// Hash identifies the definition as it was read (see Sum). It does not change when parts of the definition are
-	// withheld.
+	// Hash identifies what the definition routes, as it was read (see Sum). It does not change when parts of the definition are
+	// withheld, nor with what the lease runs.
 	Hash string
 	// Manifest is the version of the Manifest of Akash's provider that says it; nil for a definition from elsewhere.
 	Manifest *Manifest

@@ -8,10 +8,17 @@ import (
 	"slices"
 )
 
-// Sum returns a hash that identifies the content of a definition, independent of its format, name, source positions and
-// the order of hosts, addresses and exposes. It hashes an encoding in which the length precedes every text and list. The definition must have
-// passed Check, which makes defaults and order canonical.
+// Sum returns a hash that identifies what a definition routes, independent of its format, name, source positions, the order of hosts,
+// addresses and exposes, and of whether workloads were read. It hashes an encoding in which the length precedes every text and list. The
+// definition must have passed Check, which makes defaults and order canonical.
 func Sum(d *Definition) string {
+	routed := *d
+	routed.Workloads, routed.Services = nil, d.routed()
+	return SumWhole(&routed)
+}
+
+// SumWhole is Sum of all that the definition says: also what the lease runs, and ports that only its own services reach.
+func SumWhole(d *Definition) string {
 	d = ordered(d)
 	b := make([]byte, 0, 512)
 	b = appendTexts(b, d.Lease.String())

@@ -4,14 +4,20 @@ import "slices"
 
 // Routes returns the definition without its workloads, as a reader that is not asked for workloads reads it from
 // Akash's formats: without ports that only services of the lease reach, except those of services that are backends of a
-// route. It has a hash of its own. The ledger and the routes keep only this part, so that they contain no environment
-// and no image. A definition without workloads is returned unchanged.
+// route. The ledger and the routes keep only this part, so that they contain no environment and no image. A definition
+// without workloads is returned unchanged.
 func (d *Definition) Routes() *Definition {
 	if d.Workloads == nil {
 		return d
 	}
 	out := *d
-	out.Workloads, out.Services = nil, nil
+	out.Workloads, out.Services = nil, d.routed()
+	return &out
+}
+
+// routed returns the services with the ports that Routes keeps.
+func (d *Definition) routed() []Service {
+	var out []Service
 	reached := d.backends()
 	for _, s := range d.Services {
 		exposes := make([]Expose, 0, len(s.Expose))
@@ -24,11 +30,10 @@ func (d *Definition) Routes() *Definition {
 		}
 		if len(exposes) > 0 {
 			s.Expose = slices.Clip(exposes)
-			out.Services = append(out.Services, s)
+			out = append(out, s)
 		}
 	}
-	out.Hash = Sum(&out)
-	return &out
+	return out
 }
 
 // backends returns the names of the services that share the traffic of a route.

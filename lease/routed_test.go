@@ -24,7 +24,7 @@ func TestRoutes(t *testing.T) {
 		}
 		def.Hash = lease.Sum(def)
 		routes := def.Routes()
-		if routes.Workloads != nil || routes.Hash != lease.Sum(routes) || routes.Hash == def.Hash {
+		if routes.Workloads != nil || routes.Hash != lease.Sum(routes) || routes.Hash != def.Hash || lease.SumWhole(def) == def.Hash {
 			r.Fatalf("workloads %v, hash %s of %s", routes.Workloads, routes.Hash, def.Hash)
 		}
 		for _, s := range routes.Services {

@@ -68,10 +68,10 @@ func running() *lease.Definition {
 func TestTheSumDoesNotRestOnPasswords(t *testing.T) {
 	a, b := running(), running()
 	b.Workloads.Services[0].Credentials.Password = ""
-	if lease.Sum(a) != lease.Sum(b) {
+	if lease.SumWhole(a) != lease.SumWhole(b) {
 		t.Error("the sum tells the password")
 	}
-	if lease.Sum(a) == lease.Sum(full()) {
+	if lease.SumWhole(a) == lease.SumWhole(full()) {
 		t.Error("what the lease runs makes no other sum")
 	}
 }
@@ -101,7 +101,7 @@ func TestTheSumOfADefinitionStays(t *testing.T) {
 
 // Whatever one field says differently makes another sum: each leaf of a definition is changed once.
 func TestTheSumTellsAllFieldsApart(t *testing.T) {
-	seen := map[string]string{lease.Sum(running()): "nothing"}
+	seen := map[string]string{lease.SumWhole(running()): "nothing"}
 	for i := 0; ; i++ {
 		d := running()
 		at, n := "", i
@@ -109,7 +109,7 @@ func TestTheSumTellsAllFieldsApart(t *testing.T) {
 		if at == "" {
 			break
 		}
-		sum := lease.Sum(d)
+		sum := lease.SumWhole(d)
 		if other, same := seen[sum]; same {
 			t.Errorf("%s makes no other sum than %s", at, other)
 		}

@@ -81,7 +81,7 @@ func (r *Reconciler) Says(place int, said Said) (changed []lease.Group) {
 	was := r.said[place]
 	r.said[place] = said
 	for g, def := range said.Definitions {
-		if before := was.Definitions[g]; before == nil || before.Hash != def.Hash || before.Lease != def.Lease {
+		if before := was.Definitions[g]; before == nil || before.Hash != def.Hash || before.Lease != def.Lease || lease.SumWhole(before) != lease.SumWhole(def) {
 			changed = append(changed, g)
 		}
 	}

@@ -83,8 +83,8 @@ func TestWorkloadsAreReadOnRequest(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	with, _ := readWorkloads(t, workloadText(t), true)
-	if with.Hash == def.Hash {
-		t.Error("what the lease runs makes no other hash")
+	if with.Hash != def.Hash || lease.SumWhole(with) == lease.SumWhole(def) {
+		t.Error("the hash is another with workloads, or what the lease runs makes no other sum of the whole")
 	}
 	if _, problems := readWorkloads(t, strings.ReplaceAll(workloadText(t), "image: postgres:16", "imagE: postgres"), false); !problems.Failed() {
 		t.Error("an unknown key is accepted where workloads are not asked for")

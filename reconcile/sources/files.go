@@ -161,7 +161,7 @@ func SetOf(defs []*lease.Definition, problems lease.Problems, allowEmpty bool) S
 func (s Set) sum() string {
 	parts := []string{fmt.Sprint(s.Complete, s.Err), s.Warnings.Error()}
 	for _, def := range s.Definitions {
-		parts = append(parts, def.Lease.String(), def.Hash)
+		parts = append(parts, def.Lease.String(), def.Hash, lease.SumWhole(def))
 	}
 	parts = append(parts, slices.Sorted(maps.Keys(s.Left))...)
 	sum := sha256.Sum256([]byte(lease.Key(parts...)))

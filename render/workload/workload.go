@@ -50,6 +50,9 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, opt Options) (Rend
 		return Rendered{}, nil
 	}
 	b := &builder{def: def, cfg: cfg, opt: opt, ns: def.Lease.Namespace()}
+	if def.Hash != "" {
+		b.sum = lease.SumWhole(def)
+	}
 	b.add(b.namespace(), b.manifest())
 	b.add(b.networkPolicies()...)
 	for i := range def.Workloads.Services {
@@ -70,10 +73,12 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, opt Options) (Rend
 // builder has what the objects of a lease share, and the objects so far.
 type builder struct {
 	Rendered
-	def      *lease.Definition
-	cfg      *config.ProviderConfig
-	opt      Options
-	ns       string
+	def *lease.Definition
+	cfg *config.ProviderConfig
+	opt Options
+	ns  string
+	// sum identifies the whole definition; it is empty if that has no hash.
+	sum      string
 	problems lease.Problems
 }
 
@@ -129,12 +134,12 @@ func (b *builder) annotations() map[string]string {
 	return b.marks()
 }
 
-// marks returns the annotation with the definition's hash.
+// marks returns the annotation with the hash of the whole definition.
 func (b *builder) marks() map[string]string {
-	if b.def.Hash == "" {
+	if b.sum == "" {
 		return nil
 	}
-	return map[string]string{lease.AnnotationDefinition: b.def.Hash}
+	return map[string]string{lease.AnnotationDefinition: b.sum}
 }
 
 // baseLabels returns the labels of every object. They do not include the Manifest's resource version, which Akash's
