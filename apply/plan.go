@@ -58,7 +58,7 @@ func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs
 	}
 	return plan.New(plan.Settings{
 		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing, Kept: opts.Heal,
-		Workloads: opts.Workloads != nil, Adopt: opts.Adopt,
+		Workloads: opts.Workloads != nil, Adopt: opts.Adopt, RequireDNSProof: opts.Prove != nil,
 	}, leases), err
 }
 

@@ -23,7 +23,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	opts := a.Command.Options
 	opts.Heal = p.Settings.Kept
 	quiet := opts
-	quiet.Report = nil
+	quiet.Report, quiet.Prove = nil, nil // the apply asks for proofs
 	now, err := Preview(ctx, a.Command.Cluster, quiet, defs)
 	refused, err := refusals(err)
 	if err != nil {

@@ -95,6 +95,8 @@ type Settings struct {
 	Scheduler json.RawMessage `json:"scheduler,omitempty"`
 	// Kept is true for a plan of the definitions that the ledger keeps; such a plan claims nothing anew.
 	Kept bool `json:"kept,omitempty"`
+	// RequireDNSProof is true if nothing is claimed for a lease unless DNS proves its hosts: whoever carries out the plan asks again.
+	RequireDNSProof bool `json:"requireDNSProof,omitempty"`
 }
 
 // APIVersion and Kind are those of a plan.

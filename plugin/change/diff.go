@@ -27,6 +27,7 @@ type diffFlags struct {
 	input         flags.Input
 	workloads     flags.Workloads
 	adopt         bool
+	requireProof  bool
 	target        string
 	output        string
 	ledger        flags.Ledger
@@ -95,6 +96,8 @@ func NewDiff(c *session.Session) *cobra.Command {
 	f.input.Add(cmd)
 	f.workloads.Add(cmd, "Compare")
 	addAdopt(cmd, &f.adopt)
+	cmd.Flags().BoolVar(&f.requireProof, flagRequireProof, false,
+		"Let the plan claim nothing for a lease unless DNS proves that the tenant controls its hosts: \"apply --plan\" asks")
 	flags.AddTarget(cmd, &f.target)
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
@@ -122,9 +125,9 @@ func (f *diffFlags) check(args []string) (err error) {
 		return usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
 		return f.input.Check()
-	case f.input.Given() || f.input.Lease != "" || f.allowEmpty:
-		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and " +
-			"--allow-empty cannot be used with it")
+	case f.input.Given() || f.input.Lease != "" || f.allowEmpty || f.requireProof:
+		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease, --allow-empty " +
+			"and --require-dns-proof cannot be used with it")
 	}
 	f.kept, err = flags.ParseThings(args, thing.Lease)
 	return err
@@ -173,6 +176,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	if err != nil {
 		return err
 	}
+	plan.Settings.RequireDNSProof = f.requireProof
 	if plan, err = withDefinitions(plan, defs, params); err != nil {
 		return err
 	}

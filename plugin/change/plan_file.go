@@ -38,7 +38,8 @@ const (
 const maxPlan = 256 << 20
 
 // planFlags are the flags of apply that --plan supports. The plan has the values of the others.
-var planFlags = []string{flagPlan, "wait", "timeout", "concurrency", flagAssumeCrashed, flagForceConflicts, "output"}
+var planFlags = []string{flagPlan, "wait", "timeout", "concurrency", flagAssumeCrashed, flagForceConflicts, "output",
+	flagRequireProof, flagResolver, flagDNSTimeout}
 
 // checkPlanFlags refuses flags whose values are in the plan.
 func checkPlanFlags(cmd *cobra.Command) (err error) {
@@ -121,6 +122,10 @@ func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error 
 	if err != nil {
 		return err
 	}
+	f.proof.requested = f.proof.requested || p.Settings.RequireDNSProof
+	if err := f.proof.check(); err != nil {
+		return err
+	}
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
@@ -148,6 +153,11 @@ func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error 
 	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, ""))
 	opts.Target, opts.Operators, opts.AssumeServing = chosen, p.Settings.Operators, p.Settings.AssumeServing
 	opts.Prune, opts.Workloads, opts.Adopt, opts.Reclaim = p.Settings.Prune, workloads, p.Settings.Adopt, f.forceConflicts
+	if !p.Settings.Kept { // else nothing is claimed
+		if opts.Prove, err = f.proof.prove(cfg); err != nil {
+			return err
+		}
+	}
 	return apply.New(cluster, opts).CarryOut(ctx, p, defs)
 }
 

@@ -58,6 +58,15 @@ func TestApplyRequiresProof(t *testing.T) {
 	held(t, blog, "1 /")
 	absent(t, namespaces, "", tenant.Namespace())
 
+	// A plan carries it, and takes it.
+	planned := mustRun(t, 1, "diff", "-f", definition, "-o", "json").Stdout
+	carried := mustRun(t, 1, "diff", "-f", definition, "-o", "json", "--require-dns-proof", "--config", flags[4]).Stdout
+	for _, args := range [][]string{append([]string{"apply", "--plan", file(t, planned)}, flags...), append([]string{"apply", "--plan", file(t, carried)}, flags[1:]...)} {
+		mustRun(t, 3, args...).Says(t, shop+" is not proved", "Nothing was changed")
+	}
+	mustRun(t, 2, "apply", "--plan", file(t, planned), "--resolver", names.Addr).Says(t, "--resolver requires --require-dns-proof")
+	held(t, shop)
+
 	names.Serve(t, strings.TrimSpace(lines(r.Stderr, "  _akash-challenge.")[0]))
 	mustRun(t, 0, append([]string{"apply", "-f", definition}, flags...)...).Prints(t, "host/"+shop+" proved (TXT _akash-challenge."+shop+")", "host/"+shop+" claimed")
 
