@@ -102,7 +102,7 @@ func (a *Applier) wantOf(one applied) engine.Want {
 	only := a.Command.Options.ChangesOf(one.request.Lease)
 	apply := &engine.Apply{
 		Definition: one.routes, Kinds: render.Kinds(one.routes, a.Command.Options.Config), Heal: a.Command.Options.Heal,
-		Source: a.Command.Options.Source, Among: a.Command.Options.Among, Target: a.Command.Options.Target, Only: only, Limited: only != nil,
+		Source: a.Command.Options.Source, Target: a.Command.Options.Target, Only: only, Limited: only != nil,
 	}
 	if a.Command.Options.Workloads != nil && one.def.Workloads != nil {
 		apply.Workloads = one.def

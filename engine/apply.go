@@ -31,8 +31,6 @@ type Apply struct {
 	Target string
 	// Source is the name of the source that names the lease; empty for none. The kept definition has it.
 	Source string
-	// Among are the sources of which the lease may be when it is applied, as well as of none; nil for any.
-	Among []string
 	// Workloads is the definition of what the lease runs; nil if that is left alone.
 	Workloads *lease.Definition
 	// Only are the changes that may be made, of a plan; Limited is true if there is one.

@@ -53,14 +53,22 @@ func (v view) readDefinition() Step {
 	return Step{}
 }
 
-// checkOwned refuses what is wanted for a source that does not own the lease any more, until the lease has written something.
+// checkOwned refuses what is not wanted for the source that owns the lease, until the lease has written something. That is read in
+// the command's turn, and counts before where it is known.
 func (v view) checkOwned() Step {
-	switch d, known := v.kept(); {
-	case v.want.Owned == "" || v.f.kept.isOurs() || v.hasWritten():
-	case !known || v.w.Turn.Alone > 0 && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone:
-		return do(Request{Verb: GetDefinition, Group: v.group, Early: v.w.Turn.Alone == 0, Why: "whether source " + v.want.Owned + " still owns the lease"})
-	case d == nil || !d.From(v.want.Owned):
-		return v.giveBack(report.ErrChanged)
+	d, known := v.kept()
+	old := !known || v.w.Turn.Alone > 0 && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone
+	source := ""
+	if d != nil {
+		source = d.Source
+	}
+	switch {
+	case v.want.Owned == nil || v.f.kept.isOurs() || v.hasWritten(), old && v.w.Turn.Alone == 0:
+		return Step{}
+	case old:
+		return do(Request{Verb: GetDefinition, Group: v.group, Why: "which source owns the lease"})
+	case !slices.Contains(v.want.Owned, source):
+		return v.giveBack(&report.SourceError{Lease: v.group, Source: source})
 	}
 	return Step{}
 }
@@ -108,8 +116,6 @@ func (v view) keep() Step {
 			return s
 		}
 		return do(Request{Verb: GetDefinition, Group: v.group, Why: "it has changed"})
-	case apply.Among != nil && d != nil && d.Source != "" && !slices.Contains(apply.Among, d.Source) && !k.isOurs() && !v.hasWritten():
-		return v.giveBack(report.ErrChanged) // another source has taken the lease meanwhile
 	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && d.Target == target && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
 	case !known && !v.tookAnew():

@@ -22,8 +22,9 @@ type Want struct {
 	Prune bool
 	// Adopt takes over what objects of the owner use without a claim.
 	Adopt bool
-	// Owned is the source that has to own the lease, by the definition that the ledger keeps in the command's turn; empty for any.
-	Owned string
+	// Owned are the sources one of which has to own the lease, by the definition that the ledger keeps in the command's turn; an empty name
+	// is no source, nil any.
+	Owned []string
 	// Manifest is the version of the Manifest of Akash's provider on which the want rests; nil if it rests on none.
 	Manifest *lease.Manifest
 	// Serves are the objects that serve already what the lease asks for: it gets that only while one of them is there.

@@ -18,8 +18,6 @@ import (
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
 // apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
-//
-// from=SOURCE is the source that names the lease, of=SOURCE that which has to own it, among=SOURCE,... those of which it may be.
 func (l *ledger) want(words []string) engine.Want {
 	for i, word := range words {
 		key, source, is := strings.Cut(word, "=")
@@ -27,12 +25,9 @@ func (l *ledger) want(words []string) engine.Want {
 			continue
 		}
 		want := l.want(slices.Delete(slices.Clone(words), i, i+1))
-		switch key {
-		case "of":
-			want.Owned = source
-		case "among":
-			want.Apply.Among = strings.Split(source, ",")
-		default:
+		if key == "of" {
+			want.Owned = strings.Split(source, ",")
+		} else {
 			want.Apply.Source = source
 		}
 		return want

@@ -295,10 +295,12 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 
 // run does what is due for the deployment groups of a part, by a command with these options.
 func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) error {
-	if opts.Source = p.what.Source; p.what.Owned {
-		opts.Owned = p.what.Source
+	switch opts.Source = p.what.Source; {
+	case p.what.Owned:
+		opts.Owned = []string{p.what.Source}
+	case p.what.Among != nil:
+		opts.Owned = append([]string{""}, p.what.Among...)
 	}
-	opts.Among = p.what.Among
 	if opts.Heal = p.what.Action == Heal; opts.Heal {
 		opts.Prove = nil // nothing is claimed
 	}

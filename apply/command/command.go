@@ -78,11 +78,10 @@ type Options struct {
 	Heal bool
 	// Reclaim takes fields of the leases' own objects back that somebody has changed by hand, with kubectl.
 	Reclaim bool
-	// Source is the name of the source that names the leases, which their kept definitions have; empty for none. Owned is the
-	// source that has to own them; empty for any.
-	Source, Owned string
-	// Among are the sources of which the leases may be when they are applied, as well as of none; nil for any.
-	Among []string
+	// Source is the name of the source that names the leases, which their kept definitions have; empty for none. Owned are the
+	// sources one of which has to own them; an empty name is no source, nil any.
+	Source string
+	Owned  []string
 	// Target is the kind of routes that the command line chooses, which their kept definitions have; empty for that of the configuration.
 	Target string
 	// Turn is that of the command of which this one is a part; nil for none.

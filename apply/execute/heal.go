@@ -57,7 +57,9 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 		Config: of.Configured, Prune: true, Heal: true, InTurn: true, Operators: was.Operators, AssumeServing: was.AssumeServing, Wait: was.Wait,
 		Version: was.Version, Lasts: was.Lasts, Concurrency: was.Concurrency,
 		Report: func(e report.Event) {
-			if e.Action != report.Unchanged && e.Action != report.Withheld && e.Action != report.Left && e.Action != report.Failed {
+			switch e.Action {
+			case report.Unchanged, report.Withheld, report.Kept, report.Skipped, report.Refused, report.Unconfirmed, report.Failed:
+			default:
 				of.Send(e)
 			}
 		},

@@ -23,6 +23,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
 
 // releaseFlags are the flags of release.
@@ -31,6 +32,7 @@ type releaseFlags struct {
 	selection
 	input                          flags.Input
 	ignoreMissing, deleteNamespace bool
+	force                          bool
 }
 
 // NewRelease returns the command that gives up what leases hold.
@@ -46,6 +48,9 @@ func NewRelease(c *session.Session) *cobra.Command {
 			of the deployment is live, or the order at another provider.
 
 			-f releases the leases that the definitions in files are of, whatever these define.
+
+			A lease that "reconcile" has applied from a source with a name is refused: the source would bring it
+			back. Take it out of the source, or use --force.
 
 			A short name of a lease, such as its DSEQ, is released after confirmation: another lease may have
 			that name by now. On a terminal several leases that -l or -f selects are confirmed too.
@@ -99,6 +104,7 @@ func NewRelease(c *session.Session) *cobra.Command {
 			"namespaces are gone")
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
+	cmd.Flags().BoolVar(&f.force, "force", false, "Also release leases that a source of reconcile has named; while it is watched it brings them back")
 	f.input.AddFiles(cmd)
 	f.selection.add(cmd, "Release")
 	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false,
@@ -221,6 +227,9 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	watcher := newMissingWatcher(events.Report)
 	opts := f.options(cfg, events)
 	opts.Report, opts.DeleteNamespace, opts.Named = watcher.add, f.deleteNamespace, namedLeases(args)
+	if !f.force {
+		opts.Owned = []string{"", reconcile.OfEvents} // an event that was carried out does not come back
+	}
 	err = apply.New(cluster, opts).Release(ctx, groups, names...)
 	switch {
 	case err != nil || f.ignoreMissing:

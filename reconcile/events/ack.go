@@ -69,16 +69,6 @@ func shortened(err error) error {
 	return err
 }
 
-// SourceError says that the ledger keeps whose a lease is: a source that people have named decides what becomes of it.
-type SourceError struct {
-	Lease  lease.Group
-	Source string
-}
-
-func (e *SourceError) Error() string {
-	return fmt.Sprintf("lease %s is of source %s, which decides what becomes of it; change that, or release the lease by hand", e.Lease, e.Source)
-}
-
 // DefinedError says that a source defines a lease: that decides what becomes of the lease.
 type DefinedError struct{ Definition *lease.Definition }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -43,13 +42,14 @@ type result struct {
 func (c *carrier) carry(ctx context.Context, events []*event) map[lease.Group]*result {
 	results := map[lease.Group]*result{}
 	for _, e := range events {
-		results[e.Lease.Group()] = &result{err: parallel.Guard(func() error { return c.refuses(ctx, e) })}
+		results[e.Lease.Group()] = &result{err: parallel.Guard(func() error { return c.refuses(e) })}
 	}
 	events = slices.DeleteFunc(slices.Clone(events), func(e *event) bool { return results[e.Lease.Group()].err != nil })
 	if len(events) == 0 {
 		return results
 	}
 	opts := c.options
+	opts.Owned = []string{"", reconcile.OfEvents, reconcile.OfManifests}
 	opts.Source, opts.Report = reconcile.OfEvents, func(e report.Event) {
 		if of := results[e.Lease.Group()]; of != nil {
 			of.note(e)
@@ -104,19 +104,12 @@ func (c *carrier) whereElse(ctx context.Context, opts command.Options, e *event,
 }
 
 // refuses returns why an event is not to be carried out, nil if it is.
-func (c *carrier) refuses(ctx context.Context, e *event) error {
+func (c *carrier) refuses(e *event) error {
 	if e.Type == input.LeaseWon {
 		return nil
 	}
 	if def := c.defined(e.Lease.Group()); def != nil {
 		return &DefinedError{def}
-	}
-	d, err := observed.ReadDefinition(ctx, ledger.New(c.cluster, c.options.Config.LedgerNamespace), e.Lease.Group())
-	if err != nil {
-		return err
-	}
-	if d != nil && !slices.Contains([]string{"", reconcile.OfEvents, reconcile.OfManifests}, d.Source) {
-		return &SourceError{e.Lease.Group(), d.Source}
 	}
 	if e.Type == input.LeaseClosed {
 		return nil

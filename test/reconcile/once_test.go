@@ -25,6 +25,13 @@ func TestOnce(t *testing.T) {
 	reconciles().Exits(t, 0)
 	routed(t, first, one, true)
 	routed(t, second, two, true)
+	harness.Run(t.Context(), "release", second.Group().String()).Exits(t, 1).Says(t, "is of source once, which decides what becomes of it", second.Group().String()+" --force")
+	harness.Run(t.Context(), "release", second.Group().String(), two).Exits(t, 1).Says(t, "is of source once")
+	routed(t, second, two, true)
+	harness.Run(t.Context(), "release", second.Group().String(), "--force").Exits(t, 0)
+	routed(t, second, two, false)
+	reconciles().Exits(t, 0)
+	routed(t, second, two, true)
 	dir.remove(t, first)
 	reconciles("--dry-run").Exits(t, 0)
 	routed(t, first, one, true)
@@ -64,7 +71,7 @@ func TestOneBadLease(t *testing.T) {
 // What the ledger keeps is put back, by a run and by one that watches, and nothing that is released meanwhile. A lease that cannot be
 // healed with this configuration holds up no other.
 func TestHeal(t *testing.T) {
-	harness.Run(t.Context(), "release", "--all", "--yes").Exits(t, 0) // what other tests have left
+	harness.Run(t.Context(), "release", "--all", "--yes", "--force").Exits(t, 0) // what other tests have left
 	dir, owner, other := newFolder(t), harness.NewOwner(t), harness.LeaseOf(harness.NewOwner(t), 1)
 	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
 	one, two := harness.NewHost("one"), harness.NewHost("two")

@@ -198,7 +198,7 @@ func TestReconcilersAmongClients(t *testing.T) {
 		t.Errorf("found by the audit: %s\n%s", f, s.story(f))
 	}
 	got := is(t)
-	harness.Run(t.Context(), "release", "--all", "--yes").Exits(t, 0)
+	harness.Run(t.Context(), "release", "--all", "--yes", "--force").Exits(t, 0)
 	if rest := is(t); len(rest) > 0 {
 		t.Errorf("release --all leaves %v", rest)
 	}
@@ -206,5 +206,5 @@ func TestReconcilersAmongClients(t *testing.T) {
 	if diff := cmp.Diff(is(t), got); diff != "" {
 		t.Errorf("what the reconcilers have made is not what one run makes (-one run +reconcilers):\n%s", diff)
 	}
-	harness.Run(t.Context(), "release", "--all", "--yes").Exits(t, 0)
+	harness.Run(t.Context(), "release", "--all", "--yes", "--force").Exits(t, 0)
 }

@@ -1,0 +1,22 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// SourceError says that the ledger keeps of which source a lease is, and that another one was to decide on it. Nothing was changed.
+type SourceError struct {
+	Lease lease.Group
+	// Source is the name of the source; empty if it is none's any more.
+	Source string
+}
+
+func (e *SourceError) Error() string {
+	if e.Source == "" {
+		return fmt.Sprintf("lease %s is of no source any more; nothing was changed", e.Lease)
+	}
+	return fmt.Sprintf("lease %s is of source %s, which decides what becomes of it: change the lease there. Nothing was changed. "+
+		"To release it all the same, until the source brings it back: kubectl akash-net release %[1]s --force", e.Lease, e.Source)
+}
