@@ -93,7 +93,10 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 			break
 		}
 	}
-	if err = errors.Join(append(unknown, executor.UndoError(ctx, err))...); err != nil { // by its text alone: the command ends with why it was lost
+	if ctx.Err() != nil {
+		err = errors.New("it had no turn, or no answer, in time")
+	}
+	if err = errors.Join(append(unknown, err)...); err != nil { // by its text alone: the command ends with why it was lost
 		return fmt.Errorf("what it wrote late may stay, until: kubectl akash-net repair (%s)", err.Error())
 	}
 	return nil
