@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // SourceError says that the ledger keeps of which source a lease is, and that another one was to decide on it. Nothing was changed.
@@ -17,6 +18,10 @@ func (e *SourceError) Error() string {
 	if e.Source == "" {
 		return fmt.Sprintf("lease %s is of no source any more; nothing was changed", e.Lease)
 	}
-	return fmt.Sprintf("lease %s is of source %s, which decides what becomes of it: change the lease there. Nothing was changed. "+
-		"To release it all the same, until the source brings it back: kubectl akash-net release %[1]s --force", e.Lease, e.Source)
+	where := "change or remove it there"
+	if e.Source == kept.OfManifests {
+		where = "close it at Akash's provider"
+	}
+	return fmt.Sprintf("lease %s is of source %s, which decides what becomes of it: %s. Nothing was changed. "+
+		"To release it all the same, until the source brings it back: kubectl akash-net release %[1]s --force", e.Lease, e.Source, where)
 }

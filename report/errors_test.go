@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
@@ -57,6 +58,9 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			{Kind: state.Host, Thing: "*.example.com", Declared: true, Of: statetest.Shop, Objects: []string{"providerhost lease/x"}},
 			{Kind: state.Address, Thing: "203.0.113.1", Of: statetest.Shop, Objects: []string{"service ns/web"}},
 		}, Running: []string{"providerhost lease/b.example.com"}}},
+		{"a source would bring it back", &report.SourceError{Lease: group, Source: "prod"}},
+		{"Akash's provider would", &report.SourceError{Lease: group, Source: kept.OfManifests}},
+		{"no source has it any more", &report.SourceError{Lease: group}},
 		{"an operator would choke", &report.OperatorError{Lease: statetest.Shop, Why: "it has no Manifest"}},
 		{"an operator would choke on a line", &report.OperatorError{At: lease.Place{File: "deploy.yaml", Line: 2, Column: 7}, Why: "it has no Manifest"}},
 		{"a plan of a file is out of date", &report.MovedError{Moved: []string{"host/a", "ingress/b"}}},
