@@ -32,13 +32,18 @@ func OfFiles(objects []*unstructured.Unstructured) (c *cluster.Cluster, unowned 
 			exists[o.GetName()] = true
 		}
 	}
-	for i, o := range slices.Clone(objects) {
+	for _, o := range slices.Clone(objects) {
 		if name := o.GetNamespace(); name != "" && !exists[name] {
 			exists[name] = true
 			objects = append(objects, cluster.Rendered(render.Object{Config: map[string]any{
 				"apiVersion": "v1", "kind": kinds.Namespace.Kind, "metadata": map[string]any{"name": name},
 			}}))
 		}
+	}
+	if c, err = cluster.OfObjects(objects); err != nil { // as they are: what is added can be read
+		return nil, 0, err
+	}
+	for i, o := range objects {
 		if addWriter(o) {
 			unowned++
 		}
@@ -46,8 +51,7 @@ func OfFiles(objects []*unstructured.Unstructured) (c *cluster.Cluster, unowned 
 			o.SetUID(types.UID(fmt.Sprintf("%s%d", unknownUID, i)))
 		}
 	}
-	c, err = cluster.OfObjects(objects)
-	return c, unowned, err
+	return c, unowned, nil
 }
 
 func isNamespace(o *unstructured.Unstructured) bool {

@@ -125,9 +125,15 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 // shared returns the names of the addresses that an endpoint without a named one may get because its sharing key has them, or
 // another request names them for it.
 func (t *Transaction) shared(e state.EndpointWant, gives []string) (names []string) {
+	if len(e.Addresses) > 0 {
+		return nil
+	}
 	for _, has := range []map[netip.Addr]string{t.named, t.inUse} {
 		for a, key := range has {
-			if name := state.AddressName(a); len(e.Addresses) == 0 && key == e.SharingKey && !slices.Contains(gives, name) {
+			if key != e.SharingKey {
+				continue
+			}
+			if name := state.AddressName(a); !slices.Contains(gives, name) {
 				names = append(names, name)
 			}
 		}

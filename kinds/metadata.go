@@ -11,6 +11,9 @@ import (
 
 // CheckMetadata returns an error if clients could not read the metadata of an object.
 func CheckMetadata(o *unstructured.Unstructured) error {
+	if isSimple(o.Object["metadata"]) {
+		return nil
+	}
 	text, err := json.Marshal(o.Object["metadata"])
 	if err == nil {
 		err = utiljson.Unmarshal(text, &metav1.ObjectMeta{})
@@ -19,4 +22,26 @@ func CheckMetadata(o *unstructured.Unstructured) error {
 		return fmt.Errorf("%s %s: metadata: %w", o.GetKind(), o.GetName(), err)
 	}
 	return nil
+}
+
+// isSimple reports whether metadata has nothing but texts, and labels and annotations: nearly all that is rendered has.
+func isSimple(metadata any) bool {
+	fields, ok := metadata.(map[string]any)
+	for name, value := range fields {
+		switch name {
+		case "name", "namespace", "uid", "resourceVersion":
+			_, isText := value.(string)
+			ok = ok && isText
+		case "labels", "annotations":
+			texts, isMap := value.(map[string]any)
+			ok = ok && isMap
+			for _, v := range texts {
+				_, isText := v.(string)
+				ok = ok && isText
+			}
+		default:
+			return false
+		}
+	}
+	return ok
 }

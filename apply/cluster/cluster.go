@@ -57,8 +57,8 @@ type Cluster struct {
 	memory  *Memory
 	// drafts holds the writes of a dry run; nil outside of one.
 	drafts *drafts
-	// files is true for objects that were read from files.
-	files bool
+	// files are the objects that were read from files; nil for a cluster that is none.
+	files *shelves
 }
 
 // Connect creates the clients of a REST configuration, with at most concurrency requests at a time. It disables

@@ -40,7 +40,7 @@ func (c *Cluster) DryRun(mode string) *Cluster {
 		panic(err) // Connect has created clients from the same configuration
 	}
 	out.drafts = &drafts{
-		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.files, server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{},
+		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.files != nil, written: newShelves(), server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{},
 	}
 	client := *c.http
 	client.Transport = noteStatus(out.drafts)
@@ -67,6 +67,8 @@ type drafts struct {
 	// server is true if the API server checks writes. files is true if there is no API server: objects from files may
 	// lack a UID.
 	server, files bool
+	// written are the objects of the drafts.
+	written *shelves
 
 	mu       sync.Mutex
 	of       map[schema.GroupResource]map[string]*draft
@@ -211,6 +213,7 @@ func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstru
 		d.of[w.GroupResource] = map[string]*draft{}
 	}
 	d.of[w.GroupResource][w.key()] = now
+	d.written.put(w.GroupResource, w.key(), out)
 	if out == nil {
 		return respond(r, code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
 	}

@@ -131,7 +131,10 @@ func TestServerJudgesADryRun(t *testing.T) {
 func testServerJudges(t *testing.T, below string) {
 	t.Helper()
 	var sent []string
-	answers := heldObjects{{Group: "networking.k8s.io", Resource: "ingresses"}: objectsOf(t, ingressOne)}
+	answers := newShelves()
+	for _, o := range objectsOf(t, ingressOne) {
+		answers.put(kinds.Ingress.Resource().GroupResource(), o.GetNamespace()+"/"+o.GetName(), o)
+	}
 	server := httptest.NewServer(http.StripPrefix(below, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			body, _ := io.ReadAll(r.Body)

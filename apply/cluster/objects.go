@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +22,7 @@ import (
 // OfObjects returns a cluster that contains the given objects. It answers GET and LIST for every kind, and returns an
 // object in the version in which it was given.
 func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
-	held := heldObjects{}
+	files := newShelves()
 	for _, o := range objects {
 		if err := kinds.CheckMetadata(o); err != nil {
 			return nil, err
@@ -32,20 +31,17 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 		if o.GroupVersionKind().GroupKind() == kinds.Gateway.GroupKind() {
 			resource = kinds.Gateway.Resource() // the guess is "gatewaies"
 		}
-		held[resource.GroupResource()] = append(held[resource.GroupResource()], o)
+		files.put(resource.GroupResource(), o.GetNamespace()+"/"+o.GetName(), o)
 	}
-	c, err := Connect(&rest.Config{Host: "http://objects", Transport: held}, 8)
+	c, err := Connect(&rest.Config{Host: "http://objects", Transport: files}, 8)
 	if err == nil {
-		c.files = true
+		c.files = files
 	}
 	return c, err
 }
 
-// heldObjects are the objects of a cluster, by resource.
-type heldObjects map[schema.GroupResource][]*unstructured.Unstructured
-
 // RoundTrip answers a request as the API server would.
-func (h heldObjects) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *shelves) RoundTrip(r *http.Request) (*http.Response, error) {
 	t := targetOf(r.URL.Path)
 	if r.Method != http.MethodGet {
 		return refuse(r, apierrors.NewMethodNotSupported(t.GroupResource, strings.ToLower(r.Method)))
@@ -55,13 +51,9 @@ func (h heldObjects) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		return respond(r, http.StatusOK, h.list(t.GroupResource, t.namespace, selector, isBare(r)))
+		return respond(r, http.StatusOK, s.answerList(t.GroupResource, t.namespace, selector, isBare(r)))
 	}
-	i := slices.IndexFunc(h[t.GroupResource], func(o *unstructured.Unstructured) bool { return o.GetName() == t.name && within(o, t.namespace) })
-	if i < 0 {
-		return t.answer(r, http.StatusOK, nil)
-	}
-	return t.answer(r, http.StatusOK, h[t.GroupResource][i])
+	return t.answer(r, http.StatusOK, s.get(t.GroupResource, t.namespace, t.name))
 }
 
 // target is the object or resource that a request names.
@@ -98,16 +90,14 @@ func isBare(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")
 }
 
-func (h heldObjects) list(resource schema.GroupResource, namespace string, selector labels.Selector, bare bool) map[string]any {
+func (s *shelves) answerList(resource schema.GroupResource, namespace string, selector labels.Selector, bare bool) map[string]any {
 	list := map[string]any{"kind": "List", "apiVersion": "v1"}
 	if bare {
 		list = map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": metav1.SchemeGroupVersion.String()}
 	}
 	items := []any{}
-	for _, o := range h[resource] {
-		if within(o, namespace) && selector.Matches(labels.Set(o.GetLabels())) {
-			items = append(items, shownAs(o, bare))
-		}
+	for _, o := range s.list(resource, namespace, selector, func(string) bool { return false }) {
+		items = append(items, shownAs(o, bare))
 	}
 	list["metadata"], list["items"] = map[string]any{}, items
 	return list

@@ -50,11 +50,14 @@ func (c *Cluster) early(ctx context.Context) Watched {
 // IsEarly reports whether what is read is answered from what is watched, as far as that goes.
 func (c *Cluster) IsEarly(ctx context.Context) bool { return c.early(ctx) != nil }
 
-// earlyObjects lists whole objects from what is watched.
+// earlyObjects lists whole objects from what is watched, or from files.
 func (c *Cluster) earlyObjects(
 	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
 ) ([]*unstructured.Unstructured, error) {
 	w := c.early(ctx)
+	if f, ok := c.fromFiles(); w == nil && ok {
+		return f.list(resource, namespace, selector)
+	}
 	if w == nil {
 		return nil, ErrUnwatched
 	}
@@ -62,11 +65,15 @@ func (c *Cluster) earlyObjects(
 	return chosen(all, err, selector, (*unstructured.Unstructured).GetLabels)
 }
 
-// earlyMetas lists metadata from what is watched.
+// earlyMetas lists metadata from what is watched, or from files.
 func (c *Cluster) earlyMetas(
 	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
 ) ([]*metav1.ObjectMeta, error) {
 	w := c.early(ctx)
+	if f, ok := c.fromFiles(); w == nil && ok {
+		whole, err := f.list(resource, namespace, selector)
+		return metasOf(whole), err
+	}
 	if w == nil {
 		return nil, ErrUnwatched
 	}
@@ -74,12 +81,17 @@ func (c *Cluster) earlyMetas(
 	if errors.Is(err, ErrUnwatched) { // it may be watched whole
 		var whole []*unstructured.Unstructured
 		whole, err = w.Objects(ctx, resource, namespace)
-		all = make([]*metav1.ObjectMeta, len(whole))
-		for i, o := range whole {
-			all[i] = metaOf(o)
-		}
+		all = metasOf(whole)
 	}
 	return chosen(all, err, selector, (*metav1.ObjectMeta).GetLabels)
+}
+
+func metasOf(whole []*unstructured.Unstructured) []*metav1.ObjectMeta {
+	all := make([]*metav1.ObjectMeta, len(whole))
+	for i, o := range whole {
+		all[i] = metaOf(o)
+	}
+	return all
 }
 
 // metaOf returns the metadata of an object.

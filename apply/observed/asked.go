@@ -80,8 +80,8 @@ func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
 	uses := s.HostUses[c.Thing]
 	if c.Kind.HasPorts() {
 		uses = s.AddressUses[c.Addr()]
-		for _, o := range s.Ports {
-			if o.HasLease && o.SharingKey == c.SharingKey {
+		for _, o := range s.portsOf[c.SharingKey] {
+			if o.HasLease {
 				add(o.Lease)
 			}
 		}

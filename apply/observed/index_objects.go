@@ -26,8 +26,20 @@ type said struct {
 	running bool
 }
 
-// says returns what an object of a kind says by itself.
+// says returns what an object of a kind says by itself. While the objects are indexed, that of each is made once.
 func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
+	if s.told == nil {
+		return s.tells(kind, o)
+	}
+	one, known := s.told[o]
+	if !known {
+		one = s.tells(kind, o)
+		s.told[o] = one
+	}
+	return one
+}
+
+func (s *Snapshot) tells(kind kinds.Kind, o *unstructured.Unstructured) *said {
 	tenant := s.Tenants[o.GetNamespace()]
 	read := func() *said {
 		out := &said{tenant: tenant, whose: state.OwnershipOf(o, tenant), under: claimsUnder(Owned{Kind: kind, Live: o})}
@@ -46,6 +58,8 @@ func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
 
 // Index records who owns the objects, and what they use.
 func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
+	s.told = map[*unstructured.Unstructured]*said{}
+	defer func() { s.told = nil }()
 	var addressUses []state.Use
 	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, as the objects are: of two uses the first is named
 		list := newObjectList(lists[plural])
@@ -58,7 +72,9 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 			o := list.byName[name]
 			switch plural {
 			case kinds.ProviderLeasedIP.Plural:
-				s.Ports[o.GetName()] = state.PortObjectOf(o)
+				port := state.PortObjectOf(o)
+				s.Ports[o.GetName()] = port
+				s.portsOf[port.SharingKey] = append(s.portsOf[port.SharingKey], port)
 			case kinds.Service.Plural:
 				for _, u := range s.says(kind, o).uses {
 					u = s.OfNamespace(u)

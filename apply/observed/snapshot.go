@@ -52,6 +52,8 @@ type Snapshot struct {
 	NodeUses []state.Use
 	// Ports are the ProviderLeasedIPs by name: one for each port of an IP endpoint.
 	Ports map[string]state.PortObject
+	// portsOf are the same by their sharing key.
+	portsOf map[string][]state.PortObject
 	// lists are the objects by their kind's plural, again those that were read again since; nil for one that is gone.
 	lists map[string]objectList
 	again map[objectKey]*unstructured.Unstructured
@@ -72,6 +74,8 @@ type Snapshot struct {
 	Gateway *published.Gateway
 	// memory has what the objects say by themselves, if they were read before.
 	memory *cluster.Memory
+	// told is what the objects say by themselves, while they are indexed.
+	told map[*unstructured.Unstructured]*said
 	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
 	// does not grow with the number of leases.
 	byClaim  func() *claimIndex
@@ -223,7 +227,7 @@ func NewSnapshot() *Snapshot {
 	s := &Snapshot{
 		claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
 		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{},
-		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{},
+		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{}, portsOf: map[string][]state.PortObject{},
 		Shared: map[lease.Group][]Owned{}, Written: map[lease.Group][]Owned{}, Theirs: map[lease.Group][]Owned{},
 		Serving: map[string][]Owned{}, Records: map[string][]Owned{},
 		lists: map[string]objectList{}, Lacks: map[kinds.Kind]bool{}, Gateway: &published.Gateway{},

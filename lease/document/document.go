@@ -52,6 +52,15 @@ type Text struct {
 	before int
 }
 
+// at returns the place of what is below the marker line of the text, if it has one.
+func (t Text) at(marked bool) lease.Place {
+	at := lease.Place{File: t.file, Line: t.before + 1, Column: 1}
+	if marked {
+		at.Line++
+	}
+	return at
+}
+
 // Size returns the length of the text in bytes.
 func (t Text) Size() int { return len(t.data) }
 

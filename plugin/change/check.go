@@ -78,7 +78,7 @@ func NewCheck(c *session.Session) *cobra.Command {
 			if err := f.reserve.checkEndpoint(cmd); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), c, args)
+			return readOnly(cmd.Context(), func(ctx context.Context) error { return f.run(ctx, c, args) })
 		},
 	}
 	f.reserve.add(cmd, reportOutputs...)

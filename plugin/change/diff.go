@@ -89,7 +89,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 			if err := f.check(args); err != nil {
 				return err
 			}
-			return diffError(f.run(cmd.Context(), c))
+			return diffError(readOnly(cmd.Context(), func(ctx context.Context) error { return f.run(ctx, c) }))
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
@@ -33,6 +34,12 @@ func clusterOfFiles(
 		cfg, err = c.Configuration(ctx, of)
 	}
 	return of, cfg, found.Errors(), unowned, err
+}
+
+// readOnly runs a command that writes nothing, and so has nothing to give back: it ends with the context, whatever it is doing.
+func readOnly(ctx context.Context, run func(context.Context) error) error {
+	_, err := parallel.Abandonable(ctx, func() (any, error) { return nil, run(ctx) })
+	return err
 }
 
 // openLedger returns the cluster or the files to compare with, and the provider's configuration. All files count: without one of

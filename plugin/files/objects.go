@@ -68,6 +68,10 @@ func (r *objectReader) read(ctx context.Context, in io.Reader, name string) erro
 			r.add(value, lease.Place{File: name})
 			continue
 		}
+		if value, at, ok := text.Plain(); ok {
+			r.add(value, at)
+			continue
+		}
 		for doc := range text.Documents() {
 			root := doc.Root()
 			value := root.Value()
