@@ -164,6 +164,32 @@ func HostUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
+// GatewayUses is HostUses of a route of the Gateway API, of which the listeners of its Gateways are known: it uses the hosts that it shares
+// with them.
+func GatewayUses(o *unstructured.Unstructured, gateways admission.Gateways) []Use {
+	parents := admission.ParentsOf(o)
+	if len(parents) == 0 {
+		return HostUses(o)
+	}
+	named, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+	if len(named) == 0 {
+		named = []string{""}
+	}
+	hosts := []any{}
+	for _, name := range named {
+		for _, host := range gateways.Hosts(parents, name) {
+			if host != "" && !slices.Contains(hosts, any(host)) {
+				hosts = append(hosts, host)
+			}
+		}
+	}
+	o = o.DeepCopy()
+	if unstructured.SetNestedSlice(o.Object, hosts, "spec", "hostnames") != nil {
+		return nil // its spec is none
+	}
+	return HostUses(o)
+}
+
 // httpMatches returns what an HTTPRoute takes of the requests for a path; empty if it takes all.
 func httpMatches(o *unstructured.Unstructured, path string) (all []string) {
 	rules, _ := Field(o.Object, "spec", "rules").([]any)

@@ -19,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -67,6 +68,13 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 		if err := r.complete(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if slices.ContainsFunc(r.contents.Routes, func(a admission.Route) bool { return len(a.Parents) > 0 }) {
+		gateways, err := observed.Gateways(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		r.contents.Gateways = gateways
 	}
 	r.contents.Now = c.Now()
 	return view.NewBook(cfg, r.contents, subjects...), nil

@@ -82,7 +82,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], u)
 				}
 			default:
-				for _, u := range s.says(kind, o).uses { // a DNS record has none: it gives no right to a host
+				for _, u := range s.hostUses(kind, o) { // a DNS record has none: it gives no right to a host
 					s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
 				}
 			}
@@ -90,6 +90,14 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 	}
 	s.indexWritten()
 	s.Addresses = state.NewAddresses(claims, append(addressUses, s.NodeUses...))
+}
+
+// hostUses returns the hosts that an object uses. A route of somebody else that is attached to Gateways uses what their listeners serve.
+func (s *Snapshot) hostUses(kind kinds.Kind, o *unstructured.Unstructured) []state.Use {
+	if says := s.says(kind, o); s.gateways == nil || says.whose.Ours {
+		return says.uses
+	}
+	return state.GatewayUses(o, s.gateways)
 }
 
 // OfNamespace adds the lease of the object's namespace to a use whose own labels name none, or one of another owner.

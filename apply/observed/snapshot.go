@@ -20,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
@@ -74,6 +75,8 @@ type Snapshot struct {
 	Gateway *published.Gateway
 	// memory has what the objects say by themselves, if they were read before.
 	memory *cluster.Memory
+	// gateways are the listeners of Gateways, if routes of others are attached to any.
+	gateways admission.Gateways
 	// told is what the objects say by themselves, while they are indexed.
 	told map[*unstructured.Unstructured]*said
 	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
@@ -217,6 +220,9 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 		s.Namespaces, s.Tenants = how.before.Namespaces, how.before.Tenants
 	}
 	s.addNamespaces(metas, l.Namespace)
+	if s.gateways, err = gatewaysOf(ctx, c, lists); err != nil {
+		return nil, err
+	}
 	s.AddClaims(claims)
 	s.Index(claims, lists)
 	return s, nil

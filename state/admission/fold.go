@@ -73,6 +73,9 @@ func (f *fold) next(r *Route) Verdict {
 		}
 		return v
 	}
+	if r.Unserved { // it takes nothing from others
+		return Verdict{Reason: ReasonNoListener, Message: "no listener of its Gateways serves this host"}
+	}
 	who := r.identity()
 	if f.claims.excludes(r, who) {
 		return alreadyClaimed("a claim of another owner holds host %s", r.Host)

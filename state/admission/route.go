@@ -49,6 +49,9 @@ type Route struct {
 	Port    uint16
 	// Alias is true for a host that an Ingress has by an annotation. ingress-nginx prefers the rules of any Ingress.
 	Alias bool
+	// Parents are the Gateways of a route of the Gateway API. Unserved is true if no listener of theirs serves its host.
+	Parents  []Parent
+	Unserved bool
 	// Invalid is what the router's extended validation says of a Route; empty if it is valid.
 	Invalid string
 	// TLS is true if the route terminates TLS or, with Passthrough, forwards it.

@@ -23,6 +23,8 @@ const (
 	// ReasonNoShard is not the router's: if shards are configured, no router looks at a route that none of them
 	// selects.
 	ReasonNoShard = "NoShard"
+	// ReasonNoListener is that of the Gateway API for a route whose host no listener of its Gateways has.
+	ReasonNoListener = "NoMatchingListenerHostname"
 )
 
 // Verdict is the decision about a route. Reason and Message are empty if it is admitted. Messages name no namespace,

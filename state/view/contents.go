@@ -42,6 +42,8 @@ type Contents struct {
 	Records []RecordObject
 	// Routes are the hosts and paths of all live routes, whoever wrote them.
 	Routes []admission.Route
+	// Gateways are the listeners of the Gateways that routes name.
+	Gateways admission.Gateways
 	// Reservations are the reservations of orders.
 	Reservations []*reserved.Claim
 	// Capacity is the capacity of the cluster.
@@ -87,6 +89,15 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 	c.addCapacity(o)
 	c.Workloads.Add(o)
 	c.Routes = append(c.Routes, RoutesOf(o)...)
+	c.AddGateway(o)
+}
+
+// AddGateway adds the listeners of a Gateway.
+func (c *Contents) AddGateway(o *unstructured.Unstructured) {
+	if c.Gateways == nil {
+		c.Gateways = admission.Gateways{}
+	}
+	c.Gateways.Add(o)
 }
 
 // AddClaim adds a claim. If whole is false, it keeps only the rows of a claim on a host, which is all that a book
