@@ -55,7 +55,7 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 			show.NewFit(c),
 		}},
 		{Message: "The cluster:", Commands: []*cobra.Command{
-			show.NewDoctor(c), change.NewInstall(c), change.NewUninstall(c), configure.New(c),
+			show.NewDoctor(c), change.NewInstall(c), change.NewUninstall(c), change.NewBackup(c), change.NewRestore(c), configure.New(c),
 		}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}

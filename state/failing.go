@@ -40,6 +40,9 @@ func FailingName(set []string) string { return failingPrefix + lease.Hash(string
 // IsElection reports whether a Lease with a name is that of an election.
 func IsElection(name string) bool { return strings.HasPrefix(name, electionPrefix) }
 
+// IsFailing reports whether a Lease with a name is a record of failing leases.
+func IsFailing(name string) bool { return strings.HasPrefix(name, failingPrefix) }
+
 // Instance returns a set of sources as the value of LabelInstance.
 func Instance(set []string) string {
 	text := strings.Map(func(r rune) rune {

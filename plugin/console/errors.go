@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/backup"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
@@ -149,7 +150,7 @@ func (c *Console) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*install.LedgerLeftError](err), Is[*reservation.UnservedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err),
+	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*install.LedgerLeftError](err), Is[*reservation.UnservedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err), Is[*backup.HeldError](err),
 		Is[*reservation.RefusedError](err), Is[*reservation.AddressesError](err):
 		c.say("Error: %v", err)
 		return exitHeld
