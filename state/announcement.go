@@ -35,8 +35,7 @@ const (
 )
 
 // RestoreLedger says what to do where the ledger is lost. A plain install would make a configuration without the provider's ranges.
-const RestoreLedger = "restore it from its backup, as docs/backup.md says: kubectl akash-net install --config FILE, " +
-	"kubectl create -f CLAIMS -f DEFINITIONS, kubectl akash-net repair"
+const RestoreLedger = "restore it from its backup (docs/backup.md): kubectl akash-net restore -f FILE, then: kubectl akash-net repair"
 
 // announcementPrefix starts the name of each announcement.
 const announcementPrefix = "run--"

@@ -256,7 +256,7 @@ func (c bareCluster) losesTheLedger(t *testing.T, definition, address string) {
 		t.Fatal(err)
 	}
 	c.finalize(t)
-	const restore = "restore it from its backup, as docs/backup.md says: kubectl akash-net install --config FILE"
+	const restore = "restore it from its backup (docs/backup.md): kubectl akash-net restore -f FILE"
 	c.do(t, 3, "apply", "-f", address).Says(t, "no address can be leased: the ledger is lost", restore)
 	for _, args := range [][]string{{"apply", "-f", definition}, {"apply", "-f", definition, "--config", file(t, "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata: {name: provider}\n")}} {
 		c.do(t, 1, args...).Says(t, "the ledger is lost: its namespace "+ledger+" does not exist", restore)
