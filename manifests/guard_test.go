@@ -26,7 +26,7 @@ func guard(t *testing.T, cfg *config.ProviderConfig, strict bool) []*unstructure
 
 // All policies come before all bindings, those of strict last; uninstall finds them by these names.
 func TestGuardInInstallOrder(t *testing.T) {
-	lenient := []string{"claims", "definitions", "hosts", "leased-ips", "namespaces", "runs", "sharing-keys"}
+	lenient := []string{"claims", "definitions", "hosts", "leased-ips", "namespaces", "reconciler", "runs", "sharing-keys"}
 	for strict, names := range map[bool][]string{false: lenient, true: append(lenient, "strict-claims", "strict-leased-ips")} {
 		var want []string
 		for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {

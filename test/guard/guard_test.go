@@ -30,7 +30,7 @@ func TestGuard(t *testing.T) {
 			makeOld(t)
 			installGuard(t, config.Default(), false)
 		}, map[string]func(*testing.T){
-			"rules": rules, "ways": noWayPastARule, "kubectl": kubectlWrites(true), "foreign Services": foreignServicesWorkOn, "what ends": terminatingObjectsCanEnd,
+			"rules": rules, "ways": noWayPastARule, "kubectl": kubectlWrites(true), "foreign Services": foreignServicesWorkOn, "the reconciler": reconcilerKeepsToLeases, "what ends": terminatingObjectsCanEnd,
 		}},
 		{"strict", func(t *testing.T) { installGuard(t, config.Default(), true) }, map[string]func(*testing.T){
 			"deletes": noDeletePastTheStrictGuard, "our own work": ourOwnWorkGoesOn, "crashed runs": crashedRunsAreTakenOver,
@@ -84,6 +84,9 @@ func probe(ctx context.Context, cfg *config.ProviderConfig, policy string) error
 		"namespaces": {namespaces, "", "probe", ""}, "sharing-keys": {services, "default", "probe", ""},
 		"strict-claims": {leases, cfg.LedgerNamespace, shop, ""}, "strict-leased-ips": {leasedIPs, cfg.ManifestNamespace, refs["ProviderLeasedIP"].name, ""},
 	}[strings.TrimPrefix(policy, "akash-net-")]
+	if policy == "akash-net-reconciler" {
+		return asReconciler(services, "default").Delete(ctx, "kubernetes", metav1.DeleteOptions{DryRun: dryRun})
+	}
 	if strings.HasPrefix(policy, "akash-net-strict-") {
 		return probed.client().Delete(ctx, probed.name, metav1.DeleteOptions{DryRun: dryRun})
 	}

@@ -211,6 +211,9 @@ func TestEachRuleHasItsBreach(t *testing.T) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(policy.Object, &of); err != nil {
 			t.Fatal(err)
 		}
+		if of.Name == "akash-net-reconciler" { // reconcilerKeepsToLeases
+			continue
+		}
 		said := map[int]bool{}
 		for _, w := range writes {
 			var by []int
