@@ -6,10 +6,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/repair"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -30,27 +32,50 @@ func (r *Reconciler) follow(ctx context.Context, groups []lease.Group, opts comm
 	return repair.Follow(ctx, apply.New(r.cluster, opts), crashedAfter, groups)
 }
 
-// movedFor reports whether Akash's provider has moved something from or to one of these deployment groups that this program has written.
+// movedFor reports whether Akash's provider has given something that one of these deployment groups holds to another one, or the other
+// way round.
 func (r *Reconciler) movedFor(ctx context.Context, groups []lease.Group) (moved bool, err error) {
-	owners := map[string]bool{}
-	for _, g := range groups {
-		owners[g.Owner] = true
-	}
+	ctx = cluster.Early(ctx)
+	theirs := map[string][]*unstructured.Unstructured{} // what Akash's provider alone declares, by its owner
 	for _, kind := range kinds.ClaimLike {
-		all, err := r.cluster.Objects(cluster.Early(ctx), kind.Resource(), r.options.Config.ManifestNamespace, metav1.ListOptions{})
+		all, err := r.cluster.Objects(ctx, kind.Resource(), r.options.Config.ManifestNamespace, metav1.ListOptions{})
 		if err != nil && !cluster.IsMissingKind(err) {
 			return false, err
 		}
 		for _, o := range all {
-			if !owners[o.GetLabels()[lease.LabelOwner]] {
+			owner := o.GetLabels()[lease.LabelOwner]
+			if !slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner == owner }) {
 				continue
 			}
+			if whose := state.OwnershipOf(o, lease.ID{}); whose.Shared && !whose.Ours {
+				theirs[owner] = append(theirs[owner], o)
+			}
+		}
+	}
+	for owner, objects := range theirs {
+		claims, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).ListOwner(ctx, owner)
+		if err != nil {
+			return false, err
+		}
+		for _, o := range objects {
 			whose := state.OwnershipOf(o, lease.ID{})
-			concerns := func(g lease.Group) bool { return slices.Contains(groups, g) }
-			if len(whose.MovedFrom) > 0 && (concerns(whose.Lease.Group()) || slices.ContainsFunc(whose.MovedFrom, concerns)) {
-				return true, nil
+			for _, c := range claims {
+				for _, p := range c.Parts {
+					if declares(o, c, p) && whose.Takes(p) && (slices.Contains(groups, whose.Lease.Group()) || slices.Contains(groups, p.Lease.Group())) {
+						return true, nil
+					}
+				}
 			}
 		}
 	}
 	return false, nil
+}
+
+// declares reports whether a ProviderHost or a ProviderLeasedIP declares a part of a claim.
+func declares(o *unstructured.Unstructured, c *state.Claim, p state.Part) bool {
+	if !c.Kind.HasPorts() {
+		return o.GetKind() == kinds.ProviderHost.Kind && o.GetName() == c.Thing && p.Key == state.RouteKey("/")
+	}
+	protocol, port := p.ProtocolPort()
+	return o.GetKind() == kinds.ProviderLeasedIP.Kind && o.GetName() == lease.LeasedIPName(c.SharingKey, protocol, port)
 }

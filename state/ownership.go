@@ -163,6 +163,20 @@ func isAkash(o *unstructured.Unstructured, e managed.Entry) bool {
 		o.GetKind() == kinds.ProviderLeasedIP.Kind && e.Owns("spec")
 }
 
+// Takes reports whether Akash's provider has given what another lease of the owner holds, by a part of a claim, to the lease of a
+// ProviderHost or ProviderLeasedIP: it has moved what this program wrote for the holder, or it declares it for its lease alone, as after
+// the holder was closed, or has dropped it. What a transfer has taken from that lease, which is yet to be served elsewhere, stays.
+func (w Ownership) Takes(p Part) bool {
+	holder := p.Lease.Group()
+	switch {
+	case !w.HasLease || w.Lease.Owner != holder.Owner || w.Lease.Group() == holder:
+		return false
+	case slices.Contains(w.MovedFrom, holder):
+		return true
+	}
+	return w.Shared && !w.Ours && p.From != w.Lease.Group().String()
+}
+
 // LeaseNamespaceLabels returns the labels that Akash's provider sets on the namespace of a lease.
 func LeaseNamespaceLabels(id lease.ID) map[string]string {
 	labels := id.Labels()

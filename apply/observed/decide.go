@@ -28,7 +28,7 @@ func (s *Snapshot) Uses(h state.Hold, owner string, claimed func(name string) bo
 func (s *Snapshot) Decide(j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
 	f := j.Decide(h, p.Key, claim, uses)
 	if f.Verdict == state.Mine && !j.Adopt {
-		if by, moved := s.movedAway(j.Group, cfg, h, p); moved {
+		if by, moved := s.movedAway(j.Group, cfg, h, p, claim.Part(p.Key)); moved {
 			return state.Finding{Verdict: state.Held, By: by}
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Snapshot) declaredPort(group lease.Group, sharingKey, key string) (stat
 
 // movedAway returns the lease to which Akash's provider has moved a part that the deployment group holds. Until the claim
 // follows, nobody may overwrite the provider's object.
-func (s *Snapshot) movedAway(group lease.Group, cfg *config.ProviderConfig, h state.Hold, p state.Part) (by state.Holder, moved bool) {
+func (s *Snapshot) movedAway(group lease.Group, cfg *config.ProviderConfig, h state.Hold, p state.Part, own *state.Part) (by state.Holder, moved bool) {
 	kind, name := kinds.ProviderHost, h.Thing
 	switch protocol, port := p.ProtocolPort(); {
 	case h.Kind.HasPorts() && port == 0, !h.Kind.HasPorts() && p.Key != state.RouteKey("/"):
@@ -75,7 +75,7 @@ func (s *Snapshot) movedAway(group lease.Group, cfg *config.ProviderConfig, h st
 		return by, false
 	}
 	whose := s.Ownership(o)
-	if !whose.HasLease || !slices.Contains(whose.MovedFrom, group) {
+	if !whose.HasLease || !slices.Contains(whose.MovedFrom, group) && (own == nil || !whose.Takes(*own)) {
 		return by, false
 	}
 	by = state.Holder{Owner: whose.Lease.Owner, Lease: whose.Lease, Namespace: whose.Lease.Namespace()}

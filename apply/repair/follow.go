@@ -56,7 +56,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
 			return report.ErrChanged
 		}
 		whose := r.snapshot.Ownership(declared)
-		if !movedFrom(whose, m.Parts.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
+		if !whose.Takes(*p) || len(parts) > 0 && whose.Lease != parts[0].To {
 			return report.ErrChanged
 		}
 		service, port := declaredBackend(declared)
@@ -73,12 +73,6 @@ func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
 		r.snapshot = r.snapshot.WithClaim(claim.Name(), now)
 	}
 	return err
-}
-
-// movedFrom reports whether Akash's provider has moved an object, which this program wrote for a deployment group, to
-// another group of the same owner.
-func movedFrom(whose state.Ownership, g lease.Group) bool {
-	return whose.HasLease && whose.Lease.Owner == g.Owner && slices.Contains(whose.MovedFrom, g)
 }
 
 // declaredBackend returns the backend of a ProviderHost or a ProviderLeasedIP.

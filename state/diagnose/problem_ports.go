@@ -219,7 +219,7 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 		kind = kinds.ProviderLeasedIP.Singular
 	}
 	d := p.declaration(kind, thing, o.SharingKey, part.Key)
-	follows := d != nil && d.Lease.Owner == part.Lease.Owner && slices.Contains(d.MovedFrom, part.Lease.Group())
+	follows := d != nil && d.Takes(*part)
 	base.Problem, base.Thing = state.StrayRoute, thing
 	if d != nil && d.Of(part.Lease.Group()) && o.Kind != kind && !o.Ours {
 		if p.servesPart(thing, part.Key, part.Lease.Group()) {
@@ -254,7 +254,7 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	if follows {
 		base.Lease, base.Namespace = d.Lease.String(), d.Lease.Namespace()
 		p.add(fill(base, state.StrayRoute,
-			fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group()),
+			fmt.Sprintf("Akash's provider declares it for %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group()),
 			"let the claim follow to "+d.Lease.Group().String(),
 			state.FollowMove{Parts: partOf(c, part), Declared: []state.ObjectRef{d.ObjectRef}}))
 		return
