@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -219,9 +220,48 @@ func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) (failed map
 // WorkAfter is Work for deployment groups after another command that is announced for them: if that has crashed, what it has left is
 // finished, and its announcement removed, also if nothing else is due.
 func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (failed map[lease.Group]error, err error) {
-	opts := r.options
-	opts.InTurn = true
-	return r.work(ctx, groups, opts)
+	view, err := r.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unnamed := func(g lease.Group) bool { return view.Definition(g) == nil }
+	over := slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return !unnamed(g) })
+	if groups = slices.DeleteFunc(slices.Clone(groups), unnamed); len(groups) > 0 {
+		opts := r.options
+		opts.InTurn = true
+		failed, err = r.work(ctx, groups, opts)
+	}
+	if len(over) == 0 {
+		return failed, err
+	}
+	if failed == nil {
+		failed = map[lease.Group]error{}
+	}
+	ended := r.endAfter(ctx, over)
+	for _, g := range over {
+		if ended != nil {
+			failed[g] = ended
+		}
+	}
+	return failed, err
+}
+
+// endAfter removes the announcements of another command, once that has ended or counts as crashed, for deployment groups that nobody
+// names and of which nothing is kept: no command will come after it. Entries that it has left on claims are left to repair.
+func (r *Reconciler) endAfter(ctx context.Context, groups []lease.Group) error {
+	c := command.New(r.cluster, r.options)
+	return c.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) (unfinished []lease.Group, err error) {
+		if _, err = t.Begin(ctx); err != nil {
+			return nil, err
+		}
+		claims, err := c.Ledger.List(ctx)
+		for _, g := range groups {
+			if slices.ContainsFunc(claims, func(claim *state.Claim) bool { return len(claim.Entries(g)) > 0 }) {
+				unfinished = append(unfinished, g)
+			}
+		}
+		return unfinished, err
+	})
 }
 
 func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {
