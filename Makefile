@@ -81,6 +81,7 @@ lint: ## check the code with golangci-lint (built from its module once, about 2 
 soak: testbed ## leave the ledger to many tenants and kills for SOAK (10m), half of it beside Akash's operators, audit it, repair it; figures in bench/results
 	SOAK=$(SOAK) SOAK_RESULTS="$(CURDIR)/bench/results/$$(date -u +%F)-soak.md" \
 	go test -count 1 -timeout 4h -v -run TestSoak ./test/soak
+	SOAK=$(SOAK) go test -count 1 -timeout 4h -v -run TestSoak ./test/akash
 
 .PHONY: test-traffic
 test-traffic: ## real requests through rendered routes; as root, with iproute2; builds Traefik once, 5 minutes

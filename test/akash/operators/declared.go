@@ -94,6 +94,26 @@ func (p Provider) TeardownLease(ctx context.Context, id lease.ID) error {
 	return err
 }
 
+// CloseLease ends a lease in the order in which the provider does: the Manifest, what it has declared, the namespace. What is gone is no
+// error, because it does all of it again until nothing fails.
+func (p Provider) CloseLease(ctx context.Context, id lease.ID) error {
+	err := p.client.Resource(Manifests).Namespace(p.options.ManifestNamespace).Delete(ctx, id.Namespace(), metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err := p.PurgeDeclaredHostnames(ctx, id); err != nil {
+		return err
+	}
+	if err := p.deleteAll(ctx, LeasedIPs, leaseSelector(id), ""); err != nil {
+		return err
+	}
+	err = p.client.Resource(Namespaces).Delete(ctx, id.Namespace(), metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
 func (p Provider) deleteAll(ctx context.Context, resource schema.GroupVersionResource, labels, fields string) error {
 	return p.client.Resource(resource).Namespace(p.options.ManifestNamespace).DeleteCollection(ctx, metav1.DeleteOptions{},
 		metav1.ListOptions{LabelSelector: labels, FieldSelector: fields})
