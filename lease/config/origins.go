@@ -90,7 +90,7 @@ func origins(cfg *ProviderConfig, text, file string) map[string][]origin {
 		root := doc.Root()
 		if !root.Has("spec") && !root.Has("kind") {
 			for key, value := range root.AnyMapping().Entries() {
-				for _, path := range providerKeys[key.Raw()] {
+				for _, path := range append(chartKeys[key.Raw()], providerKeys[key.Raw()]...) {
 					from[path] = append(from[path], origin{key.At(), value.IsNull()})
 				}
 			}

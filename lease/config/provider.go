@@ -17,6 +17,9 @@ var providerKeys = map[string][]string{
 	"cluster-public-hostname":             {"workloads.publicHostname"},
 	"deployment-network-policies-enabled": {"workloads.networkPolicies"},
 	"docker-image-pull-secrets-name":      {"workloads.imagePullSecret"},
+	"overcommit-pct-cpu":                  {"commitLevels.cpu"},
+	"overcommit-pct-mem":                  {"commitLevels.memory"},
+	"overcommit-pct-storage":              {"commitLevels.storage"},
 	"cpu-commit-level":                    {"commitLevels.cpu"},
 	"memory-commit-level":                 {"commitLevels.memory"},
 	"storage-commit-level":                {"commitLevels.storage"},
@@ -30,14 +33,15 @@ var providerKeys = map[string][]string{
 	"ipoperator":                          {"ip.mode"},
 }
 
-// readProvider reads hosts, addresses and routes from Akash's provider.yaml (provider:
-// cmd/provider-services/cmd/flags.go) and ignores all other keys. If the file enables the IP operator, addresses come
+// readProvider reads hosts, addresses and routes from Akash's provider.yaml: the flags of its provider (provider:
+// cmd/provider-services/cmd/flags.go), or the values of its chart. It ignores what says nothing of them. If the file enables the IP operator, addresses come
 // from MetalLB's pool, as in Akash.
 func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	m := c.AnyMapping()
 	if !isProvider(c, m) {
 		return
 	}
+	readChart(m, cfg)
 	for _, key := range []string{"deployment-blocked-hostnames", "blocked-hostnames"} {
 		cfg.Hosts.Blocked = append(cfg.Hosts.Blocked, words(m.Get(key))...)
 	}
@@ -80,7 +84,7 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 
 // chainKeys are keys of Akash's provider.yaml that say nothing about host names and addresses; by these it is known.
 var chainKeys = []string{
-	"from", "chainid", "chain-id", "node", "domain", "host", "home", "key", "keysecret", "keyring-backend", "attributes",
+	"from", "chainid", "chain-id", "node", "host", "home", "key", "keysecret", "keyring-backend", "attributes",
 	"email", "website", "withdrawalperiod", "cluster-k8s", "bid-price-strategy", "pricescript", "gateway-listen-address",
 }
 
@@ -96,7 +100,7 @@ func isProvider(c document.Cursor, m document.Mapping) bool {
 				"and \"kind: ProviderConfig\"", key)
 			return false
 		}
-		known = known || providerKeys[key] != nil || slices.Contains(chainKeys, key)
+		known = known || providerKeys[key] != nil || chartKeys[key] != nil || slices.Contains(chainKeys, key)
 	}
 	if !known && !empty {
 		c.Errorf("this is no provider's configuration: it has neither \"kind: ProviderConfig\", nor a key of Akash's provider.yaml")

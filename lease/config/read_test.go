@@ -109,6 +109,7 @@ func TestReadProvider(t *testing.T) {
 	want.Gateway.Name, want.Gateway.Namespace, want.Gateway.ProxyBufferSize = "gw", "gw-system", "32k"
 	want.Hosts.Blocked = []string{"foo.example", ".bar.example", "baz.example"}
 	want.IP.Mode, want.IP.Pool = ModePool, "public"
+	want.Workloads.PublicHostname = "provider.example.com" // of the chart's domain
 	want.CommitLevels = CommitLevels{CPU: 2.5, GPU: 1, Memory: 1, Storage: 1.5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

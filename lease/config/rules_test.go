@@ -162,3 +162,33 @@ func TestProvidersFile(t *testing.T) {
 		}
 	}
 }
+
+// The values of Akash's chart mean what the chart makes of them for the provider, and what decides something and is not read is named.
+func TestChartsFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"{domain: a.b, gatewayApi: {enabled: true, gatewayName: edge, gatewayNamespace: sys}}": "httproute edge/sys ingress.a.b true provider.a.b 1 1 1 0",
+		"{domain: a.b, gatewayApi: {enabled: false}}":                                          "ingress akash-gateway/akash-gateway ingress.a.b true provider.a.b 1 1 1 0",
+		"{domain: a.b}": "ingress akash-gateway/akash-gateway ingress.a.b true provider.a.b 1 1 1 1",
+		"{domain: a.b, ingress-mode: gateway-api, deployment-ingress-domain: c.d}":                  "httproute akash-gateway/akash-gateway c.d true provider.a.b 1 1 1 0",
+		"{domain: a.b, gatewayApi: {}, deployment-ingress-static-hosts: false}":                     "ingress akash-gateway/akash-gateway ingress.a.b false provider.a.b 1 1 1 0",
+		"{overcommit_pct_cpu: 50, overcommit_pct_mem: '25', overcommit-pct-storage: 0}":             "ingress akash-gateway/akash-gateway  false  1.5 1.25 1 0",
+		"{gatewayApi: {implementation: envoy}, cluster_node_port_quantity: 9, gateway-provider: x}": "ingress akash-gateway/akash-gateway  false  1 1 1 3",
+		"{from: a, deployment-runtime-class: none, deployment-ingress-expose-lb-hosts: true}":       "ingress akash-gateway/akash-gateway  false  1 1 1 1",
+		"{from: a, domain: }": "ingress akash-gateway/akash-gateway  false  1 1 1 0",
+	} {
+		cfg, problems, err := config.Read(strings.NewReader(text), "")
+		if err != nil || cfg == nil {
+			t.Fatal(text, problems, err)
+		}
+		got := fmt.Sprint(cfg.Target, " ", cfg.Gateway.Name, "/", cfg.Gateway.Namespace, " ", cfg.Ingress.Domain, " ", cfg.Ingress.StaticHosts, " ", cfg.Workloads.PublicHostname,
+			" ", cfg.CommitLevels.CPU, " ", cfg.CommitLevels.Memory, " ", cfg.CommitLevels.Storage, " ", len(problems))
+		if got != want {
+			t.Errorf("%s: %s, want %s\n%v", text, got, want, problems)
+		}
+	}
+	for _, text := range []string{"{domain: '*.a.b'}", "{overcommit_pct_cpu: -1}", "{overcommit_pct_cpu: much}", "{gatewayApi: {gatewayNamespace: A}}"} {
+		if cfg, problems, err := config.Read(strings.NewReader(text), ""); cfg != nil || !problems.Failed() || err != nil {
+			t.Errorf("%s is taken: %v %v", text, problems, err)
+		}
+	}
+}
