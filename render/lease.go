@@ -45,7 +45,7 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 // Warnings returns what users should know about the routes that Lease renders: where a target interprets a setting
 // slightly differently. Only definitions with route settings, wildcards, or options of the Gateway API have warnings.
 func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
-	all, warnings := routes(def, cfg), lease.Warnings(def)
+	all, warnings := routes(def, cfg), append(lease.Warnings(def), dnsWarnings(def, cfg)...)
 	warns := func(r route) bool {
 		return r.routing != nil || r.target == config.TargetHTTPRoute &&
 			(r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
