@@ -107,7 +107,7 @@ func (a *Applier) wantOf(one applied) engine.Want {
 	if a.Command.Options.Workloads != nil && one.def.Workloads != nil {
 		apply.Workloads = one.def
 	}
-	return engine.Want{Request: one.request, Prune: a.Command.Options.Prune, Adopt: a.Command.Options.Adopt, Owned: a.Command.Options.Owned, Manifest: one.def.Manifest, Apply: apply}
+	return engine.Want{Request: one.request, Prune: a.Command.Options.Prune, Adopt: a.Command.Options.Adopt, Owned: a.Command.Options.Owned, Obeys: a.Command.Options.Obeys, Manifest: one.def.Manifest, Apply: apply}
 }
 
 // reportServed reports the notes that could not be written, and the things that a lease did not give up, because something still serves

@@ -66,6 +66,7 @@ func (a *Applier) releases(groups []lease.Group, chosen engine.Choice) []engine.
 		wants[i] = engine.Want{
 			Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}},
 			Owned:   a.Command.Options.Owned,
+			Obeys:   a.Command.Options.Obeys,
 			Release: &engine.Release{
 				Choice: chosen,
 				Named:  slices.DeleteFunc(slices.Clone(a.Command.Options.Named), func(id lease.ID) bool { return id.Group() != g }),

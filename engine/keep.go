@@ -53,8 +53,8 @@ func (v view) readDefinition() Step {
 	return Step{}
 }
 
-// checkOwned refuses what is not wanted for the source that owns the lease, until the lease has written something. That is read in
-// the command's turn, and counts before where it is known.
+// checkOwned refuses what is not wanted for the source that owns the lease, or what a reconciler wants for a lease that is suspended, until
+// the lease has written something. That is read in the command's turn, and counts before where it is known.
 func (v view) checkOwned() Step {
 	d, known := v.kept()
 	old := !known || v.w.Turn.Alone > 0 && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone
@@ -63,8 +63,10 @@ func (v view) checkOwned() Step {
 		source = d.Source
 	}
 	switch {
-	case v.want.Owned == nil || v.f.kept.isOurs() || v.hasWritten(), old && v.w.Turn.Alone == 0:
-		return Step{}
+	case v.f.kept.isOurs() || v.hasWritten():
+	case v.want.Obeys && d != nil && d.Suspended:
+		return v.giveBack(&report.SuspendedError{Lease: v.group})
+	case v.want.Owned == nil, old && v.w.Turn.Alone == 0:
 	case old:
 		return do(Request{Verb: GetDefinition, Group: v.group, Why: "which source owns the lease"})
 	case !slices.Contains(v.want.Owned, source):

@@ -277,10 +277,17 @@ func (l *ledger) keep(r engine.Request) engine.Answer {
 	now := *r.Definition
 	now.UID, now.ResourceVersion = types.UID(kept.Name(r.Group)+" "+version), version
 	if was != nil {
-		now.UID = was.UID
+		now.UID, now.Suspended = was.UID, was.Suspended // no apply changes that
 	}
 	l.definitions[r.Group] = &now
 	return engine.Answer{Definition: &now}
+}
+
+// suspend lets the reconciler leave a lease as it is.
+func (l *ledger) suspend(g lease.Group) {
+	now := *l.definitions[g]
+	now.Suspended, now.ResourceVersion = true, l.next(now.Name)
+	l.definitions[g] = &now
 }
 
 // forget deletes the definition that the ledger keeps, if it is as the request has seen it.

@@ -60,6 +60,8 @@ import (
 //	mark CLAIM RUN    somebody writes a mark into all parts of a claim
 //	manifest, over, abandon OWNER/DSEQ
 //	                  Akash's provider writes the lease's Manifest, deletes it; somebody deletes the lease's namespace
+//	suspend OWNER/DSEQ
+//	                  a person lets the reconciler leave the lease as it is
 //	reserved OWNER/DSEQ/OSEQ
 //	                  the lease has taken over the reservation of its order
 func TestTraces(t *testing.T) {
@@ -164,6 +166,8 @@ func (s *story) obey(words []string) {
 		s.ledger.writeManifest(leaseOf(words[1]))
 	case "over":
 		delete(s.ledger.objects, s.ledger.manifestKey(leaseOf(words[1])))
+	case "suspend":
+		s.ledger.suspend(leaseOf(words[1]).Group())
 	case "abandon":
 		s.ledger.abandon(leaseOf(words[1]))
 	case "silence":

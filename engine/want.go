@@ -25,6 +25,8 @@ type Want struct {
 	// Owned are the sources one of which has to own the lease, by the definition that the ledger keeps in the command's turn; an empty name
 	// is no source, nil any.
 	Owned []string
+	// Obeys ends the work on a lease that a person has suspended.
+	Obeys bool
 	// Manifest is the version of the Manifest of Akash's provider on which the want rests; nil if it rests on none.
 	Manifest *lease.Manifest
 	// Serves are the objects that serve already what the lease asks for: it gets that only while one of them is there.

@@ -18,7 +18,14 @@ import (
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
 // apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+//
+// from=SOURCE is the source that names the lease, of=SOURCE,… those of which one has to own it, an empty one is none; "obeys" is the reconciler's.
 func (l *ledger) want(words []string) engine.Want {
+	if i := slices.Index(words, "obeys"); i >= 0 {
+		want := l.want(slices.Delete(slices.Clone(words), i, i+1))
+		want.Obeys = true
+		return want
+	}
 	for i, word := range words {
 		key, source, is := strings.Cut(word, "=")
 		if !is {

@@ -51,7 +51,7 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 		{Message: "Leases in the cluster:", Commands: []*cobra.Command{
 			change.NewApply(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), change.NewTransfer(c),
 			change.NewMigrate(c), change.NewRelease(c), show.NewState(c), show.NewLeases(c), show.NewGraph(c), show.NewExplain(c), show.NewLeaseStatus(c),
-			show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), change.NewRepair(c), change.NewReconcile(c, watch),
+			show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), change.NewRepair(c), change.NewReconcile(c, watch), change.NewSuspend(c), change.NewResume(c),
 			show.NewFit(c),
 		}},
 		{Message: "The cluster:", Commands: []*cobra.Command{

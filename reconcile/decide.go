@@ -24,10 +24,12 @@ type Said struct {
 	Left     map[string]bool
 }
 
-// Kept is what the ledger keeps of a deployment group: its definition, and the source that it was applied from.
+// Kept is what the ledger keeps of a deployment group: its definition, the source that it was applied from, and whether a person has said
+// that the lease is to be left as it is.
 type Kept struct {
 	Source     string
 	Definition *lease.Definition
+	Suspended  bool
 }
 
 // Action is what is to be done for a deployment group.
@@ -141,7 +143,7 @@ func NewView(seen Seen, limits Limits) *View {
 	v := &View{said: said, kept: kept, released: map[string]int{}, limits: limits, over: map[string][]lease.Group{}, stays: map[lease.Group]bool{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
 	for g, k := range kept {
 		s := v.source(k.Source)
-		if s == nil || !s.isOver(g, k) || s.Source == OfManifests && !ended[g] {
+		if k.Suspended || s == nil || !s.isOver(g, k) || s.Source == OfManifests && !ended[g] {
 			v.stays[g] = true
 		}
 		switch over := !v.stays[g] && v.named(g) == nil; {
@@ -224,13 +226,15 @@ func (v *View) Over() (over []lease.Group) {
 
 // Decide returns what is to become of a deployment group: what a source names is applied, unless the lease is another source's; what its source does not name any more is
 // released, and what nobody names is healed if that is asked for. A lease of Akash's provider is healed only while its Manifest says what
-// it was applied with: what the tenant has changed since is not brought back.
+// it was applied with: what the tenant has changed since is not brought back. With a lease that is suspended nothing is done, whoever names it.
 //
 // A release begins with an apply of nothing, so that the ledger keeps whose the lease is until all that it had is gone: whoever comes
 // after a crash goes on.
 func (v *View) Decide(g lease.Group) Decision {
 	k, isKept := v.kept[g]
 	switch by := v.named(g); {
+	case k.Suspended:
+		return Decision{}
 	case len(by) > 1:
 		return Decision{Err: &TwiceError{Group: g, At: []lease.Place{by[0].Definitions[g].At, by[1].Definitions[g].At}}}
 	case len(by) == 1 && v.belongsElsewhere(g, &by[0]):

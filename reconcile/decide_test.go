@@ -49,7 +49,7 @@ func numbers(words []string) (all []int, rest []string) {
 //	SAID | KEPT | LIMITS
 //
 // Each source says "NAME LEASE… [incomplete] [left=LEASE] [changed=LEASE]", or "?" before it has said anything; "none" is the source that
-// owns nothing, "akash" is the Manifests. The ledger keeps "NAME LEASE… [emptied=LEASE]", and of leases of Akash's provider nothing is left
+// owns nothing, "akash" is the Manifests. The ledger keeps "NAME LEASE… [emptied=LEASE] [suspended=LEASE]", and of leases of Akash's provider nothing is left
 // where it says "ended=LEASE". Limits are "heal", "follow" (the Manifests), "take-over" and "most=N"; without "most" a tenth may be released
 // within ten minutes, in which those of prod up to N were where
 // "released=N" says so.
@@ -91,7 +91,7 @@ func TestDecide(t *testing.T) {
 		leases, words := numbers(strings.Fields(parts[1]))
 		for _, n := range leases {
 			empty := slices.Contains(words, fmt.Sprintf("emptied=%d", n))
-			kept[defined(n, false).Lease.Group()] = reconcile.Kept{Source: nameOf(words[0]), Definition: defined(n, empty)}
+			kept[defined(n, false).Lease.Group()] = reconcile.Kept{Source: nameOf(words[0]), Definition: defined(n, empty), Suspended: slices.Contains(words, fmt.Sprintf("suspended=%d", n))}
 			ended[defined(n, false).Lease.Group()] = slices.Contains(words, fmt.Sprintf("ended=%d", n))
 		}
 		limits := reconcile.Limits{MaxDeletes: -1, Per: 10 * time.Minute}

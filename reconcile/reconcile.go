@@ -163,7 +163,7 @@ func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, sa
 		}
 		known[d.Name] = one
 		if one.definition != nil && !d.Deleting {
-			by[one.definition.Lease.Group()] = Kept{Source: d.Source, Definition: one.definition}
+			by[one.definition.Lease.Group()] = Kept{Source: d.Source, Definition: one.definition, Suspended: d.Suspended}
 		}
 	}
 	r.decoded = known
@@ -335,6 +335,7 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 
 // run does what is due for the deployment groups of a part, by a command with these options.
 func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) error {
+	opts.Obeys = true
 	switch opts.Source = p.what.Source; {
 	case p.what.Owned:
 		opts.Owned = []string{p.what.Source}

@@ -25,3 +25,10 @@ func (e *SourceError) Error() string {
 	return fmt.Sprintf("lease %s is of source %s, which decides what becomes of it: %s. Nothing was changed. "+
 		"To release it all the same, until the source brings it back: kubectl akash-net release %[1]s --force", e.Lease, e.Source, where)
 }
+
+// SuspendedError says that a person has suspended a lease. Nothing was changed.
+type SuspendedError struct{ Lease lease.Group }
+
+func (e *SuspendedError) Error() string {
+	return fmt.Sprintf("lease %s is suspended, and nothing is done for it; to go on with it: kubectl akash-net resume %[1]s", e.Lease)
+}

@@ -61,6 +61,9 @@ const (
 	// Rolling reports the progress of a Deployment or StatefulSet that the command waits for. Ready: it is rolled out.
 	Rolling Action = "rolling"
 	Ready   Action = "ready"
+	// Suspended and Resumed: the reconciler leaves the lease as it is from now on, or goes on with it.
+	Suspended Action = "suspended"
+	Resumed   Action = "resumed"
 	// Done is the last event of a lease.
 	Done Action = "done"
 )

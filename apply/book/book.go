@@ -44,6 +44,12 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 			return err
 		})
 	}
+	if slices.Contains(subjects, view.SubjectLeases) {
+		group.Go(func() (err error) {
+			r.contents.Suspended, err = ledger.New(c, cfg.LedgerNamespace).Suspended(listCtx)
+			return err
+		})
+	}
 	r.listKinds(listCtx, group, subjects)
 	if slices.Contains(subjects, view.SubjectRoutes) {
 		for _, kind := range kinds.RouteKinds {

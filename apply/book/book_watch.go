@@ -103,6 +103,9 @@ func watchAll(
 	if slices.Contains(subjects, view.SubjectOrders) {
 		resources[0].selector = ledger.Reserved
 	}
+	if slices.Contains(subjects, view.SubjectLeases) {
+		resources = append(resources, watched{resource: cluster.Leases, namespace: cfg.LedgerNamespace, selector: ledger.OnlySuspended})
+	}
 	add := func(kind kinds.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})

@@ -82,6 +82,8 @@ type Options struct {
 	// sources one of which has to own them; an empty name is no source, nil any.
 	Source string
 	Owned  []string
+	// Obeys is true for the reconciler: it does nothing with a lease that is suspended.
+	Obeys bool
 	// Target is the kind of routes that the command line chooses, which their kept definitions have; empty for that of the configuration.
 	Target string
 	// Turn is that of the command of which this one is a part; nil for none.

@@ -61,6 +61,9 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 		Book: view.NewBook(cfg, contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...),
 		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(), Unserved: map[string]string{},
 	}
+	if around.Suspended, err = ledger.New(c, cfg.LedgerNamespace).Suspended(ctx); err != nil {
+		return nil, err
+	}
 	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err

@@ -4,11 +4,15 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
+
+// OnlySuspended selects the definitions of leases that the reconciler leaves as they are.
+const OnlySuspended = kept.LabelSuspended + "=true"
 
 // NoDefinitions selects the Leases of the ledger that store no definition.
 const NoDefinitions = "!" + kept.Label
@@ -52,6 +56,34 @@ func (l Ledger) Keep(ctx context.Context, d *kept.Definition, g lease.Group, the
 	}
 	now, _ := kept.Read(meta)
 	return now, nil
+}
+
+// Suspend lets the reconciler leave the lease of a definition as it is, or go on with it. The write is pinned to what was read: ErrAgain
+// means that somebody else has written the definition.
+func (l Ledger) Suspend(ctx context.Context, d *kept.Definition, suspended bool) error {
+	var value any // nil removes the label
+	if suspended {
+		value = "true"
+	}
+	patch := map[string]any{"metadata": map[string]any{
+		"uid": d.UID, "resourceVersion": d.ResourceVersion, "labels": map[string]any{kept.LabelSuspended: value},
+	}}
+	_, err := l.patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: lease.FieldManager})
+	return err
+}
+
+// Suspended returns the deployment groups that the reconciler leaves as they are, without those whose definition cannot be read.
+func (l Ledger) Suspended(ctx context.Context) (map[lease.Group]bool, error) {
+	groups := map[lease.Group]bool{}
+	opts := metav1.ListOptions{LabelSelector: OnlySuspended}
+	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+		if d, ok := kept.Read(meta); ok && d.Suspended {
+			if def, err := d.Decode(); err == nil {
+				groups[def.Lease.Group()] = true
+			}
+		}
+	}, func() { clear(groups) })
+	return groups, err
 }
 
 // Forget deletes a definition, pinned to what was read.

@@ -194,6 +194,9 @@ func (t *tables) leases(rows []view.LeaseRow, workloads bool) *TableBuilder {
 			}
 			cells = append(cells, runs, ready)
 		}
+		if r.Suspended {
+			message = withSilence(message, "suspended: the reconciler leaves it as it is")
+		}
 		table.Row(message, append(cells, terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since), some(r.Hosts))...)
 	}
 	return table

@@ -275,3 +275,10 @@ func TestPlanTextOfFields(t *testing.T) {
 	}
 	got.Check(t, "testdata/fields.golden")
 }
+
+// A lease that the reconciler leaves as it is says so.
+func TestPrintSuspended(t *testing.T) {
+	b := testBook()
+	b.Leases[0].Suspended = true
+	golden.Check(t, "testdata/state/suspended.golden", string(printBook(t, NewFlags(), []view.Subject{view.SubjectLeases}, b)))
+}

@@ -49,7 +49,7 @@ func (c *carrier) carry(ctx context.Context, events []*event) map[lease.Group]*r
 		return results
 	}
 	opts := c.options
-	opts.Owned = []string{"", reconcile.OfEvents, reconcile.OfManifests}
+	opts.Owned, opts.Obeys = []string{"", reconcile.OfEvents, reconcile.OfManifests}, true
 	opts.Source, opts.Report = reconcile.OfEvents, func(e report.Event) {
 		if of := results[e.Lease.Group()]; of != nil {
 			of.note(e)

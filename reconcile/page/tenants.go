@@ -42,6 +42,7 @@ type LeaseRow struct {
 	MoreHosts, MoreAddresses int
 	Workloads, Reason        string
 	Since                    time.Time
+	Suspended                bool
 }
 
 // Name is the name of a thing, and where its row is.
@@ -51,7 +52,7 @@ type Name struct{ Text, Link string }
 const fewNames = 4
 
 func leaseRow(r *view.LeaseRow) LeaseRow {
-	out := LeaseRow{ID: "lease/" + r.Lease, Lease: tenantOf(r.Tenant), Namespace: r.Namespace, State: leaseState(r), Since: r.Since.Time}
+	out := LeaseRow{ID: "lease/" + r.Lease, Lease: tenantOf(r.Tenant), Namespace: r.Namespace, State: leaseState(r), Since: r.Since.Time, Suspended: r.Suspended}
 	out.Hosts, out.MoreHosts = names("host", r.Hosts)
 	out.Addresses, out.MoreAddresses = names("address", r.Addresses)
 	if w := r.Workloads; w != nil {

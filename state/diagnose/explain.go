@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -46,6 +47,8 @@ type View struct {
 	// Records are this program's DNS records. Unrecorded says, for hosts without one, what is still missing.
 	Records    []OwnRecord
 	Unrecorded map[string]string
+	// Suspended are the leases that the reconciler leaves as they are.
+	Suspended map[lease.Group]bool
 	// Pools are MetalLB's pools.
 	Pools []state.PoolObject
 	// Now is by the API server's clock.

@@ -59,6 +59,10 @@ func (c *View) Lease(g lease.Group) Explanation {
 			words = append(words, fmt.Sprintf("%d of them not answering", silent))
 		}
 	}
+	if c.Suspended[g] {
+		x.fact("It is suspended: the reconciler leaves it as it is.")
+		x.next("to let the reconciler go on with it: kubectl akash-net resume %s", g)
+	}
 	x.Summary = fmt.Sprintf("lease %s holds nothing", g)
 	if total > 0 {
 		x.Summary = fmt.Sprintf("lease %s: %s", g, strings.Join(words, ", "))

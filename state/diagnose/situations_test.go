@@ -52,6 +52,7 @@ import (
 //	patience DURATION                                how long a run may go without renewing
 //	unserved TEXT, unrecorded TEXT                   what an Ingress lacks, what a missing DNS record waits for
 //	report HOST [FIELD...]                           a router's report
+//	suspended LEASE                                  a person lets the reconciler leave it as it is
 //	services none, slices none|unread, answers LEASE SERVICE PORT READY/TOTAL
 //
 // A field is Name=value, Name alone for true, "nil" for nothing, "_" for a blank; of what the cluster knows of a route or a Service beside
@@ -362,6 +363,8 @@ func (f *facts) obeyExplained(t *testing.T, word string, words, fields []string,
 		f.Reports[words[0]] = []state.Report{r}
 	case "unrecorded":
 		f.Unrecorded[atHost] = rest
+	case "suspended":
+		f.Suspended = map[lease.Group]bool{claimtest.WordLease(t, rest).Group(): true}
 	case "services":
 		f.Contents.Backends.ResetServices(true)
 	case "slices":

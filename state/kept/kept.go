@@ -28,6 +28,8 @@ import (
 const (
 	// Label is on every kept definition and on no claim. Its value is the owner of the lease.
 	Label = lease.Domain + "/definition-of"
+	// LabelSuspended is on the kept definition of a lease that the reconciler is to leave as it is. Its value is "true".
+	LabelSuspended = lease.Domain + "/suspended"
 	// AnnotationText holds the definition: a LeaseDefinition as JSON, or as gzip-compressed JSON in base64.
 	AnnotationText = lease.Domain + "/lease-definition"
 	// AnnotationRun holds the nonce of the run that wrote the definition.
@@ -70,6 +72,8 @@ type Definition struct {
 	Source string
 	// Target is the kind of the lease's routes that --target or migrate has chosen; empty for that of the configuration.
 	Target string
+	// Suspended is true if the reconciler is to leave the lease as it is. No apply changes it.
+	Suspended bool
 	// Written is when the object was last written.
 	Written time.Time
 	// UID and ResourceVersion are those of the object. They are empty for an object that does not exist yet.
@@ -139,9 +143,10 @@ func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 	d = &Definition{
 		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], Source: meta.Annotations[AnnotationSource],
-		Target:  meta.Annotations[AnnotationTarget],
-		text:    meta.Annotations[AnnotationText],
-		Written: meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
+		Target:    meta.Annotations[AnnotationTarget],
+		Suspended: meta.Labels[LabelSuspended] == "true",
+		text:      meta.Annotations[AnnotationText],
+		Written:   meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
 	}
 	if at := managed.LastWritten(meta); at.After(d.Written) {
 		d.Written = at

@@ -119,6 +119,9 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			if slices.Contains(subjects, SubjectWorkloads) {
 				b.Leases, b.WithWorkloads = f.withWorkloads(b.Leases, &in.Workloads), true
 			}
+			for i := range b.Leases {
+				b.Leases[i].Suspended = in.Suspended[b.Leases[i].ID().Group()]
+			}
 		case SubjectPools:
 			b.Pools, b.Addresses = f.pools(in), Addresses(cfg, in)
 		case SubjectRoutes:

@@ -20,6 +20,8 @@ type LeaseRow struct {
 	State string `json:"state"`
 	// Since is since when the lease has what it has had longest. It is zero if all is withheld, or was another lease's before.
 	Since metav1.Time `json:"since"`
+	// Suspended is true if the reconciler leaves the lease as it is.
+	Suspended bool `json:"suspended,omitempty"`
 	// Workloads is the rollout state. It is nil if it was not requested or nothing runs.
 	Workloads *rollout.Rollout `json:"workloads,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
@@ -52,6 +53,8 @@ type Contents struct {
 	Backends Backends
 	// Workloads are the workloads of leases.
 	Workloads Workloads
+	// Suspended are the deployment groups that the reconciler leaves as they are.
+	Suspended map[lease.Group]bool
 	// Namespaces are the labels of namespaces, by name.
 	Namespaces map[string]map[string]string
 }
@@ -194,6 +197,14 @@ func (c *Contents) addClaim(o *unstructured.Unstructured) {
 		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
 		DeletionTimestamp: o.GetDeletionTimestamp(), Finalizers: o.GetFinalizers(), ManagedFields: o.GetManagedFields(),
+	}
+	if d, ok := kept.Read(meta); ok && d.Suspended {
+		if def, err := d.Decode(); err == nil {
+			if c.Suspended == nil {
+				c.Suspended = map[lease.Group]bool{}
+			}
+			c.Suspended[def.Lease.Group()] = true
+		}
 	}
 	if r, ok := reserved.Read(meta); ok {
 		c.Reservations = append(c.Reservations, r)

@@ -64,6 +64,7 @@ func Seen(t testing.TB) *page.Seen {
 	for i := range 9 {
 		s.Book.Leases = append(s.Book.Leases, leaseRow(i, s))
 	}
+	s.Book.Leases[0].Suspended = true
 	s.Book.Resources = resources()
 	s.Book.Problems = problems()
 	s.Runs = []*state.Announcement{{
