@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -153,9 +154,14 @@ func (v view) readGrounds(k Key, live *unstructured.Unstructured, answered Stamp
 func (v view) lostOf(k Key, live *unstructured.Unstructured) error {
 	lost := v.w.Objects.Lost(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.Claim, v.w.claimsOf(v.group))
 	for _, h := range v.things {
-		if slices.Contains(lost, h.Name()) {
-			return &report.OvertakenError{Kind: h.Kind, Thing: h.Thing, Lease: v.id}
+		if !slices.Contains(lost, h.Name()) {
+			continue
 		}
+		if withheld := v.taking(h).Withheld; len(withheld) > 0 {
+			return fmt.Errorf("%s serves %s %s too, which is withheld from the lease: %s. It is not taken over; take that out of it, or transfer it: "+
+				"kubectl akash-net transfer %s --to %s", k.Kind.Singular+" "+nameOf(k), h.Kind, h.Thing, heldBy(withheld[0].By), h.Thing, v.group)
+		}
+		return &report.OvertakenError{Kind: h.Kind, Thing: h.Thing, Lease: v.id}
 	}
 	return nil
 }
