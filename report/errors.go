@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +105,11 @@ func (e *TimeoutError) Error() string {
 	if e.After == 0 {
 		return "not waited for:\n  " + strings.Join(e.Waiting, "\n  ")
 	}
-	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(e.Waiting, "\n  "))
+	waiting := slices.DeleteFunc(slices.Clone(e.Waiting), func(what string) bool { return what == "" })
+	if len(waiting) == 0 {
+		return fmt.Sprintf("timed out after %s, before it was seen what is missing", e.After)
+	}
+	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(waiting, "\n  "))
 }
 
 // ErrorOfHeld returns a HeldError, or nil if others hold nothing.

@@ -97,7 +97,10 @@ type OperatorError struct {
 }
 
 func (e *OperatorError) Error() string {
-	text := fmt.Sprintf("lease %s: %s. Nothing was changed", e.Lease, e.Why)
+	text := e.Why + ". Nothing was changed"
+	if e.Lease != (lease.ID{}) {
+		text = fmt.Sprintf("lease %s: %s", e.Lease, text)
+	}
 	if at := e.At.String(); at != "" {
 		return at + ": " + text
 	}

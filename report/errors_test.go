@@ -50,6 +50,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"what failed could not be taken back", &report.HalfError{Lease: statetest.Shop, Why: errors.New("no answer"), Left: errors.New("host a.example.com is still claimed")}},
 		{"no address is left", &report.ExhaustedError{Endpoint: "public", Ranges: []string{"203.0.113.0/31", "198.51.100.1/32"}}},
 		{"the time to wait was over", &report.TimeoutError{After: 90 * time.Second, Waiting: []string{"route a", "route b"}}},
+		{"the time to wait was over before a look", &report.TimeoutError{After: time.Second, Waiting: []string{""}}},
 		{"it was not waited for", &report.TimeoutError{Waiting: []string{"route a"}}},
 		{"an uninstall is under way", &report.ClosingError{Namespace: "akash-net"}},
 		{"an object is being deleted", &report.DeletingError{Object: render.Object{Kind: kinds.Ingress, Namespace: "ns", Name: "web"}, Finalizers: []string{"example.com/slow"}}},

@@ -211,7 +211,7 @@ func (m *Migration) lacking() map[string]string {
 
 // findValues waits until the targets of the new routes are known.
 func (m *leaseMigration) findValues(ctx context.Context) error {
-	hosts := m.hosts
+	hosts, seen := m.hosts, map[*hostMove]bool{}
 	var errs []error
 	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
 		known := true
@@ -227,7 +227,7 @@ func (m *leaseMigration) findValues(ctx context.Context) error {
 				h.stay()
 				errs = append(errs, fmt.Errorf("host %s: %w", h.host, err))
 			}
-			h.records = found
+			h.records, seen[h] = found, true
 			h.values = valuesOf(h.host, recordsIn(found.Objects))
 			known = known && len(found.Unknown) == 0
 		}
@@ -242,7 +242,7 @@ func (m *leaseMigration) findValues(ctx context.Context) error {
 			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.x.Command.Options.Config, u))
 			m.x.Event(report.Unconfirmed, "dns", "", h.host, published.Missing(m.x.Command.Options.Config, u))
 		}
-		if len(h.records.Unknown) > 0 {
+		if !h.ended && !seen[h] || len(h.records.Unknown) > 0 {
 			h.stay()
 		}
 	}

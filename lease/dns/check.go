@@ -117,7 +117,7 @@ func checkName(r Record) error {
 			validation.DNS1123SubdomainMaxLength)
 	}
 	if err := checkDomain(name); err != nil {
-		return fmt.Errorf("the name of a %s record: %w", r.Type, err)
+		return fmt.Errorf("the name of the %s record: %w", r.Type, err)
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (p *problems) addForgotten(base state.Problem, o *state.OwnObject, thing, k
 	if o.Kind == "service" {
 		kind = kinds.ProviderLeasedIP.Singular
 	}
-	if o.Kind == kind || o.Ours {
+	if o.Kind == kind {
 		return
 	}
 	base.Thing = thing
@@ -221,7 +221,7 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	d := p.declaration(kind, thing, o.SharingKey, part.Key)
 	follows := d != nil && d.Takes(*part)
 	base.Problem, base.Thing = state.StrayRoute, thing
-	if d != nil && d.Of(part.Lease.Group()) && o.Kind != kind && !o.Ours {
+	if d != nil && d.Of(part.Lease.Group()) && o.Kind != kind {
 		if p.servesPart(thing, part.Key, part.Lease.Group()) {
 			p.addLeftBehind(base, o, kind, part)
 			return
@@ -233,7 +233,7 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 		p.add(base)
 		return
 	}
-	if !follows && o.Kind != kind && !o.Ours && (d == nil || !d.Of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
+	if !follows && o.Kind != kind && (d == nil || !d.Of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
 		p.addLeftByOperator(base, o, kind, part)
 		return
 	}
