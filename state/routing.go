@@ -98,7 +98,8 @@ func (r *Routing) Differs(cfg *config.ProviderConfig, host, path string) string 
 	}
 	switch {
 	case r.kind == kinds.Ingress.Singular:
-		if r.class != cfg.Ingress.ClassName && (r.rendered || r.class != config.AkashIngressClass) {
+		others := !r.rendered && (r.class == "" || r.class == config.AkashIngressClass) // the cluster's default class, and that of Akash's provider
+		if r.class != cfg.Ingress.ClassName && !others {
 			return fmt.Sprintf("has %s, and the configured class is %s", cmp.Or(prefixed("the class ", r.class), "no class"), cfg.Ingress.ClassName)
 		}
 	case r.kind != kindRoute && r.rendered && !slices.ContainsFunc(r.parents, func(p parentRef) bool { return isListener(cfg, p) }):

@@ -102,7 +102,7 @@ func TestReadEndpoints(t *testing.T) {
 	} {
 		all := lists{
 			"ingresses": has(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"shop.example.com","namespace":"n",` + labels + `},
-				"spec":{"ingressClassName":"akash-ingress-class","rules":[{"host":"shop.example.com","http":{"paths":[{"path":"/","backend":{"service":{"name":"web","port":{"number":80}}}}]}}]}}`),
+				"spec":{"rules":[{"host":"shop.example.com","http":{"paths":[{"path":"/","backend":{"service":{"name":"web","port":{"number":80}}}}]}}]}}`),
 			"services":       has(`{"metadata":{"name":"web","namespace":"n"},"spec":{"ports":[{"name":"http","port":80}]}}`),
 			"endpointslices": forgets(slice("gone", true), slice("first", true), slice("second", false)),
 		}
