@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -12,8 +15,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Plan returns what an apply of the definitions would change, lease by lease in their order; it writes nothing. The
@@ -134,4 +139,148 @@ func orderOf(c plan.Change) int {
 		return 0
 	}
 	return -first - running - 1 // pools and the namespace
+}
+
+// CarryOut makes the changes of a plan and no others. defs are the definitions of the plan's leases, in their order.
+// CarryOut returns a MovedError if the plan does not match the cluster any more. It checks that before the first write,
+// and pins each write to the version on which the plan is based; if the API server rejects a write, CarryOut undoes
+// those of the lease.
+func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Definition) error {
+	if err := withoutPasswords(p); err != nil {
+		return err
+	}
+	opts := a.Command.Options
+	opts.Heal = p.Settings.Kept
+	quiet := opts
+	quiet.Report, quiet.Prove = nil, nil // the apply asks for proofs
+	now, err := Preview(ctx, a.Command.Cluster, quiet, defs)
+	refused, err := refusals(err)
+	if err != nil {
+		return keptMoved(err)
+	}
+	var moved []string
+	for i, l := range p.Leases {
+		moved = append(moved, l.Moved(now.Leases[i])...)
+	}
+	if len(moved) > 0 {
+		return &report.MovedError{Moved: moved, Kept: opts.Heal}
+	}
+	opts.Only, opts.Refused = &now, refused // the same changes with current resource versions
+	return keptMoved(New(a.Command.Cluster, opts).Apply(ctx, defs))
+}
+
+// withoutPasswords returns an error if the plan writes the data of a Secret: no plan has that data.
+func withoutPasswords(p plan.Plan) error {
+	for _, l := range p.Leases {
+		for _, c := range l.Changes {
+			data := func(f plan.Field) bool { return len(f.Path) > 0 && f.Path[0] == "data" }
+			if c.Kind == kinds.Secret.Singular && (c.Action == plan.Create || c.Action == plan.Update && slices.ContainsFunc(c.Fields, data)) {
+				return fmt.Errorf("the plan writes the password of %s, and no plan has passwords: "+
+					"apply the definition itself, with apply -f FILE --workloads", c.ID())
+			}
+		}
+	}
+	return nil
+}
+
+// keptMoved replaces ErrChanged errors by a MovedError: the ledger keeps another definition of the lease than the plan
+// has.
+func keptMoved(err error) error {
+	failed := report.Failures{err}
+	_ = errors.As(err, &failed)
+	failed = slices.Clone(failed)
+	for i, e := range failed {
+		if of, ok := errors.AsType[*report.LeaseError](e); ok && errors.Is(e, report.ErrChanged) {
+			failed[i] = &report.MovedError{Moved: []string{"the definition that is kept for lease " + of.Lease.String()}, Kept: true}
+		}
+	}
+	return report.Gather(failed)
+}
+
+// UnprovedError reports hosts that the tenant has not proved to control. Nothing was changed.
+type UnprovedError struct {
+	Lease lease.ID
+	Hosts []UnprovedHost
+}
+
+// UnprovedHost is a host and why it is not proved.
+type UnprovedHost struct {
+	Host string
+	At   lease.Place
+	Err  error
+}
+
+func (e *UnprovedError) Error() string {
+	var lines []string
+	for _, h := range e.Hosts {
+		lines = append(lines, "host "+h.Host+" is not proved: "+h.Err.Error())
+	}
+	return strings.Join(lines, "; ")
+}
+
+// proof is the result for one host of one owner.
+type proof struct {
+	how string
+	err error
+}
+
+// prove checks all hosts that requests ask for before anything is claimed. It returns an error for each request, nil if all
+// its hosts are proved or no proof is required.
+func (a *Applier) prove(ctx context.Context, requests []state.Request) []error {
+	errs := make([]error, len(requests))
+	if a.Command.Options.Prove == nil {
+		return errs
+	}
+	type question struct{ owner, host string }
+	proofs := map[question]*proof{} // one goroutine fills each entry; only this one adds entries
+	group := parallel.New(a.Command.Options.Concurrency)
+	for _, r := range requests {
+		for _, w := range r.Hosts {
+			q := question{r.Lease.Owner, w.Host}
+			if proofs[q] != nil {
+				continue
+			}
+			p := &proof{}
+			proofs[q] = p
+			if w.Own {
+				p.how = "the provider gives it"
+				continue
+			}
+			group.Go(func() error {
+				p.err = parallel.Guard(func() (err error) {
+					p.how, err = a.Command.Options.Prove(ctx, q.owner, q.host)
+					return err
+				})
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // the errors are in proofs
+	for i, r := range requests {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = a.reportProofs(r, func(host string) *proof { return proofs[question{r.Lease.Owner, host}] })
+		}
+	}
+	return errs
+}
+
+// reportProofs reports for each host of a request whether it is proved.
+func (a *Applier) reportProofs(r state.Request, of func(host string) *proof) error {
+	unproved := &UnprovedError{Lease: r.Lease}
+	for i, w := range r.Hosts {
+		if i > 0 && w.Host == r.Hosts[i-1].Host {
+			continue
+		}
+		p := of(w.Host)
+		e := report.Event{Time: time.Now(), Action: report.Proved, Lease: r.Lease, Kind: string(w.Hold(r.Lease).Kind), Name: w.Host, Message: p.how}
+		if p.err != nil {
+			e.Action, e.Message = report.Unproved, p.err.Error()
+			unproved.Hosts = append(unproved.Hosts, UnprovedHost{Host: w.Host, At: w.At, Err: p.err})
+		}
+		a.Command.Send(e)
+	}
+	if len(unproved.Hosts) > 0 {
+		return unproved
+	}
+	return nil
 }

@@ -1,10 +1,16 @@
+// Package engine decides what a command does next: a pure function of what it wants and of what it has seen, and when. It
+// sends nothing, waits for nothing and has no clock. Package apply/execute carries out the steps and folds the answers into
+// the World.
 package engine
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -209,4 +215,106 @@ func (v view) isMarked(c *state.Claim) bool {
 // isTransient reports whether unfinished commands hold all these things: they may still give them back.
 func isTransient(held []report.HeldThing) bool {
 	return !slices.ContainsFunc(held, func(h report.HeldThing) bool { return !h.By.Running })
+}
+
+// Outcome is how the work on a lease has ended.
+type Outcome struct {
+	// Err is why the lease was refused or has failed, nil if it has what it wants.
+	Err error
+	// Kept are the errors of what could not be given back.
+	Kept []error
+	// Unfinished is true if something of the lease is neither final nor given back.
+	Unfinished bool
+	// Rest is how the lease stands.
+	Rest report.Rest
+	// Things are what the lease relies on; Facts are what was found of what it wants, in the order of the claims.
+	Things []state.Hold
+	Claims map[string]*state.Claim
+	Facts  []Fact
+	// Left is what a release leaves.
+	Left Left
+	// Applied is what became of the objects that an apply wants.
+	Applied Applied
+	// Moved are the old routes for which all was done that the want says.
+	Moved map[Key]bool
+}
+
+// Found is what was found of a thing that a lease wants.
+type Found string
+
+// What is found.
+const (
+	// Free: the lease could have it, or has got it.
+	Free Found = "free"
+	// Own: the lease holds it already.
+	Own Found = "own"
+	// Withheld: another deployment of the owner holds it.
+	Withheld Found = "withheld"
+	// Beside: another lease of the deployment serves it, and keeps it.
+	Beside Found = "beside"
+	// Unnoted: the note that the lease waits for it could not be written.
+	Unnoted Found = "unnoted"
+)
+
+// Fact says what was found of a thing, or a part of it, that a lease wants.
+type Fact struct {
+	Found Found
+	Kind  state.Kind
+	Name  string
+	// At is where the input asks for it.
+	At lease.Place
+	// By is who has it otherwise, Lease the lease that serves it.
+	By    state.Holder
+	Lease lease.ID
+	Err   error
+}
+
+// Choice selects what of a deployment group is given up: everything if it names no things.
+type Choice struct{ things map[string]bool }
+
+// NewChoice returns the choice of hosts, addresses and IP endpoints as people type them; of everything if there are none.
+func NewChoice(things []string) Choice {
+	c := Choice{}
+	for _, thing := range things {
+		if a, err := netip.ParseAddr(thing); err == nil {
+			thing = a.String()
+		}
+		if c.things == nil {
+			c.things = map[string]bool{}
+		}
+		c.things[strings.ToLower(thing)] = true
+	}
+	return c
+}
+
+// All reports whether everything is chosen.
+func (c Choice) All() bool { return len(c.things) == 0 }
+
+// Has reports whether a host or an address is named.
+func (c Choice) Has(thing string) bool { return c.things[thing] }
+
+// Addresses returns the named addresses.
+func (c Choice) Addresses() (out []netip.Addr) {
+	for thing := range c.things {
+		if a, err := netip.ParseAddr(thing); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Claim reports whether a claim is chosen. An IP endpoint is as "endpoint/NAME", by its name alone, or by its sharing key, as
+// it is printed.
+func (c Choice) Claim(claim *state.Claim) bool {
+	if c.All() || c.things[claim.Thing] {
+		return true
+	}
+	if !claim.Kind.HasPorts() {
+		return false
+	}
+	if c.things[claim.SharingKey] || c.things["endpoint/"+claim.SharingKey] {
+		return true
+	}
+	name, ok := strings.CutPrefix(claim.SharingKey, claim.Owner+"-ip-")
+	return ok && (c.things[name] || c.things["endpoint/"+name])
 }

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -210,4 +213,168 @@ func (v view) changeOver(d Desired, live *unstructured.Unstructured) *plan.Chang
 	return v.change(func() plan.Change {
 		return plan.Write(d.Object.Kind.Singular, render.Rendered(d.Object).Object, v.over(d, d.Object, live), d.Manager)
 	})
+}
+
+// Successors are the routes of a lease that replace others. An old route stays until its successor is known to serve.
+
+// replacement is a route that goes, with the one in its place.
+type replacement struct {
+	old Object
+	new Key
+}
+
+// replaced finds the live routes with the host and path of a wanted one: routes of another kind, and on the Gateway API also those
+// of other leases, which serve until they are deleted. On an Ingress controller or OpenShift a route of another lease may prevent
+// the new one from being accepted at all, so those are not kept.
+func (v view) replaced() (out []replacement) {
+	if v.want.Move != nil && v.want.Move.Ends {
+		for _, m := range v.going() {
+			out = append(out, replacement{m.Old, m.New})
+		}
+	}
+	if v.want.Apply == nil || v.w.Objects.Hostnames() {
+		return out
+	}
+	for _, o := range v.wanted().objects {
+		if _, _, redirect := lease.ParseRouteName(o.Name); redirect || !slices.Contains(kinds.RouteKinds, o.Kind) {
+			continue
+		}
+		for _, use := range v.wanted().uses[KeyOf(o)] {
+			for _, was := range v.w.Objects.Serving(state.HostName(use.Host)) {
+				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
+				if v.goesFor(was, use) && (was.Kind != o.Kind || was.Group != v.group && onGateway(o.Kind)) &&
+					slices.Contains(kinds.RouteKinds, was.Kind) && slices.ContainsFunc(state.HostUses(was.Live), sameRoute) {
+					out = append(out, replacement{was, KeyOf(o)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// goesFor reports whether the lease deletes a live object in favour of its own route.
+func (v view) goesFor(was Object, use state.Use) bool {
+	if was.Group == v.group {
+		return v.want.Prune
+	}
+	name := state.HostName(use.Host)
+	h, mine := v.thing(name)
+	mine = mine && slices.ContainsFunc(v.routed(h), func(p state.Part) bool { return p.Key == state.RouteKey(use.Path) })
+	return mine && v.removes(was.Group, v.w.Claim(name))
+}
+
+// removes reports whether the lease deletes objects of another group that serve a claim: if it prunes, or if the group has handed a
+// part on in a transfer, or does so in this one. A lease that is healed deletes nothing that serves.
+func (v view) removes(g lease.Group, c *state.Claim) bool {
+	return v.want.Prune || v.want.Apply != nil && !v.want.Apply.Heal && (len(c.FormerOf(g)) > 0 || slices.Contains(v.want.Groups(), g))
+}
+
+// onGateway reports whether a Gateway accepts several routes of the kind for one host, of which the oldest serves.
+func onGateway(kind kinds.Kind) bool { return kind == kinds.HTTPRoute || kind == kinds.TLSRoute }
+
+// awaitSuccessors waits until the successors are known to serve. If one is not in time, the old route stays, with its DNS records
+// and companion objects.
+func (v view) awaitSuccessors() Step {
+	if !v.t.Settings.Waits {
+		return Step{}
+	}
+	for _, r := range v.replaced() {
+		if _, stays := v.f.stays[r.old.key()]; stays || v.f.served[r.new] {
+			continue
+		}
+		k := r.new
+		if s := v.awaitServing(r, k); !s.idle() {
+			return s
+		}
+		served := Step{Served: &k}
+		accepted := !v.t.Settings.AssumeServing || state.Serves(state.Reports(v.w.live(k).live, state.Routers{}))
+		if accepted && v.isChanged() {
+			served.Tells = []Event{{Action: report.Accepted, Of: k, Message: "by its controller", Once: "accepted " + k.String()}}
+		}
+		return served
+	}
+	return Step{}
+}
+
+// awaitServing waits until a controller reports that a route serves. With Settings.AssumeServing only controllers are waited for
+// that report at all.
+func (v view) awaitServing(r replacement, k Key) Step {
+	g := v.t.Settings.Config.Gateway
+	gateway := Key{kinds.Gateway, g.Namespace, g.Name}
+	if v.t.Settings.AssumeServing && !slices.Contains(kinds.Reporting, k.Kind) {
+		return Step{}
+	}
+	if onGateway(k.Kind) && v.w.live(gateway).sent <= max(v.f.wrote, v.w.read) {
+		return do(Request{Verb: GetLive, Key: gateway, Why: "whether it is programmed"})
+	}
+	lacks := func(s seenLive) string {
+		switch {
+		case s.live == nil:
+			return k.Kind.Kind + " " + nameOf(k) + " is not there"
+		case v.t.Settings.AssumeServing && (!v.w.Objects.Reports(k.Kind, v.w.live(gateway).live) || state.Serves(state.Reports(s.live, state.Routers{}))):
+			return ""
+		case v.t.Settings.AssumeServing:
+			return state.ToBeAccepted(k.Kind, k.Namespace, k.Name, state.Reports(s.live, state.Routers{}))
+		}
+		return state.NotServing(s.live, v.w.live(gateway).live, g.Namespace+"/"+g.Name)
+	}
+	done := func(s seenLive) bool { return s.sent > max(v.f.wrote, v.w.read) && lacks(s) == "" }
+	s, late := v.awaitLive(k, "to serve", done)
+	if late {
+		text := lacks(v.w.live(k))
+		if !v.t.Settings.AssumeServing {
+			text += "; " + cmp.Or(v.t.Settings.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
+		}
+		return Step{Stays: &stay{r.old, text}, Tells: []Event{{
+			Action: report.Kept, Of: r.old.key(), Message: "it stays: " + text, Once: "stays " + r.old.key().String(),
+		}}}
+	}
+	if onGateway(k.Kind) && len(s.Requests) > 0 && v.w.live(gateway).sent < v.w.live(k).sent { // both are looked at again
+		s.Requests = []Request{{Verb: GetLive, Key: gateway, Why: "whether it is programmed"}}
+	}
+	return s
+}
+
+// stay is an old route whose successor is not known to serve, and what that lacks.
+type stay struct {
+	old   Object
+	lacks string
+}
+
+// isStaying reports whether the lease leaves an object because a successor is not known to serve: the old route, its companion
+// objects, and the DNS records of what the lease holds.
+func (v view) isStaying(o Object) bool {
+	switch {
+	case len(v.f.stays) == 0 || o.Kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.Kind):
+		return false
+	case o.Record != "":
+		return slices.ContainsFunc(v.things, func(h state.Hold) bool { return h.Name() == state.HostName(o.Record) })
+	case o.Kind == kinds.BackendTLSPolicy: // named after a Service, which several routes may share
+		return true
+	}
+	for k := range v.f.stays {
+		if name := o.Live.GetName(); name == k.Name || name == lease.RedirectName(k.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// unserved returns the error of a lease whose old routes had to stay; nil if it is only that the command does not wait.
+func (v view) unserved() error {
+	var left []error
+	if v.want.Move != nil {
+		_, left = v.moved()
+	}
+	if len(v.f.stays) == 0 || v.t.Settings.Wait == 0 {
+		return report.Gather(left)
+	}
+	out := &report.TimeoutError{After: v.t.Settings.Wait}
+	for _, s := range v.f.stays {
+		if !slices.Contains(out.Waiting, s.lacks) {
+			out.Waiting = append(out.Waiting, s.lacks)
+		}
+	}
+	slices.Sort(out.Waiting)
+	return report.Gather(append(left, out))
 }

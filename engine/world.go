@@ -8,8 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Stamp orders requests and answers: a request with a later stamp than an answer was sent after it. 0 is never.
@@ -236,4 +240,158 @@ func (w *World) list(kind state.Kind) (out []*state.Claim) {
 		}
 	}
 	return out
+}
+
+// Objects are the objects of the cluster, as they were read at one moment, and what they mean for claims. Nobody changes
+// them.
+type Objects interface {
+	// Closed reports whether an uninstall has closed the ledger.
+	Closed() bool
+	// Finding returns who has a part. claimed reports whether a claim with a name exists.
+	Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, claimed func(name string) bool) state.Finding
+	// Below returns the uses of the hosts one label below a wildcard, by host.
+	Below(wildcard string) map[string][]state.Use
+	// Live returns the leases of a deployment group whose objects serve a claim.
+	Live(c *state.Claim, g lease.Group) []lease.ID
+	// Serves reports whether objects serve a claim for a deployment group.
+	Serves(c *state.Claim, g lease.Group) bool
+	// Unserved reports whether nothing serves a part that the deployment group of the lease holds, and no other lease of
+	// that group has it.
+	Unserved(id lease.ID, c *state.Claim, p state.Part) bool
+	// Addresses indexes claims on addresses and the uses of addresses by Services.
+	Addresses(claims []*state.Claim) *state.Addresses
+	// Written returns the objects that this program wrote for a deployment group and that serve what is chosen, in the order
+	// in which they are deleted.
+	Written(g lease.Group, chosen Choice) []Object
+	// StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
+	StandsFor(o Object, c *state.Claim, p state.Part) bool
+	// ServedBy returns the objects of a claim's owner that serve or declare a part of it beside those that this program wrote
+	// for its holder. declared is true if Akash's provider declares the part.
+	ServedBy(c *state.Claim, p state.Part) (by []Object, declared bool)
+	// DeclaredIn returns what Akash's provider declares for the lease of a namespace.
+	DeclaredIn(namespace string, g lease.Group) []Object
+	// LiveOf returns the leases of a deployment group that have objects or a kept definition; d may be nil.
+	LiveOf(g lease.Group, d *kept.Definition) []lease.ID
+	// At returns an object, nil if there is none. Namespace reports whether a namespace exists, and is not being deleted.
+	At(k Key) *unstructured.Unstructured
+	Namespace(name string) (alive, exists bool)
+	// Definition returns the definition that the ledger keeps for a deployment group; known is false if it was not read.
+	Definition(g lease.Group) (d *kept.Definition, known bool)
+	// Under returns the names of the claims on which the objects of a deployment group depend.
+	Under(g lease.Group) []string
+	// Unfit returns why what a lease wants cannot be: a kind that the cluster does not serve, or what Akash's operators would stop at.
+	Unfit(def *lease.Definition, r state.Request, of []kinds.Kind) error
+	// Theirs reports whether one of Akash's operators makes an object; live is what it has made, unlike says how that differs.
+	Theirs(id lease.ID, def *lease.Definition, o render.Object) (theirs bool, live *unstructured.Unstructured, unlike string)
+	// Hostnames and LeasesIPs report whether Akash's operators run. Moves reports whether one of them deletes a route itself when its
+	// ProviderHost changes hands.
+	Hostnames() bool
+	LeasesIPs() bool
+	Moves(o Object) bool
+	// Pools returns the pools that addresses need, with their advertisements.
+	Pools(addresses render.Addresses) ([]render.Object, error)
+	// Kept returns a rendered object with the annotations that it keeps from the one that is there.
+	Kept(o render.Object, live *unstructured.Unstructured, g lease.Group, manager string, now time.Time) render.Object
+	// Grounds returns the parts of claims that an object serves; claims are those of its deployment group.
+	Grounds(o Object, claims []*state.Claim) []Ground
+	// Entitled reports whether the deployment group of an object holds what that serves. Lost returns the claims under it that the group
+	// does not hold.
+	Entitled(o Object, claim func(name string) *state.Claim, claims []*state.Claim) bool
+	Lost(o Object, claim func(name string) *state.Claim, claims []*state.Claim) []string
+	// Serving returns the objects that this program wrote and that serve a claim. Stray reports whether one of another deployment
+	// serves what a group holds, and nothing that its own holds.
+	Serving(name string) []Object
+	Stray(o Object, g lease.Group, parts []state.Part, c *state.Claim, claim func(name string) *state.Claim) bool
+	// Ours reports whether this program wrote an object, Tenant returns the lease of a namespace.
+	Ours(live *unstructured.Unstructured) bool
+	Tenant(namespace string) lease.ID
+	// NamesAnother reports whether the ProviderLeasedIP that is there names another service than a rendered one. FormerServices returns
+	// the Services that Akash's operator made for the same port otherwise.
+	NamesAnother(g lease.Group, o render.Object) bool
+	FormerServices(g lease.Group, o render.Object) []Object
+	// Reports reports whether a controller reports on routes of a kind.
+	Reports(kind kinds.Kind, gateway *unstructured.Unstructured) bool
+	// RecordHolder returns the other deployment group that writes a host's records, RecordsOf the records of a host. ToReplace returns
+	// those that have to be gone before others are written, and the names of those that are made again.
+	RecordHolder(g lease.Group, c *state.Claim, host string) string
+	RecordsOf(host string) []Object
+	ToReplace(g lease.Group, host string, wanted []render.Object) (old []Replaced, again map[string]bool)
+}
+
+// Ground is a part of a claim that an object serves.
+type Ground struct{ Name, Key string }
+
+// facts are what was seen of the work on one lease.
+type facts struct {
+	// mark is what the entries have that it writes.
+	mark  string
+	taken map[string]Taken
+	// picks are the addresses that the lease is to take, passed those that turned out not to be for it.
+	picks  map[slot]netip.Addr
+	passed map[netip.Addr]bool
+	// unpooled are the addresses whose pools were removed.
+	unpooled map[netip.Addr]bool
+	// left is when enough addresses were seen to be left for the orders that have reserved some.
+	left Stamp
+	// failed is the error of a request that ends the work on the lease. refused are those of writes without which it goes
+	// on, by claim: notes, and what was to be given back.
+	failed  error
+	refused map[string]error
+	// objects are those that were read again or deleted since everything was read.
+	objects map[types.UID]seenObject
+	// done says what the lease has done with objects, made are those that it has created, as the answer shows them; wrote is when it
+	// has last written one. unclear are those whose apply had no answer.
+	done    map[Key]done
+	made    map[Key]*unstructured.Unstructured
+	wrote   Stamp
+	unclear map[Key]Desired
+	// fits are the objects that were found to be as wanted, due those that are not, allowed those whose dry run was not refused.
+	fits, due, allowed map[Key]fit
+	// refusals are the answers that refuse an object, checked are those whose dry run was not refused, as they were sent, unheard how many
+	// dry runs had no answer.
+	refusals map[Key]refusal
+	checked  map[Key]map[string]any
+	unheard  map[Key]int
+	// ways are the old routes that were deleted for new ones, by these. stays are those whose successors were not in time, served
+	// the successors that were seen to serve. told names what a person was told once.
+	ways   map[Key]Object
+	stays  map[Key]stay
+	served map[Key]bool
+	told   map[string]bool
+	// began is when the lease has begun to wait for what it has written, by the steady clock: all waits share its wait time.
+	began time.Time
+	// targets are where its hosts are reached, running is what it runs; reserved is true once its order's reservation is its own,
+	// disowned once Akash's provider manages nothing of that any more.
+	targets            seenTargets
+	running            seenRunning
+	reserved, disowned bool
+	// touched are objects of others that were written again as they are.
+	touched map[types.UID]bool
+	// wanted is what was rendered for the input wantedOf.
+	wanted   *wanted
+	wantedOf string
+	// kept is the definition that the ledger keeps for the deployment group, runs what that runs, each with when it was read.
+	kept seenDefinition
+	runs seenRuns
+	// announced is what was seen of the announcements of other commands for the deployment group.
+	announced seenAnnouncements
+	// unreserved are the leases whose reservations were given up.
+	unreserved map[lease.ID]bool
+	// yields is true if the lease waits for no other lease any more, because these wait for it.
+	yields bool
+	// outcome is how the work on the lease has ended, nil before; ended is when that was.
+	outcome *Outcome
+	ended   Stamp
+}
+
+// seenTargets is where hosts are reached, as it was read.
+type seenTargets struct {
+	published render.Published
+	sent      Stamp
+}
+
+// slot is a family of an IP endpoint for which a lease needs an address.
+type slot struct {
+	Endpoint string
+	Family   config.Family
 }

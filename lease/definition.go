@@ -1,9 +1,15 @@
+// Package lease has the vocabulary of the project: leases and deployment groups, the names, labels and hashes that
+// Akash's provider gives them, and the definition of what a lease exposes. It is pure: it uses no cluster, no files and
+// no clock.
 package lease
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -205,4 +211,214 @@ func (e *Expose) Options() *HTTPOptions {
 	}
 	options := e.HTTP
 	return &options
+}
+
+// CheckEndpointName returns an error if an IP endpoint cannot have the name. Akash's rule (chain-sdk:
+// endpointNameValidationRegex): at least two characters, first a letter, then letters, digits, "-" and "_".
+func CheckEndpointName(name string) error {
+	ok := len(name) >= 2 && 'a' <= name[0] && name[0] <= 'z'
+	for i := range len(name) {
+		b := name[i]
+		ok = ok && ('a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-' || b == '_')
+	}
+	if !ok {
+		return fmt.Errorf("%q is not an endpoint name (two or more of a-z, 0-9, \"-\" and \"_\", a letter first)", Clip(name))
+	}
+	return nil
+}
+
+func (c *checker) endpoints(d *Definition) {
+	owner := map[netip.Addr]string{}
+	for i, e := range d.IPEndpoints {
+		if c.missing(e.Name == "") {
+			continue
+		}
+		if err := CheckEndpointName(e.Name); err != nil {
+			c.problems.Add(e.At, "%v", err)
+		}
+		if i > 0 && d.IPEndpoints[i-1].Name == e.Name {
+			c.problems.Add(e.At, "there are two endpoints named %q", e.Name)
+		}
+		if !c.used[e.Name] {
+			c.problems.Add(e.At, "endpoint %q is declared but never used", e.Name)
+		}
+		c.sharingKey(d, &d.IPEndpoints[i])
+		four, six := 0, 0
+		for _, a := range e.Addresses {
+			if err := CheckAddr(a); err != nil {
+				c.problems.Add(e.At, "%v", err)
+				continue
+			}
+			if other, ok := owner[a]; ok {
+				c.problems.Add(e.At, "address %s is given twice%s", a, otherEndpoint(other, e.Name))
+			}
+			owner[a] = e.Name
+			if a.Is4() {
+				four++
+			} else {
+				six++
+			}
+		}
+		if four > 1 || six > 1 {
+			c.problems.Add(e.At, "endpoint %q has more than one address of a family", e.Name)
+		}
+	}
+}
+
+// sharingKey reports an endpoint whose name equals the hash in the sharing key of another: MetalLB would assign both
+// the same address.
+func (c *checker) sharingKey(d *Definition, e *IPEndpoint) {
+	key := SharingKey(d.Lease.Owner, e.Name)
+	first := c.keys[key]
+	if first == nil {
+		c.keys[key] = e
+		return
+	}
+	if first.Name != e.Name {
+		at, also := laterEarlier(first.At, e.At)
+		c.problems.Add(at,
+			"the IP endpoints %q and %q%s have the same sharing key, so both would have the same address: rename one of them",
+			first.Name, e.Name, alsoAt(also))
+	}
+}
+
+// otherEndpoint returns the text that names the endpoint with the same address, or "" if it is the same endpoint.
+func otherEndpoint(other, name string) string {
+	if other == name {
+		return ""
+	}
+	return fmt.Sprintf(" (also to endpoint %q)", other)
+}
+
+// broadcast is the IPv4 limited broadcast address.
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// CheckAddr returns an error if the address cannot be leased.
+func CheckAddr(a netip.Addr) error {
+	switch {
+	case !a.IsValid():
+		return fmt.Errorf("an address is missing")
+	case a.Zone() != "":
+		return fmt.Errorf("%s has a zone; an address that is leased has none", a)
+	case a.Is4In6():
+		return fmt.Errorf("%s is an IPv4-mapped IPv6 address; write %s", a, a.Unmap())
+	case a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a == broadcast:
+		return fmt.Errorf("%s is not an address that can be leased", a)
+	}
+	return nil
+}
+
+// canonical sorts services, IP endpoints and exposes, and clears values that equal Akash's defaults. Exposes have the
+// order of Akash's manifest: port, protocol, global before internal, then path, then the connecting service.
+func canonical(d *Definition) {
+	slices.SortStableFunc(d.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(d.IPEndpoints, func(a, b IPEndpoint) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range d.Services {
+		exposes := d.Services[i].Expose
+		for j := range exposes {
+			e := &exposes[j]
+			if e.As == e.Port {
+				e.As = 0
+			}
+			e.HTTP = e.HTTP.WithoutDefaults()
+			if e.Path == "/" {
+				e.Path = ""
+			}
+			e.Routing = e.Routing.canonical()
+		}
+		slices.SortStableFunc(exposes, compareExpose)
+	}
+}
+
+func compareExpose(a, b Expose) int {
+	globalFirst := 0
+	if a.Global != b.Global {
+		globalFirst = 1
+		if a.Global {
+			globalFirst = -1
+		}
+	}
+	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol), globalFirst,
+		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Peer, b.Peer))
+}
+
+// hostNames returns the names of the hosts, sorted.
+func (e *Expose) hostNames() []string {
+	names := make([]string, len(e.Hosts))
+	for i, h := range e.Hosts {
+		names[i] = h.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// WithoutDefaults clears the options that equal Akash's defaults; it is the reverse of WithDefaults.
+func (o HTTPOptions) WithoutDefaults() HTTPOptions {
+	d := HTTPOptions{}.WithDefaults()
+	if o.MaxBodySize == d.MaxBodySize {
+		o.MaxBodySize = 0
+	}
+	if o.ReadTimeout == d.ReadTimeout {
+		o.ReadTimeout = 0
+	}
+	if o.SendTimeout == d.SendTimeout {
+		o.SendTimeout = 0
+	}
+	if o.NextTries == d.NextTries {
+		o.NextTries = 0
+	}
+	if len(o.NextCases) == 0 || slices.Equal(o.NextCases, d.NextCases) {
+		o.NextCases = nil
+	}
+	return o
+}
+
+// canonical returns a copy of the routing with the default termination filled in, the default weight cleared, and lists
+// without a meaningful order sorted. It returns nil if the routing sets nothing.
+func (r *Routing) canonical() *Routing {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	if r.TLS != nil {
+		tls := *r.TLS
+		switch {
+		case tls.Termination != "":
+		case tls.DestinationCASecretName != "":
+			tls.Termination = Reencrypt
+		default:
+			tls.Termination = Edge
+		}
+		tls.Issuer = tls.Issuer.canonical()
+		out.TLS = &tls
+	}
+	if len(r.Backends) > 0 && r.Weight != nil && *r.Weight == DefaultWeight {
+		out.Weight = nil
+	}
+	out.Backends = slices.SortedStableFunc(slices.Values(r.Backends), func(a, b Backend) int {
+		return cmp.Or(strings.Compare(a.Service, b.Service), cmp.Compare(a.Port, b.Port))
+	})
+	out.Annotations = slices.SortedStableFunc(slices.Values(r.Annotations), func(a, b RouteAnnotation) int {
+		return strings.Compare(a.Key, b.Key)
+	})
+	return out.OrNil()
+}
+
+// certManager is the API group of cert-manager's own issuers.
+const certManager = "cert-manager.io"
+
+// canonical clears cert-manager's own API group. If group and kind are both empty, it sets the kind Issuer, which is
+// cert-manager's default.
+func (i *Issuer) canonical() *Issuer {
+	if i == nil {
+		return nil
+	}
+	out := *i
+	if out.Group == certManager {
+		out.Group = ""
+	}
+	if out.Kind == "" && out.Group == "" {
+		out.Kind = "Issuer"
+	}
+	return &out
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/schema"
 )
 
 //go:embed crds/*.yaml guard/*.yaml reconciler/*.yaml reconciler/akash-operators/rolebinding.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml
@@ -132,4 +133,24 @@ func parse(document []byte) (*unstructured.Unstructured, error) {
 	}
 	object := &unstructured.Unstructured{}
 	return object, object.UnmarshalJSON(data)
+}
+
+var (
+	//go:embed providerconfig.schema.json
+	providerConfigSchema []byte
+	//go:embed leasedefinition.schema.json
+	leaseDefinitionSchema []byte
+)
+
+// Schemas returns the schemas of the documents that people write: ProviderConfig and LeaseDefinition, in this order.
+func Schemas() ([]*schema.Schema, error) {
+	var all []*schema.Schema
+	for _, text := range [][]byte{providerConfigSchema, leaseDefinitionSchema} {
+		s, err := schema.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }

@@ -1,16 +1,24 @@
+// Package plugin assembles the command line and runs it.
 package plugin
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/plugin/change"
 	"github.com/akash-net/kubectl-akash-net/plugin/configure"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/documents"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -18,6 +26,40 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
+
+// completionName is the beginning of the name of the program that kubectl runs to complete a plugin's arguments.
+const completionName = "kubectl_complete-"
+
+// Main runs the command line args, where args[0] is the program's name, and returns the exit code. A program with the name
+// kubectl_complete-akash_net completes arguments for kubectl, so completion needs only a link to the program.
+//
+// The first interrupt cancels requests and undoes claims that are not in use yet. The second one ends the process.
+func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) (code int) {
+	return MainWatching(ctx, args, streams, nil)
+}
+
+// MainWatching is Main of the program that can run "reconcile --watch" itself. Another one, whose watch is nil, leaves that to it.
+func MainWatching(ctx context.Context, args []string, streams genericiooptions.IOStreams, watch change.Watch) (code int) {
+	klog.SetLogger(logr.Discard()) // errors include what client-go logs
+	ctx, stop := console.NotifyContext(ctx)
+	defer stop()
+	c := session.New(ctx, streams)
+	defer func() {
+		if r := recover(); r != nil {
+			code = c.ReportPanic(r)
+		}
+	}()
+	root := newRoot(c, watch)
+	arguments := args[1:]
+	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
+		arguments = append([]string{"__complete"}, arguments...)
+		root.SetErr(io.Discard) // kubectl prints the program's stderr on the terminal
+	}
+	root.SetArgs(arguments)
+	cmd, err := root.ExecuteContextC(ctx)
+	c.CommandPath = cmd.CommandPath()
+	return c.End(ctx, err)
+}
 
 func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	root := &cobra.Command{
@@ -139,4 +181,35 @@ func newVersion(c *session.Session) *cobra.Command {
 	}
 	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
+}
+
+// kubectlWords maps commands of kubectl that this program does not have to what does it here. Commands that do exactly the same have
+// them as aliases.
+var kubectlWords = map[string]string{
+	"delete": "kubectl akash-net release LEASE",
+	"create": "kubectl akash-net apply -f FILE",
+	"edit":   "kubectl akash-net state lease LEASE -o yaml > FILE, then kubectl akash-net apply -f FILE",
+	"wait":   "kubectl akash-net apply -f FILE --wait=DURATION",
+	"hosts":  "kubectl akash-net state hosts",
+	"ips":    "kubectl akash-net state ips",
+	"pools":  "kubectl akash-net state pools",
+	"patch":  "kubectl akash-net apply -f FILE",
+	"run":    "kubectl akash-net apply -f FILE --workloads",
+	"top":    "kubectl akash-net state resources",
+}
+
+// knownCommands is the cobra.PositionalArgs of the program itself: what is left there is no command.
+func knownCommands(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var likely []string
+	if here, ok := kubectlWords[args[0]]; ok {
+		likely = append(likely, here)
+	} else {
+		for _, name := range root.SuggestionsFor(args[0]) {
+			likely = append(likely, root.DisplayName()+" "+name)
+		}
+	}
+	return usage.Unknown(root.DisplayName(), args[0], likely)
 }

@@ -4,10 +4,17 @@ package render
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -134,4 +141,136 @@ func endpointAddresses(def *lease.Definition, addrs Addresses, name string) []ne
 		return ips
 	}
 	return slices.SortedFunc(slices.Values(ips), netip.Addr.Compare)
+}
+
+// Object is a rendered object, as server-side apply sends it, without empty fields.
+type Object struct {
+	Kind            kinds.Kind
+	Namespace, Name string
+	// Config is an apply configuration, or a struct of this package for a kind whose Go module is not worth the
+	// dependency. It marshals to the whole object.
+	Config any
+}
+
+// MarshalJSON returns the object as it is sent to the API server.
+func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Config) }
+
+// String returns kind/name, as kubectl prints an object.
+func (o Object) String() string { return o.Kind.Singular + "/" + o.Name }
+
+// Rendered converts an object to the form in which the API server returns it. Rendered objects are plain JSON.
+func Rendered(o Object) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	if body, err := json.Marshal(o); err == nil {
+		_ = utiljson.Unmarshal(body, &u.Object)
+	}
+	return u
+}
+
+// Annotated returns a copy of a rendered object with an annotation.
+func Annotated(o Object, name, value string) Object {
+	body := Rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	body.SetAnnotations(annotations)
+	o.Config = body
+	return o
+}
+
+// OptionsOf returns the annotations in which Akash's programs write the HTTP options of an Ingress or an HTTPRoute.
+func OptionsOf(kind kinds.Kind, o lease.HTTPOptions) map[string]string {
+	prefix, size := nginxPrefix, "proxy-body-size"
+	if kind == kinds.HTTPRoute {
+		prefix, size = gatewayPrefix, "client-max-body-size"
+	}
+	a := map[string]string{
+		prefix + size:                        strconv.FormatUint(uint64(o.MaxBodySize), 10),
+		prefix + "proxy-read-timeout":        seconds(o.ReadTimeout),
+		prefix + "proxy-send-timeout":        seconds(o.SendTimeout),
+		prefix + "proxy-next-upstream-tries": strconv.FormatUint(uint64(o.NextTries), 10),
+		prefix + "proxy-next-upstream":       nextCases(o.NextCases),
+	}
+	switch {
+	case kind != kinds.HTTPRoute:
+		a[prefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout)
+	case o.NextTimeout > 0:
+		a[prefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout) + "s"
+	}
+	return a
+}
+
+// Kinds returns the kinds of objects that Lease, Pools and Records render for a definition, whatever its addresses.
+func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []kinds.Kind {
+	var all []kinds.Kind
+	add := func(these ...kinds.Kind) {
+		for _, k := range these {
+			if !slices.Contains(all, k) {
+				all = append(all, k)
+			}
+		}
+	}
+	routes := newLeased(def, cfg).routeObjects()
+	for _, o := range routes {
+		add(o.Kind)
+	}
+	leased := slices.ContainsFunc(def.Services, func(s lease.Service) bool {
+		return slices.ContainsFunc(s.Expose, func(e lease.Expose) bool { return e.IP != "" })
+	})
+	if leased {
+		add(kinds.ProviderLeasedIP, kinds.Service)
+		if cfg.IP.Mode != config.ModePool {
+			add(kinds.WrittenPools(cfg)...)
+		}
+	}
+	if len(routes) > 0 || leased {
+		add(kinds.WrittenRecords(cfg)...)
+	}
+	return all
+}
+
+// custom is an object of a kind whose Go module is not worth the dependency.
+type custom[S any] struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   Meta   `json:"metadata"`
+	Spec       S      `json:"spec"`
+}
+
+// Meta is the metadata of such an object.
+type Meta struct {
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
+}
+
+// NewCustom returns an object of a kind whose Go module is not worth the dependency.
+func NewCustom[S any](k kinds.Kind, m Meta, spec S) Object {
+	return Object{Kind: k, Namespace: m.Namespace, Name: m.Name, Config: &custom[S]{
+		APIVersion: k.GroupVersion().String(),
+		Kind:       k.Kind,
+		Metadata:   m,
+		Spec:       spec,
+	}}
+}
+
+// annotations returns the annotations that every object of the lease has, in a new map.
+func (l *leased) annotations() map[string]string {
+	a := make(map[string]string, 8)
+	if l.hash != "" {
+		a[lease.AnnotationDefinition] = l.hash
+	}
+	return a
+}
+
+// labelsAnd returns the labels of the lease and further labels, given as name, value, ….
+func (l *leased) labelsAnd(pairs ...string) map[string]string {
+	all := maps.Clone(l.labels)
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = pairs[i+1]
+	}
+	return all
 }

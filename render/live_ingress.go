@@ -2,12 +2,18 @@ package render
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	netv1 "k8s.io/api/networking/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
 // ingress reads an Ingress with one rule and one path, the form that this program and Akash's provider write.
@@ -171,4 +177,212 @@ func (r *reader) ingressIssuer(tls *lease.TLS) {
 	if tls.Issuer != nil && tls.SecretName == r.Route.GetName() {
 		tls.SecretName = "" // the name of the Secret if the definition names none
 	}
+}
+
+// gatewayPrefix is the prefix of the annotations that Akash's provider writes on HTTPRoutes.
+const gatewayPrefix = "nginx.org/"
+
+// GatewayAnnotations converts the HTTP options in an Ingress's annotations to annotations of an HTTPRoute, as Akash's
+// provider does (provider: migrations/ingress_to_httproute.go): it rounds numbers up, copies the size and the failure
+// cases unchanged, and uses Akash's defaults for missing and unreadable values.
+func GatewayAnnotations(ingress map[string]string) map[string]string {
+	from := func(key string) string { return ingress[nginxPrefix+key] }
+	number := func(key string, otherwise int64) string {
+		return strconv.FormatInt(wholeNumber(from(key), otherwise), 10)
+	}
+	a := map[string]string{
+		gatewayPrefix + "client-max-body-size":      "1m",
+		gatewayPrefix + "proxy-read-timeout":        number("proxy-read-timeout", 60),
+		gatewayPrefix + "proxy-send-timeout":        number("proxy-send-timeout", 60),
+		gatewayPrefix + "proxy-next-upstream-tries": number("proxy-next-upstream-tries", 3),
+	}
+	if size := from("proxy-body-size"); size != "" {
+		a[gatewayPrefix+"client-max-body-size"] = size
+	}
+	if cases := from("proxy-next-upstream"); cases != "" {
+		a[gatewayPrefix+"proxy-next-upstream"] = cases
+	}
+	if wholeNumber(from("proxy-next-upstream-timeout"), 0) > 0 {
+		a[gatewayPrefix+"proxy-next-upstream-timeout"] = number("proxy-next-upstream-timeout", 0) + "s"
+	}
+	return a
+}
+
+// wholeNumber reads a number and rounds it up. It returns otherwise if the text is not a number.
+func wholeNumber(text string, otherwise int64) int64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > math.MaxUint32 {
+		return otherwise
+	}
+	return int64(math.Ceil(n))
+}
+
+// readNGINX reads the HTTP options from nginx's annotations with the prefix. body is the key of the body size.
+func (r *reader) readNGINX(prefix, body string) {
+	o := &r.Expose.HTTP
+	option := func(key string, read func(text string) bool) {
+		text, given := r.annotations[prefix+key]
+		if given && read(text) {
+			r.take(prefix + key)
+		}
+	}
+	option(body, func(s string) bool { return readSize(s, &o.MaxBodySize) })
+	option("proxy-read-timeout", func(s string) bool { return readSeconds(s, &o.ReadTimeout) })
+	option("proxy-send-timeout", func(s string) bool { return readSeconds(s, &o.SendTimeout) })
+	option("proxy-next-upstream-timeout", func(s string) bool {
+		return s == "0" || readSeconds(s, &o.NextTimeout)
+	})
+	option("proxy-next-upstream-tries", func(s string) bool {
+		n := wholeNumber(s, 0)
+		o.NextTries = uint32(n)
+		return n > 0
+	})
+	option("proxy-next-upstream", func(s string) bool { return readCases(s, &o.NextCases) })
+}
+
+// readSeconds reads a duration in nginx's format: seconds without a unit, or a number with a unit.
+func readSeconds(text string, into *time.Duration) bool {
+	if n := wholeNumber(text, 0); n > 0 {
+		*into = time.Duration(n) * time.Second
+		return true
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d%time.Millisecond != 0 {
+		return false
+	}
+	*into = d
+	return true
+}
+
+// readSize reads a size in nginx's format. A definition cannot express 0, which means unlimited.
+func readSize(text string, into *uint32) bool {
+	digits, unit := strings.ToLower(text), uint64(1)
+	for suffix, factor := range map[string]uint64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
+		if rest, ok := strings.CutSuffix(digits, suffix); ok {
+			digits, unit = rest, factor
+			break
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || n == 0 || n*unit > math.MaxUint32 {
+		return false
+	}
+	*into = uint32(n * unit)
+	return true
+}
+
+// readCases reads the failures after which nginx tries another backend. A definition can express only those that Akash
+// accepts.
+func readCases(text string, into *[]string) bool {
+	var cases []string
+	for _, c := range strings.Fields(text) {
+		c = strings.TrimPrefix(c, "http_")
+		if !lease.IsNextCase(c) {
+			return false
+		}
+		cases = append(cases, c)
+	}
+	*into = cases
+	return len(cases) > 0
+}
+
+// harmlessDomains are the domains of annotations that no router reads: those of the tools that deploy, back up, watch
+// and describe objects, of cert-manager, and of external-dns. A key without a domain is nobody's.
+var harmlessDomains = []string{
+	"", "kubectl.kubernetes.io", "deployment.kubernetes.io", "app.kubernetes.io", "external-dns.kubernetes.io",
+	"external-dns.alpha.kubernetes.io",
+	"helm.sh", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "fluxcd.io", "config.kubernetes.io",
+	"internal.config.kubernetes.io", "config.k8s.io", "kustomize.config.k8s.io", "argoproj.io", "k14s.io", "cattle.io",
+	"cert-manager.io", "prometheus.io", "velero.io", "stakater.com", "kyverno.io", "gethomepage.dev", "pulumi.com",
+}
+
+// harmless are the annotations of routers that only tune a route, or that do nothing without an annotation that is not
+// among them. An entry that ends in * is the beginning of several.
+var harmless = map[string][]string{
+	"kubernetes.io": {"change-cause", "description", "tls-acme"},
+	"nginx.ingress.kubernetes.io": {
+		"affinity*", "session-cookie-*", "load-balance", "upstream-hash-by*", "service-upstream",
+		"limit-*", "client-body-buffer-size", "client-header-*", "client-body-timeout", "custom-http-errors",
+		"proxy-body-size", "proxy-buffer*", "proxy-busy-buffers-size", "proxy-max-temp-file-size", "proxy-request-buffering",
+		"proxy-connect-timeout", "proxy-read-timeout", "proxy-send-timeout", "proxy-next-upstream*", "proxy-http-version",
+		"proxy-ssl-*", "ssl-ciphers", "ssl-prefer-server-ciphers", "http2-push-preload", "preserve-trailing-slash",
+		"enable-access-log", "enable-rewrite-log", "enable-opentelemetry", "enable-opentracing", "opentelemetry-*",
+		"opentracing-*", "canary-*", "cors-*", "auth-cache-*", "auth-keepalive*", "auth-realm", "auth-secret-type",
+		"auth-method", "auth-signin*", "auth-response-headers", "auth-request-redirect", "auth-always-set-cookie",
+		"auth-proxy-set-headers", "auth-tls-verify-*", "auth-tls-error-page", "auth-tls-pass-*", "auth-tls-match-cn",
+		"permanent-redirect-code", "temporal-redirect-code", "relative-redirects", "mirror-request-body", "mirror-host",
+		"connection-proxy-header", "disable-proxy-intercept-errors", "use-port-in-redirects",
+	},
+	"nginx.org": {
+		"client-max-body-size", "proxy-buffer*", "proxy-max-temp-file-size", "proxy-connect-timeout", "proxy-read-timeout",
+		"proxy-send-timeout", "proxy-next-upstream*", "keepalive", "max-fails", "fail-timeout", "lb-method",
+	},
+}
+
+// nginxBooleans are those of ingress-nginx's annotations that are true or false, and do nothing if they are false. Not
+// even enable-global-auth, which is true by default: no other router has that authentication.
+var nginxBooleans = []string{
+	"canary", "use-regex", "from-to-www-redirect", "enable-cors", "enable-global-auth", "enable-modsecurity",
+	"enable-owasp-core-rules",
+}
+
+// checkAnnotations reports the annotations that were not read as lost, or returns an error for one that may decide
+// which requests are accepted or where they go: without it, the route would serve others. Only annotations that are
+// known to be harmless are dropped, because any other may be that of a controller.
+func (r *reader) checkAnnotations() error {
+	for _, key := range nginxBooleans {
+		if on, said := r.nginxBool(key, false); said && !on {
+			r.take(nginxPrefix + key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.annotations)) {
+		value := r.annotations[key]
+		switch {
+		case value == "" || r.isHarmless(key):
+			r.lose(key, "")
+		case strings.HasPrefix(key, nginxPrefix):
+			return fmt.Errorf("%s: %s decides who reaches what, which a lease definition cannot express", key, lease.Clip(value))
+		default:
+			return fmt.Errorf("%s: %s may decide who reaches what, which a lease definition cannot express; "+
+				"remove the annotation if nothing reads it", key, lease.Clip(value))
+		}
+	}
+	return nil
+}
+
+func (r *reader) isHarmless(key string) bool {
+	domain, name, found := strings.Cut(key, "/")
+	if !found {
+		domain, name = "", key
+	}
+	if slices.ContainsFunc(harmlessDomains, func(d string) bool {
+		return domain == d || d != "" && strings.HasSuffix(domain, "."+d)
+	}) {
+		return true
+	}
+	if _, known := grammar.Find(key); known && r.Route.GetKind() == kinds.Route.Kind {
+		return true // a value that the router ignores
+	}
+	return slices.ContainsFunc(harmless[domain], func(h string) bool {
+		beginning, several := strings.CutSuffix(h, "*")
+		return name == h || several && strings.HasPrefix(name, beginning)
+	})
+}
+
+// nginxBool returns a boolean annotation as ingress-nginx reads it: one that is neither true nor false has the default.
+// said is false if the route does not have the annotation.
+func (r *reader) nginxBool(key string, byDefault bool) (value, said bool) {
+	text, said := r.annotations[nginxPrefix+key]
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		value = byDefault
+	}
+	return value, said
+}
+
+// takeNginxBool is nginxBool for an annotation that is read.
+func (r *reader) takeNginxBool(key string, byDefault bool) bool {
+	value, _ := r.nginxBool(key, byDefault)
+	r.take(nginxPrefix + key)
+	return value
 }

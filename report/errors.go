@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // HeldError reports that others hold what the lease wants. Nothing was changed.
@@ -172,3 +175,146 @@ func (e *NamespaceGoneError) Error() string {
 
 // ErrChanged reports that something has changed since it was read, and was left for the next run.
 var ErrChanged = errors.New("it has changed meanwhile; look again")
+
+// ConflictError reports that other managers own fields of an object that a run wants to write.
+type ConflictError struct {
+	Object   string
+	Managers []string
+	// Fields are the fields in conflict, with both values and the owners, as far as the object that was read shows them.
+	Fields []plan.Field
+	// Differs is true if the fields have other values than the run wants. Otherwise a list contains more items: one
+	// manager writes a list as a whole.
+	Differs bool
+	// ByHand is true if only kubectl users have set the fields, on an object of the lease: apply --force-conflicts takes them back.
+	ByHand bool
+	Err    error
+}
+
+func (e *ConflictError) Error() string {
+	how := ", with other values"
+	if !e.Differs {
+		how = ", with the wanted values and more beside them"
+	}
+	text := fmt.Sprintf("%s: fields are managed by %s%s:", e.Object, strings.Join(e.Managers, ", "), how)
+	for _, f := range e.Fields {
+		text += "\n  " + Conflict(f)
+	}
+	if len(e.Fields) == 0 {
+		text += fmt.Sprintf(" %v", e.Err)
+	}
+	if e.ByHand {
+		return text + "\nNothing is forced. To take these fields back: kubectl akash-net apply -f FILE --force-conflicts"
+	}
+	text += "\nNothing is forced. Let that manager drop the fields, and apply again"
+	if e.delivered() {
+		text += "; if it delivers the lease no more: kubectl akash-net apply -f FILE --adopt"
+	}
+	return text
+}
+
+// delivered reports whether all managers have delivered the object.
+func (e *ConflictError) delivered() bool {
+	return len(e.Fields) > 0 && !slices.ContainsFunc(e.Fields, func(f plan.Field) bool {
+		return slices.ContainsFunc(f.Owners, func(o plan.Owner) bool { return slices.Contains(e.Managers, o.Manager) && !o.Delivers })
+	})
+}
+
+func (e *ConflictError) Unwrap() error { return e.Err }
+
+// Conflict says which value a field has, who has set it, and which one the lease wants.
+func Conflict(f plan.Field) string {
+	if f.After == nil {
+		return Taken(f) + "; the lease does not want it"
+	}
+	return fmt.Sprintf("%s; the lease wants %s", Taken(f), value(f.After))
+}
+
+// Taken says which value a field has, and who has set it.
+func Taken(f plan.Field) string {
+	if f.Before == nil {
+		return fmt.Sprintf(".%s is not set", f.Path)
+	}
+	var by []string
+	for _, o := range f.Owners {
+		text := o.Manager
+		if !o.Since.IsZero() {
+			text += o.Since.UTC().Format(" since 2006-01-02 15:04:05 MST")
+		}
+		by = append(by, text)
+	}
+	return fmt.Sprintf(".%s: %s, set by %s", f.Path, value(f.Before), strings.Join(by, ", "))
+}
+
+// value returns a value as JSON, and of a long one the beginning.
+func value(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	const most = 160
+	if short := []rune(string(text)); len(short) > most {
+		return string(short[:most]) + "…"
+	}
+	return string(text)
+}
+
+// ElsewhereError reports that a command names a lease that has nothing, while another lease of the same deployment group
+// is live. Nothing was changed.
+type ElsewhereError struct {
+	// Named is the lease that the command names, without a provider if it names an order. Live is the lease that is live.
+	Named, Live lease.ID
+	// Next says what to type.
+	Next string
+}
+
+func (e *ElsewhereError) Error() string {
+	named := "lease " + e.Named.String()
+	if e.Named.Provider == "" {
+		named = "order " + e.Named.Order().String()
+	}
+	return fmt.Sprintf("%s has nothing in the cluster, and lease %s of the same deployment is live there; nothing was changed; %s",
+		named, e.Live, e.Next)
+}
+
+// EndlessError reports that a hold with an end was asked for of what the lease holds without one. Nothing was changed.
+type EndlessError struct {
+	// Holder is the lease or the order, as "order akash1…/7/1/1".
+	Holder string
+	// Things are what it holds, as "host/shop.example.com".
+	Things []string
+}
+
+func (e *EndlessError) Error() string {
+	const most = 10
+	text := strings.Join(e.Things[:min(len(e.Things), most)], ", ")
+	if more := len(e.Things) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s holds %s for good, and --expires would let others take it later. Nothing was changed; leave out --expires", e.Holder, text)
+}
+
+// SourceError says that the ledger keeps of which source a lease is, and that another one was to decide on it. Nothing was changed.
+type SourceError struct {
+	Lease lease.Group
+	// Source is the name of the source; empty if it is none's any more.
+	Source string
+}
+
+func (e *SourceError) Error() string {
+	if e.Source == "" {
+		return fmt.Sprintf("lease %s is of no source any more; nothing was changed", e.Lease)
+	}
+	where := "change or remove it there"
+	if e.Source == kept.OfManifests {
+		where = "close it at Akash's provider"
+	}
+	return fmt.Sprintf("lease %s is of source %s, which decides what becomes of it: %s. Nothing was changed. "+
+		"To release it all the same, until the source brings it back: kubectl akash-net release %[1]s --force", e.Lease, e.Source, where)
+}
+
+// SuspendedError says that a person has suspended a lease. Nothing was changed.
+type SuspendedError struct{ Lease lease.Group }
+
+func (e *SuspendedError) Error() string {
+	return fmt.Sprintf("lease %s is suspended, and nothing is done for it; to go on with it: kubectl akash-net resume %[1]s", e.Lease)
+}

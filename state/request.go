@@ -2,9 +2,12 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -289,4 +292,51 @@ func Granted(def *lease.Definition, withheldHosts, withheldPorts map[string]bool
 		}
 	}
 	return &out
+}
+
+// At returns where the input asks for the first thing.
+func (r Request) At() lease.Place {
+	for _, w := range r.Hosts {
+		return w.At
+	}
+	for _, e := range r.Endpoints {
+		return e.At
+	}
+	return lease.Place{}
+}
+
+// PlaceOf returns where the input asks for a part of a claim: the place of its path or port, otherwise that of the thing.
+func (r Request) PlaceOf(h Hold, p Part) lease.Place {
+	for _, w := range r.Hosts {
+		if !h.Kind.HasPorts() && w.Host == h.Thing && cmp.Or(w.Path, "/") == cmp.Or(p.Path, "/") {
+			return w.At
+		}
+	}
+	for _, e := range r.Endpoints {
+		for _, w := range e.Ports {
+			if h.Kind.HasPorts() && e.SharingKey == h.SharingKey && w.Key() == p.Key {
+				return w.At
+			}
+		}
+	}
+	return h.At
+}
+
+// WrongWalletOf says which owner or provider of a ProviderHost or a ProviderLeasedIP is not the address of a wallet; "" if
+// both are. Akash's operators decode those of the spec, and stop at the first object that has another.
+func WrongWalletOf(o *unstructured.Unstructured) string {
+	path := []string{"spec"}
+	switch o.GetKind() {
+	case "ProviderHost":
+	case "ProviderLeasedIP":
+		path = append(path, "lease_id")
+	default:
+		return ""
+	}
+	for _, key := range []string{"owner", "provider"} {
+		if err := lease.CheckWallet(fmt.Sprint(Field(Field(o.Object, path...), key))); err != nil {
+			return key + ": " + err.Error()
+		}
+	}
+	return ""
 }

@@ -5,17 +5,27 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
 // SkipFieldValidation disables the warnings about unknown and duplicate fields, for which the API server would parse
@@ -186,3 +196,116 @@ func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// ConfigMap reads the ConfigMap with the configuration in the ledger's namespace. It returns nil if there is none.
+func (c *Cluster) ConfigMap(ctx context.Context, namespace string) (*unstructured.Unstructured, error) {
+	var o *unstructured.Unstructured
+	err := c.Read(ctx, func() (err error) {
+		o, err = c.Dynamic.Resource(ConfigMaps).Namespace(namespace).Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.Explain(err, "get", ConfigMaps)
+	}
+	return o, nil
+}
+
+// ConfigText returns the configuration in a ConfigMap, and its place for messages. The text is empty if there is no ConfigMap. The error
+// is a lease.Problems if the ConfigMap has no configuration.
+func ConfigText(o *unstructured.Unstructured) (text, place string, err error) {
+	place = "configmap " + config.Default().LedgerNamespace + "/" + manifests.ConfigMapName
+	if o == nil {
+		return "", place, nil
+	}
+	text, found, _ := unstructured.NestedString(o.Object, "data", manifests.ConfigMapKey)
+	if !found {
+		var problems lease.Problems
+		problems.Add(lease.Place{File: place}, "it has no key %q in data", manifests.ConfigMapKey)
+		return "", place, problems
+	}
+	return text, place, nil
+}
+
+// Config reads the configuration that all clients of the cluster share. See ConfigText.
+func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
+	o, err := c.ConfigMap(ctx, config.Default().LedgerNamespace)
+	if err != nil {
+		return "", "", err
+	}
+	return ConfigText(o)
+}
+
+// ReplaceConfig replaces the configuration in a ConfigMap that was read, whoever wrote it. The write is pinned: if the ConfigMap has
+// changed since, the API server refuses it (see IsOvertaken).
+func (c *Cluster) ReplaceConfig(ctx context.Context, live *unstructured.Unstructured, document string) (now *unstructured.Unstructured, err error) {
+	o, err := manifests.Config(config.Default(), document)
+	if err != nil {
+		return nil, err
+	}
+	o.SetNamespace(live.GetNamespace())
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	err = c.Write(ctx, func(write context.Context) (err error) {
+		now, err = c.Dynamic.Resource(ConfigMaps).Namespace(o.GetNamespace()).
+			Apply(write, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: true})
+		return err
+	})
+	return now, err
+}
+
+// Version returns the version that the API server says it has.
+func (c *Cluster) Version(ctx context.Context) (string, error) {
+	var info apimachineryversion.Info
+	err := c.Read(ctx, func() error {
+		body, err := c.discovery.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &info)
+	})
+	return info.GitVersion, c.Explain(err, "get", schema.GroupVersionResource{Resource: "version"})
+}
+
+// Served returns the resources of a group and version, by their plural names; none if the API server does not serve it. Every
+// authenticated user may ask.
+func (c *Cluster) Served(ctx context.Context, of schema.GroupVersion) ([]string, error) {
+	var list metav1.APIResourceList
+	path := "/apis/" + of.String()
+	if of.Group == "" {
+		path = "/api/" + of.Version
+	}
+	err := c.ReadOf(ctx, of.WithResource("resources"), func() error { return c.discovery.RESTClient().Get().AbsPath(path).Do(ctx).Into(&list) })
+	if IsMissingKind(err) {
+		return nil, nil
+	}
+	var names []string
+	for _, r := range list.APIResources {
+		names = append(names, r.Name)
+	}
+	return names, c.Explain(err, "get", of.WithResource("resources"))
+}
+
+// May reports whether the caller has a right.
+func (c *Cluster) May(ctx context.Context, right *authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: right}}
+	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
+	if err != nil {
+		return false, err
+	}
+	question := &unstructured.Unstructured{Object: body}
+	question.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"))
+	reviews := authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
+	var answer *unstructured.Unstructured
+	err = c.Read(ctx, func() (err error) { // it persists nothing
+		answer, err = c.Dynamic.Resource(reviews).Create(ctx, question, metav1.CreateOptions{})
+		return err
+	})
+	if err != nil {
+		return false, c.Explain(err, "create", reviews)
+	}
+	allowed, _, err := unstructured.NestedBool(answer.Object, "status", "allowed")
+	return allowed, err
+}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -290,3 +291,11 @@ func (c *Cluster) Remove(ctx context.Context, kind kinds.Kind, live *unstructure
 	}
 	return deleted, nil
 }
+
+// Unchanged is plan.Unchanged.
+func Unchanged(o render.Object, live *unstructured.Unstructured, manager string) bool {
+	return plan.Unchanged(o, live, manager)
+}
+
+// Rendered is render.Rendered.
+func Rendered(o render.Object) *unstructured.Unstructured { return render.Rendered(o) }

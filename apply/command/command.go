@@ -16,8 +16,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // The ways to run without changing anything.
@@ -189,3 +191,95 @@ type Workloads struct {
 	// Scheduler is what a reservation chose for the lease, by the ID of the resource unit; nil if unknown.
 	Scheduler map[uint32]*lease.SchedulerParams
 }
+
+// NewTurn returns a turn of the command for deployment groups.
+func (c *Command) NewTurn(groups []lease.Group) *turn.Turn {
+	return turn.New(c.Cluster, c.Ledger, groups, turn.Options{
+		By: turn.WhoRuns(), Version: c.Options.Version, Lasts: c.Options.Lasts, AssumeCrashed: c.Options.AssumeCrashed, Waiting: c.reportWaiting,
+	})
+}
+
+// reportWaiting reports a command that this one waits for.
+func (c *Command) reportWaiting(other *state.Announcement) {
+	g := other.Groups[0] // an announcement without groups is unreadable
+	c.Send(report.Event{
+		Time: time.Now(), Action: report.Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
+		Kind: "lease", Name: g.String(), Message: other.InTheWay(),
+	})
+}
+
+// InTurn runs work that writes for deployment groups in a turn of the command, and then ends the turn. work returns the groups for
+// which it is unfinished. InTurn turns a panic into an error and still ends the turn, so that nobody waits for this command.
+func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(context.Context, *turn.Turn) (unfinished []lease.Group, err error)) error {
+	t := c.NewTurn(groups)
+	var unfinished []lease.Group
+	err := parallel.Guard(func() (err error) {
+		unfinished, err = work(t.Context(ctx), t)
+		return err
+	})
+	if _, fault := errors.AsType[*parallel.FaultError](err); fault {
+		unfinished = groups // any of them may be
+	}
+	t.Leave(unfinished...)
+	return errors.Join(err, parallel.Guard(func() error { return t.Commit(ctx) }))
+}
+
+// CannotUndo reports whether an error forbids undoing anything: the API server is away, or another command works in
+// place of this one.
+func CannotUndo(err error) bool { return cluster.IsAway(err) || cluster.IsShut(err) }
+
+// WaitUntil polls done until it is true or timeout has passed, and at least once. It returns report.ErrTimedOut. A dry
+// run polls once and assumes success.
+func (c *Command) WaitUntil(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+	return c.WaitEvery(ctx, 200*time.Millisecond, timeout, done)
+}
+
+// WaitEvery is WaitUntil with another interval.
+func (c *Command) WaitEvery(ctx context.Context, interval, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+	if timeout == 0 || !c.Cluster.Waits() {
+		ok, err := done(ctx)
+		if err == nil && !ok && c.Cluster.Waits() {
+			return report.ErrTimedOut
+		}
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, interval, timeout, true, done)
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return report.ErrTimedOut
+	}
+	return err
+}
+
+// Pause sleeps for d, or until the context ends. A dry run does not sleep.
+func (c *Command) Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 || !c.Cluster.Waits() {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// See runs a check of what the writes have led to. A dry run skips it.
+func (c *Command) See(look func() error) error {
+	if !c.Cluster.Waits() {
+		return nil
+	}
+	return look()
+}
+
+// Would returns text in a dry run, and "" otherwise.
+func (c *Command) Would(text string) string {
+	if c.Cluster.Waits() {
+		return ""
+	}
+	return text
+}
+
+// Passed reports whether a time has passed. A dry run assumes so.
+func (c *Command) Passed(t time.Time) bool { return !t.After(c.Cluster.Now()) || !c.Cluster.Waits() }

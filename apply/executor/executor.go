@@ -3,15 +3,21 @@
 package executor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -144,4 +150,222 @@ func (x *Executor) stands() (report.Rest, []string) {
 		return *x.rest, slices.Clone(x.changes)
 	}
 	return report.Rest{Stays: len(x.changes) > 0, Held: true}, slices.Clone(x.changes)
+}
+
+// AppliedOnly returns the fields of a live route that this program applies, pinned to the live version; to apply them
+// changes nothing. Without a field of the spec that the program owns, as on a route of Akash's provider, the spec is
+// left out.
+func AppliedOnly(live *unstructured.Unstructured) *unstructured.Unstructured {
+	o := Applied(live)
+	if own, _ := managed.Applied(live, lease.FieldManager); !own.Owns("spec") {
+		unstructured.RemoveNestedField(o.Object, "spec")
+	}
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	return o
+}
+
+// LeaveGiven removes the fields of a Service that the API server has assigned, so that an apply does not own them. It
+// keeps the fields that the program owns according to the managed fields; if there are none, it removes only the
+// cluster IPs and the node ports.
+func LeaveGiven(service, live *unstructured.Unstructured) error {
+	own, err := cluster.Owned(live, lease.FieldManager)
+	if err != nil {
+		return err
+	}
+	if spec, ok := own["spec"].(map[string]any); ok && len(spec) > 0 {
+		service.Object["spec"] = spec
+		return nil
+	}
+	unstructured.RemoveNestedField(service.Object, "spec", "clusterIP")
+	unstructured.RemoveNestedField(service.Object, "spec", "clusterIPs")
+	spec, _ := service.Object["spec"].(map[string]any)
+	ports, _ := spec["ports"].([]any)
+	for _, port := range ports {
+		if port, ok := port.(map[string]any); ok {
+			unstructured.RemoveNestedField(port, "nodePort")
+		}
+	}
+	return nil
+}
+
+// Applied returns what this program sends to apply a live object unchanged: its spec, and the labels and annotations
+// that the program owns.
+func Applied(live *unstructured.Unstructured) *unstructured.Unstructured {
+	return AppliedBy(live, lease.FieldManager)
+}
+
+// AppliedBy is Applied for another field manager.
+func AppliedBy(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(live.GroupVersionKind())
+	o.SetNamespace(live.GetNamespace())
+	o.SetName(live.GetName())
+	own, _ := managed.Applied(live, manager)
+	o.SetAnnotations(only(live.GetAnnotations(), own.Names("metadata", "annotations")))
+	o.SetLabels(only(live.GetLabels(), own.Names("metadata", "labels")))
+	o.Object["spec"] = live.DeepCopy().Object["spec"]
+	return o
+}
+
+// only returns the entries whose names are in owned.
+func only(all map[string]string, owned map[string]bool) map[string]string {
+	kept := map[string]string{}
+	for name, value := range all {
+		if owned[name] {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// Remove deletes an object unless it belongs to another tenant by now.
+func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.Action) error {
+	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
+		may, err := observed.OfTenant(o.Live)(ctx, live)
+		if err == nil && may {
+			err = x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, "") })
+		}
+		return may, err
+	})
+	if deleted != nil {
+		action, message := report.Deletion(action, deleted, "")
+		x.Event(action, o.Kind.Singular, deleted.GetNamespace(), deleted.GetName(), message)
+	}
+	if errors.Is(err, cluster.ErrMoving) {
+		return &report.MovingError{Done: "deleted", Kind: o.Kind.Singular, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName(), Why: err.Error()}
+	}
+	return err
+}
+
+// Withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
+// nothing of an object that this program created and Akash's operator keeps: the program owns most of its fields, and
+// the operator needs them.
+func (x *Executor) Withdraw(ctx context.Context, o observed.Owned) error {
+	if x.Snapshot.Ownership(o.Live).Declared {
+		if err := x.Command.Cluster.LetGo(ctx, o.Kind, o.Live, observed.ManagerOf(o.Kind, o.Group)); err != nil {
+			return err
+		}
+	}
+	x.Event(report.Kept, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), "Akash's provider declares it too")
+	return nil
+}
+
+// Changed reports whether the run has changed anything.
+func (x *Executor) Changed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.changed
+}
+
+// Begin says that the command turns to the lease, of several: the time that it takes is its own from then on.
+func (x *Executor) Begin() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.begun.IsZero() {
+		x.begun = time.Now()
+	}
+}
+
+// Took returns how long the run on the lease has lasted so far.
+func (x *Executor) Took() time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.begun.IsZero() {
+		return time.Since(x.begun)
+	}
+	return time.Since(x.start)
+}
+
+// Ends says how the lease stands when the work on it has ended.
+func (x *Executor) Ends(rest report.Rest) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rest = &rest
+}
+
+// IsNew reports whether the lease had nothing before the run: neither claims nor objects of anybody.
+func (x *Executor) IsNew() bool {
+	s := x.Snapshot
+	return s != nil && !x.Command.Options.Adopt && len(s.Held[x.Group]) == 0 && len(s.Written[x.Group]) == 0 && len(s.Theirs[x.Group]) == 0 && len(s.Shared[x.Group]) == 0
+}
+
+// undoTimeout limits how long a run takes to undo its writes.
+const undoTimeout = 30 * time.Second
+
+// errUndoTimeout is the cause of an undo that did not end in time.
+var errUndoTimeout = fmt.Errorf("the API server did not answer within %s", undoTimeout)
+
+// UndoError returns an error of an undo. It names the reason if the time was over.
+func UndoError(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errUndoTimeout) {
+		return errUndoTimeout
+	}
+	return err
+}
+
+// UndoContext returns a context for undoing writes: the run's context may have been cancelled already.
+func UndoContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.WithoutCancel(ctx), undoTimeout, errUndoTimeout)
+}
+
+// Poll calls done until it returns true, at least once, and at most until the run's wait time is over. What says for what it waits.
+func (x *Executor) Poll(ctx context.Context, what string, done wait.ConditionWithContextFunc) error {
+	defer x.Waits(what)()
+	return x.Command.WaitUntil(ctx, x.Left(), done)
+}
+
+// Waits tells for what the run waits, since when and how long at most, unless over is called soon. Nothing is told after over has
+// returned.
+func (x *Executor) Waits(what string) (over func()) {
+	left := x.Left()
+	if left <= report.Patience || !x.Command.Cluster.Waits() {
+		return func() {}
+	}
+	since := time.Now()
+	var mu sync.Mutex
+	isOver := false
+	timer := time.AfterFunc(report.Patience, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !isOver {
+			x.Send(report.Event{
+				Action: report.Waiting, Kind: "lease", Name: x.Group.String(), Message: "for " + what, Since: since, Until: since.Add(left),
+			})
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		isOver = true
+	}
+}
+
+// Left returns the rest of the run's wait time (--wait). All waits share it; it starts with the first one.
+func (x *Executor) Left() time.Duration {
+	if x.Command.Options.Wait == 0 {
+		return 0
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.until.IsZero() {
+		x.until = time.Now().Add(x.Command.Options.Wait)
+	}
+	return max(time.Until(x.until), 0)
+}
+
+// WaitAnew sets the rest of the run's wait time.
+func (x *Executor) WaitAnew(rest time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.until = time.Now().Add(rest)
+}
+
+// TimedOut returns a TimeoutError with what the run waited for if a wait has timed out, err otherwise.
+func (x *Executor) TimedOut(err error, waiting ...string) error {
+	if errors.Is(err, report.ErrTimedOut) {
+		return &report.TimeoutError{After: x.Command.Options.Wait.Round(time.Millisecond), Waiting: waiting}
+	}
+	return err
 }

@@ -4,17 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // LedgerLeftError reports that a configuration names another ledger while the former one records who holds what.
@@ -152,4 +161,135 @@ func (i *Installer) showReplaced(live *unstructured.Unstructured, document strin
 	if len(lines) > 0 && i.Show != nil {
 		i.Show(lines)
 	}
+}
+
+// StrandedError reports that a configuration no longer has addresses that are in use.
+type StrandedError struct {
+	// Claims are the claims on the addresses, sorted.
+	Claims []*state.Claim
+	// Pool is true if the configuration changes ip.mode to pool.
+	Pool bool
+}
+
+func (e *StrandedError) Error() string {
+	why, next := "the configuration no longer has addresses that are in use", "keep the addresses in ip.ranges, or release the leases first"
+	if e.Pool {
+		why = "the configuration changes ip.mode to pool, and addresses are claimed in the former mode"
+		next = "release the leases first, or keep the mode"
+	}
+	lines := []string{why + ":"}
+	for _, c := range e.Claims {
+		var leases []string
+		for _, g := range c.Groups() {
+			leases = append(leases, c.PartsOf(g)[0].Lease.String())
+		}
+		lines = append(lines, fmt.Sprintf("  %s, used by lease %s", c.Thing, strings.Join(leases, ", ")))
+	}
+	return strings.Join(append(lines, "Nothing was changed: "+next+"."), "\n")
+}
+
+// checkAddresses returns a StrandedError if the new configuration would strand addresses in use, and an UnservedError if it
+// leaves too few for what orders have reserved. It compares with the configuration in the ConfigMap; nil is none.
+// It warns of addresses of nodes.
+func (i *Installer) checkAddresses(ctx context.Context, live *unstructured.Unstructured) error {
+	nodes, err := observed.NodeUses(ctx, i.Cluster)
+	if err != nil {
+		return err
+	}
+	var warnings lease.Problems
+	for _, u := range state.InRanges(i.Config, nodes) {
+		warnings = append(warnings, lease.Problem{Warning: true, Message: fmt.Sprintf(
+			"ip.ranges has %s, an address of %s: no lease gets it, and %s; %s", u.Address, u, state.NodeAddressMeans, state.ExcludeAddress(u.Address))})
+	}
+	if i.Warn != nil {
+		i.Warn(warnings)
+	}
+	text, place, broken := cluster.ConfigText(live)
+	if text == "" && broken == nil {
+		return nil
+	}
+	var was *config.ProviderConfig // nil for one that cannot be read: every address in use counts
+	if broken == nil {
+		was, _, _ = config.Read(strings.NewReader(text), place)
+	}
+	claims, err := i.ledger().List(ctx, state.Address)
+	if err != nil {
+		return err
+	}
+	objects, err := i.Cluster.Objects(ctx, kinds.IPAddressPool.Resource(), "", metav1.ListOptions{})
+	if err != nil && !cluster.IsMissingKind(err) {
+		return err
+	}
+	var pools []state.PoolObject
+	for _, o := range objects {
+		pools = append(pools, state.PoolObjectOf(o))
+	}
+	if stranded := state.Stranded(was, i.Config, claims, pools); len(stranded) > 0 {
+		return &StrandedError{Claims: stranded, Pool: i.Config.IP.Mode == config.ModePool}
+	}
+	return reservation.CheckAddresses(ctx, i.Cluster, was, i.Config)
+}
+
+// Guard selects the admission policies to install.
+type Guard string
+
+// The guards.
+const (
+	// GuardNone leaves policies as they are.
+	GuardNone Guard = ""
+	// GuardOn makes the API server prevent everybody from changing the holder of a claim.
+	GuardOn Guard = "on"
+	// GuardStrict also prevents deletes without a UID precondition, for clusters without Akash's provider.
+	GuardStrict Guard = "strict"
+)
+
+// policies returns the guard's objects in the order in which to delete them: bindings first. It leaves out those with a
+// name in keep.
+func (i *Installer) policies(keep sets.Set[string]) ([]*unstructured.Unstructured, error) {
+	all, err := manifests.Guard(i.Config, true)
+	slices.Reverse(all)
+	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return keep.Has(o.GetName()) }), err
+}
+
+// dropStrict deletes the policies that only a strict guard has.
+func (i *Installer) dropStrict(ctx context.Context) error {
+	plain, err := manifests.Guard(i.Config, false)
+	if err != nil {
+		return err
+	}
+	keep := sets.New[string]()
+	for _, o := range plain {
+		keep.Insert(o.GetName())
+	}
+	strict, err := i.policies(keep)
+	if err != nil {
+		return err
+	}
+	for _, o := range strict {
+		if err := i.uninstallObject(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitGuard waits until the API server enforces the guard, which takes about a second. It sends a dry run that the
+// guard must refuse.
+func (i *Installer) awaitGuard(ctx context.Context) error {
+	if !i.Cluster.Waits() {
+		return nil
+	}
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+		"metadata": map[string]any{"name": "guard.invalid", "namespace": i.Config.LedgerNamespace},
+	}}
+	client := i.Cluster.Dynamic.Resource(cluster.Leases).Namespace(i.Config.LedgerNamespace)
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := client.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: lease.FieldManager})
+		return cluster.IsPolicy(err), nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return &report.TimeoutError{After: 30 * time.Second, Waiting: []string{"the API server to enforce the guard"}}
+	}
+	return err
 }

@@ -5,15 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -254,4 +262,182 @@ func Refused(err error) error {
 	}
 	return fmt.Errorf("not allowed: %s\nInstalling and uninstalling take a cluster administrator: run the command as one (--context, --as), or ask one",
 		status.Status().Message)
+}
+
+// tellLeft reports what commands on leases have written and an uninstall leaves: the pools and the namespaces of leases. Somebody else's
+// Services may have addresses of a pool, and workloads may run in a namespace.
+func (i *Installer) tellLeft(ctx context.Context) error {
+	pools := metav1.ListOptions{LabelSelector: lease.LabelOurs + "=true"}
+	for _, kind := range kinds.Pools {
+		if err := i.tellLeftOf(ctx, kind, pools, "a Service may have an address of it; delete it if none has"); err != nil {
+			return err
+		}
+	}
+	leased := metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true," + lease.LabelDSeq}
+	return i.tellLeftOf(ctx, kinds.Namespace, leased, "what its lease runs may be in it; delete it if nothing is")
+}
+
+// tellLeftOf reports the objects of a kind that this program has written.
+func (i *Installer) tellLeftOf(ctx context.Context, kind kinds.Kind, opts metav1.ListOptions, why string) error {
+	left, err := cluster.ListMetas(ctx, i.Cluster, kind.Resource(), "", opts, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
+		return meta, slices.ContainsFunc(slices.Collect(managed.Of(meta)), isOfThisProgram)
+	})
+	if err != nil {
+		if cluster.IsMissingKind(err) {
+			return nil
+		}
+		return i.Cluster.Explain(err, "list", kind.Resource())
+	}
+	for _, meta := range left {
+		i.Report(report.Event{
+			Time: time.Now(), Action: report.Kept, Kind: strings.ToLower(kind.Kind), Namespace: meta.Namespace, Name: meta.Name, Message: why,
+		})
+	}
+	return nil
+}
+
+// isOfThisProgram reports whether this program has written the entry: by an apply, or as it creates namespaces, which it never changes
+// later (decision 57).
+func isOfThisProgram(e managed.Entry) bool { return e.Ours() || e.Manager == lease.FieldManager }
+
+var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// stopping bounds how long an uninstall waits for the end of the reconciler's pods.
+const stopping = time.Minute
+
+// uninstallReconciler deletes the reconciler, if it is installed: first its Deployment, and when its pods have ended the rights with
+// which they give back what they were about to write.
+func (i *Installer) uninstallReconciler(ctx context.Context) error {
+	objects, err := manifests.Reconciler(i.Config, "")
+	if err != nil {
+		return err
+	}
+	slices.Reverse(objects)
+	deployment := objects[0]
+	if err := i.uninstallObject(ctx, deployment); err != nil {
+		return err
+	}
+	if err := i.awaitStopped(ctx, deployment); err != nil {
+		return err
+	}
+	for _, o := range objects[1:] {
+		if err := i.renew(ctx); err != nil {
+			return err
+		}
+		if err := i.uninstallObject(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitStopped waits until a Deployment that was deleted has no pods any more. A Deployment that is left, because install did not bring
+// it, keeps its pods.
+func (i *Installer) awaitStopped(ctx context.Context, deployment *unstructured.Unstructured) error {
+	if !i.Cluster.Waits() {
+		return nil
+	}
+	labels, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
+	if err != nil {
+		return err
+	}
+	opts := metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})}
+	said := false
+	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, stopping, true, func(ctx context.Context) (bool, error) {
+		list, err := i.Cluster.Objects(ctx, pods, deployment.GetNamespace(), opts)
+		if err != nil {
+			return false, err
+		}
+		if len(list) == 0 {
+			return true, nil
+		}
+		left, err := i.Cluster.Get(ctx, kinds.Deployment, deployment.GetNamespace(), deployment.GetName())
+		if err != nil || left != nil && left.GetDeletionTimestamp() == nil {
+			return true, err
+		}
+		if !said {
+			i.report(report.Waiting, deployment, "its pods end")
+			said = true
+		}
+		return false, i.renew(ctx)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil && !errors.Is(err, cluster.ErrMoving) {
+		return &report.TimeoutError{After: stopping, Waiting: []string{"the pods of the reconciler to end; uninstall again when they have"}}
+	}
+	return err
+}
+
+// reopenTime bounds how long an uninstall tries to open the ledger again.
+const reopenTime = 30 * time.Second
+
+// close announces the uninstall and marks the ledger's namespace, so that no command whose turn begins later takes a claim.
+// It first removes the mark and the announcements of uninstalls that have crashed or run concurrently. An uninstall is
+// announced as long as its mark exists.
+func (i *Installer) close(ctx context.Context) error {
+	if _, err := i.ledger().Open(ctx); err != nil {
+		return err
+	}
+	now := i.Cluster.Now()
+	i.own = &state.Announcement{
+		Nonce: state.NewNonce(now), By: turn.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing,
+	}
+	own, err := i.ledger().Announce(ctx, i.own)
+	if err != nil {
+		return err
+	}
+	i.own = own
+	return i.ledger().Close(ctx, own.Nonce)
+}
+
+// reopen removes this uninstall's mark and announcement, also after an interrupt. It leaves those of another uninstall.
+func (i *Installer) reopen(ctx context.Context) error {
+	if i.own == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenTime)
+	defer cancel()
+	if err := i.ledger().OpenAfter(ctx, i.own.Nonce); err != nil {
+		return fmt.Errorf("the ledger in namespace %s may still be closed: %w; open it with: kubectl akash-net install",
+			i.Config.LedgerNamespace, err)
+	}
+	return nil
+}
+
+// renew renews the announcement of this uninstall, so that nobody takes it for crashed. It returns a ReopenedError if
+// somebody has removed the announcement.
+func (i *Installer) renew(ctx context.Context) error {
+	return i.ledger().Until(ctx, func(ctx context.Context) error {
+		next := *i.own
+		next.Renewed = i.Cluster.Now()
+		now, err := i.ledger().Announce(ctx, &next)
+		if errors.Is(err, ledger.ErrAgain) {
+			there, unread := i.ledger().Announcement(ctx, next.Nonce)
+			switch {
+			case unread != nil:
+				return unread
+			case there == nil:
+				return &ReopenedError{Namespace: i.Config.LedgerNamespace}
+			}
+			now = there
+		}
+		if now != nil {
+			i.own = now
+		}
+		return err
+	})
+}
+
+func (i *Installer) ledger() ledger.Ledger { return ledger.New(i.Cluster, i.Config.LedgerNamespace) }
+
+// isLedger reports whether an object is the namespace of the ledger.
+func (i *Installer) isLedger(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "Namespace" && o.GetName() == i.Config.LedgerNamespace
+}
+
+// ReopenedError reports that an uninstall has lost its mark because somebody has reopened the ledger.
+type ReopenedError struct{ Namespace string }
+
+func (e *ReopenedError) Error() string {
+	return fmt.Sprintf("the ledger in namespace %s was reopened while it was uninstalled, by install or by another uninstall; the namespace stays. "+
+		"Uninstall again, or bring back the rest with: kubectl akash-net install", e.Namespace)
 }

@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +11,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 	"k8s.io/client-go/metadata"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -169,4 +174,152 @@ func Retry(err error) (done bool, fatal error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Leave gives up the parts of a claim that the deployment group holds and drop selects. It deletes a claim of which
+// nobody holds a part any more. The write is pinned to the claim as it was read; ErrAgain means that the claim has
+// changed, and the caller has to check again what depends on it. Leave returns the resulting claim, nil if it is gone,
+// and whether the group held a part that it gave up. Dropping a note of a withheld part does not count.
+func (l Ledger) Leave(
+	ctx context.Context, claim *state.Claim, group lease.Group, drop func(state.Part) bool,
+) (now *state.Claim, left bool, err error) {
+	entries := claim.Entries(group)
+	keep := slices.DeleteFunc(slices.Clone(entries), drop)
+	if len(keep) == len(entries) || claim.Deleting || claim.Unreadable != "" {
+		return claim, false, nil
+	}
+	left = held(keep) < held(entries)
+	var why error
+	err = l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		if now, why = l.Shrink(ctx, claim, group, keep); why == nil || !errors.Is(why, ErrAgain) || !cluster.IsUnclear(why) {
+			return why == nil, why
+		}
+		// There was no answer: read the claim to see whether the write took effect.
+		switch now, err = l.Get(ctx, claim.Name()); {
+		case err != nil:
+			return Retry(err)
+		case now != nil && now.UID == claim.UID && now.ResourceVersion == claim.ResourceVersion:
+			return false, nil
+		case now != nil && now.UID == claim.UID && slices.ContainsFunc(now.Entries(group), drop):
+			return false, ErrAgain
+		}
+		return true, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		err = cmp.Or(why, err)
+	}
+	return now, left && err == nil, err
+}
+
+// held counts the parts among the entries; the others are notes of withheld parts.
+func held(entries []state.Part) (n int) {
+	for _, p := range entries {
+		if p.For == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Shrink replaces the group's entries by keep. It deletes a claim of which nobody holds a part any more, even if it
+// carries notes. It returns the resulting claim, nil if it is gone.
+func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) (*state.Claim, error) {
+	kept := slices.ContainsFunc(keep, func(p state.Part) bool { return p.For == "" })
+	others := slices.ContainsFunc(claim.Parts, func(p state.Part) bool { return p.Lease.Group() != group })
+	switch {
+	case !kept && !others:
+		return nil, l.Delete(ctx, claim)
+	case len(keep) > 0:
+		return l.Put(ctx, claim, group, keep)
+	}
+	return l.Withdraw(ctx, claim, group)
+}
+
+// Delete deletes a claim, pinned to what was read.
+func (l Ledger) Delete(ctx context.Context, claim *state.Claim) error {
+	return l.delete(ctx, claim.Name(), &claim.UID, &claim.ResourceVersion)
+}
+
+// delete deletes an object of the ledger, pinned to what was read.
+func (l Ledger) delete(ctx context.Context, name string, uid *types.UID, version *string) error {
+	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: uid, ResourceVersion: version}}
+	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, name, opts) })
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		return nil
+	default:
+		return l.again(ctx, err, "delete")
+	}
+}
+
+// managerOfFailing is the field manager of the record of failing leases.
+const managerOfFailing = "akash-net-reconciler"
+
+// Failing reads which leases the reconcilers record as failing.
+func (l Ledger) Failing(ctx context.Context) (all []state.Failing, err error) {
+	opts := metav1.ListOptions{LabelSelector: state.LabelComponent + "=" + state.ComponentFailing}
+	err = cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+		all = append(all, state.ReadFailing(meta.Annotations[state.AnnotationFailing], l.cluster.Now())...)
+	}, func() { all = nil })
+	return all, err
+}
+
+// RecordFailing records which leases fail of a set of sources, in place of what was recorded. Without one it deletes the record.
+func (l Ledger) RecordFailing(ctx context.Context, set []string, all []state.Failing) error {
+	name := state.FailingName(set)
+	if len(all) == 0 {
+		meta, err := l.get(ctx, name)
+		if meta == nil || err != nil {
+			return err
+		}
+		return l.delete(ctx, meta.Name, &meta.UID, nil)
+	}
+	record, err := state.RecordFailing(all)
+	if err != nil {
+		return err
+	}
+	ac := coordinationv1.Lease(name, l.Namespace).WithAnnotations(map[string]string{state.AnnotationFailing: record}).
+		WithLabels(map[string]string{state.LabelComponent: state.ComponentFailing})
+	_, err = l.apply(ctx, name, ac, managerOfFailing, true)
+	return err
+}
+
+// GoneError reports that the ledger's namespace does not exist.
+type GoneError struct {
+	Namespace string
+	// Object is an object that a lease was applied with: the ledger was lost. It is empty if there is none, as before install.
+	Object string
+}
+
+func (e *GoneError) Error() string {
+	if e.Object == "" {
+		return fmt.Sprintf("the ledger's namespace %s does not exist; make it with: kubectl akash-net install", e.Namespace)
+	}
+	return fmt.Sprintf("the ledger is lost: its namespace %s does not exist, and leases have objects, such as %s; %s", e.Namespace, e.Object, state.RestoreLedger)
+}
+
+// Lost returns the error for a ledger that is lost. It returns nil for one that is there, that never was, or of which that cannot be told.
+func (l Ledger) Lost(ctx context.Context) *GoneError {
+	meta, err := l.namespace(ctx)
+	if err == nil && meta == nil {
+		if gone := l.gone(ctx); gone.Object != "" {
+			return gone
+		}
+	}
+	return nil
+}
+
+// gone looks for an object that a lease was applied with. What the user may not list has none.
+func (l Ledger) gone(ctx context.Context) *GoneError {
+	gone := &GoneError{Namespace: l.Namespace}
+	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
+		applied, _ := cluster.ListMetas(ctx, l.cluster, kind.Resource(), "", metav1.ListOptions{LabelSelector: lease.LabelOwner}, func(m *metav1.ObjectMeta) (string, bool) {
+			return m.Namespace + "/" + m.Name, m.Annotations[lease.AnnotationDefinition] != ""
+		})
+		if len(applied) > 0 {
+			gone.Object = kind.Singular + " " + applied[0]
+			break
+		}
+	}
+	return gone
 }

@@ -4,6 +4,10 @@ package live
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,6 +20,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/rollout"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Lease is a lease whose objects are written: what they lead to is waited for.
@@ -65,4 +71,204 @@ func (l *Lease) getTheirs(ctx context.Context, o render.Object) (*unstructured.U
 		}
 	}
 	return nil, nil //nolint:nilnil // nothing is there
+}
+
+// Served waits until the controller of each record has published it. A failure that a controller reports ends the wait.
+func (l *Lease) Served(ctx context.Context) error {
+	waiting := slices.DeleteFunc(slices.Clone(l.Records), func(o render.Object) bool {
+		live := l.X.Snapshot.Find(o)
+		return !l.X.Changed() && live != nil && view.RecordObjectOf(live).State == view.StateActive
+	})
+	if len(waiting) == 0 {
+		return nil
+	}
+	var reasons []string
+	err := l.X.Poll(ctx, "DNS controllers to serve "+lease.Count(len(waiting), "record"), func(ctx context.Context) (bool, error) {
+		var unserved []render.Object
+		var now []string
+		for _, o := range waiting {
+			reason, err := l.whyUnserved(ctx, o)
+			if err != nil { // the time may be over: the last reasons stay
+				return false, err
+			}
+			if reason != "" {
+				unserved, now = append(unserved, o), append(now, reason)
+			}
+		}
+		waiting, reasons = unserved, now
+		return len(waiting) == 0, nil
+	})
+	return l.X.TimedOut(err, reasons...)
+}
+
+// whyUnserved reads a record and returns what it waits for; it is empty if the record is published.
+func (l *Lease) whyUnserved(ctx context.Context, o render.Object) (string, error) {
+	live, err := l.X.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("%s %s/%s", o.Kind.Singular, o.Namespace, o.Name)
+	if live == nil {
+		return "", fmt.Errorf("%s was deleted by somebody else while it was waited for; apply again", name)
+	}
+	record := view.RecordObjectOf(live)
+	switch record.State {
+	case view.StateActive:
+		if l.X.Changed() {
+			l.X.Event(report.Served, o.Kind.Singular, o.Namespace, o.Name, ValuesText(record))
+		}
+		return "", nil
+	case view.StateFailed:
+		return "", fmt.Errorf("%s: the record was not made (%s): %s", name, record.Operation, record.Message)
+	}
+	return Unserved(o.Kind, record), nil
+}
+
+// Unserved describes what a record that is not published waits for.
+func Unserved(kind kinds.Kind, record view.RecordObject) string {
+	last := "its controller has not taken it up yet"
+	if record.Operation != "" {
+		last = "last operation: " + record.Operation
+	}
+	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)",
+		kind.Singular, record.Namespace, record.Name, last, record.Namespace, kind.Plural, kind.Group, record.Name)
+}
+
+// ValuesText formats the types and values of a record, as "A 192.0.2.1; TXT x, y".
+func ValuesText(o view.RecordObject) string {
+	var texts []string
+	for _, r := range o.Records {
+		texts = append(texts, string(r.Type)+" "+strings.Join(r.Values, ", "))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// pollInterval is the time between two checks of the rollout, each of which sends several LISTs.
+const pollInterval = time.Second
+
+// RolledOut waits until what the lease runs is rolled out, and reports changes of its progress.
+func (l *Lease) RolledOut(ctx context.Context) error {
+	if l.Work == nil {
+		return nil
+	}
+	defer l.X.Waits("what the lease runs to be rolled out")()
+	reported := map[string]string{}
+	var now rollout.Rollout
+	err := l.X.Command.WaitEvery(ctx, pollInterval, l.X.Left(), func(ctx context.Context) (bool, error) {
+		seen, err := l.Work.Rollout(ctx)
+		if err != nil { // after the deadline, too: keep the last complete result
+			return false, err
+		}
+		now = seen
+		for _, s := range now.Services {
+			l.reportProgress(s, reported)
+		}
+		return now.State == rollout.Complete, nil
+	})
+	var waiting []string
+	for _, s := range now.Services {
+		if s.State != rollout.Complete {
+			waiting = append(waiting, fmt.Sprintf("service %s of namespace %s: %s", s.Name, l.X.Request.Lease.Namespace(), s.Reason))
+		}
+	}
+	if len(waiting) == 0 {
+		waiting = []string{"what the lease runs, at which there was no time to look"}
+	}
+	return l.X.TimedOut(err, waiting...)
+}
+
+// reportProgress reports the progress of a service if it has changed. It does not report a service that ran from the
+// start in a run that has changed nothing.
+func (l *Lease) reportProgress(s rollout.Service, reported map[string]string) {
+	text, action := s.Reason, report.Rolling
+	if s.State == rollout.Complete {
+		text, action = fmt.Sprintf("%d of %d", s.Ready, s.Total), report.Ready
+	}
+	before, known := reported[s.Name]
+	if reported[s.Name] = text; known && before == text || !known && action == report.Ready && !l.X.Changed() {
+		return
+	}
+	l.X.Event(action, l.Work.KindOf(s.Name).Singular, l.X.Request.Lease.Namespace(), s.Name, text)
+}
+
+// Accepted waits until a router accepts each route of the lease, if routers report on the kind. known is false if it stays
+// unknown whether a route serves as defined: nobody reports on it, or Akash's hostname operator gives it other options.
+func (l *Lease) Accepted(ctx context.Context) (known bool, err error) {
+	s := l.X.Snapshot
+	known = true
+	for _, o := range l.Desired {
+		if s.Operators.Theirs(o) {
+			known = known && operators.UnlikeOf(s, l.Definition, l.X.Request.Lease, o) == ""
+			continue
+		}
+		if !slices.Contains(kinds.Reporting, o.Kind) || !l.X.Changed() && acceptedAlready(s.Find(o)) {
+			continue
+		}
+		judged, err := AwaitRoute(ctx, l.X, o, state.Accepted)
+		if err != nil {
+			return false, err
+		}
+		known = known && judged
+	}
+	return known, nil
+}
+
+// AwaitRoute waits until done is true for a route's reports. judged is false if no controller reports on it: then it does
+// not wait.
+func AwaitRoute(ctx context.Context, x *executor.Executor, o render.Object, done func([]state.Report) bool) (judged bool, err error) {
+	if judged, err = reportsOn(ctx, x, o); err != nil || !judged {
+		return false, err
+	}
+	var last []state.Report
+	err = x.Poll(ctx, "a router to accept "+o.Kind.Singular+"/"+o.Name, func(ctx context.Context) (bool, error) {
+		live, err := x.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		if live != nil {
+			last = state.Reports(live, state.Routers{})
+		}
+		return done(last), err
+	})
+	if err == nil {
+		reportAccepted(x, o, last)
+	}
+	return true, x.TimedOut(err, state.ToBeAccepted(o.Kind, o.Namespace, o.Name, last))
+}
+
+// acceptedAlready reports whether a route was accepted when it was read, or nobody reported on it.
+func acceptedAlready(live *unstructured.Unstructured) bool {
+	if live == nil {
+		return false
+	}
+	reports := state.Reports(live, state.Routers{})
+	return state.Accepted(reports) || len(reports) == 0
+}
+
+// reportsOn reports whether a controller will report on a route: one has processed the Gateway, or a router reports on
+// some Route of the cluster.
+func reportsOn(ctx context.Context, x *executor.Executor, o render.Object) (bool, error) {
+	if o.Kind == kinds.Route {
+		return x.Snapshot.Reported(kinds.Route, "ingress"), nil
+	}
+	g := x.Command.Options.Config.Gateway
+	gateway, err := x.Command.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
+	if err != nil || observed.Taken(gateway) {
+		return err == nil, err
+	}
+	if x.Changed() {
+		why := fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name)
+		x.Event(report.Unconfirmed, o.Kind.Singular, o.Namespace, o.Name, why)
+	}
+	return false, nil
+}
+
+// reportAccepted reports which router has accepted a route, if the run has changed anything.
+func reportAccepted(x *executor.Executor, o render.Object, reports []state.Report) {
+	i := slices.IndexFunc(reports, func(s state.Report) bool { return s.Stale == "" && s.Verdict == state.RouteAccepted })
+	if i < 0 || !x.Changed() {
+		return
+	}
+	message := "by " + reports[i].By
+	if reports[i].Unresolved != "" {
+		message += ", which does not find its backend yet (" + reports[i].Unresolved + ")"
+	}
+	x.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
 }

@@ -4,13 +4,19 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -171,4 +177,117 @@ func RefOf(kind kinds.Kind, o *unstructured.Unstructured) state.ObjectRef {
 		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
 		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
 	}
+}
+
+// heldBy returns the claims on which each deployment group has an entry.
+func heldBy(claims []*state.Claim) map[lease.Group][]*state.Claim {
+	held := map[lease.Group][]*state.Claim{}
+	for _, c := range claims {
+		for _, g := range c.Writers() {
+			held[g] = append(held[g], c)
+		}
+	}
+	return held
+}
+
+// DeployRequested returns a rendered ProviderHost, as a manager applies it over the live one, which may be nil, with the
+// annotation for the time of the last deployment, as Akash's provider writes it: a new time makes the hostname operator
+// process the object again. The time stays if nothing else changes. Any other object is returned as it is.
+func DeployRequested(o render.Object, live *unstructured.Unstructured, manager string, now time.Time) render.Object {
+	if o.Kind != kinds.ProviderHost {
+		return o
+	}
+	if live != nil {
+		at := live.GetAnnotations()[lease.AnnotationUpdatedAt]
+		if at != "" && Owns(live, manager, lease.AnnotationUpdatedAt) {
+			o = render.Annotated(o, lease.AnnotationUpdatedAt, at)
+		}
+		if cluster.Unchanged(o, live, manager) || state.OwnershipOf(live, lease.ID{}).Shared {
+			return o
+		}
+	}
+	return render.Annotated(o, lease.AnnotationUpdatedAt, now.UTC().Format(time.RFC3339))
+}
+
+// Touched returns a rendered object with the mark of a command that writes it even if it is as wanted.
+func Touched(o render.Object, mark string) render.Object {
+	return render.Annotated(o, lease.AnnotationTaken, mark)
+}
+
+// KeepsTaken returns a rendered object with the mark of an earlier command that the live object, which may be nil, has by
+// the manager, so that an apply keeps it.
+func KeepsTaken(o render.Object, live *unstructured.Unstructured, manager string) render.Object {
+	if live == nil || !Owns(live, manager, lease.AnnotationTaken) {
+		return o
+	}
+	return Touched(o, live.GetAnnotations()[lease.AnnotationTaken])
+}
+
+// Addresses reads all claims, and who claims and who uses which address, in order to propose free addresses.
+func Addresses(
+	ctx context.Context, c *cluster.Cluster, ledgerNamespace string,
+) (claims []*state.Claim, addresses *state.Addresses, err error) {
+	var uses, ofNodes []state.Use
+	group, ctx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		claims, err = ledger.New(c, ledgerNamespace).List(ctx)
+		return err
+	})
+	group.Go(func() error {
+		services, err := c.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
+		for _, o := range services {
+			uses = append(uses, state.ServiceUses(o)...)
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		ofNodes, err = NodeUses(ctx, c)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
+	}
+	return claims, state.NewAddresses(claims, append(uses, ofNodes...)), nil
+}
+
+// HeldThings returns the claimed things and the deployment groups that claim them, each once. With a group it returns only
+// the things that this group claims, and all groups that claim them; the zero group selects all things.
+func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, of lease.Group) ([]thing.Thing, error) {
+	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
+	var things []thing.Thing
+	seen := map[lease.Group]bool{}
+	for _, claim := range claims {
+		if of != (lease.Group{}) && !slices.Contains(claim.Groups(), of) {
+			continue
+		}
+		if t, err := thing.Parse(claim.Thing); err == nil {
+			t.Endpoint = ""
+			things = append(things, t)
+		}
+		for _, g := range claim.Groups() {
+			if !seen[g] {
+				seen[g] = true
+				things = append(things, thing.Thing{Kind: thing.Lease, Group: g})
+			}
+		}
+	}
+	return things, err
+}
+
+// EachManifest yields the Manifest objects of Akash's provider as JSON, sorted by name.
+func EachManifest(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, version lease.Manifest, data []byte) error) error {
+	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		data, err := o.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if err := yield(o.GetName(), lease.Manifest{UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion()}, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

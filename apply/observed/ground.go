@@ -2,12 +2,16 @@ package observed
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -162,4 +166,170 @@ func GroundsIn(o Owned, claims []*state.Claim, claim func(name string) *state.Cl
 		}
 	}
 	return grounds
+}
+
+// ServedBy returns the objects of a claim's owner that serve or declare a part of it, whichever deployment of the owner
+// they are of: those on which Akash's provider or its operators have written, and those that this program wrote for
+// another deployment than the holder. The holder's own work decides about its other objects. declared is true if Akash's
+// provider declares the part: then it is served for as long as the provider wants.
+func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Owned, declared bool) {
+	names := []string{c.Name()}
+	if c.Kind == state.Address {
+		names = append(names, state.EndpointName(c.SharingKey))
+	}
+	standing := s.standing()
+	for _, name := range names {
+		for _, o := range standing[name] {
+			known := func(x Owned) bool { return x.Live == o.Live }
+			if o.Group.Owner != c.Owner || !o.usesPart(c, p) || slices.ContainsFunc(by, known) {
+				continue
+			}
+			namesNone := o.Kind == kinds.ProviderLeasedIP && c.Kind == state.Address // a ProviderLeasedIP names no address
+			if !s.Ownership(o.Live).Shared && (o.Group == p.Lease.Group() || namesNone) {
+				continue
+			}
+			by, declared = append(by, o), declared || s.isDeclaration(o.Live)
+		}
+	}
+	return by, declared
+}
+
+// DeclaredIn returns the ProviderHosts and ProviderLeasedIPs that Akash's provider declares for the lease of a namespace.
+func (s *Snapshot) DeclaredIn(namespace string, group lease.Group) (out []Owned) {
+	for _, o := range s.Shared[group] {
+		if s.isDeclaration(o.Live) && s.Ownership(o.Live).Lease.Namespace() == namespace {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// isDeclaration reports whether an object is a ProviderHost or a ProviderLeasedIP that Akash's provider declares: it has
+// created the object, or has moved it to its present lease.
+func (s *Snapshot) isDeclaration(live *unstructured.Unstructured) bool {
+	if live == nil || live.GetDeletionTimestamp() != nil || !slices.Contains(kinds.ClaimLike, kinds.Of(live.GetKind())) {
+		return false
+	}
+	whose := s.Ownership(live)
+	return whose.HasLease && whose.Shared && (whose.Declared || !whose.Ours)
+}
+
+// usesPart reports whether an object uses a part of a claim: the path of a host, or the port of an address or endpoint.
+func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
+	switch o.Kind {
+	case kinds.Service:
+		port := state.ServiceObjectOf(o.Live)
+		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key &&
+			(c.Kind == state.Endpoint && port.SharingKey == c.SharingKey ||
+				slices.Contains(port.Granted, c.Addr()) || slices.Contains(port.Asked, c.Addr()))
+	case kinds.ProviderLeasedIP:
+		port := state.PortObjectOf(o.Live)
+		return c.Kind.HasPorts() && port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
+	}
+	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
+		return u.Host == c.Thing && state.RouteKey(u.Path) == p.Key
+	})
+}
+
+// findStanding returns the objects that serve or declare something, and that this program or Akash's has written, by the names
+// of the claims that they may use.
+func (s *Snapshot) findStanding() map[string][]Owned {
+	standing := map[string][]Owned{}
+	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
+		for live := range s.Of(kind) {
+			whose := s.Ownership(live)
+			if !whose.HasLease || !whose.Ours && !whose.Shared {
+				continue
+			}
+			o := Owned{Kind: kind, Live: live, Group: whose.Lease.Group()}
+			for _, name := range claimsUnder(o) {
+				standing[name] = append(standing[name], o)
+			}
+		}
+	}
+	return standing
+}
+
+// Uses returns the objects that use a thing without a claim. claimed reports whether a claim with a name exists.
+func (s *Snapshot) Uses(h state.Hold, owner string, claimed func(name string) bool) []state.Use {
+	switch h.Kind {
+	case state.Endpoint:
+		return nil // Decide looks at the ProviderLeasedIPs of the ports
+	case state.Address:
+		a, _ := netip.ParseAddr(h.Thing)
+		return s.Addresses.Foreign(a, h.SharingKey)
+	}
+	return state.UsesOf(h.Thing, s.HostUses, owner, claimed)
+}
+
+// Decide returns who has a part of a claim; uses are those of Uses if there is no claim. An unclaimed port counts as claimed
+// by another deployment if Akash's provider keeps a ProviderLeasedIP of that deployment for it.
+func (s *Snapshot) Decide(j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
+	f := j.Decide(h, p.Key, claim, uses)
+	if f.Verdict == state.Mine && !j.Adopt {
+		if by, moved := s.movedAway(j.Group, cfg, h, p, claim.Part(p.Key)); moved {
+			return state.Finding{Verdict: state.Held, By: by}
+		}
+	}
+	if f.Verdict != state.Free || !h.Kind.HasPorts() || j.Adopt {
+		return f
+	}
+	o, taken := s.declaredPort(j.Group, h.SharingKey, p.Key)
+	if !taken && j.OnePort {
+		o, taken = s.declaredPort(j.Group, h.SharingKey, state.OtherProtocol(p.Key))
+	}
+	if !taken {
+		return f
+	}
+	by := state.Holder{
+		Owner: o.Owner, Lease: o.Lease, Object: o.Kind + " " + o.Namespace + "/" + o.Name, Namespace: o.Namespace,
+		Since: o.Since, Service: o.Service, Port: o.Port,
+	}
+	if o.HasLease && o.Lease.Owner == j.Group.Owner {
+		return state.Finding{Verdict: state.Withheld, By: by}
+	}
+	return state.Finding{Verdict: state.Held, By: by}
+}
+
+// declaredPort returns the ProviderLeasedIP that Akash's provider keeps for a port of an endpoint and another deployment
+// group than the given one.
+func (s *Snapshot) declaredPort(group lease.Group, sharingKey, key string) (state.PortObject, bool) {
+	protocol, port := state.Part{Key: key}.ProtocolPort()
+	o, found := s.Ports[lease.LeasedIPName(sharingKey, protocol, port)]
+	return o, found && (!o.HasLease || o.Lease.Group() != group)
+}
+
+// movedAway returns the lease to which Akash's provider has moved a part that the deployment group holds. Until the claim
+// follows, nobody may overwrite the provider's object.
+func (s *Snapshot) movedAway(group lease.Group, cfg *config.ProviderConfig, h state.Hold, p state.Part, own *state.Part) (by state.Holder, moved bool) {
+	kind, name := kinds.ProviderHost, h.Thing
+	switch protocol, port := p.ProtocolPort(); {
+	case h.Kind.HasPorts() && port == 0, !h.Kind.HasPorts() && p.Key != state.RouteKey("/"):
+		return by, false
+	case h.Kind.HasPorts():
+		kind, name = kinds.ProviderLeasedIP, lease.LeasedIPName(h.SharingKey, protocol, port)
+	}
+	o := s.At(kind, cfg.ManifestNamespace, name)
+	if o == nil {
+		return by, false
+	}
+	whose := s.Ownership(o)
+	if !whose.HasLease || !slices.Contains(whose.MovedFrom, group) && (own == nil || !whose.Takes(*own)) {
+		return by, false
+	}
+	by = state.Holder{Owner: whose.Lease.Owner, Lease: whose.Lease, Namespace: whose.Lease.Namespace()}
+	moves := fmt.Sprintf("Akash's provider has moved %s %s/%s there", kind.Singular, o.GetNamespace(), o.GetName())
+	by.Reason = moves + ", and the claim has yet to follow: kubectl akash-net repair"
+	if by.Owner != group.Owner {
+		by.Reason = moves + " from this lease, to another owner: one of the two releases it"
+	}
+	return by, true
+}
+
+// Unserved reports whether nothing of the owner serves a part of a claim that the deployment group of a lease holds. While
+// another lease of the group is live, what names that lease counts as served.
+func (s *Snapshot) Unserved(id lease.ID, c *state.Claim, p state.Part) bool {
+	_, elsewhere := state.Elsewhere(id, s.LiveOf(id.Group()))
+	by, _ := s.ServedBy(c, p)
+	return (!elsewhere || p.Lease == id) && !s.Serves(c, id.Group()) && len(by) == 0
 }

@@ -4,13 +4,42 @@ import (
 	"context"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
+
+// gatewaysOf lists the Gateways, if there is a route that is attached to one and has no mark of this program; else it returns nil.
+func gatewaysOf(ctx context.Context, c *cluster.Cluster, lists map[string][]*unstructured.Unstructured) (admission.Gateways, error) {
+	attached := func(o *unstructured.Unstructured) bool {
+		return o.GetAnnotations()[lease.AnnotationDefinition] == "" && len(admission.ParentsOf(o)) > 0
+	}
+	routes := slices.Concat(lists[kinds.HTTPRoute.Plural], lists[kinds.TLSRoute.Plural], lists[kinds.GRPCRoute.Plural])
+	if !slices.ContainsFunc(routes, attached) {
+		return nil, nil //nolint:nilnil // nobody asks for them
+	}
+	return Gateways(ctx, c)
+}
+
+// Gateways lists the listeners of all Gateways. Who may not list them goes by what routes say: then it returns nil.
+func Gateways(ctx context.Context, c *cluster.Cluster) (admission.Gateways, error) {
+	list, err := c.Objects(ctx, kinds.Gateway.Resource(), "", metav1.ListOptions{})
+	if cluster.IsMissingKind(err) || apierrors.IsForbidden(err) {
+		return nil, nil //nolint:nilnil // they are not known
+	}
+	gateways := admission.Gateways{}
+	for _, o := range list {
+		gateways.Add(o)
+	}
+	return gateways, err
+}
 
 // ingressControllers are the routers of OpenShift's ingress operator.
 var ingressControllers = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}

@@ -1,10 +1,12 @@
 package observed_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -15,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
 // A snapshot knows the leases of namespaces, what each group wrote, and whether the ledger is closing; another look at one
@@ -150,5 +153,74 @@ func TestRememberedObjects(t *testing.T) {
 	}
 	if s := read(ot.Shop); len(s.HostUses) != 0 {
 		t.Errorf("the former version is believed: %v", s.HostUses)
+	}
+}
+
+// A route without host names uses those of the listeners of its Gateway, and one that none of them serves uses nothing.
+func TestRoutesUseWhatListenersServe(t *testing.T) {
+	var objects []*unstructured.Unstructured
+	for _, text := range []string{
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: g}, spec: {listeners: [{name: http, port: 80, hostname: shop.example.com}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: a}, spec: {parentRefs: [{name: g, namespace: g}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: none, namespace: b}, spec: {hostnames: [blog.example.com], parentRefs: [{name: g, namespace: g}]}}`,
+	} {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, o)
+	}
+	c, err := cluster.OfObjects(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := observed.Read(t.Context(), c, ledger.New(c, "akash-net"), observed.Reading{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uses := s.HostUses["shop.example.com"]; len(uses) != 1 || uses[0].Name != "old" || len(s.HostUses) != 1 {
+		t.Errorf("the hosts are used by %v", s.HostUses)
+	}
+}
+
+// Of two uses of a host the first by namespace and name is the first, in whichever order they were read: it is the one that is named.
+func TestUsesAreInOneOrder(t *testing.T) {
+	t.Parallel()
+	route := func(namespace, name string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"rules": []any{map[string]any{
+			"host": "a.example.com", "http": map[string]any{"paths": []any{map[string]any{"path": "/"}}},
+		}}}}}
+		o.SetGroupVersionKind(kinds.Ingress.GroupVersionKind)
+		o.SetNamespace(namespace)
+		o.SetName(name)
+		return o
+	}
+	s := observed.NewSnapshot()
+	s.Index(nil, map[string][]*unstructured.Unstructured{kinds.Ingress.Plural: {route("b", "x"), route("a", "y"), route("a", "x")}})
+	got := ""
+	for _, u := range s.HostUses["a.example.com"] {
+		got += fmt.Sprintf("%s/%s ", u.Namespace, u.Name)
+	}
+	if want := "a/x a/y b/x "; got != want {
+		t.Errorf("the uses are %q, want %q", got, want)
+	}
+}
+
+// Only hosts that have a ProviderHost are warned of: not paths and wildcards, and nothing while no operator runs.
+func TestWarnings(t *testing.T) {
+	r := state.Request{Lease: statetest.Shop, Hosts: []state.HostWant{
+		{Host: "shop.example.com", Path: "/", Service: "web", Port: 80, At: lease.Place{File: "f", Line: 3, Column: 5}},
+		{Host: "shop.example.com", Path: "/v1", Service: "api", Port: 80},
+		{Host: "*.example.com", Path: "/", Service: "web", Port: 80},
+	}}
+	const want = "f:3:5: shop.example.com: lease "
+	if got := (observed.Manifests{}).Warnings(r); len(got) != 1 || got.Failed() || got[0].Error()[:len(want)] != want {
+		t.Errorf("got %v", got)
+	}
+	if got := (observed.Manifests{statetest.Shop.Namespace(): manifest("web", 1, 80, 80, true)}).Warnings(r); len(got) != 0 {
+		t.Errorf("got %v, and the operator finds it", got)
+	}
+	if got := observed.Manifests(nil).Warnings(r); len(got) != 0 {
+		t.Errorf("got %v, and no operator runs", got)
 	}
 }

@@ -4,6 +4,7 @@ package observed
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -262,4 +264,151 @@ func (s *Snapshot) addNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace str
 			s.Tenants[m.Name] = id
 		}
 	}
+}
+
+// Look reads everything of an owner again: the claims first, then the objects that may depend on them. What one of his
+// deployments holds may be served by another. It reads only objects with the owner's label, unless an object of his has
+// lost its labels.
+func Look(ctx context.Context, c *command.Command, before *Snapshot, owner string) (*Snapshot, error) {
+	how := Reading{Addresses: true, Further: recordsRead(before)}
+	if !before.unlabelled(owner) {
+		how.owner, how.before = owner, before
+	}
+	s, err := Read(ctx, c.Cluster, c.Ledger, how)
+	if err != nil {
+		return nil, err
+	}
+	return s.WithOperators(before), nil
+}
+
+// unlabelled reports whether an object of the owner has lost the labels that name its lease.
+func (s *Snapshot) unlabelled(owner string) bool {
+	for group, objects := range s.Written {
+		if group.Owner == owner && slices.ContainsFunc(objects, func(o Owned) bool {
+			return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordsRead returns the kinds of DNS records in a snapshot.
+func recordsRead(s *Snapshot) (further []kinds.Kind) {
+	for _, kind := range kinds.Records {
+		if s.HasRead(kind) {
+			further = append(further, kind)
+		}
+	}
+	return further
+}
+
+// ReadAll reads all kinds of objects that leases have, the operators, and the stored definitions of the given groups.
+func ReadAll(ctx context.Context, c *command.Command, definitions ...lease.Group) (*Snapshot, error) {
+	return ReadWithOperators(ctx, c, Reading{Addresses: true, Further: kinds.RecordsOf(c.Options.Config), Definitions: definitions})
+}
+
+// ReadWithOperators is Read that also finds out which of Akash's operators run, and reads the Manifests that they use.
+func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*Snapshot, error) {
+	var s *Snapshot
+	var found operators
+	var manifests Manifests
+	group, groupCtx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		s, err = Read(groupCtx, c.Cluster, c.Ledger, how)
+		return err
+	})
+	group.Go(func() (err error) {
+		if found, err = findOperators(groupCtx, c); err != nil || !found.Hostname {
+			return err
+		}
+		manifests, err = readManifests(groupCtx, c)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	s.Operators, s.Manifests = found, manifests
+	return s, nil
+}
+
+// FewDefinitions is up to how many stored definitions are read by GET rather than by one LIST.
+const FewDefinitions = 16
+
+// readDefinitions reads the definitions stored for deployment groups, by object name.
+func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group) (map[string]*kept.Definition, error) {
+	if len(groups) > FewDefinitions {
+		names := sets.New[string]()
+		for _, g := range groups {
+			names.Insert(kept.Name(g))
+		}
+		return listDefinitions(ctx, l, OnlyOwner(groups), names.Has)
+	}
+	read := make([]*kept.Definition, len(groups))
+	work, ctx := parallel.WithContext(ctx)
+	for i, g := range groups {
+		work.Go(func() (err error) {
+			read[i], err = ReadDefinition(ctx, l, g)
+			return err
+		})
+	}
+	err := work.Wait()
+	return byName(slices.DeleteFunc(read, func(d *kept.Definition) bool { return d == nil })), err
+}
+
+// ReadDefinition reads the definition stored for a deployment group, and retries unclear answers. It returns nil if
+// there is none.
+func ReadDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kept.Definition, err error) {
+	err = UntilKept(ctx, l, g, func(ctx context.Context) (err error) {
+		d, err = l.Definition(ctx, g)
+		return err
+	})
+	return d, err
+}
+
+func listDefinitions(
+	ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool,
+) (map[string]*kept.Definition, error) {
+	list, err := l.Definitions(ctx, owner, want)
+	return byName(list), err
+}
+
+func byName(definitions []*kept.Definition) map[string]*kept.Definition {
+	found := map[string]*kept.Definition{}
+	for _, d := range definitions {
+		found[d.Name] = d
+	}
+	return found
+}
+
+// UntilKept retries an operation on a stored definition while it loses races or its effect is unclear.
+func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
+	if err := l.Until(ctx, try); err != nil {
+		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
+	}
+	return nil
+}
+
+// KeptDefinitions returns the definitions with which deployment groups were last applied, in the order of the groups.
+// It leaves out groups without a stored definition, and fails if one cannot be decoded.
+func KeptDefinitions(
+	ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group,
+) ([]*lease.Definition, error) {
+	found, err := readDefinitions(ctx, ledger.New(c, ledgerNamespace), groups)
+	if err != nil {
+		return nil, err
+	}
+	var defs []*lease.Definition
+	for _, g := range groups {
+		d := found[kept.Name(g)]
+		if d == nil {
+			continue
+		}
+		def, err := d.Decode()
+		if err != nil {
+			return nil, err
+		}
+		defs = append(defs, def)
+	}
+	return defs, nil
 }

@@ -7,14 +7,20 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
+	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -160,6 +166,130 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 		return err
 	case now != nil && now.UID == c.UID:
 		return report.ErrChanged
+	}
+	return nil
+}
+
+// Follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups: what Repair without names does
+// about that, and nothing else. What it could not do it has reported.
+func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
+	r := &repair{command: a.Command, asked: Options{CrashedAfter: crashedAfter}}
+	found, err := r.find(cluster.Early(ctx))
+	if err != nil {
+		return err
+	}
+	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
+		m, moves := p.Mend.(state.FollowMove)
+		return !moves || !slices.Contains(groups, m.Parts.Group) && !slices.Contains(groups, leaseOf(p).Group())
+	}))
+	if _, told := errors.AsType[*Unmended](err); told {
+		return nil
+	}
+	return err
+}
+
+// followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's
+// objects after the claim; the write is pinned to the claim as it was read.
+func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
+	claim := r.snapshot.Claim(m.Parts.Claim.Name()) // as it was read, or as an earlier repair has left it
+	if claim == nil {
+		return report.ErrChanged
+	}
+	var parts []apply.Handover
+	for i, key := range m.Parts.Keys {
+		p := claim.Part(key)
+		if p == nil || p.Lease.Group() != m.Parts.Group {
+			continue // an earlier repair has transferred it
+		}
+		declared, err := r.command.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
+		if err != nil {
+			return err
+		}
+		if declared == nil || string(declared.GetUID()) != m.Declared[i].UID {
+			return report.ErrChanged
+		}
+		whose := r.snapshot.Ownership(declared)
+		if !whose.Takes(*p) || len(parts) > 0 && whose.Lease != parts[0].To {
+			return report.ErrChanged
+		}
+		service, port := declaredBackend(declared)
+		parts = append(parts, apply.Handover{Part: *p, To: whose.Lease, Service: service, Port: port})
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	written, err := apply.Follow(ctx, r.command, r.snapshot, claim, m.Parts.Group, parts)
+	if !written {
+		return err
+	}
+	if now, unread := observed.ReadClaim(ctx, r.command.Ledger, claim.Name()); unread == nil {
+		r.snapshot = r.snapshot.WithClaim(claim.Name(), now)
+	}
+	return err
+}
+
+// declaredBackend returns the backend of a ProviderHost or a ProviderLeasedIP.
+func declaredBackend(o *unstructured.Unstructured) (service string, port uint16) {
+	field := "external_port"
+	if o.GetKind() == kinds.ProviderLeasedIP.Kind {
+		field = "port"
+	}
+	service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
+	n, _, _ := unstructured.NestedInt64(o.Object, "spec", field)
+	return service, uint16(n)
+}
+
+// takeServed claims what a lease already serves. The lease earns it as by an apply: the host is proved if that is required,
+// nobody else serves it, and enough addresses are left for the orders that have reserved some.
+func (r *repair) takeServed(ctx context.Context, m state.TakeServed) error {
+	want := engine.Want{Request: m.Hold.Request(), Adopt: r.command.Options.Adopt}
+	for _, ref := range m.Serving {
+		if live := r.live(ref); live != nil {
+			want.Serves = append(want.Serves, engine.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: want.Request.Lease.Group()})
+		}
+	}
+	if len(want.Serves) == 0 {
+		return report.ErrChanged
+	}
+	if err := r.proveServed(ctx, m.Hold); err != nil {
+		return err
+	}
+	opts, first := r.options(), r.snapshot
+	opts.Progress = nil
+	opts.Report = func(e report.Event) {
+		if e.Action == report.Waiting {
+			r.command.Send(e)
+		}
+	}
+	c := command.New(r.command.Cluster, opts)
+	err := execute.Work{
+		Command: c,
+		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
+			if s, first = first, nil; s == nil {
+				s, err = observed.ReadWithOperators(ctx, c, diagnosis.Reading)
+			}
+			return s, err
+		},
+		Wants: func() []engine.Want { return []engine.Want{want} },
+		Ended: func(context.Context, []*execute.Lease) {},
+	}.Run(ctx)
+	if failed, ok := errors.AsType[*report.LeaseError](err); ok {
+		err = failed.Err // the line of the problem names the lease
+	}
+	if now, unread := observed.ReadClaim(ctx, r.command.Ledger, m.Hold.Name()); unread == nil {
+		r.snapshot = r.snapshot.WithClaim(m.Hold.Name(), now)
+	}
+	return err
+}
+
+// proveServed asks for the proof of a host, as an apply does, if the command requires proofs.
+func (r *repair) proveServed(ctx context.Context, want state.Hold) error {
+	if r.command.Options.Prove == nil || want.Kind.HasPorts() || r.command.Options.Config.OwnDomain(want.Thing) != "" {
+		return nil // the host is the provider's own, and given to this lease: nothing else is found without a claim
+	}
+	id := want.Parts[0].Lease
+	if _, err := r.command.Options.Prove(ctx, id.Owner, want.Thing); err != nil {
+		return &apply.UnprovedError{Lease: id, Hosts: []apply.UnprovedHost{{Host: want.Thing, Err: err}}}
 	}
 	return nil
 }

@@ -2,15 +2,28 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
@@ -114,4 +127,162 @@ func place(at lease.Place) string {
 		return at.File
 	}
 	return fmt.Sprintf("%s:%d", at.File, at.Line)
+}
+
+// groupRun is an apply of a deployment group's definition, or a move of its routes.
+type groupRun struct {
+	group          lease.Group
+	prune, reclaim bool
+}
+
+// applyDefinition applies the definition of a deployment group: the given one, or the stored one, limited to what the
+// lease holds.
+func (r *repair) applyDefinition(ctx context.Context, work groupRun) error {
+	g, opts := work.group, r.options()
+	opts.Prune, opts.Reclaim, opts.Report, opts.Progress = work.prune, work.reclaim || opts.Reclaim, nil, nil
+	def := r.defs[g]
+	if def == nil {
+		var err error
+		if def, err = r.snapshot.Definitions[kept.Name(g)].Decode(); err != nil {
+			return err
+		}
+		opts.Heal, opts.Prove = true, nil // nothing is claimed
+	}
+	return apply.New(r.command.Cluster, opts).Apply(ctx, []*lease.Definition{def})
+}
+
+// migrateRoutes moves the routes of a deployment group to the configured kind, and reports what the new routes lack.
+func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
+	opts := r.options()
+	opts.Progress = nil
+	opts.Report = func(e report.Event) {
+		if e.Action == report.Lacks || e.Action.Undone() {
+			r.command.Send(e)
+		}
+	}
+	m, err := migrate.Plan(ctx, command.New(r.command.Cluster, opts), func(id lease.ID) bool { return id.Group() == g },
+		migrate.Options{Overlap: migrate.Overlap, Settle: migrate.ForTTL})
+	switch {
+	case err != nil:
+		return err
+	case m.Routes() == 0:
+		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
+	}
+	if err := m.Run(ctx); err != nil {
+		return err
+	}
+	if staying := m.Staying(); len(staying) > 0 {
+		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
+	}
+	return nil
+}
+
+// forgetStray deletes a stored definition that is as it was read, unless its lease holds something again.
+func (r *repair) forgetStray(ctx context.Context, m state.ForgetDefinition) error {
+	d := r.snapshot.Definitions[m.Definition.Name]
+	if m.Group != (lease.Group{}) {
+		claims, err := r.command.Ledger.ListOwner(ctx, m.Group.Owner)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
+			return report.ErrChanged
+		}
+		now, err := observed.ReadDefinition(ctx, r.command.Ledger, m.Group)
+		if now == nil || err != nil {
+			return err
+		}
+		if now.ResourceVersion != d.ResourceVersion {
+			return report.ErrChanged
+		}
+	}
+	return asChanged(observed.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
+}
+
+// dropOld removes managed fields of API versions that no longer exist from an object, and restores this program's marks
+// if it had any.
+func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
+	kind, live := kinds.Of(m.Object.Kind), r.live(m.Object)
+	if err := dropOldManagers(ctx, r.command.Cluster, kind, live); err != nil {
+		return err
+	}
+	now, err := r.command.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	if err != nil || now == nil || len(r.snapshot.Ownership(now).Lost) == 0 {
+		return err
+	}
+	return r.mark(ctx, kind, now, m.Hash)
+}
+
+// mark applies an object as it is, with the marks that it has lost, pinned to what was read.
+func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
+	id := r.snapshot.Ownership(live).Lease
+	manager := observed.ManagerOf(kind, id.Group())
+	o := executor.AppliedBy(live, manager)
+	if kind == kinds.Service {
+		if err := executor.LeaveGiven(o, live); err != nil {
+			return err
+		}
+	}
+	annotations, labels := o.GetAnnotations(), o.GetLabels()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for key, value := range live.GetAnnotations() {
+		if strings.HasPrefix(key, lease.Domain+"/") {
+			annotations[key] = value
+		}
+	}
+	if annotations[lease.AnnotationDefinition] == "" {
+		annotations[lease.AnnotationDefinition] = hash
+	}
+	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
+	o.SetAnnotations(annotations)
+	o.SetLabels(labels)
+	if err := r.command.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
+		return asChanged(err)
+	}
+	return r.refresh(ctx, kind, live)
+}
+
+// markLabels returns the labels that name the lease. It includes Akash's label only if the object has it or Akash's
+// operators read all objects of the kind: they stop at others.
+func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
+	labels := id.Labels()
+	if has[lease.LabelManaged] == "" && !claimLike {
+		delete(labels, lease.LabelManaged)
+		labels[lease.LabelOurs] = "true"
+	}
+	return labels
+}
+
+// takeFields makes the managers of the leases own their parts of a claim again.
+func (r *repair) takeFields(ctx context.Context, c *state.Claim) error {
+	for _, g := range c.Unmanaged {
+		now, err := r.command.Ledger.Seize(ctx, c, g, c.Entries(g))
+		if err != nil {
+			return asChanged(err)
+		}
+		c = now
+	}
+	return nil
+}
+
+// dropOldManagers removes managed fields of other API versions from an object: the API server fails every apply because
+// of them (kubernetes/kubernetes#111937).
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
+	return c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		kept, dropped := managed.OfVersion(now, kind.GroupVersion())
+		if dropped == 0 {
+			return nil, nil
+		}
+		if len(kept) == 0 {
+			kept = []metav1.ManagedFieldsEntry{{}} // the API server ignores an empty list
+		}
+		return func(ctx context.Context) error {
+			return c.MergePinned(ctx, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}}, lease.FieldManager)
+		}, nil
+	})
 }

@@ -4,18 +4,28 @@
 package reservation
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
+	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 const (
@@ -125,3 +135,138 @@ func (e *ClosingError) Error() string {
 
 // again reports whether everything has to be listed and decided again after an error.
 func again(err error) bool { return errors.Is(err, ledger.ErrAgain) }
+
+// Claim turns the reservation of an order into that of the lease that was won: without end, and with its provider. It
+// never lets go of what the order holds. If the order holds nothing, Claim reserves as for a bid; if it holds another
+// resource group, that one is kept until the new one is reserved. Claim returns the scheduling parameters of the chosen
+// GPUs, by the IDs of resource units; units without GPUs have none. binds may refuse the change (Options.Binds).
+func Claim(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, asked resources.Group,
+	binds Binds,
+) (map[uint32]*lease.SchedulerParams, error) {
+	claim, _, err := New(c, cfg).Reserve(ctx, id.Order(), inventory.GroupOf(asked), Options{Provider: id.Provider, Binds: binds})
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		refused.Lease = id
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Params(claim.Bound), nil
+}
+
+// Release gives up the reservation of a lease, and reports whether there was one. It leaves a bid's reservation, and
+// that of the order's lease with another provider.
+func Release(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID) (found bool, err error) {
+	return New(c, cfg).UnreserveIf(ctx, id.Order(), func(claim *reserved.Claim) bool {
+		return claim.Bound != nil && claim.Bound.Provider == id.Provider
+	})
+}
+
+// Params returns the scheduling parameters that a reservation has chosen.
+func Params(p *reserved.Part) map[uint32]*lease.SchedulerParams {
+	out := map[uint32]*lease.SchedulerParams{}
+	for id, chosen := range p.Params {
+		if chosen == nil {
+			continue
+		}
+		g := chosen.Resources.GPU
+		out[id] = &lease.SchedulerParams{
+			RuntimeClass: chosen.RuntimeClass,
+			GPU:          &lease.SchedulerGPU{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize, Interface: g.Interface},
+		}
+	}
+	return out
+}
+
+// Lost returns the names of the reservations that no longer fit the cluster, given all reservations and all claims. It reads
+// nodes and pods only if something is bound, and returns nil if the user may not.
+func Lost(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, all []*reserved.Claim, claims []*state.Claim,
+) (map[string]bool, error) {
+	if !slices.ContainsFunc(all, func(c *reserved.Claim) bool { return c.Bound != nil }) {
+		return nil, nil
+	}
+	names, err := lost(ctx, c, cfg, all, claims, c.Now())
+	if apierrors.IsForbidden(err) || cluster.IsMissingKind(err) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// lost returns the names of the reservations that no longer fit the cluster, and have not ended by then.
+func lost(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, all []*reserved.Claim, claims []*state.Claim, now time.Time,
+) (map[string]bool, error) {
+	var fold observed.Fold
+	pools, err := readCluster(ctx, c, cfg, &fold, true)
+	if err != nil {
+		return nil, err
+	}
+	usage := fold.Usage().WithLeases(leasesOf(claims))
+	room := capacity.Room{Cluster: fold.Capacity().Cluster(), Addresses: addressRoom(cfg, pools, claims)}
+	return reserved.Lost(all, room, now, func(c *reserved.Claim) inventory.Hold {
+		return usage.Beyond(c.Order.String(), c.Bound.Hold)
+	}), nil
+}
+
+// UnservedError reports that a configuration has fewer addresses than orders have reserved.
+type UnservedError struct {
+	// Reserved is how many addresses orders have reserved beyond what their leases have, Left how many are left for them.
+	Reserved, Left uint64
+	// By are the orders, each with its number of addresses.
+	By []string
+}
+
+func (e *UnservedError) Error() string {
+	return fmt.Sprintf("the configuration has too few addresses for what orders have reserved: %d reserved of %d that are not in use:\n  %s\n"+
+		"Nothing was changed: keep the addresses in ip.ranges, or give up what a bid that was lost has reserved: "+
+		"kubectl akash-net unreserve --order ORDER", e.Reserved, e.Left, first(20, e.By, "\n  "))
+}
+
+// first joins the first names and the number of the others.
+func first(most int, names []string, separator string) string {
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, separator)
+}
+
+// CheckAddresses returns an UnservedError if orders have reserved more addresses than the next configuration leaves them, and
+// it leaves fewer than the former one, which is nil if it is unknown.
+func CheckAddresses(ctx context.Context, c *cluster.Cluster, was, next *config.ProviderConfig) error {
+	look, err := ledger.New(c, next.LedgerNamespace).Look(ctx, true)
+	if err != nil {
+		return err
+	}
+	found := &UnservedError{}
+	usage := observed.Usage{}.WithLeases(leasesOf(look.Leased))
+	for _, claim := range look.Reservations {
+		order := claim.Order.String()
+		if n := usage.Beyond(order, claim.Hold()).Addresses; n > 0 && !claim.Over(c.Now()) {
+			found.Reserved += n
+			found.By = append(found.By, fmt.Sprintf("order %s: %d", order, n))
+		}
+	}
+	if found.Reserved == 0 {
+		return nil
+	}
+	pools, err := book.ReadPools(ctx, c)
+	if err != nil {
+		return err
+	}
+	found.Left = left(next, pools, look.Leased)
+	if found.Reserved <= found.Left || was != nil && left(was, pools, look.Leased) <= found.Left {
+		return nil
+	}
+	slices.Sort(found.By)
+	return found
+}
+
+// left returns how many addresses a configuration has that nobody uses.
+func left(cfg *config.ProviderConfig, pools view.Contents, claims []*state.Claim) uint64 {
+	room := addressRoom(cfg, pools, claims)
+	if room == nil {
+		return 0
+	}
+	return room.Free(0)
+}

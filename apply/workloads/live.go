@@ -18,9 +18,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
+	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 
 // Live is what the namespace of a lease contains of the kinds that leases run, and the lease's Manifest.
@@ -143,4 +146,102 @@ func (l *Live) manifest(g lease.Group, namespace string) *lease.Definition {
 		return nil
 	}
 	return def
+}
+
+// Rollout returns the rollout state of what the lease runs. It reads Deployments and StatefulSets, then, if they are
+// not rolled out, their pods, and, if pods are missing, events.
+func (w *Work) Rollout(ctx context.Context) (rollout.Rollout, error) {
+	var shown rollout.Lease
+	for _, o := range w.objects {
+		if o.Kind == kinds.Manifest {
+			if err := shown.Add(cluster.Rendered(o)); err != nil {
+				return rollout.Rollout{}, err
+			}
+		}
+	}
+	ours := metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"}
+	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
+		if err := w.show(ctx, &shown, kind, ours); err != nil {
+			return rollout.Rollout{}, err
+		}
+	}
+	if shown.Unsettled() {
+		if err := w.show(ctx, &shown, kinds.Pod, ours); err != nil {
+			return rollout.Rollout{}, err
+		}
+	}
+	if shown.LacksPods() {
+		failed := metav1.ListOptions{FieldSelector: "type=Warning,reason=FailedCreate,involvedObject.kind=StatefulSet"}
+		if err := w.show(ctx, &shown, kinds.Event, failed); err != nil {
+			return rollout.Rollout{}, err
+		}
+	}
+	now, runs := shown.Of()
+	if !runs {
+		now.State = rollout.Complete
+	}
+	return now, nil
+}
+
+// show adds the objects of a kind in the lease's namespace.
+func (w *Work) show(ctx context.Context, shown *rollout.Lease, kind kinds.Kind, opts metav1.ListOptions) error {
+	list, err := w.cluster.Objects(ctx, kind.Resource(), w.id.Namespace(), opts)
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		o.SetGroupVersionKind(kind.GroupVersionKind) // some servers leave it out of list items
+		if err := shown.Add(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KindOf returns the kind that runs a service: StatefulSet or Deployment.
+func (w *Work) KindOf(service string) kinds.Kind {
+	if w.wanted[deployed.Key{Kind: kinds.StatefulSet.Kind, Name: service}] {
+		return kinds.StatefulSet
+	}
+	return kinds.Deployment
+}
+
+// Akash's provider writes whole objects by Update, so it is the manager of every field. An apply of the same values makes
+// the lease a second manager and does not change the object. Then Akash's entry is removed: fields that only Akash managed
+// keep their values, such as the label with the Manifest's version on pods, and the lease may change the others.
+
+// EndAdoption removes Akash's provider from the managers of what the lease has taken over. Call it last, because
+// nothing can be undone after it. If a command is killed before, the next run of the same command does it.
+func (w *Work) EndAdoption(ctx context.Context) error {
+	for _, o := range w.adopted() {
+		if err := w.disown(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disown removes Akash's entry from the managed fields of an object, pinned to what is read.
+func (w *Work) disown(ctx context.Context, o render.Object) error {
+	live, err := w.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if live == nil || err != nil {
+		return err
+	}
+	return w.cluster.Rewrite(ctx, o.Kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		entries := now.GetManagedFields()
+		left := slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool {
+			return e.Manager == managed.Akash && e.Subresource == ""
+		})
+		if len(left) == len(entries) || deployed.StandingOf(now, w.id.Group(), w.id.Namespace()) != deployed.Ours {
+			return nil, nil
+		}
+		return func(ctx context.Context) error {
+			patch := map[string]any{"metadata": map[string]any{"managedFields": left}}
+			err := w.cluster.MergePinned(ctx, o.Kind, now, patch, lease.FieldManager)
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return w.cluster.Explain(err, "patch", o.Kind.Resource())
+		}, nil
+	})
 }

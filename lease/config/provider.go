@@ -1,10 +1,17 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
@@ -146,4 +153,287 @@ func words(c document.Cursor) []string {
 		}
 	}
 	return out
+}
+
+// originDefault is the origin of a value that no document gives.
+const originDefault = "default"
+
+// Annotated returns the document of a configuration in YAML, each value with a comment that says where it is from: the file and the line
+// of its key, or "default". The text is the one from which the configuration was read, and file its name.
+func Annotated(cfg *ProviderConfig, text, file string) ([]byte, error) {
+	encoded, err := json.Marshal(Encode(cfg))
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(encoded, &root); err != nil { // JSON is YAML, and keeps the order of the keys
+		return nil, err
+	}
+	plainStyle(&root)
+	annotate(valueOf(root.Content[0], "spec"), "", origins(cfg, text, file))
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&root); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), encoder.Close()
+}
+
+// plainStyle writes a node as people do: in blocks, and texts without quotes where they need none. An empty list stays [].
+func plainStyle(n *yaml.Node) {
+	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
+		n.Style = 0
+	}
+	for _, inner := range n.Content {
+		plainStyle(inner)
+	}
+}
+
+// annotate adds the origin of each value below a mapping. A list has one origin.
+func annotate(mapping *yaml.Node, path string, from map[string][]origin) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		at := path + key.Value
+		if value.Kind == yaml.MappingNode {
+			annotate(value, at+".", from)
+			continue
+		}
+		var places []string
+		for _, o := range from[at] {
+			if !o.empty || value.Value == "" {
+				places = append(places, fmt.Sprintf("%s:%d", o.at.File, o.at.Line))
+			}
+		}
+		if places == nil {
+			places = []string{originDefault}
+		}
+		commented := value
+		if value.Kind == yaml.SequenceNode && len(value.Content) > 0 {
+			commented = key
+		}
+		commented.LineComment = "# " + strings.Join(places, ", ")
+	}
+}
+
+// origin is where a document gives a value.
+type origin struct {
+	at lease.Place
+	// empty is true for an empty text, which leaves the default of keys that have one.
+	empty bool
+}
+
+// origins returns which keys of a document gave the values of the configuration that was read from it, by the path below spec.
+func origins(cfg *ProviderConfig, text, file string) map[string][]origin {
+	from := map[string][]origin{}
+	for doc, err := range document.Read(strings.NewReader(text), file) {
+		if err != nil {
+			break
+		}
+		root := doc.Root()
+		if !root.Has("spec") && !root.Has("kind") {
+			for key, value := range root.AnyMapping().Entries() {
+				for _, path := range append(chartKeys[key.Raw()], providerKeys[key.Raw()]...) {
+					from[path] = append(from[path], origin{key.At(), value.IsNull()})
+				}
+			}
+			if cfg.IP.Mode != ModePool {
+				delete(from, "ip.mode") // the keys of Akash's that give it give only this one
+			}
+			continue
+		}
+		collect(root.AnyMapping().Get("spec"), "", from)
+	}
+	return from
+}
+
+func collect(c document.Cursor, path string, from map[string][]origin) {
+	for key, value := range c.AnyMapping().Entries() {
+		at := path + key.Raw()
+		switch {
+		case value.IsMapping():
+			collect(value, at+".", from)
+		case !value.IsNull():
+			from[at] = append(from[at], origin{key.At(), value.IsScalar() && value.Raw() == ""})
+		}
+	}
+}
+
+// The forms of DNS records.
+const (
+	// DNSNone creates no records.
+	DNSNone = "none"
+	// DNSGardener creates DNSRecords for Gardener's extensions.
+	DNSGardener = "gardener"
+	// DNSEndpoint creates DNSEndpoints for external-dns.
+	DNSEndpoint = "endpoint"
+	// DNSAnnotations annotates routes and Services for external-dns.
+	DNSAnnotations = "annotations"
+)
+
+// The sources of a record's value.
+const (
+	// FromAddress is the leased address of the host's service.
+	FromAddress = "address"
+	// FromStatus is the address in the status of the ingress controller or the Gateway.
+	FromStatus = "status"
+	// FromTarget is the configured target.
+	FromTarget = "target"
+	// FromDomain is the provider's ingress domain, as a CNAME.
+	FromDomain = "domain"
+)
+
+// DNS configures the DNS records of hosts.
+type DNS struct {
+	Form string
+	// Sources are the sources of a record's value. The first source that applies to a host is used, even while it has
+	// no value yet.
+	Sources []string
+	// Targets are addresses or one host name.
+	Targets []string
+	// TTL is in seconds; 0 means the default of the record's provider.
+	TTL int64
+	// Ownership adds a TXT record that names the lease.
+	Ownership bool
+	// AnnotationPrefix is the prefix of external-dns' annotations, without the slash.
+	AnnotationPrefix string
+	Gardener         Gardener
+}
+
+// Gardener has the fields of a DNSRecord besides the record itself.
+type Gardener struct {
+	// Type is the type of the DNS provider's extension, such as aws-route53.
+	Type, Class string
+	ZoneAccess
+	// Zones override the access per domain; the longest domain that contains the host is used.
+	Zones []Zone
+}
+
+// ZoneAccess is how to write to a zone. Empty fields of a Zone fall back to Gardener's.
+type ZoneAccess struct {
+	// Secret is the Secret with the credentials, in any namespace.
+	Secret SecretRef
+	Region string
+	// Zone is the DNS provider's identifier of the zone; without it the extension searches for the zone.
+	Zone string
+}
+
+// SecretRef refers to a Secret.
+type SecretRef struct{ Name, Namespace string }
+
+// Zone is a domain with access of its own.
+type Zone struct {
+	Domain string
+	ZoneAccess
+}
+
+// Records reports whether the records are objects of their own.
+func (d DNS) Records() bool { return d.Form == DNSGardener || d.Form == DNSEndpoint }
+
+// Source returns the source of a host's value, or "" if the host is not served. routed is true if the host has a route,
+// leased if its service leases an address. A host without a route always uses the address, because nothing else serves
+// it.
+func (d DNS) Source(routed, leased bool) string {
+	switch {
+	case !routed && leased:
+		return FromAddress
+	case !routed:
+		return ""
+	}
+	for _, s := range d.Sources {
+		if s != FromAddress || leased {
+			return s
+		}
+	}
+	return ""
+}
+
+// Access returns how to write to the zone of a name.
+func (g Gardener) Access(name string) ZoneAccess {
+	domains := make([]string, len(g.Zones))
+	for i, z := range g.Zones {
+		domains[i] = z.Domain
+	}
+	access := g.ZoneAccess
+	i := dns.Zone(name, domains)
+	if i < 0 {
+		return access
+	}
+	own := g.Zones[i].ZoneAccess
+	access.Zone = own.Zone
+	if own.Region != "" {
+		access.Region = own.Region
+	}
+	if own.Secret != (SecretRef{}) {
+		access.Secret = own.Secret
+	}
+	return access
+}
+
+// chartKeys are the values of Akash's chart for the provider (helm-charts: charts/akash-provider) that readChart reads, and which keys of a
+// ProviderConfig's spec they give.
+var chartKeys = map[string][]string{
+	"domain":                 {"ingress.domain", "ingress.staticHosts", "workloads.publicHostname"},
+	"gatewayApi":             {"target", "gateway.name", "gateway.namespace"},
+	"overcommit_pct_cpu":     {"commitLevels.cpu"},
+	"overcommit_pct_mem":     {"commitLevels.memory"},
+	"overcommit_pct_storage": {"commitLevels.storage"},
+}
+
+// readChart reads the values of Akash's chart, and what it makes of them for the provider. The provider's own flags in the same file come
+// later, and win.
+func readChart(m document.Mapping, cfg *ProviderConfig) {
+	if c := m.Get("domain"); c.Word() != "" {
+		domain := ""
+		if word(c, &domain, hostDomain); domain != "" {
+			cfg.Ingress.Domain, cfg.Ingress.StaticHosts, cfg.Workloads.PublicHostname = "ingress."+domain, true, "provider."+domain
+		}
+		if m.Get("gatewayApi").IsNull() && m.Get("ingress-mode").IsNull() {
+			c.Warnf("the file does not say gatewayApi.enabled, whose default depends on the version of the chart; target is %s", cfg.Target)
+		}
+	}
+	if c := m.Get("gatewayApi"); !c.IsNull() {
+		gateway, enabled := c.AnyMapping(), false
+		if boolean(gateway.Get("enabled"), &enabled); enabled {
+			cfg.Target = TargetHTTPRoute
+		}
+		word(gateway.Get("gatewayName"), &cfg.Gateway.Name, subdomain)
+		word(gateway.Get("gatewayNamespace"), &cfg.Gateway.Namespace, namespace)
+		otherThan(gateway.Get("implementation"), "gateway.implementation", "nginx")
+	}
+	percent := func(keys []string, into *float64) {
+		for _, key := range keys {
+			if c := m.Get(key); !c.IsNull() {
+				switch more, ok := c.Float(); {
+				case !ok:
+				case more < 0:
+					c.Errorf("must be 0 or greater (0 means no overcommit)")
+				default:
+					*into = 1 + more/100
+				}
+			}
+		}
+	}
+	percent([]string{"overcommit_pct_cpu", "overcommit-pct-cpu"}, &cfg.CommitLevels.CPU)
+	percent([]string{"overcommit_pct_mem", "overcommit-pct-mem"}, &cfg.CommitLevels.Memory)
+	percent([]string{"overcommit_pct_storage", "overcommit-pct-storage"}, &cfg.CommitLevels.Storage)
+	otherThan(m.Get("gateway-provider"), "gateway.implementation", "nginx")
+	otherThan(m.Get("deployment-runtime-class"), "", "none")
+	otherThan(m.Get("deployment-ingress-expose-lb-hosts"), "", "false")
+	for _, key := range []string{"cluster_node_port_quantity", "cluster-node-port-quantity"} {
+		otherThan(m.Get(key), "workloads.nodePorts", "")
+	}
+}
+
+// otherThan warns of a setting that decides something and is not read, unless it has the value that changes nothing. instead is the key of
+// a ProviderConfig that is for it.
+func otherThan(c document.Cursor, instead, value string) {
+	if c.IsNull() || c.Word() == value {
+		return
+	}
+	if instead == "" {
+		c.Warnf("is not read: this program has no such setting")
+		return
+	}
+	c.Warnf("is not read: a ProviderConfig says it in %s", instead)
 }

@@ -5,9 +5,11 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go4.org/netipx"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Ranges are the configured ranges of addresses, in their order, and the excluded ranges.
@@ -151,4 +153,97 @@ func (rs Ranges) Texts(f Family) []string {
 		}
 	}
 	return out
+}
+
+// PoolFor returns the name of the IPAddressPool, and of its advertisement, for an address. ok is false if there is no
+// pool for it: the mode is pool, or the address is excluded or in none of the ranges. In dedicated mode without ranges
+// every address has a pool.
+func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {
+	r, inRange := c.IP.Ranges.Find(a)
+	switch c.IP.Mode {
+	case ModeRange:
+		if !inRange {
+			return "", false
+		}
+		return r.PoolName(), true
+	case ModeDedicated:
+		return AddressPoolName(a), inRange || len(c.IP.Ranges.Include) == 0 && !c.IP.Ranges.Excludes(a)
+	}
+	return "", false
+}
+
+// PoolName returns the name of the pool of a configured range: akash-net-203-0-113-0-28, or
+// akash-net-203-0-113-8-203-0-113-12 if the range is not a CIDR. It depends only on the addresses, so another spelling
+// of the same range does not create a second pool.
+func (r Range) PoolName() string {
+	if p, ok := r.ips().Prefix(); ok {
+		return "akash-net-" + dashed(p.Addr()) + "-" + strconv.Itoa(p.Bits())
+	}
+	return "akash-net-" + dashed(r.First) + "-" + dashed(r.Last)
+}
+
+// AddressPoolName returns the name of the pool of one address in dedicated mode: akash-ip-203-0-113-7.
+func AddressPoolName(a netip.Addr) string { return "akash-ip-" + dashed(a) }
+
+// MetalLB returns the range in MetalLB's format: a CIDR if possible, otherwise first-last. A single address is a CIDR
+// too, because MetalLB rejects plain addresses.
+func (r Range) MetalLB() string {
+	if p, ok := r.ips().Prefix(); ok {
+		return p.String()
+	}
+	return r.First.String() + "-" + r.Last.String()
+}
+
+// dashed formats an address for an object's name. IPv6 is fully expanded, because "::" would make the name ambiguous.
+func dashed(a netip.Addr) string {
+	return strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
+}
+
+// The types of advertisements.
+const (
+	// AdvertiseL2 announces addresses by ARP and NDP (L2Advertisement).
+	AdvertiseL2 = "l2"
+	// AdvertiseBGP announces addresses to BGP peers (BGPAdvertisement).
+	AdvertiseBGP = "bgp"
+)
+
+// Advertisement says how MetalLB announces a pool. The fields are those of MetalLB's L2Advertisement and BGPAdvertisement; those of the
+// other type have their defaults.
+type Advertisement struct {
+	Type string
+	// NodeSelectors select the nodes that announce the addresses; all nodes if there are none.
+	NodeSelectors []metav1.LabelSelector
+	// Interfaces are the network interfaces from which a node announces; all if there are none. They are L2's.
+	Interfaces []string
+	// Peers are the names of BGPPeers to announce to; all if there are none. This and the following are BGP's.
+	Peers []string
+	// Communities are BGP communities, such as 65535:65282 or large:64500:1:2, or names in a Community object.
+	Communities []string
+	// LocalPref is the BGP attribute LOCAL_PREF.
+	LocalPref uint32
+	// AggregationLength and AggregationLengthV6 are the length of the prefixes that are announced, of each family.
+	AggregationLength, AggregationLengthV6 int
+}
+
+// aggregation returns the length of the prefixes that are announced for addresses like a, and the configuration's key for it.
+func (a Advertisement) aggregation(of netip.Addr) (length int, key string) {
+	if of.Is4() {
+		return a.AggregationLength, "aggregationLength"
+	}
+	return a.AggregationLengthV6, "aggregationLengthV6"
+}
+
+// Check returns an error if MetalLB rejects its whole configuration when a pool with an address range is advertised like this: the prefixes
+// to announce are shorter than those that the range consists of (MetalLB: internal/config, validateBGPAdvPerPool).
+func (a Advertisement) Check(r Range) error {
+	length, key := a.aggregation(r.First)
+	shortest := r.First.BitLen()
+	for _, p := range r.ips().Prefixes() {
+		shortest = min(shortest, p.Bits())
+	}
+	if length >= shortest {
+		return nil
+	}
+	return fmt.Errorf("%s %d is shorter than the prefix length %d of %s, for which MetalLB rejects its whole configuration; use %d or more",
+		key, length, shortest, r.MetalLB(), shortest)
 }

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -242,4 +246,71 @@ func hostDomain(s string) error {
 		return fmt.Errorf("%q ends in a number, so that no host names are in it", s)
 	}
 	return domain(s)
+}
+
+// minDocument is the smallest valid limit, in bytes. A smaller one would reject ordinary documents.
+const minDocument = 64 << 10
+
+func readLimits(c document.Cursor, l *Limits) {
+	m := c.Mapping(limitKeys)
+	size(m.Get("documentSize"), &l.DocumentSize)
+	size(m.Get("inputSize"), &l.InputSize)
+	number(m.Get("services"), &l.Services, "a number of services")
+	number(m.Get("hosts"), &l.Hosts, "a number of hosts")
+	number(m.Get("ports"), &l.Ports, "a number of ports")
+}
+
+// size reads a quantity of bytes, such as 16Mi.
+func size(c document.Cursor, value *int64) {
+	if c.IsNull() {
+		return
+	}
+	q, err := resource.ParseQuantity(c.Word())
+	if err != nil || q.Value() < minDocument || q.CmpInt64(math.MaxInt64) >= 0 {
+		c.Errorf("%q is not a size such as 16Mi (64Ki or more)", c.Raw())
+		return
+	}
+	*value = q.Value()
+}
+
+func number(c document.Cursor, value *int, what string) {
+	if n, ok := c.Uint(1, math.MaxInt32, what); ok {
+		*value = int(n)
+	}
+}
+
+func readWorkloads(c document.Cursor, w *Workloads) {
+	m := c.Mapping(workloadKeys)
+	boolean(m.Get("enabled"), &w.Enabled)
+	boolean(m.Get("networkPolicies"), &w.NetworkPolicies)
+	boolean(m.Get("strictNetworkPolicies"), &w.StrictNetworkPolicies)
+	if strict := m.Get("strictNetworkPolicies"); w.StrictNetworkPolicies && !w.NetworkPolicies {
+		strict.Errorf("there are no network policies that could be strict; set networkPolicies to true")
+	}
+	text(m.Get("publicHostname"), &w.PublicHostname, publicName)
+	text(m.Get("imagePullSecret"), &w.ImagePullSecret, subdomain)
+	for item, server := range texts(m.Get("apiServers")) {
+		address, err := netip.ParseAddrPort(server)
+		if err != nil || address.Port() == 0 || address.Addr().Zone() != "" {
+			item.Errorf("%q is not an address with a port, such as 10.1.0.10:6443 or [fd00::12]:443", server)
+			continue
+		}
+		w.APIServers = append(w.APIServers, netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
+	}
+	readPorts(m.Get("nodePorts"), &w.NodePorts)
+}
+
+// readPorts reads a range of ports in the format of kube-apiserver's --service-node-port-range.
+func readPorts(c document.Cursor, r *PortRange) {
+	var written string
+	text(c, &written, func(s string) error {
+		first, last, _ := strings.Cut(s, "-")
+		from, errFrom := strconv.ParseUint(first, 10, 16)
+		to, errTo := strconv.ParseUint(last, 10, 16)
+		if errFrom != nil || errTo != nil || from == 0 || from > to {
+			return fmt.Errorf("%q is not a range of ports, such as 30000-32767", lease.Clip(s))
+		}
+		*r = PortRange{uint16(from), uint16(to)}
+		return nil
+	})
 }

@@ -2,11 +2,13 @@ package document
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -220,4 +222,25 @@ func invalidUTF8(text []byte) int {
 		at += size
 	}
 	return len(text)
+}
+
+// utf8Text returns a text in UTF-8. One in UTF-16, as PowerShell writes files, begins with a byte order mark, or with a
+// character of which one byte is zero.
+func utf8Text(text []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case len(text) < 2 || len(text)%2 != 0:
+		return text
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), text[0] != 0 && text[1] == 0:
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte("\xfe\xff")), text[0] == 0 && text[1] != 0:
+		order = binary.BigEndian
+	default:
+		return text
+	}
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		units[i] = order.Uint16(text[2*i:])
+	}
+	return []byte(string(utf16.Decode(units)))
 }

@@ -3,23 +3,41 @@ package change
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/examination"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/lease/workload"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/examine"
 )
 
 // diffFlags are the arguments and flags of diff.
@@ -249,4 +267,194 @@ func (f *diffFlags) show(ctx context.Context, c *session.Session, p plan.Plan) e
 		return &console.ReportedError{Message: "there are differences"}
 	}
 	return nil
+}
+
+// externalParameter matches the parameters that kubectl accepts in KUBECTL_EXTERNAL_DIFF.
+var externalParameter = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
+
+// externalDiff returns the program in KUBECTL_EXTERNAL_DIFF and its parameters, or nil if the variable is empty. Like kubectl,
+// it drops words that are not parameters.
+func externalDiff() ([]string, error) {
+	words := strings.Fields(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
+	if len(words) == 0 {
+		return nil, nil
+	}
+	program := words[:1:1]
+	for _, word := range words[1:] {
+		if externalParameter.MatchString(word) {
+			program = append(program, word)
+		}
+	}
+	path, err := exec.LookPath(program[0])
+	if err != nil {
+		return nil, &console.DiffError{Err: errors.New("KUBECTL_EXTERNAL_DIFF: " + err.Error())}
+	}
+	program[0] = path
+	return program, nil
+}
+
+// runExternalDiff runs a program that compares the current objects with the changed ones. The exit code 1 of the program means
+// that they differ, and a higher one that it failed, as with diff(1).
+func runExternalDiff(ctx context.Context, c *console.Console, program []string, p plan.Plan) (err error) {
+	folders := make([]string, 2)
+	for i, name := range []string{"LIVE-", "MERGED-"} {
+		folder, err := os.MkdirTemp("", name)
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder) //nolint:errcheck // the system cleans up its temporary folders
+		folders[i] = folder
+	}
+	for _, l := range p.Leases {
+		for _, change := range l.Changes {
+			for i, object := range []map[string]any{change.Before, change.After} {
+				if object == nil {
+					continue
+				}
+				text, err := document.Marshal(object)
+				if err != nil {
+					return err
+				}
+				if err := os.WriteFile(filepath.Join(folders[i], fileName(change)), text, 0o600); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	cmd := exec.CommandContext(ctx, program[0], append(program[1:], folders...)...) //nolint:gosec // the user names the program
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, terminal.Unwrap(c.Out), c.ErrOut
+	err = cmd.Run()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if ok && exit.ExitCode() == 1 || err == nil && p.Differs() {
+		return &console.ReportedError{Message: "there are differences"}
+	}
+	return err
+}
+
+// fileName returns the name of an object's file, without the asterisk of a wildcard.
+func fileName(c plan.Change) string {
+	name := c.Kind + "." + c.Name
+	if c.Namespace != "" {
+		name = c.Kind + "." + c.Namespace + "." + c.Name
+	}
+	return strings.NewReplacer("/", "_", string(filepath.Separator), "_", "*", "_").Replace(name)
+}
+
+// clusterOfFiles returns a cluster with the objects in the files of --ledger, and the provider's configuration: that of --config,
+// or of the ConfigMap among the objects. unread are the errors in the files; the cluster has the other objects. unowned is the
+// number of objects that were exported without managed fields.
+func clusterOfFiles(
+	ctx context.Context, c *session.Session, from *flags.Ledger,
+) (of *cluster.Cluster, cfg *config.ProviderConfig, unread lease.Problems, unowned int, err error) {
+	if cfg, err = c.Configuration(ctx, nil); err != nil {
+		return nil, nil, nil, 0, err
+	}
+	var objects []*unstructured.Unstructured
+	found, err := from.Read(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	if err != nil {
+		return nil, nil, nil, 0, err
+	}
+	c.Warn(found)
+	if of, unowned, err = apply.OfFiles(objects); err == nil && c.ConfigFile == "" {
+		cfg, err = c.Configuration(ctx, of)
+	}
+	return of, cfg, found.Errors(), unowned, err
+}
+
+// readOnly runs a command that writes nothing, and so has nothing to give back: it ends with the context, whatever it is doing.
+func readOnly(ctx context.Context, run func(context.Context) error) error {
+	_, err := parallel.Abandonable(ctx, func() (any, error) { return nil, run(ctx) })
+	return err
+}
+
+// openLedger returns the cluster or the files to compare with, and the provider's configuration. All files count: without one of
+// them the diff would show what is not so.
+func (f *diffFlags) openLedger(ctx context.Context, c *session.Session) (*cluster.Cluster, *config.ProviderConfig, error) {
+	if !f.ledger.IsFiles() {
+		return c.Open(ctx, f.concurrency)
+	}
+	of, cfg, unread, unowned, err := clusterOfFiles(ctx, c, &f.ledger)
+	switch {
+	case len(unread) > 0:
+		return nil, nil, unread
+	case err != nil:
+		return nil, nil, err
+	}
+	if unowned > 0 {
+		objects := "1 object was"
+		if unowned > 1 {
+			objects = fmt.Sprint(unowned, " objects were")
+		}
+		c.Warn(lease.Problems{{Warning: true, Message: "--ledger: " + objects +
+			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml " +
+			"--show-managed-fields"}})
+	}
+	return of, cfg, nil
+}
+
+// foresight says, at the end of the dry run of a lease, what the command would wait for that is not there. A dry run assumes that its
+// writes have the effects which the command would wait for.
+type foresight struct {
+	// waited are the kinds of written objects for which the command waits.
+	waited []kinds.Kind
+	next   func(report.Event)
+	// seen reads what serves such objects; it returns nil if that fails, and then nothing is said of it.
+	seen    func() *examine.Seen
+	written map[lease.ID][]kinds.Kind
+}
+
+// foresee returns the foresight of a dry run of which next reports the events. routes are the kinds of routes for which the command
+// waits.
+func foresee(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, next func(report.Event), routes ...kinds.Kind) *foresight {
+	return &foresight{
+		waited: append(slices.Clone(routes), kinds.Service), next: next, written: map[lease.ID][]kinds.Kind{},
+		seen: sync.OnceValue(func() *examine.Seen {
+			seen, err := examination.ReadServing(ctx, c, cfg)
+			if err != nil {
+				return nil
+			}
+			return seen
+		}),
+	}
+}
+
+// report reports an event.
+func (f *foresight) report(e report.Event) {
+	switch e.Action {
+	case report.Created, report.Configured:
+		if k := kinds.Of(e.Kind); slices.Contains(f.waited, k) && (k != kinds.Service || workload.IsLeasedPort(e.Name)) {
+			f.written[e.Lease] = append(f.written[e.Lease], k)
+		}
+	case report.Failed:
+		delete(f.written, e.Lease)
+	case report.Done:
+		if s := e.Summary; s != nil {
+			with := *s
+			with.Lacks, with.Doubts = f.lacks(e.Lease)
+			e.Summary = &with
+		}
+		delete(f.written, e.Lease)
+	}
+	f.next(e)
+}
+
+func (f *foresight) lacks(id lease.ID) (lacks, doubts []string) {
+	if len(f.written[id]) == 0 {
+		return nil, nil
+	}
+	if seen := f.seen(); seen != nil {
+		return seen.Lacks(f.written[id])
+	}
+	return nil, nil
+}
+
+// end reports what is not there for leases without a last event.
+func (f *foresight) end() {
+	for id := range f.written {
+		if lacks, _ := f.lacks(id); len(lacks) > 0 {
+			f.next(report.Event{
+				Time: time.Now(), Action: report.Done, Lease: id, Kind: "lease", Name: id.String(), Message: "applied", Summary: &report.Summary{Lacks: lacks},
+			})
+		}
+	}
 }

@@ -2,17 +2,29 @@ package change
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // changeFlags are the common flags of the commands that change leases.
@@ -124,4 +136,149 @@ func checkDryRun(value *string) error {
 		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
 	}
 	return nil
+}
+
+// selection are the flags of commands that process named leases, those with matching labels, or all.
+type selection struct {
+	selector string
+	// matches is the parsed selector.
+	matches  labels.Selector
+	all, yes bool
+	// namespace limits -l and --all to leases of a namespace; "" for all.
+	namespace string
+	// files is true if -f names the leases, by their definitions.
+	files bool
+	// short is true if arguments are short names of leases: another lease may have such a name than when it was typed before.
+	short bool
+}
+
+// add adds the flags. verb begins their usage texts.
+func (s *selection) add(cmd *cobra.Command, verb string) {
+	cmd.Flags().StringVarP(&s.selector, "selector", "l", "",
+		verb+" the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().BoolVar(&s.all, "all", false, verb+" all leases, after confirmation")
+	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "Do not ask")
+}
+
+// check requires exactly one of args and the flags that select leases, which are listed for messages, and parses the selector.
+func (s *selection) check(args []string, verb, flags string) (err error) {
+	ways := 0
+	for _, given := range []bool{len(args) > 0, s.selector != "", s.all, s.files} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return usage.Errorf("name the leases to %s (OWNER/DSEQ/GSEQ), or use one of %s", verb, flags)
+	}
+	if s.matches, err = labels.Parse(s.selector); err != nil {
+		return usage.Errorf("--selector: %w", err)
+	}
+	return nil
+}
+
+// nothing reports that no lease is selected. has says what the leases have among which the flags select, and all is
+// their number. It is an error if a selector or a namespace was given, because there may be a typing error.
+func (s *selection) nothing(c *console.Console, all int, has string, ignore bool) error {
+	var asked []string
+	if s.selector != "" {
+		asked = append(asked, "has the labels "+s.selector+" (Akash's labels of a lease are "+lease.LabelOwner+", "+lease.LabelDSeq+" and "+
+			lease.LabelGSeq+")")
+	}
+	if s.namespace != "" {
+		asked = append(asked, "is in namespace "+s.namespace)
+	}
+	if len(asked) == 0 {
+		fmt.Fprintf(c.ErrOut, "No lease %s.\n", has)
+		return nil
+	}
+	missing := fmt.Sprintf("no lease that %s %s; looked at %s", has, strings.Join(asked, " and "), lease.Count(all, "lease"))
+	if ignore {
+		fmt.Fprintln(c.ErrOut, missing+".")
+		return nil
+	}
+	return &session.MissingError{What: []string{missing}}
+}
+
+// confirm asks the user a question, and reports whether the answer is yes. It asks if --all or a short name selects the leases, and on
+// a terminal also if -l or -f selects several.
+func (s *selection) confirm(c *console.Console, dryRun string, leases int, question string) bool {
+	several := leases > 1 && (s.selector != "" || s.files) && terminal.IsTerminal(c.Stdin)
+	if !s.all && !s.short && !several || s.yes || dryRun != "" {
+		return true
+	}
+	return c.Confirm(question)
+}
+
+// collect returns the definitions in the input. An error in a file stops the command. The Manifests of a cluster are those of
+// many tenants, and a bad one stops no other: unread names it, and goes beside what becomes of the others.
+func collect(
+	ctx context.Context, c *console.Console, in *flags.Input, from *cluster.Cluster, cfg *config.ProviderConfig, allowEmpty bool,
+) (defs []*lease.Definition, unread, err error) {
+	defs, err = in.Collect(ctx, c, from, cfg)
+	problems, ok := errors.AsType[lease.Problems](err)
+	if err != nil && (!in.FromCluster || !ok) {
+		return nil, nil, err
+	}
+	if !in.FromCluster {
+		return defs, nil, checkNotEmpty(defs, allowEmpty)
+	}
+	defs, unread = ofManifests(defs, problems, cfg, allowEmpty)
+	if len(defs) == 0 {
+		return nil, nil, cmp.Or(unread, checkNotEmpty(defs, allowEmpty))
+	}
+	return defs, unread, nil
+}
+
+// ofManifests returns the definitions in Manifests that can be applied, and an error that names each of the others. problems are those
+// of what could not be read.
+func ofManifests(
+	all []*lease.Definition, problems lease.Problems, cfg *config.ProviderConfig, allowEmpty bool,
+) (defs []*lease.Definition, unread error) {
+	manifests := map[lease.Group]int{}
+	for _, def := range all {
+		manifests[def.Lease.Group()]++
+	}
+	var others lease.Problems // what they say is their mend
+	defs = slices.DeleteFunc(slices.Clone(all), func(def *lease.Definition) bool {
+		found, before := apply.Invalid(def, cfg).Errors(), len(others)
+		problems = append(problems, found...)
+		if empty, ok := errors.AsType[lease.Problems](checkNotEmpty([]*lease.Definition{def}, allowEmpty)); ok {
+			others = append(others, empty...)
+		}
+		if n := manifests[def.Lease.Group()]; n > 1 {
+			others.Add(def.At, "deployment group %s has %d Manifests, and nothing is changed for it; delete that of a lease that is over: "+
+				"kubectl -n %s delete manifests.akash.network %s", def.Lease.Group(), n, cfg.ManifestNamespace, def.Lease.Namespace())
+		}
+		return len(found)+len(others) > before
+	})
+	if len(problems)+len(others) > 0 {
+		unread = slices.Concat(problems, left(problems, cfg), others)
+	}
+	return defs, unread
+}
+
+// beside returns the error of the work on those definitions that could be read, with that about the others.
+func beside(unread, err error) error {
+	if unread == nil {
+		return err
+	}
+	failures := report.Failures{err}
+	errors.As(err, &failures)
+	return report.Gather(append([]error{unread}, failures...))
+}
+
+// left says of each Manifest with problems what becomes of it, and what to type.
+func left(problems lease.Problems, cfg *config.ProviderConfig) (out lease.Problems) {
+	said := map[string]bool{}
+	for _, p := range problems {
+		name, ok := strings.CutPrefix(p.At.File, "manifests/")
+		if !ok || said[name] {
+			continue
+		}
+		said[name] = true
+		out = append(out, lease.Problem{Message: fmt.Sprintf("Manifest %s is left out: nothing is changed for its lease. The tenant's next manifest "+
+			"replaces it; to mend it yourself: kubectl -n %s edit manifests.akash.network %[1]s", name, cfg.ManifestNamespace)})
+	}
+	return out
 }

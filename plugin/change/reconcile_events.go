@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/events"
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // addEvents adds --events.
@@ -86,4 +91,97 @@ func (f *reconcileFlags) carrying(bus *events.Bus, p *printer) func(context.Cont
 			p.complain(fmt.Errorf("--events %s: %w; no more events are carried out", f.events, err))
 		}
 	}
+}
+
+// printer prints what happens while a command does not end: what has changed, and what has failed, once until something else happens to
+// the lease. Several commands report to it at once.
+type printer struct {
+	console *console.Console
+	output  string
+	next    func(report.Event)
+
+	mu sync.Mutex
+	// last are the errors of leases that were printed last.
+	last map[lease.ID]string
+}
+
+// say prints who is elected.
+func (p *printer) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.console.ErrOut, text)
+}
+
+// complain prints an error that belongs to no lease.
+func (p *printer) complain(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.console.ErrOut, "error: %v\n", err)
+}
+
+// warn prints warnings.
+func (p *printer) warn(about lease.Problems) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.console.Warn(about)
+}
+
+// report prints an event.
+func (p *printer) report(e report.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case e.Action == report.Unchanged:
+		return
+	case e.Action == report.Done && !e.Summary.Changed:
+		delete(p.last, e.Lease)
+		return
+	case e.Action == report.Failed && (errors.Is(e.Err, context.Canceled) || p.last[e.Lease] == e.Err.Error()):
+		return // it has been stopped, or has failed likewise before
+	case e.Action == report.Failed:
+		p.last[e.Lease] = e.Err.Error()
+		switch {
+		case p.output == console.OutputEvents:
+		case e.Lease == (lease.ID{}):
+			fmt.Fprintf(p.console.ErrOut, "error: %v\n", e.Err)
+			return
+		default:
+			p.console.Tell(e)
+			fmt.Fprintf(p.console.ErrOut, "error: lease %s: %v\n", e.Lease.Group(), e.Err)
+			return
+		}
+	case e.Action == report.Done:
+		delete(p.last, e.Lease)
+	}
+	p.next(e)
+}
+
+// Reconciler is the program that watches: one of its own, because what it is built on would cost each command milliseconds at its start.
+// Its name is none of a plugin: kubectl would run and complete such a plugin for "kubectl akash-net reconcile", and know no flag of it.
+const Reconciler = "akash-net-reconciler"
+
+// beThatProgram runs the reconciler with the same arguments in place of this program. It returns only an error.
+func beThatProgram() error {
+	path, err := reconcilerBeside()
+	if err != nil {
+		return err
+	}
+	return replaceBy(path, os.Args) // by its first argument it knows that they are this program's
+}
+
+// reconcilerBeside returns the path of the reconciler: in the folder of this program, or in PATH.
+func reconcilerBeside() (string, error) {
+	if own, err := os.Executable(); err == nil {
+		if own, err = filepath.EvalSymlinks(own); err == nil {
+			beside := filepath.Join(filepath.Dir(own), Reconciler+filepath.Ext(own))
+			if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+				return beside, nil
+			}
+		}
+	}
+	path, err := exec.LookPath(Reconciler)
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("--watch needs the program %s, which comes in the same archive: put it beside this program, or into PATH", Reconciler)
+	}
+	return path, err
 }

@@ -2,14 +2,23 @@
 package configure
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
@@ -82,4 +91,145 @@ func hasContent(text string) bool {
 		}
 	}
 	return false
+}
+
+func newValidate(c *session.Session) *cobra.Command {
+	var in files.Flags
+	cmd := &cobra.Command{
+		Use:   "validate [-f FILE]",
+		Short: "Check a configuration for errors",
+		Long: `
+			Check the cluster's configuration, or files, for errors, and print each with its line and column. The exit
+			code is 3 if there are any. Files are ProviderConfigs, or Akash's provider.yaml; reading them needs no
+			cluster.`,
+		Example: `
+			# The configuration in the cluster
+			kubectl akash-net config validate
+
+			# A file, before it is installed
+			kubectl akash-net config validate -f provider.yaml`,
+		Args: flags.NoFiles,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case len(in.Files) > 0 && c.ConfigFile != "":
+				return usage.Errorf("-f and --config cannot be used together")
+			case len(in.Files) > 0:
+				return validateFiles(cmd.Context(), c, &in)
+			}
+			return validate(cmd.Context(), c)
+		},
+	}
+	in.Add(cmd, "Files, or folders of files, with configurations; - is standard input")
+	return c.SetScope(cmd, session.Scope{Offline: func() bool { return c.ConfigFile != "" || len(in.Files) > 0 }})
+}
+
+func validate(ctx context.Context, c *session.Session) error {
+	from, err := clusterOf(c)
+	if err != nil {
+		return err
+	}
+	_, read, err := c.Configured(ctx, from)
+	switch {
+	case err != nil:
+		return err
+	case c.ConfigFile == "" && read.Text == "":
+		fmt.Fprintln(c.Text, "the cluster has no configuration, so that the defaults apply")
+		return nil
+	}
+	return valid(c, read.Place)
+}
+
+// validateFiles checks each file, and returns the errors in all of them.
+func validateFiles(ctx context.Context, c *session.Session, in *files.Flags) error {
+	var all lease.Problems
+	err := in.Each(ctx, c.In, document.DefaultSize, func(r io.Reader, name string) error {
+		text, err := io.ReadAll(r)
+		if err == nil {
+			_, err = c.ReadConfig(session.Document{Text: string(text), Place: name})
+		}
+		if problems, wrong := errors.AsType[lease.Problems](err); wrong {
+			all = append(all, problems...)
+			return nil
+		}
+		if err == nil {
+			err = valid(c, name)
+		}
+		return err
+	})
+	if err == nil && len(all) > 0 {
+		return all
+	}
+	return err
+}
+
+func valid(c *session.Session, place string) error {
+	if place == "-" {
+		place = "standard input"
+	}
+	_, err := fmt.Fprintln(c.Text, place+" is valid")
+	return err
+}
+
+func newView(c *session.Session) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "view",
+		Short: "Show the configuration that applies, and where each value is from",
+		Long: `
+			Show the configuration that applies, with every key: that of the cluster's ConfigMap or of the file that
+			--config names, and the defaults. A comment says where each value is from: the line of a file or of the
+			ConfigMap's text, or "default". It is a ProviderConfig, also of Akash's provider.yaml.`,
+		Example: `
+			# What applies in the cluster
+			kubectl akash-net config view
+
+			# What a file would mean
+			kubectl akash-net config view --config provider.yaml
+
+			# Only what is no default
+			kubectl akash-net config view | grep -v '# default'
+
+			# The values without comments, for scripts
+			kubectl akash-net config view -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
+				return err
+			}
+			return view(cmd.Context(), c, output)
+		},
+	}
+	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json': the values without comments", "json", "yaml")
+	return c.SetScope(cmd, session.Scope{Offline: func() bool { return c.ConfigFile != "" }})
+}
+
+func view(ctx context.Context, c *session.Session, output string) error {
+	from, err := clusterOf(c)
+	if err != nil {
+		return err
+	}
+	cfg, read, err := c.Configured(ctx, from)
+	if err != nil {
+		return err
+	}
+	switch output {
+	case "json":
+		return emit.WriteJSON(c.Out, config.Encode(cfg))
+	case "yaml":
+		return emit.WriteYAML(c.Out, config.Encode(cfg))
+	}
+	text, err := config.Annotated(cfg, read.Text, read.Place)
+	if err != nil {
+		return err
+	}
+	_, err = c.Out.Write(text)
+	return err
+}
+
+// clusterOf connects to the cluster whose configuration applies. It returns nil if --config names a file.
+func clusterOf(c *session.Session) (*cluster.Cluster, error) {
+	if c.ConfigFile != "" {
+		return nil, nil
+	}
+	return c.Connect(session.Requests)
 }

@@ -2,9 +2,15 @@
 package console
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -15,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/history"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/reconcile/events"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
@@ -122,4 +129,72 @@ func (c *Console) Columns() int {
 		return 0
 	}
 	return c.outWidth()
+}
+
+// Confirm asks the user a question, and reports whether the answer is yes. The command's time does not run while it waits.
+func (c *Console) Confirm(question string) bool {
+	asked := time.Now()
+	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
+	line, _ := bufio.NewReader(c.In).ReadString('\n') // an error means no
+	if !strings.HasSuffix(line, "\n") {
+		fmt.Fprintln(c.ErrOut) // ends the line of the question
+	}
+	c.begun = c.begun.Add(time.Since(asked))
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// interrupted is the cause of a context that a signal has canceled.
+type interrupted struct{ signal os.Signal }
+
+func (i *interrupted) Error() string { return "interrupted by a signal: " + i.signal.String() }
+
+// exitCode returns 128 plus the signal's number, the exit code that shells use.
+func (i *interrupted) exitCode() int {
+	if s, ok := i.signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return exitInterrupted
+}
+
+// NotifyContext returns a context that the first interrupt cancels, or the end of the terminal. A second interrupt ends the process.
+func NotifyContext(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(&interrupted{s})
+		case <-ctx.Done():
+			signal.Stop(signals)
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// jsonAck is the JSON form of an acknowledgement: the last event of the lease, and which line asked for it.
+type jsonAck struct {
+	jsonEvent
+	Line  int    `json:"line"`
+	Type  string `json:"type,omitempty"`
+	Retry bool   `json:"retry,omitempty"`
+}
+
+// ackSchema is the version of jsonAck. It changes with every incompatible change.
+const ackSchema = "net.akash.network/acks/v1"
+
+// Acknowledge prints what has become of an event of an event bus, as a line of JSON.
+func (e *Events) Acknowledge(a events.Ack) error {
+	l := jsonAck{jsonEvent: e.jsonOf(a.Result), Line: a.Line, Type: string(a.Type), Retry: a.Retry}
+	l.Schema = ackSchema
+	return json.NewEncoder(e.c.Out).Encode(l)
+}
+
+// ForData returns the same console for a command that prints data on standard output: what people read goes to standard error.
+func (c *Console) ForData() *Console {
+	out := *c
+	out.Text, out.Terminal = c.ErrOut, false
+	return &out
 }

@@ -1,11 +1,17 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -126,4 +132,81 @@ func heldCells(h report.HeldThing) []string {
 		by += " (" + h.By.Reason + ")"
 	}
 	return []string{h.Thing, by, terminal.Dash(h.By.Namespace), since, routed}
+}
+
+// alikeError is the same error of several leases.
+type alikeError struct {
+	*report.LeaseError
+	leases map[lease.Group]bool
+}
+
+func (e *alikeError) Error() string {
+	if more := len(e.leases) - 1; more > 0 {
+		return fmt.Sprintf("lease %s and %s: %v", e.Lease, lease.Count(more, "more lease"), e.Err)
+	}
+	return e.LeaseError.Error()
+}
+
+// joinAlike replaces the errors with the same text that a missing permission or a missing kind caused for several leases by
+// one error. There may be hundreds of them.
+func joinAlike(errs []error) []error {
+	var out []error
+	known := map[string]*alikeError{}
+	for _, err := range errs {
+		of, ok := err.(*report.LeaseError) //nolint:errorlint // what is around it stays
+		if !ok || !isOfCluster(of.Err) {
+			out = append(out, err)
+			continue
+		}
+		text := of.Err.Error()
+		if known[text] == nil {
+			known[text] = &alikeError{of, map[lease.Group]bool{}}
+			out = append(out, known[text])
+		}
+		known[text].leases[of.Lease] = true
+	}
+	for i, err := range out {
+		if one, ok := err.(*alikeError); ok && len(one.leases) == 1 { //nolint:errorlint // it is none that wraps one
+			out[i] = one.LeaseError
+		}
+	}
+	return out
+}
+
+// isOfCluster reports whether the cluster refused something that does not depend on the lease. A *report.HalfError does not
+// count, because it lists changes of its lease that could not be undone.
+func isOfCluster(err error) bool {
+	return (Is[*cluster.MissingKindError](err) || apierrors.IsForbidden(err)) && !Is[*report.HalfError](err)
+}
+
+// printUnproved prints the DNS queries for each host with their answers, and the records that would prove the hosts.
+func (c *Console) printUnproved(e *apply.UnprovedError) {
+	hosts := make([]string, len(e.Hosts))
+	for i, h := range e.Hosts {
+		hosts[i] = h.Host
+	}
+	c.say("Error: %s not proved to belong to %s\n", areText(hosts), e.Lease.Owner)
+	var records []string
+	var rows [][]string
+	for _, h := range e.Hosts {
+		why, ok := errors.AsType[*dnsproof.Unproved](h.Err)
+		if !ok {
+			rows = append(rows, []string{h.Host, "-", "-", fmt.Sprint(h.Err)})
+			continue
+		}
+		for _, x := range why.Asked {
+			rows = append(rows, []string{h.Host, fmt.Sprintf("%s %s", x.Type, x.Name), x.Server, x.Answer})
+		}
+		if why.Note != "" {
+			rows = append(rows, []string{h.Host, "-", "-", why.Note})
+		}
+		if len(why.Records) > 0 {
+			records = append(records, "  "+strings.Join(why.Records, "\n  or  "))
+		}
+	}
+	_ = c.table().Print([]string{"HOST", "ASKED FOR", "OF", "ANSWER"}, rows) // to stderr
+	if len(records) > 0 {
+		fmt.Fprintf(c.ErrOut, "\nThe tenant can prove it with these DNS records:\n%s\n", strings.Join(records, "\n"))
+	}
+	c.say("\nNothing was changed for lease %s.", e.Lease)
 }

@@ -2,9 +2,18 @@
 package findings
 
 import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -160,3 +169,176 @@ func (f Finding) text() string {
 
 // input is the file name of standard input.
 const input = "-"
+
+// GitHub's rules for what a workflow command contains: actions/toolkit, packages/core/src/command.ts.
+var (
+	messageEscapes  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// WriteGitHub writes the errors and warnings as workflow commands of GitHub Actions, a line for each, which become annotations of
+// the files. Files are named relative to the root of the source code.
+func (r Report) WriteGitHub(w io.Writer, root Root) error {
+	for _, f := range r.forPipelines() {
+		var properties []string
+		add := func(name, value string) { properties = append(properties, name+"="+propertyEscapes.Replace(value)) }
+		if f.File != "" && f.File != input {
+			add("file", root.relative(f.File))
+			if f.Line > 0 {
+				add("line", fmt.Sprint(f.Line))
+				add("col", fmt.Sprint(f.Column))
+			}
+		}
+		add("title", titleOf(f.Rule))
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", f.Level, strings.Join(properties, ","), messageEscapes.Replace(f.text())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func titleOf(r Rule) string {
+	for _, one := range rules {
+		if one.rule == r {
+			return one.title
+		}
+	}
+	return string(r)
+}
+
+// Root is the root of the source code, relative to which files are named; empty to name them as they were given.
+type Root string
+
+// workspace is the environment variable with the root of the source code in GitHub Actions, whose steps may run in a folder of it.
+const workspace = "GITHUB_WORKSPACE"
+
+// SourceRoot returns the root of the source code: the workspace of GitHub Actions, otherwise the working directory.
+func SourceRoot() Root {
+	if root := os.Getenv(workspace); root != "" {
+		return Root(root)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return Root(root)
+}
+
+// relative returns a path relative to the root, with slashes. A file outside of it keeps its path.
+func (r Root) relative(file string) string {
+	whole, err := filepath.Abs(file)
+	if err == nil && r != "" {
+		if path, err := filepath.Rel(string(r), whole); err == nil && filepath.IsLocal(path) {
+			return filepath.ToSlash(path)
+		}
+	}
+	return filepath.ToSlash(file)
+}
+
+// uri returns a reference to a file, relative to the root. Every byte that a URI cannot have is escaped.
+func (r Root) uri(file string) string {
+	path := r.relative(file)
+	if filepath.IsAbs(path) {
+		return (&url.URL{Scheme: "file", Path: path}).String()
+	}
+	return (&url.URL{Path: path}).String()
+}
+
+// The parts of a log in the Static Analysis Results Interchange Format (SARIF) 2.1.0 that a report needs. The libraries write
+// every optional list and bring a validator into the program.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID               Rule      `json:"id"`
+		ShortDescription sarifText `json:"shortDescription"`
+		FullDescription  sarifText `json:"fullDescription"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    Rule            `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     Level           `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+	}
+	sarifLocation struct {
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifPhysical struct {
+		File   sarifFile    `json:"artifactLocation"`
+		Region *sarifRegion `json:"region,omitempty"`
+	}
+	sarifFile struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+	}
+)
+
+const (
+	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+	// columns says that a column is a character and not a unit of UTF-16, as the readers count them.
+	columns = "unicodeCodePoints"
+)
+
+// WriteSARIF writes the errors and warnings as a SARIF log. Files are named relative to the root of the source code.
+func (r Report) WriteSARIF(w io.Writer, root Root) error {
+	run := sarifRun{ColumnKind: columns, Results: []sarifResult{}, Tool: sarifTool{sarifDriver{
+		Name: "kubectl-akash-net", Version: version.Of().Version, InformationURI: "https://github.com/akash-net/kubectl-akash-net",
+	}}}
+	for _, one := range rules {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{one.rule, sarifText{one.title}, sarifText{one.text}})
+	}
+	for _, f := range r.forPipelines() {
+		result := sarifResult{
+			RuleID: f.Rule, RuleIndex: slices.IndexFunc(run.Tool.Driver.Rules, func(one sarifRule) bool { return one.ID == f.Rule }),
+			Level: f.Level, Message: sarifText{f.text()},
+		}
+		if at := locationOf(f, root); at.Physical != nil || at.Logical != nil {
+			result.Locations = []sarifLocation{at}
+		}
+		run.Results = append(run.Results, result)
+	}
+	return emit.WriteJSON(w, sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
+}
+
+// locationOf returns the place of a finding in a file, and the thing that it is about.
+func locationOf(f Finding, root Root) (at sarifLocation) {
+	if f.Name != "" {
+		at.Logical = []sarifLogical{{f.Kind + "/" + f.Name}}
+	}
+	if f.File == "" || f.File == input {
+		return at
+	}
+	at.Physical = &sarifPhysical{File: sarifFile{root.uri(f.File)}}
+	if f.Line > 0 {
+		at.Physical.Region = &sarifRegion{f.Line, f.Column}
+	}
+	return at
+}

@@ -3,20 +3,96 @@ package history
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"math"
+	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
+
+// Controller is the reporting controller of the Events.
+const Controller = lease.FieldManager
+
+// annotationNames has the names that an Event is about, separated by spaces. Its note has room for a few of them.
+const annotationNames = lease.Domain + "/names"
+
+// maxInstance is the longest name of a reporting instance that the API server takes.
+const maxInstance = 128
+
+// writer is who writes Events: the ledger's namespace, and the name of the machine or the pod.
+type writer struct{ ledger, instance string }
+
+// event returns the Event of a note, in the namespace of a lease. What is only said again has the same name, so that one Event counts it;
+// what is done again is another one.
+func (w writer) event(n *note, of lease.ID) *eventsv1.Event {
+	text, kind, what := n.text(), corev1.EventTypeWarning, n.reason+"\n"
+	if what += text; !n.warning {
+		kind = corev1.EventTypeNormal
+		what += "\n" + w.instance + n.at.Format(time.RFC3339Nano)
+	}
+	namespace := of.Namespace()
+	e := &eventsv1.Event{
+		TypeMeta: metav1.TypeMeta{APIVersion: eventsv1.SchemeGroupVersion.String(), Kind: "Event"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: namespace + "." + lease.Hash(what)[:16], Labels: of.Labels(),
+			Annotations: map[string]string{annotationNames: strings.Join(n.names, " ")},
+		},
+		EventTime: metav1.NewMicroTime(n.at), ReportingController: Controller, ReportingInstance: fit(w.instance, maxInstance),
+		Type: kind, Reason: n.reason, Action: n.reason, Note: text,
+		// Without its own name as its namespace, the Event of a Namespace would have to be in the namespace default.
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: kinds.Namespace.Kind, Name: namespace, Namespace: namespace},
+	}
+	delete(e.Labels, lease.LabelManaged) // Akash's provider does not look after Events
+	if n.only {
+		e.Related = w.related(n.first)
+	}
+	return e
+}
+
+// related returns the claim or the object that a line is about, nil if it is about neither.
+func (w writer) related(l line) *corev1.ObjectReference {
+	claim := func(name string) *corev1.ObjectReference {
+		return &corev1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: w.ledger, Name: name}
+	}
+	switch state.Kind(l.kind) {
+	case state.Host, state.Wildcard:
+		return claim(state.HostName(l.name))
+	case state.Endpoint:
+		return claim(state.EndpointName(l.name))
+	case state.Address:
+		if a, err := netip.ParseAddr(l.name); err == nil {
+			return claim(state.AddressName(a))
+		}
+		return nil
+	}
+	k := kinds.Of(l.kind)
+	if k.Kind == "" {
+		return nil
+	}
+	return &corev1.ObjectReference{APIVersion: k.GroupVersion().String(), Kind: k.Kind, Namespace: l.namespace, Name: l.name}
+}
+
+// Names returns the names that an Event is about.
+func Names(e metav1.Object) []string { return strings.Fields(e.GetAnnotations()[annotationNames]) }
 
 // How Events are written.
 const (
@@ -216,4 +292,46 @@ func (r *Recorder) Close(ctx context.Context) {
 	case <-ctx.Done():
 	case <-time.After(closing):
 	}
+}
+
+// write creates an Event. One that is there already is counted once more.
+func write(ctx context.Context, to *cluster.Cluster, e *eventsv1.Event) error {
+	client := to.Dynamic.Resource(eventsv1.SchemeGroupVersion.WithResource("events")).Namespace(e.Namespace)
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(e)
+	if err != nil {
+		return err
+	}
+	_, err = client.Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: Controller})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	found, err := client.Get(ctx, e.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	patch, err := again(found, e)
+	if patch == nil || err != nil {
+		return err
+	}
+	_, err = client.Patch(ctx, e.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: Controller})
+	return err
+}
+
+// again returns the patch that counts an Event once more, and pins the version that was read; nil if it is not the same Event.
+func again(found *unstructured.Unstructured, e *eventsv1.Event) ([]byte, error) {
+	var was eventsv1.Event
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &was); err != nil {
+		return nil, err
+	}
+	if was.ReportingController != e.ReportingController || was.Reason != e.Reason || was.Note != e.Note {
+		return nil, nil
+	}
+	count := int32(1)
+	if was.Series != nil {
+		count = min(max(was.Series.Count, 1), math.MaxInt32-1)
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": was.ResourceVersion},
+		"series":   eventsv1.EventSeries{Count: count + 1, LastObservedTime: e.EventTime},
+	})
 }

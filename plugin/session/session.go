@@ -5,18 +5,26 @@ package session
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -216,3 +224,147 @@ func (c *Session) ReadConfigFile(ctx context.Context) error {
 // Requests is the maximum number of concurrent requests of commands without --concurrency. It exceeds the number of lists
 // that any of them reads.
 const Requests = 8
+
+// Scope says which inherited flags a command supports. A command refuses the others: ignoring a flag such as --namespace
+// would let it do more than the user asked for.
+type Scope struct {
+	// Namespace returns why --namespace cannot be used with these arguments, or "" if it limits the command to leases of
+	// the namespace. Nil is for commands that --namespace cannot limit.
+	Namespace func(args []string) string
+	// Offline reports whether the command sends no requests to a cluster; nil is for commands that always do.
+	Offline func() bool
+	// Leases says whether the arguments may be short names of leases.
+	Leases Leases
+	// Unconfigured is true for commands that do not read the provider's configuration.
+	Unconfigured bool
+}
+
+// AlwaysOffline is the Scope.Offline of commands that never send requests to a cluster.
+func AlwaysOffline() bool { return true }
+
+// SetScope sets the scope of a command and returns the command.
+func (c *Session) SetScope(cmd *cobra.Command, s Scope) *cobra.Command {
+	if c.scopes == nil {
+		c.scopes = map[*cobra.Command]Scope{}
+	}
+	c.scopes[cmd] = s
+	if s.Leases != NoLeases {
+		cmd.RunE = c.lengthening(s, cmd.RunE)
+	}
+	return cmd
+}
+
+// OnlySelected is the Scope.Namespace of commands that take leases as arguments: --namespace limits only -l and --all.
+func OnlySelected(args []string) string {
+	if len(args) > 0 {
+		return "can be used only with --all or --selector; a named lease has its own namespace"
+	}
+	return ""
+}
+
+// GivenNamespace returns the value of --namespace, or "" if the flag was not given.
+func GivenNamespace(cmd *cobra.Command) string {
+	if flag := cmd.Flags().Lookup("namespace"); flag != nil && flag.Changed {
+		return flag.Value.String()
+	}
+	return ""
+}
+
+// checkScope refuses inherited flags that the command would ignore. It checks only flags that were given, because kubectl
+// passes the kubeconfig's namespace to every command. Every command accepts --kubeconfig and -v.
+func (c *Session) checkScope(cmd *cobra.Command, args []string) error {
+	s := c.scopes[cmd]
+	var wrong error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if wrong != nil || cmd.Root().PersistentFlags().Lookup(f.Name) != f || f.Name == "kubeconfig" || f.Name == "v" {
+			return
+		}
+		switch {
+		case f.Name == "config":
+			if s.Unconfigured {
+				wrong = usage.Errorf("--config: %s does not look at the provider's configuration", cmd.Name())
+			}
+		case f.Name == "namespace":
+			if s.Namespace == nil {
+				wrong = usage.Errorf("--namespace does not limit %s; leave it out", cmd.Name())
+			} else if why := s.Namespace(args); why != "" {
+				wrong = usage.Errorf("--namespace: %s", why)
+			}
+		case s.Offline != nil && s.Offline():
+			wrong = usage.Errorf("--%s is about a connection to a cluster, and this command reads none; leave it out", f.Name)
+		}
+	})
+	return wrong
+}
+
+// completeConnection completes --context, --cluster and --user with the names in the kubeconfig.
+func (c *Session) completeConnection(root *cobra.Command) {
+	for flag, names := range map[string]func(clientcmdapi.Config) []string{
+		"context": func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Contexts)) },
+		"cluster": func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Clusters)) },
+		"user":    func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.AuthInfos)) },
+	} {
+		complete := func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			offered := slices.DeleteFunc(names(raw), func(name string) bool { return !strings.HasPrefix(name, toComplete) })
+			return offered, cobra.ShellCompDirectiveNoFileComp
+		}
+		cobra.CheckErr(root.RegisterFlagCompletionFunc(flag, complete))
+	}
+}
+
+// addVerbosity adds -v, as kubectl has it.
+func (c *Session) addVerbosity(flags *pflag.FlagSet) {
+	flags.IntVarP(&c.verbosity, "v", "v", 0,
+		"How much is logged of the requests to the cluster: 6 for what they ask for, 7 and 8 also for headers and bodies, without credentials")
+}
+
+// logTo logs what client-go does, up to a level of verbosity.
+func logTo(out io.Writer, verbosity int) {
+	if verbosity < 1 {
+		return // errors include what client-go logs
+	}
+	set := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(set)
+	for name, value := range map[string]string{
+		"logtostderr": "false", "stderrthreshold": "FATAL", "v": strconv.Itoa(verbosity), // otherwise it writes around the status line
+	} {
+		_ = set.Set(name, value) // these exist
+	}
+	klog.ClearLogger()
+	klog.SetOutput(out)
+	klog.SetLogFilter(redacting{})
+}
+
+// redacting is a klog.LogFilter that leaves out the data of Secrets. client-go masks the credentials in headers.
+type redacting struct{}
+
+// Filter filters the arguments of a message.
+func (redacting) Filter(args []any) []any { return redact(args) }
+
+// FilterF filters a format and its arguments.
+func (redacting) FilterF(format string, args []any) (string, []any) { return format, redact(args) }
+
+// FilterS filters the keys and values of a structured message.
+func (redacting) FilterS(msg string, pairs []any) (string, []any) { return msg, redact(pairs) }
+
+// secretData matches the data of a Secret in JSON, which a log may have cut off. That of a ConfigMap looks the same.
+var secretData = regexp.MustCompile(`("(?:data|stringData)":\s*\{)(?:\s*"(?:[^"\\]|\\.)*(?:"|\\?$)\s*:?\s*(?:"(?:[^"\\]|\\.)*(?:"|\\?$))?\s*,?)*`)
+
+// lastApplied matches what kubectl has applied, which an annotation has: of a Secret its data, too.
+var lastApplied = regexp.MustCompile(`("kubectl\.kubernetes\.io/last-applied-configuration":\s*")(?:[^"\\]|\\.)*\\?`)
+
+// redact returns values without the data of Secrets.
+func redact(values []any) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		if text, ok := v.(string); ok {
+			v = secretData.ReplaceAllString(lastApplied.ReplaceAllString(text, "$1<left out>"), "$1<left out>")
+		}
+		out[i] = v
+	}
+	return out
+}

@@ -3,6 +3,8 @@
 package events
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -149,3 +151,285 @@ func commandsOf(opts command.Options) command.Options {
 	opts.Prune, opts.Wait, opts.Reclaim = true, 0, true
 	return opts
 }
+
+// feed is an input that is being read: line by line, each when the one before was taken.
+type feed struct {
+	lines chan line
+	// err is why the lines have ended; nil for the end of the input. It is set before lines is closed.
+	err error
+}
+
+// feed begins to read the input, until the context ends.
+func (b *Bus) feed(ctx context.Context) *feed {
+	f := &feed{lines: make(chan line)}
+	send := func(l line) bool {
+		select {
+		case f.lines <- l:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	go func() {
+		defer close(f.lines)
+		switch {
+		case b.opts.Name == "-":
+			_, f.err = scan(b.opts.Stdin, b.opts.Read.DocumentSize, 0, send)
+		case b.opts.Again:
+			b.follow(ctx, send)
+		default:
+			f.err = files.Read(ctx, b.opts.Name, func(r io.Reader, _ string) error {
+				_, err := scan(r, b.opts.Read.DocumentSize, 0, send)
+				return err
+			})
+		}
+	}()
+	return f
+}
+
+// follow reads what the writers of a named pipe write, until the context ends.
+func (b *Bus) follow(ctx context.Context, send func(line) bool) {
+	p := &pipe{name: b.opts.Name, look: b.look}
+	defer p.close()
+	number, said := 0, ""
+	for ctx.Err() == nil {
+		in, err := p.next(ctx)
+		if err == nil {
+			said = ""
+			number, err = scan(in, b.opts.Read.DocumentSize, number, send)
+		}
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		if said != err.Error() {
+			b.opts.Complain(err)
+		}
+		said = err.Error()
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// line is a line of an input.
+type line struct {
+	number int
+	text   []byte
+	// long is true if the line has more bytes than it may have: then it has no text.
+	long bool
+}
+
+// scan sends the lines of an input that are not blank, until the input ends or send returns false. A line that is too long is sent before
+// its end has come, as that may never come. number is that of the last line so far.
+func scan(r io.Reader, limit int64, number int, send func(line) bool) (last int, err error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		number++
+		text, long, none := []byte(nil), false, true
+		part, err := []byte(nil), bufio.ErrBufferFull
+		for errors.Is(err, bufio.ErrBufferFull) {
+			part, err = in.ReadSlice('\n')
+			if none = none && len(part) == 0; long {
+				continue
+			}
+			text = append(text, part...)
+			if long = int64(len(bytes.TrimRight(text, "\r\n"))) > limit; long {
+				if text = nil; !send(line{number: number, long: true}) {
+					return number, nil
+				}
+			}
+		}
+		if text = bytes.TrimSpace(text); len(text) > 0 && (err == nil || errors.Is(err, io.EOF)) && !send(line{number: number, text: text}) {
+			return number, nil
+		}
+		switch {
+		case errors.Is(err, io.EOF) && none: // there is no such line
+			return number - 1, nil
+		case errors.Is(err, io.EOF):
+			return number, nil
+		case err != nil:
+			return number, err
+		}
+	}
+}
+
+// pipe is a named pipe whose writers come and go.
+type pipe struct {
+	name string
+	file *os.File
+	// stop ends what reads it.
+	stop context.CancelFunc
+	// look is after what time without a byte it looks whether it is still the pipe of that name.
+	look time.Duration
+}
+
+// next waits until somebody writes, and returns what is written until nobody has the pipe open for writing any more. While nobody does,
+// the pipe is held open for writing here: so a read waits for a writer instead of telling the end again and again, and what a writer
+// leaves behind is not lost. If another pipe gets the name meanwhile, that one is waited for.
+func (p *pipe) next(ctx context.Context) (in io.Reader, err error) {
+	for err = io.EOF; errors.Is(err, io.EOF); {
+		in, err = p.await(ctx)
+	}
+	return in, err
+}
+
+// await waits until somebody writes. The error is io.EOF if the pipe is not there any more.
+func (p *pipe) await(ctx context.Context) (io.Reader, error) {
+	hold, err := os.OpenFile(p.name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer hold.Close() //nolint:errcheck // nothing is written
+	if err := p.open(hold); err != nil {
+		return nil, err
+	}
+	in, first := p.reader(ctx), make([]byte, 1)
+	if _, err := io.ReadFull(in, first); err != nil {
+		return nil, err
+	}
+	return io.MultiReader(bytes.NewReader(first), in), nil
+}
+
+// isThere reports whether the pipe that is open is the one of its name.
+func (p *pipe) isThere() bool {
+	is, err := os.Stat(p.name)
+	was, unopened := p.file.Stat()
+	return err == nil && unopened == nil && os.SameFile(was, is)
+}
+
+// reading is what is read from a pipe: until its writers have closed it, or another pipe has its name and nothing comes any more, or the
+// context ends.
+type reading struct {
+	ctx   context.Context //nolint:containedctx // io.Reader has no parameter for it
+	pipe  *pipe
+	parts chan part
+	rest  part
+}
+
+// part is what one read has returned.
+type part struct {
+	data []byte
+	err  error
+}
+
+// reader begins to read the pipe. A read that waits ends with the pipe.
+func (p *pipe) reader(ctx context.Context) io.Reader {
+	p.end()
+	ctx, p.stop = context.WithCancel(ctx)
+	r, file := &reading{ctx: ctx, pipe: p, parts: make(chan part)}, p.file
+	go func() {
+		for {
+			data := make([]byte, 1<<16)
+			n, err := file.Read(data)
+			select {
+			case r.parts <- part{data[:n], err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// Read returns the next bytes (io.Reader).
+func (r *reading) Read(b []byte) (int, error) {
+	for len(r.rest.data) == 0 {
+		if r.rest.err != nil {
+			return 0, r.rest.err
+		}
+		select {
+		case r.rest = <-r.parts:
+		case <-r.ctx.Done():
+			return 0, r.ctx.Err()
+		case <-time.After(r.pipe.look):
+			if r.pipe.isThere() {
+				continue
+			}
+			select {
+			case r.rest = <-r.parts:
+			default:
+				r.rest.err = io.EOF
+			}
+		}
+	}
+	n := copy(b, r.rest.data)
+	r.rest.data = r.rest.data[n:]
+	return n, nil
+}
+
+// open opens the pipe for reading, unless that is the one which is open.
+func (p *pipe) open(hold *os.File) error {
+	is, err := hold.Stat()
+	switch {
+	case err != nil:
+		return err
+	case is.Mode().Type() != fs.ModeNamedPipe:
+		return fmt.Errorf("%s is not a named pipe any more", p.name)
+	case p.file != nil:
+		if was, err := p.file.Stat(); err == nil && os.SameFile(was, is) {
+			return nil
+		}
+		p.close()
+	}
+	if p.file, err = os.Open(p.name); err != nil {
+		return err
+	}
+	if opened, err := p.file.Stat(); err != nil || !os.SameFile(opened, is) {
+		p.close()
+		return errors.Join(err, fmt.Errorf("%s was replaced while it was opened", p.name))
+	}
+	return nil
+}
+
+func (p *pipe) close() {
+	p.end()
+	if p.file != nil {
+		_ = p.file.Close() // only read
+		p.file = nil
+	}
+}
+
+func (p *pipe) end() {
+	if p.stop != nil {
+		p.stop()
+	}
+}
+
+// queue says which events are carried out next: those of one deployment group in the order in which they came, those of others beside
+// them.
+type queue struct {
+	// waiting are the events that have not begun, in the order in which they came. busy are the groups with one that has.
+	waiting []*event
+	busy    map[lease.Group]bool
+}
+
+// add adds an event behind all others.
+func (q *queue) add(e *event) { q.waiting = append(q.waiting, e) }
+
+// next begins events of one type, at most so many, for which one command does the same: the first that no other one of its group is
+// before, and those that follow.
+func (q *queue) next(most int) (begun []*event) {
+	blocked, rest := map[lease.Group]bool{}, q.waiting[:0:0]
+	for _, e := range q.waiting {
+		g := e.Lease.Group()
+		if q.busy[g] || blocked[g] || len(begun) == most || len(begun) > 0 && begun[0].Type != e.Type {
+			blocked[g] = true
+			rest = append(rest, e)
+			continue
+		}
+		blocked[g] = true
+		begun = append(begun, e)
+	}
+	for _, e := range begun {
+		q.busy[e.Lease.Group()] = true
+	}
+	q.waiting = rest
+	return begun
+}
+
+// done ends an event.
+func (q *queue) done(e *event) { delete(q.busy, e.Lease.Group()) }

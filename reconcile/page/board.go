@@ -1,8 +1,16 @@
 package page
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"fmt"
+	"html/template"
+	"net/url"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -233,4 +241,184 @@ func statesText(states []Count, silent int) (text, tone string) {
 		others = append(others[:2], "…")
 	}
 	return strings.Join(others, ", "), tone
+}
+
+//go:embed assets
+var files embed.FS
+
+// asset is a file that the page loads, under a name that changes with it.
+type asset struct {
+	path, kind string
+	content    []byte
+}
+
+var (
+	style  = newAsset("page.css", "text/css; charset=utf-8")
+	script = newAsset("page.js", "text/javascript; charset=utf-8")
+	icon   = newAsset("icon.svg", "image/svg+xml")
+)
+
+func newAsset(name, kind string) asset {
+	content := mustRead(name)
+	sum := sha256.Sum256(content)
+	ext := path.Ext(name)
+	return asset{"assets/" + strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:6]) + ext, kind, content}
+}
+
+func mustRead(name string) []byte {
+	content, err := files.ReadFile("assets/" + name)
+	if err != nil { // it is embedded
+		panic(err)
+	}
+	return content
+}
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"number": number,
+	"tone":   tone,
+	"titled": titled,
+}).Parse(string(mustRead("page.html"))))
+
+// tones are the states that have a colour of their own.
+var tones = append(slices.Clone(stateOrder), "Running", "Crashed", "Undoing", "Closing")
+
+// tone returns the class that colours a state, none for a state that nobody knows.
+func tone(state string) string {
+	if slices.Contains(tones, state) {
+		return strings.ToLower(state)
+	}
+	return ""
+}
+
+// head is the head of a section.
+type head struct {
+	ID, Title string
+	Known     bool
+	Total     int
+	States    []Count
+}
+
+func titled(of interface{ head() head }, title string) head {
+	h := of.head()
+	h.Title = title
+	return h
+}
+
+func (s Section[R]) head() head {
+	return head{ID: s.ID, Known: s.Known, Total: s.Total, States: s.States}
+}
+
+// shown is what the template gets.
+type shown struct {
+	Board *Board
+	// Failed says why the cluster cannot be read, empty if it can.
+	Failed string
+	// Now is the time by the clock of the cluster.
+	Version, Now, Search, Style, Script, Icon string
+}
+
+// render returns the page as HTML, at a time by the clock of the cluster. board is nil if nothing was ever read.
+func render(board *Board, q Query, failed, version string, now time.Time) ([]byte, error) {
+	var html bytes.Buffer
+	err := pageTemplate.Execute(&html, shown{
+		Board: board, Failed: clip(failed), Version: version, Search: q.Search, Now: now.UTC().Format(time.RFC3339),
+		Style: "./" + style.path, Script: "./" + script.path, Icon: "./" + icon.path,
+	})
+	return visible(html.Bytes()), err
+}
+
+// longest is the length of the longest message that is shown, in bytes.
+const longest = 1000
+
+// clip shortens a text that others have written.
+func clip(text string) string {
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// number writes a number in groups of three digits.
+func number(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return text
+}
+
+const (
+	// perPage is how many rows of a section are shown at once.
+	perPage = 50
+	// longestQuery is how much of a search counts, in bytes.
+	longestQuery = 200
+)
+
+// Query is what of the board is shown: the rows with all words of a search, and of each section one page.
+type Query struct {
+	Search string
+	words  []string
+	pages  map[string]int
+}
+
+// ParseQuery reads the query of a URL. It ignores what it does not understand.
+func ParseQuery(values url.Values) Query {
+	q := Query{Search: strings.TrimSpace(values.Get("q")), pages: map[string]int{}}
+	if len(q.Search) > longestQuery {
+		q.Search = strings.ToValidUTF8(q.Search[:longestQuery], "")
+	}
+	q.words = strings.Fields(strings.ToLower(q.Search))
+	for _, section := range sections {
+		if n, err := strconv.Atoi(values.Get(section)); err == nil && n > 1 {
+			q.pages[section] = n
+		}
+	}
+	return q
+}
+
+// finds reports whether a row with these texts has all words.
+func (q *Query) finds(texts ...string) bool {
+	return !slices.ContainsFunc(q.words, func(word string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
+	})
+}
+
+// link returns the URL of the page with one section on another page of it.
+func (q *Query) link(section string, page int) string {
+	values := url.Values{}
+	if q.Search != "" {
+		values.Set("q", q.Search)
+	}
+	for s, n := range q.pages {
+		values.Set(s, strconv.Itoa(n))
+	}
+	values.Del(section)
+	if page > 1 {
+		values.Set(section, strconv.Itoa(page))
+	}
+	return "./?" + values.Encode() + "#" + section
+}
+
+// Pager says which rows of a section are shown.
+type Pager struct {
+	First, Last, Matching, Total int
+	// Nothing is true if a search finds none of the section, which is not shown then.
+	Nothing bool
+	// Before and After are links to other pages, empty if there are none.
+	Before, After string
+}
+
+// cut returns the rows of the page that the query asks for, the last one if there are fewer.
+func cut[R any](q *Query, section string, rows []R, total int) ([]R, Pager) {
+	last := max(1, (len(rows)+perPage-1)/perPage)
+	page := min(max(1, q.pages[section]), last)
+	from, to := (page-1)*perPage, min(page*perPage, len(rows))
+	p := Pager{First: from + 1, Last: to, Matching: len(rows), Total: total}
+	if page > 1 {
+		p.Before = q.link(section, page-1)
+	}
+	if page < last {
+		p.After = q.link(section, page+1)
+	}
+	return rows[from:to], p
 }

@@ -1,10 +1,28 @@
 package serve
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	tokencache "k8s.io/apiserver/pkg/authentication/token/cache"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -59,4 +77,186 @@ func ofLoopback(host string) bool {
 	}
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.Unmap().IsLoopback()
+}
+
+// The bounds of what requests with tokens cost the API server: how many of a client's tokens it may refuse in a second, how many reviews
+// all clients together get, and how long an answer stands.
+const (
+	refusals, refusalsAtOnce = 5, 20
+	reviews, reviewsAtOnce   = 50, 100
+	remembered               = time.Minute
+)
+
+// review passes on the requests of those who may make them, by TokenReview and SubjectAccessReview of their path and method.
+type review struct {
+	next   http.Handler
+	tokens authenticator.Token
+	rights authorizer.Authorizer
+	log    logr.Logger
+	// said is when the log has said last why a request was refused: whoever can send a request would fill it.
+	said rate.Sometimes
+
+	mu sync.Mutex
+	// refused are the clients whose tokens were refused.
+	refused map[netip.Prefix]*rate.Limiter
+}
+
+func newReview(config *rest.Config, log logr.Logger, next http.Handler) (*review, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = reviews, reviewsAtOnce
+	client, err := authenticationclient.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	asks, err := authorizationclient.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	token := func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		asked := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+		answer, err := client.TokenReviews().Create(ctx, asked, metav1.CreateOptions{})
+		if err != nil || !answer.Status.Authenticated {
+			return nil, false, err
+		}
+		who := &user.DefaultInfo{Name: answer.Status.User.Username, UID: answer.Status.User.UID, Groups: answer.Status.User.Groups, Extra: map[string][]string{}}
+		for key, values := range answer.Status.User.Extra {
+			who.Extra[key] = values
+		}
+		return &authenticator.Response{User: who}, true, nil
+	}
+	rights, err := authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: asks, AllowCacheTTL: remembered, DenyCacheTTL: remembered, WebhookRetryBackoff: &wait.Backoff{Steps: 1},
+	}.New()
+	return &review{
+		next: next, tokens: tokencache.New(authenticator.TokenFunc(token), false, remembered, remembered), rights: rights, log: log,
+		said: rate.Sometimes{Interval: time.Minute}, refused: map[netip.Prefix]*rate.Limiter{},
+	}, err
+}
+
+// ServeHTTP answers 401 only to a token that the API server has refused, and 503 where it has not answered (http.Handler).
+func (v *review) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		unauthorised(w, "a bearer token is needed")
+		return
+	}
+	of := v.refusedOf(r.RemoteAddr)
+	if of.Tokens() < 1 {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, "too many unknown tokens came from %s", r.RemoteAddr)
+		return
+	}
+	who, known, err := v.tokens.AuthenticateToken(r.Context(), token)
+	switch {
+	case err != nil:
+		v.unanswered(w, fmt.Errorf("a token could not be reviewed: %w", err))
+		return
+	case !known:
+		of.Allow()
+		v.said.Do(func() { v.log.Info("the API server does not know the token of a request", "from", r.RemoteAddr) })
+		unauthorised(w, "the API server does not know this token")
+		return
+	}
+	decision, _, err := v.rights.Authorize(r.Context(), authorizer.AttributesRecord{User: who.User, Verb: strings.ToLower(r.Method), Path: r.URL.Path})
+	switch {
+	case err != nil:
+		v.unanswered(w, fmt.Errorf("the rights of %s could not be reviewed: %w", who.User.GetName(), err))
+	case decision != authorizer.DecisionAllow:
+		refuse(w, http.StatusForbidden, "%s may not %s %s", who.User.GetName(), strings.ToLower(r.Method), r.URL.Path)
+	default:
+		v.next.ServeHTTP(w, r)
+	}
+}
+
+// unanswered answers a request about which the API server has not answered.
+func (v *review) unanswered(w http.ResponseWriter, err error) {
+	v.said.Do(func() { v.log.Error(err, "a request is not answered") })
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, "%v", err)
+}
+
+func unauthorised(w http.ResponseWriter, text string) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	refuse(w, http.StatusUnauthorized, "%s", text)
+}
+
+// refusedOf returns the bound on the unknown tokens of a client: an IPv4 address, or the 64 bits that an IPv6 host has for itself.
+func (v *review) refusedOf(remote string) *rate.Limiter {
+	const most = 10_000
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	client := clientOf(remote)
+	if v.refused[client] == nil {
+		if len(v.refused) >= most {
+			clear(v.refused)
+		}
+		v.refused[client] = rate.NewLimiter(refusals, refusalsAtOnce)
+	}
+	return v.refused[client]
+}
+
+// The bounds of connections: of a client, and of all. What is more is closed, so that a client that holds many keeps no other one out.
+const (
+	mostOfClient = 128
+	mostOfAll    = 512
+)
+
+// bounded closes connections that are too many.
+type bounded struct {
+	net.Listener
+	mu  sync.Mutex
+	of  map[netip.Prefix]int
+	all int
+}
+
+// Accept waits for a connection that is not too many (net.Listener).
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		client := clientOf(c.RemoteAddr().String())
+		if b.count(client, 1) {
+			return &counted{Conn: c, ended: sync.OnceFunc(func() { b.count(client, -1) })}, nil
+		}
+		_ = c.Close() // nothing was read of it
+	}
+}
+
+// count counts a connection of a client that has come, or has ended. It returns false for one too many.
+func (b *bounded) count(client netip.Prefix, by int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if by > 0 && (b.of[client] >= mostOfClient || b.all >= mostOfAll) {
+		return false
+	}
+	b.all += by
+	if b.of[client] += by; b.of[client] == 0 {
+		delete(b.of, client)
+	}
+	return true
+}
+
+// counted is a connection that counts until it is closed.
+type counted struct {
+	net.Conn
+	ended func()
+}
+
+// Close closes the connection (net.Conn).
+func (c *counted) Close() error {
+	defer c.ended()
+	return c.Conn.Close()
+}
+
+// clientOf returns what tells a client from others, by the address of its connection.
+func clientOf(remote string) netip.Prefix {
+	at, _ := netip.ParseAddrPort(remote)
+	bits := 32
+	if at.Addr().Unmap().Is6() {
+		bits = 64
+	}
+	client, _ := at.Addr().Unmap().WithZone("").Prefix(bits)
+	return client
 }

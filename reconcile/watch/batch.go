@@ -2,11 +2,23 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // batches joins the deployment groups that become due while others are worked on, so that one command, with one announcement and one
@@ -99,4 +111,172 @@ func (b *batches) next(ctx context.Context) bool {
 		one.done <- failed[one.group]
 	}
 	return true
+}
+
+// busyError says that another command is announced for a deployment group.
+type busyError struct{ by *state.Announcement }
+
+func (e *busyError) Error() string { return e.by.InTheWay() }
+
+// busy returns those of the deployment groups for which commands are announced that have not ended.
+func (r *reconciler) busy(ctx context.Context, groups []lease.Group) (map[lease.Group]*busyError, error) {
+	namespace := r.opts.Command.Config.LedgerNamespace
+	all, err := r.watched.Metas(ctx, cluster.Leases, namespace)
+	if err != nil {
+		return nil, err
+	}
+	book := ledger.New(r.opts.Cluster, namespace)
+	return busyOf(groups, all, func(nonce string) (now *state.Announcement, err error) {
+		err = book.Until(ctx, func(ctx context.Context) (err error) {
+			if now, err = book.Announcement(ctx, nonce); now != nil && now.Unreadable != "" {
+				err = nil // it is in the way all the same
+			}
+			return err
+		})
+		return now, err
+	})
+}
+
+// busyOf returns those of the deployment groups that announcements name, by the metadata of the ledger's objects. That may be a moment
+// old, and show announcements of commands that have ended, also the reconciler's own: each that is in the way is read again.
+func busyOf(
+	groups []lease.Group, all []*metav1.ObjectMeta, read func(nonce string) (*state.Announcement, error),
+) (map[lease.Group]*busyError, error) {
+	asked, busy := make(map[lease.Group]bool, len(groups)), map[lease.Group]*busyError{}
+	for _, g := range groups {
+		asked[g] = true
+	}
+	for _, m := range all {
+		nonce, announced := state.AnnouncedNonce(m.Name)
+		if !announced || m.Annotations[state.AnnotationPhase] == string(state.Fenced) {
+			continue
+		}
+		var named []lease.Group
+		for _, g := range groupsIn(m) {
+			if asked[g] {
+				named = append(named, g)
+			}
+		}
+		if len(named) == 0 {
+			continue
+		}
+		now, err := read(nonce)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range named {
+			if !protocol.Lost(now) && now.Names(g) {
+				busy[g] = &busyError{now}
+			}
+		}
+	}
+	return busy, nil
+}
+
+// mostFields is how many lists of managed fields are shared at most.
+const mostFields = 10000
+
+// sharing lets watched objects share the lists of their managed fields, which are the same in many of them and half of what they take.
+type sharing struct {
+	mu sync.Mutex
+	// fields are lists of managed fields by their JSON.
+	fields map[string]any
+}
+
+// transform is what the cache does with each object before it keeps it.
+func (s *sharing) transform(o any) (any, error) {
+	switch o := o.(type) {
+	case *metav1.PartialObjectMetadata:
+		for i, entry := range o.ManagedFields {
+			if entry.FieldsV1 != nil {
+				o.ManagedFields[i].FieldsV1 = share(s, entry.FieldsV1.GetRawString(), entry.FieldsV1)
+			}
+		}
+	case *unstructured.Unstructured:
+		entries, _, _ := unstructured.NestedFieldNoCopy(o.Object, "metadata", "managedFields")
+		all, _ := entries.([]any)
+		for _, entry := range all {
+			fields, _ := entry.(map[string]any)
+			if text, err := json.Marshal(fields["fieldsV1"]); err == nil && fields["fieldsV1"] != nil {
+				fields["fieldsV1"] = share(s, string(text), fields["fieldsV1"])
+			}
+		}
+	}
+	return o, nil
+}
+
+// share returns the fields of the same JSON that were seen first.
+func share[T any](s *sharing, text string, fields T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, ok := s.fields[text].(T); ok {
+		return first
+	}
+	if s.fields == nil || len(s.fields) >= mostFields {
+		s.fields = map[string]any{}
+	}
+	s.fields[text] = fields
+	return fields
+}
+
+// concerned returns the deployment groups that an object concerns.
+func (r *reconciler) concerned(resource schema.GroupVersionResource, o client.Object) []lease.Group {
+	meta, ok := o.(*metav1.PartialObjectMetadata)
+	switch {
+	case resource == cluster.Leases && ok:
+		return r.inLedger(&meta.ObjectMeta)
+	case resource == nodes:
+		return nil
+	}
+	if id, ok := lease.IDFromLabels(o.GetLabels()); ok {
+		return []lease.Group{id.Group()}
+	}
+	return nil
+}
+
+// inLedger returns the deployment groups that an object of the ledger concerns: those that an announcement names, that have an entry on
+// a claim, or of which it keeps the definition.
+func (r *reconciler) inLedger(meta *metav1.ObjectMeta) []lease.Group {
+	if _, ok := state.AnnouncedNonce(meta.Name); ok {
+		return groupsIn(meta)
+	}
+	if d, ok := kept.Read(meta); ok {
+		if g, ok := r.leases.Kept(d); ok {
+			return []lease.Group{g}
+		}
+		return nil
+	}
+	c, ok := state.ReadClaim(meta)
+	if !ok {
+		return nil
+	}
+	return c.Writers()
+}
+
+// frees returns the name of what may have made way for leases that fail, empty if nothing has: an object is gone, or a claim or something
+// that somebody else has written is another one.
+func (r *reconciler) frees(resource schema.GroupVersionResource, was, is client.Object) string {
+	switch {
+	case resource == nodes || was == nil:
+		return ""
+	case resource == cluster.Leases:
+		meta, _ := was.(*metav1.PartialObjectMetadata)
+		if c, claim := state.ReadClaim(&meta.ObjectMeta); claim {
+			return c.Thing
+		}
+		return ""
+	case is == nil, was.GetGeneration() != is.GetGeneration(), is.GetGeneration() == 0:
+		return was.GetName()
+	}
+	return ""
+}
+
+// groupsIn returns the deployment groups that an announcement names.
+func groupsIn(meta *metav1.ObjectMeta) (groups []lease.Group) {
+	for _, text := range strings.Fields(meta.Annotations[state.AnnotationGroups]) {
+		if g, err := lease.ParseGroup(text); err == nil {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }

@@ -10,11 +10,14 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // between is how long a deployment group that fails is left alone after it was tried, whatever is gone that its error does not wait for.
@@ -167,4 +170,79 @@ func (f *failures) due(concerned []lease.Group, frees string, now time.Time) (du
 		due = append(due, dueAfter{g, after})
 	}
 	return due
+}
+
+// complaints passes on what goes wrong and concerns no lease alone: once, until it is over.
+type complaints struct {
+	complain func(error)
+
+	mu   sync.Mutex
+	said string
+}
+
+// note notes how some work has ended. nil says that what went wrong before is over.
+func (c *complaints) note(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.said
+	if c.said = ""; err == nil {
+		return
+	}
+	if c.said = err.Error(); c.said != was {
+		c.complain(err)
+	}
+}
+
+// betweenRecords is the least time between two records of the leases that fail.
+const betweenRecords = 2 * time.Second
+
+// recording records which leases fail, for state --problems, while this reconciler is elected: at its beginning and when that changes.
+func (r *reconciler) recording(c *cluster.Cluster) manager.RunnableFunc {
+	l, failed := ledger.New(c, r.opts.Command.Config.LedgerNamespace), complaints{complain: r.opts.Complain}
+	return func(ctx context.Context) error {
+		for {
+			failed.note(r.record(ctx, l))
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(betweenRecords):
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-r.failing.changed:
+			}
+		}
+	}
+}
+
+// record records the leases that fail now, those first that have failed longest.
+func (r *reconciler) record(ctx context.Context, l ledger.Ledger) error {
+	view, err := r.leases.Look(ctx)
+	if err != nil {
+		return err
+	}
+	by := r.failing.all()
+	groups := slices.SortedFunc(maps.Keys(by), func(a, b lease.Group) int { return cmp.Or(by[a].Since.Compare(by[b].Since), a.Compare(b)) })
+	all := make([]state.Failing, 0, len(groups))
+	for _, g := range groups {
+		f := by[g]
+		one := state.Failing{Lease: g.String(), Error: reason(f.Err), Count: f.Count, Since: f.Since, Next: f.Next}
+		if def := view.Definition(g); def != nil {
+			one.Lease = def.Lease.String()
+		}
+		all = append(all, one)
+	}
+	return l.RecordFailing(ctx, r.opts.Set, all)
+}
+
+// reason returns the text of an error without the lease that it names.
+func reason(err error) string {
+	if of, ok := errors.AsType[*report.LeaseError](err); ok {
+		err = of.Err
+	}
+	return err.Error()
 }

@@ -3,7 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,8 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/reconcile/page"
+	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
+	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // watched answers from controller-runtime's cache (cluster.Watched).
@@ -100,4 +113,80 @@ func unwatched(err error) error {
 		return cluster.ErrUnwatched
 	}
 	return err
+}
+
+// synced runs beside the reconciler from when all that is watched has been read, also while another reconciler is elected.
+type synced func(context.Context) error
+
+// Start runs until the context ends (manager.Runnable).
+func (s synced) Start(ctx context.Context) error { return s(ctx) }
+
+// NeedLeaderElection reports that it waits for no election (manager.LeaderElectionRunnable).
+func (synced) NeedLeaderElection() bool { return false }
+
+// carrying carries out the events of a bus while this reconciler is elected, from when its sources have said what they say.
+func (r *reconciler) carrying(watching *cluster.Cluster) manager.RunnableFunc {
+	return func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-r.said:
+			r.opts.Events(ctx, watching, r.leases.Defined)
+		}
+		return nil
+	}
+}
+
+// crashedAfter is after which time without a write a command counts as crashed on the page, as for state.
+const crashedAfter = 2 * time.Minute
+
+// world is what is shown of the reconciler, by what it watches.
+func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *serve.World {
+	cfg := r.opts.Command.Config
+	reader := &page.Reader{Cluster: watching, Config: cfg, CrashedAfter: crashedAfter}
+	return &serve.World{
+		Seen: func(ctx context.Context) (*page.Seen, error) { return reader.Read(cluster.Early(ctx)) },
+		Book: func(ctx context.Context) (*view.Book, error) {
+			return book.Read(cluster.Early(ctx), watching, cfg, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...)
+		},
+		Failing: r.failed,
+		Definition: func(ctx context.Context, g lease.Group) (*lease.Definition, error) {
+			d, err := ledger.New(watching, cfg.LedgerNamespace).Definition(cluster.Early(ctx), g)
+			if d == nil || d.Deleting || err != nil {
+				return nil, err
+			}
+			return d.Decode()
+		},
+		Transfer: func(ctx context.Context, to lease.ID, names []string) (unheld []string, err error) {
+			began, opts := time.Now(), r.opts.Command
+			opts.Wait = 0
+			opts.Report = func(e report.Event) {
+				if e.Action == report.Skipped && e.Kind == apply.KindThing {
+					unheld = append(unheld, e.Name)
+				}
+				r.opts.Command.Report(e)
+			}
+			err = apply.New(r.opts.Cluster, opts).Transfer(ctx, to, names, nil)
+			metrics.Ran(serve.Transfer, time.Since(began), err)
+			return unheld, err
+		},
+	}
+}
+
+// failed returns the leases that fail.
+func (r *reconciler) failed(ctx context.Context) ([]reconcile.Failing, error) {
+	by := r.failing.all()
+	if len(by) == 0 {
+		return nil, nil
+	}
+	view, err := r.leases.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []reconcile.Failing
+	for _, g := range slices.SortedFunc(maps.Keys(by), lease.Group.Compare) {
+		f := by[g]
+		f.Definition = view.Definition(g)
+		out = append(out, f)
+	}
+	return out, nil
 }

@@ -3,11 +3,22 @@
 package workload
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+	rbacac "k8s.io/client-go/applyconfigurations/rbac/v1"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/workload"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -159,4 +170,123 @@ func (s *service) labels() map[string]string {
 	labels := s.baseLabels()
 	labels[lease.LabelService] = s.Name
 	return labels
+}
+
+// namespace renders the lease's namespace (provider: cluster/kube/builder/namespace.go).
+func (b *builder) namespace() render.Object {
+	return render.Object{Kind: kinds.Namespace, Name: b.ns, Config: coreac.Namespace(b.ns).
+		WithLabels(b.leaseLabels(b.baseLabels())).WithSpec(coreac.NamespaceSpec())}
+}
+
+// grants maps the words of params.permissions.read to rules.
+var grants = map[string]func() []*rbacac.PolicyRuleApplyConfiguration{
+	"logs": func() []*rbacac.PolicyRuleApplyConfiguration {
+		return []*rbacac.PolicyRuleApplyConfiguration{
+			rule("", "pods", "get", "list", "watch"),
+			rule("", "pods/log", "get"),
+			rule("apps", "deployments", "get", "list", "watch"),
+		}
+	},
+	"events": func() []*rbacac.PolicyRuleApplyConfiguration {
+		return []*rbacac.PolicyRuleApplyConfiguration{rule("", "events", "get", "list", "watch")}
+	},
+}
+
+func rule(group, resource string, verbs ...string) *rbacac.PolicyRuleApplyConfiguration {
+	return rbacac.PolicyRule().WithAPIGroups(group).WithResources(resource).WithVerbs(verbs...)
+}
+
+// role renders a Role with the permissions of the service, in their order. Repeated and unknown words grant nothing.
+func (s *service) role() render.Object {
+	role := rbacac.Role(s.Name, s.ns).WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations())
+	seen := map[string]bool{}
+	for _, word := range s.Params.Permissions.Read {
+		if grant := grants[word]; grant != nil && !seen[word] {
+			seen[word] = true
+			role.WithRules(grant()...)
+		}
+	}
+	return render.Object{Kind: kinds.Role, Namespace: s.ns, Name: s.Name, Config: role}
+}
+
+// binding binds the service's ServiceAccount to its Role.
+func (s *service) binding() render.Object {
+	return render.Object{Kind: kinds.RoleBinding, Namespace: s.ns, Name: s.Name, Config: rbacac.RoleBinding(s.Name, s.ns).
+		WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations()).
+		WithSubjects(rbacac.Subject().WithKind(kinds.ServiceAccount.Kind).WithName(s.Name).WithNamespace(s.ns)).
+		WithRoleRef(rbacac.RoleRef().WithAPIGroup(kinds.Role.Group).WithKind(kinds.Role.Kind).WithName(s.Name))}
+}
+
+// account renders the ServiceAccount of a service with permissions (provider: cluster/kube/builder/rbac.go).
+func (s *service) account() render.Object {
+	return render.Object{Kind: kinds.ServiceAccount, Namespace: s.ns, Name: s.Name, Config: coreac.ServiceAccount(s.Name, s.ns).
+		WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations())}
+}
+
+// registry is an entry of docker's configuration file.
+type registry struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+	Email    string `json:"email,omitempty"`
+	Auth     string `json:"auth"`
+}
+
+func (s *service) secretName() string { return workload.SecretPrefix + s.Name }
+
+// secret renders the credentials of the service's registry (provider: cluster/kube/builder/service_credentials.go). It
+// trims spaces around user, password and email, but not around the host.
+func (s *service) secret() render.Object {
+	k := s.Credentials
+	r := registry{Username: strings.TrimSpace(k.Username), Password: strings.TrimSpace(k.Password),
+		Email: strings.TrimSpace(k.Email)}
+	r.Auth = base64.StdEncoding.EncodeToString([]byte(r.Username + ":" + r.Password))
+	data, err := json.Marshal(map[string]map[string]registry{"auths": {k.Host: r}}) //nolint:gosec // it is what the Secret is for
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	name := s.secretName()
+	return render.Object{Kind: kinds.Secret, Namespace: s.ns, Name: name, Config: coreac.Secret(name, s.ns).
+		WithLabels(s.labels()).WithAnnotations(s.annotations()).
+		WithType(corev1.SecretTypeDockerConfigJson).WithData(map[string][]byte{corev1.DockerConfigJsonKey: data})}
+}
+
+// services renders the Services of the service (provider: cluster/kube/builder/service.go): a ClusterIP for ports that
+// its own lease and the routers reach, a NodePort for ports that are reached through the nodes.
+func (s *service) services() []render.Object {
+	var objects []render.Object
+	onNode := func(e lease.Expose) bool { return e.Global && !e.IsIngress() }
+	if ports := s.servicePorts(func(e lease.Expose) bool { return !onNode(e) }); len(ports) > 0 {
+		objects = append(objects, s.kubeService(s.Name, corev1.ServiceTypeClusterIP, ports))
+	}
+	if ports := s.servicePorts(onNode); len(ports) > 0 {
+		objects = append(objects, s.kubeService(s.Name+workload.NodePortSuffix, corev1.ServiceTypeNodePort, ports))
+	}
+	return objects
+}
+
+// servicePorts returns the external ports of the selected exposes; the first expose of a number and protocol is used. A
+// port's name contains the index of its expose.
+func (s *service) servicePorts(which func(lease.Expose) bool) []*coreac.ServicePortApplyConfiguration {
+	type key struct {
+		port     uint16
+		protocol lease.Protocol
+	}
+	seen := map[key]bool{}
+	var ports []*coreac.ServicePortApplyConfiguration
+	for i, e := range s.ports {
+		k := key{e.ExternalPort(), e.Protocol}
+		if !which(e) || seen[k] {
+			continue
+		}
+		seen[k] = true
+		ports = append(ports, coreac.ServicePort().WithName(strconv.Itoa(i)+"-"+strconv.Itoa(int(k.port))).
+			WithPort(int32(k.port)).WithTargetPort(intstr.FromInt32(int32(e.Port))).WithProtocol(corev1.Protocol(e.Protocol)))
+	}
+	return ports
+}
+
+func (s *service) kubeService(name string, kind corev1.ServiceType, ports []*coreac.ServicePortApplyConfiguration) render.Object {
+	return render.Object{Kind: kinds.Service, Namespace: s.ns, Name: name, Config: coreac.Service(name, s.ns).
+		WithLabels(s.labels()).WithAnnotations(s.annotations()).
+		WithSpec(coreac.ServiceSpec().WithType(kind).WithSelector(s.labels()).WithPorts(ports...))}
 }

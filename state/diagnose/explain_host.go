@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -224,4 +226,211 @@ func backend(r view.HostRow) string {
 		return "a backend that the route names"
 	}
 	return fmt.Sprintf("%s:%d", r.Service, r.Port)
+}
+
+// addEndpoints adds whether something answers at the port of a Service, and where to look if not.
+func (x *Explanation) addEndpoints(e *view.Endpoints, namespace, service string, port uint16) {
+	full := namespace + "/" + service
+	if why := e.Silent(full, port); why != "" {
+		x.fact("Not answering: %s.", why)
+	}
+	switch {
+	case e == nil:
+		x.fact("Whether Service %s answers is not known: its endpoints are outside the cluster, or you may not list EndpointSlices.", full)
+	case e.Missing == view.MissingService:
+		x.fact("The provider makes the Service when it deploys the lease.")
+		x.next("kubectl -n %s get services,pods", namespace)
+	case e.Missing == view.MissingPort:
+		x.next("kubectl -n %s describe service %s", namespace, service)
+	case e.Ready == 0:
+		x.next("kubectl -n %s get pods", namespace)
+	default:
+		x.fact("Service %s has %d of %d endpoints ready.", full, e.Ready, e.Total)
+	}
+}
+
+// hostVerdict returns whether the rows of a host are live, in a few words: what is worst, and where if there are several. It is "" where
+// the claim says more than what serves it.
+func hostVerdict(rows []view.HostRow) string {
+	var all []verdict
+	for _, r := range rows {
+		v := verdict{at: r.Path, text: "Live"}
+		if len(rows) > 1 && r.Path == "" {
+			v.at = "/"
+		}
+		switch r.State {
+		case view.StatePending:
+			v.rank, v.text, v.why = 3, "Not routed", r.Message
+		case view.StateReserved:
+			v.rank, v.text, v.why = 3, "Not routed", "no route serves it"
+		case view.StateTransferring:
+			v.rank, v.text = 1, "Transferring"
+		case view.StateActive:
+			v.answers(r.Service, r.Endpoints, r.Silent())
+		default:
+			continue
+		}
+		all = append(all, v)
+	}
+	return worst(all)
+}
+
+// addressVerdict is hostVerdict of an address.
+func addressVerdict(rows []view.IPRow) string {
+	var all []verdict
+	for _, r := range rows {
+		v := verdict{at: portOf(r), text: "Live"}
+		switch r.State {
+		case view.StatePending:
+			v.rank, v.text, v.why = 3, "Not granted", r.Message
+		case view.StateReserved:
+			v.rank, v.text, v.why = 3, "Not used", "no Service of its lease uses it"
+		case view.StateTransferring:
+			v.rank, v.text = 1, "Transferring"
+		case view.StateActive:
+			v.answers(r.Object, r.Endpoints, r.Silent())
+		default:
+			continue
+		}
+		all = append(all, v)
+	}
+	return worst(all)
+}
+
+// verdict says of a path or a port whether it is live, and if not why.
+type verdict struct {
+	at, text, why string
+	rank          int
+}
+
+// answers sets the verdict on what is routed to a Service.
+func (v *verdict) answers(service string, e *view.Endpoints, silent string) {
+	switch {
+	case silent != "":
+		v.rank, v.text, v.why = 2, "Not answering", silent
+	case e == nil && service != "":
+		v.rank, v.text = 1, "Routed, and whether it answers is not known"
+	}
+}
+
+// worst returns the first of the worst verdicts, and where it is if not all are the same.
+func worst(all []verdict) string {
+	if len(all) == 0 {
+		return ""
+	}
+	v := slices.MaxFunc(all, func(a, b verdict) int { return cmp.Compare(a.rank, b.rank) })
+	text := v.text
+	if v.at != "" && v.rank > 0 && len(all) > 1 {
+		text += " at " + v.at
+	}
+	if v.why != "" {
+		text += ": " + v.why
+	}
+	return text
+}
+
+// ended ends a sentence, after which a verdict follows.
+func ended(verdict string) string {
+	if verdict == "" {
+		return ""
+	}
+	return ". " + verdict
+}
+
+// addDNS adds the DNS records of a host and why they are not served. With a group it adds only the records of that
+// group.
+func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
+	found, others := false, ""
+	for _, r := range c.Records {
+		if r.Object.Host != host {
+			continue
+		}
+		found = true
+		if group == nil || r.Object.HasLease && r.Object.Lease.Group() == *group {
+			c.addRecord(x, r)
+		} else if r.Object.HasLease {
+			others = r.Object.Lease.String()
+		}
+	}
+	if others != "" {
+		x.fact("DNS: lease %s has its records.", others)
+	}
+	live := slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool {
+		return r.Host == host && r.State == view.StateActive && r.Claimed
+	})
+	switch form := c.Config.DNS.Form; {
+	case found || !live:
+	case form == config.DNSAnnotations:
+		x.fact("DNS: external-dns makes its record of the route; nothing in the cluster tells whether it has.")
+	case !c.Config.DNS.Records():
+	case c.Unrecorded[host] != "":
+		x.fact("DNS: no record leads to it: %s.", c.Unrecorded[host])
+	default:
+		x.fact("DNS: no record leads to it.")
+		x.next("its record is written with: kubectl akash-net apply -f FILE")
+	}
+}
+
+// addRecord adds the records of one object and their state.
+func (c *View) addRecord(x *Explanation, r OwnRecord) {
+	o := r.Object
+	texts := make([]string, len(o.Records))
+	for i, rec := range o.Records {
+		texts[i] = fmt.Sprintf("%s %s %s, %s", rec.Name, rec.Type, strings.Join(rec.Values, " "), ttlText(rec))
+	}
+	zone := ""
+	if o.Zone != "" {
+		zone = ", in zone " + o.Zone
+	}
+	x.fact("DNS: %s%s (%s).", strings.Join(texts, "; "), zone, r.Ref)
+	describe := fmt.Sprintf("kubectl -n %s describe %s %s", o.Namespace, o.Resource(), o.Name)
+	switch o.State {
+	case view.StateActive:
+		x.fact("%s is served%s.", r.Ref, lastOperation(o))
+	case view.StateFailed:
+		x.fact("%s is not served: its controller could not make it%s: %s.", r.Ref, lastOperation(o), strings.TrimSuffix(o.Message, "."))
+		x.next("fix what the controller reports, then trigger it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile",
+			o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
+	case view.StateTerminating:
+		x.fact("%s is being deleted, and its controller has not let it go%s.", r.Ref, lastOperation(o))
+		x.next("%s", describe)
+	default:
+		x.fact("%s is not served yet: its controller has not taken it up as it is now%s.", r.Ref, lastOperation(o))
+		x.next("%s (and see that its controller runs)", describe)
+	}
+	c.addRecordTroubles(x, r)
+}
+
+// addRecordTroubles adds what repair would fix.
+func (c *View) addRecordTroubles(x *Explanation, r OwnRecord) {
+	claim := c.claim(state.HostName(r.Object.Host))
+	why := r.differs()
+	switch {
+	case r.Object.State == view.StateTerminating:
+		return
+	case view.FormOf(r.Object.Kind) != c.Config.DNS.Form:
+		why = "is of a form that the configuration does not have (dns.form: " + c.Config.DNS.Form + ")"
+	case claim != nil && claim.Unreadable != "":
+		return
+	case r.Object.HasLease && (claim == nil || len(claim.PartsOf(r.Object.Lease.Group())) == 0):
+		why = fmt.Sprintf("is of lease %s, which does not hold the host", r.Object.Lease)
+	}
+	if why != "" {
+		x.fact("%s %s.", r.Ref, why)
+		x.next("kubectl akash-net repair")
+	}
+}
+
+func lastOperation(o view.RecordObject) string {
+	if o.Operation == "" {
+		return ""
+	}
+	return " (" + o.Operation + ")"
+}
+
+func ttlText(r dns.Record) string {
+	if r.TTL == 0 {
+		return "TTL left to whoever serves it"
+	}
+	return fmt.Sprintf("TTL %d s", r.TTL)
 }

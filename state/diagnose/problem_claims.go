@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -157,4 +159,306 @@ func (p *problems) dependent(c *state.Claim, g lease.Group) []*state.OwnObject {
 		}
 	}
 	return out
+}
+
+// KeptDefinition is a definition that the ledger keeps, with the facts that the search for problems needs.
+type KeptDefinition struct {
+	state.ObjectRef
+	// Def is the definition. It is nil if it cannot be read; Unreadable says why.
+	Def        *lease.Definition
+	Unreadable string
+	// Run is the nonce of the run that wrote it, Written the time of the write.
+	Run     string
+	Written time.Time
+}
+
+// keptPlan is the plan of a problem that a kept definition fixes.
+const keptPlan = "apply the definition that the ledger keeps"
+
+// checkKept finds kept definitions that are unreadable or belong to no lease any more.
+func (p *problems) checkKept() {
+	for i := range p.Definitions {
+		k := &p.Definitions[i]
+		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written)}
+		switch {
+		case k.Def == nil:
+			p.add(fill(base, state.UnreadableDefinition, k.Unreadable, "delete it: the next apply of its lease keeps it anew",
+				state.ForgetDefinition{Definition: k.ObjectRef}).ByName())
+		case p.isStray(k):
+			base.Lease = k.Def.Lease.String()
+			p.add(fill(base, state.StrayDefinition,
+				"its lease holds nothing and has no object, and its namespace is gone", "delete it",
+				state.ForgetDefinition{Definition: k.ObjectRef, Group: k.Def.Lease.Group()}))
+		}
+	}
+}
+
+// isStray reports whether the lease of a definition has ended: it has no entries on claims and no objects, its
+// namespace is gone, and nothing was written for it for longer than a run may need. While the namespace exists, the
+// lease may have transferred or released what it had, or everything that it asks for may be withheld.
+func (p *problems) isStray(k *KeptDefinition) bool {
+	g := k.Def.Lease.Group()
+	return !p.Namespaces[k.Def.Lease.Namespace()] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter &&
+		!p.entries[g] && len(p.objects[g]) == 0
+}
+
+// byDefinition makes a definition of the deployment group the repair of a problem: the one that the ledger keeps, or
+// else one from a file.
+func (p *problems) byDefinition(x state.Problem, g lease.Group) state.Problem {
+	x = x.ByDefinition(g)
+	if p.canApplyKept(g) {
+		x.Plan, x.Manual, x.Command, x.Mend = keptPlan, false, "", state.ApplyDefinition{Group: g, Kept: true}
+	}
+	return x
+}
+
+// byPruning is byDefinition with pruning. It deletes objects that serve and are not in the definition, so the user must
+// name the problem.
+func (p *problems) byPruning(x state.Problem, g lease.Group) state.Problem {
+	if x = p.byDefinition(x, g); !x.Manual {
+		x = x.ByName()
+		x.Plan, x.Mend = keptPlan+", and remove what is of another", state.ApplyDefinition{Group: g, Kept: true, Prune: true}
+	}
+	return x
+}
+
+// canApplyKept reports whether the ledger keeps the definition that the group's objects were rendered from, and no run
+// is working on them. Other tools and older versions of this program do not keep what they apply.
+func (p *problems) canApplyKept(g lease.Group) bool {
+	k := p.kept[g]
+	return k != nil && p.hashes[g][k.Def.Hash] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter
+}
+
+// canFinish reports whether the kept definition is that of the crashed run that marked the parts. A run that changed
+// nothing in the definition has not written it; such a run can be finished if its objects are missing.
+func (p *problems) canFinish(c *state.Claim, g lease.Group, keys []string, isServed bool) bool {
+	k := p.kept[g]
+	return k != nil && !slices.ContainsFunc(keys, func(key string) bool {
+		part := c.Part(key)
+		return !p.asksFor(g, c, key) || part.Run != k.Run && (isServed || !p.hashes[g][k.Def.Hash])
+	})
+}
+
+// asked are the parts of things that a definition asks for: a host with the key of a path, or a sharing key with that of a port. refused is
+// true if the configuration refuses the definition.
+type asked struct {
+	parts   map[[2]string]bool
+	refused bool
+}
+
+// asked returns what the kept definition of a deployment group asks for, or nil if none is kept that can be read.
+func (p *problems) asked(g lease.Group) *asked {
+	k := p.kept[g]
+	if k == nil {
+		return nil
+	}
+	if a := p.asks[g]; a != nil {
+		return a
+	}
+	req, wrong := state.NewRequest(k.Def, p.Config)
+	a := &asked{map[[2]string]bool{}, wrong.Failed()}
+	for _, h := range req.Hosts {
+		a.parts[[2]string{h.Host, state.RouteKey(h.Path)}] = true
+	}
+	for _, e := range req.Endpoints {
+		for _, w := range e.Ports {
+			a.parts[[2]string{e.SharingKey, w.Key()}] = true
+		}
+	}
+	p.asks[g] = a
+	return a
+}
+
+// asksFor reports whether the kept definition of a deployment group asks for a part of a claim, and can be applied.
+func (p *problems) asksFor(g lease.Group, c *state.Claim, key string) bool {
+	thing := c.Thing
+	if c.Kind.HasPorts() {
+		thing = c.SharingKey
+	}
+	a := p.asked(g)
+	return a != nil && !a.refused && a.parts[[2]string{thing, key}]
+}
+
+// isMissing reports whether the route of a part that Akash does not know, a path or a wildcard, is missing while the
+// lease's other objects exist. Akash's provider cannot have purged it.
+func (p *problems) isMissing(c *state.Claim, part state.Part) bool {
+	g := part.Lease.Group()
+	undeclared := c.Kind == state.Wildcard || c.Kind == state.Host && part.Key != state.RouteKey("/")
+	return undeclared && p.canApplyKept(g) && p.kept[g].Def.Lease == part.Lease && p.asksFor(g, c, part.Key)
+}
+
+// addMissing adds parts whose routes somebody has deleted.
+func (p *problems) addMissing(base state.Problem, c *state.Claim, g lease.Group, keys []string) {
+	what := "its route is missing: somebody has deleted it"
+	if c.Kind == state.Host {
+		what = fmt.Sprintf("the route of its path %s is missing: somebody has deleted it", c.Part(keys[0]).Path)
+		if len(keys) > 1 {
+			what = fmt.Sprintf("the routes of %d of its paths are missing: somebody has deleted them", len(keys))
+		}
+	}
+	base.Problem, base.Message = state.MissingRoute, what
+	p.add(p.byDefinition(base, g))
+}
+
+// checkMarks finds an object of this program that has lost marks. Objects that Akash's operators maintain need none: an
+// operator takes the annotation away whenever it starts, and if it changes nothing else, no managed field tells of it.
+func (p *problems) checkMarks(base state.Problem, o *state.OwnObject) {
+	if o.ByProvider && slices.Equal(o.Lost, []string{state.MarkAnnotation}) {
+		return
+	}
+	if !o.Ours || len(o.Lost) == 0 || o.Kept || slices.ContainsFunc(o.Uses, func(u state.Use) bool { return p.isAbandoned(o, u) }) {
+		return
+	}
+	p.add(fill(base, state.LostMarks,
+		fmt.Sprintf("%s has lost its %s: somebody has written over it", o, strings.Join(o.Lost, " and its ")),
+		"write them again", state.RestoreMarks{Object: o.ObjectRef, Group: o.Lease.Group(), Hash: p.hash(o.Lease)}))
+}
+
+// checkClaimMarks finds a claim that was restored from a backup: the field managers of its leases own nothing of it.
+func (p *problems) checkClaimMarks(base state.Problem, c *state.Claim) {
+	if len(c.Unmanaged) == 0 || c.Deleting {
+		return
+	}
+	base.Lease = c.PartsOf(c.Unmanaged[0])[0].Lease.String()
+	p.add(fill(base, state.LostMarks, "its claim has lost the managed fields of its leases: "+
+		"it was restored from a backup, or somebody has written over it", "write them again", state.OwnParts{Claim: c}))
+}
+
+// isAbandoned reports whether the object uses an unclaimed thing and has lost its annotation.
+func (p *problems) isAbandoned(o *state.OwnObject, u state.Use) bool {
+	if u.Address.IsValid() && p.Config.IP.Mode == config.ModePool {
+		return false
+	}
+	c := p.claims[claimName(u)]
+	return (c == nil || len(c.Parts) == 0) && slices.Contains(o.Lost, state.MarkAnnotation) && !o.Kept
+}
+
+// addAbandoned adds an object without its annotation that serves an unclaimed thing. Nobody can tell whether a release
+// has left it behind or the claim was lost, so the user must decide.
+func (p *problems) addAbandoned(base state.Problem, o *state.OwnObject) {
+	base.Problem = state.LostMarks
+	base.Message = fmt.Sprintf("%s serves it, nobody has claimed it, and the object has lost its %s",
+		o, strings.Join(o.Lost, " and its "))
+	base.Plan = "apply the definition of its lease, which claims it again, or delete " + o.String()
+	p.addDelete(base.ByName(), o)
+}
+
+// hash returns the hash of the definition that the marked objects of a lease were rendered from. If they differ or none
+// is marked, it returns a hash that represents the lease until it is applied again.
+func (p *problems) hash(id lease.ID) string {
+	if hashes := p.hashes[id.Group()]; len(hashes) == 1 {
+		return slices.Collect(maps.Keys(hashes))[0]
+	}
+	return lease.Hash("marked " + id.String())
+}
+
+// hasCrashed reports whether the run with the mark has crashed: its command no longer renews its announcement, or ended
+// with unfinished work.
+func (p *problems) hasCrashed(mark string) bool {
+	if mark == "" {
+		return false
+	}
+	a := p.runs[state.NonceOf(mark)]
+	return a != nil && p.isDead(a) // without an announcement the run has ended since the claim was read
+}
+
+// isDead reports whether the command of the announcement has crashed and no running command has taken over its work.
+// The command that asks counts what it has taken over itself.
+func (p *problems) isDead(a *state.Announcement) bool {
+	if a.Unreadable != "" {
+		return false // nobody knows whether its command is at work
+	}
+	if a.Phase != state.Fenced {
+		return a.Nonce != p.Own && a.Dead(p.Now, p.CrashedAfter)
+	}
+	by := p.runs[a.FencedBy]
+	return a.FencedBy == p.Own || by == nil || by.Phase == state.Fenced || by.Dead(p.Now, p.CrashedAfter)
+}
+
+// findCrashedRuns finds announcements of crashed commands that left no marks.
+func (p *problems) findCrashedRuns() {
+	marked := map[string]bool{}
+	for _, c := range p.Claims {
+		for _, nonce := range c.Nonces() {
+			marked[nonce] = true
+		}
+	}
+	for _, a := range p.Runs {
+		if a.Unreadable != "" {
+			p.add(fill(state.Problem{Thing: a.Name(), Since: metav1.NewTime(a.Begun)}, state.UnreadableClaim,
+				"it cannot be read as the announcement of a run, so commands for the leases that it names cannot begin: "+a.Unreadable,
+				"look who wrote it, and delete it where no command of theirs is at work",
+				state.DropFromLedger{Object: state.ObjectRef{
+					Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: a.Name(), UID: string(a.UID), ResourceVersion: a.ResourceVersion,
+				}}).ByName())
+			continue
+		}
+		if a.Phase == state.Closing || marked[a.Nonce] || a.FencedBy == p.Own && p.Own != "" || !p.isDead(a) {
+			continue
+		}
+		p.add(state.Problem{
+			Problem: state.CrashedRun, Thing: a.Name(), Lease: a.Groups[0].String(), Since: metav1.NewTime(a.Begun),
+			Message: a.String() + ", did not finish, and has left nothing",
+			Plan:    "take its announcement away", Mend: state.DropAnnouncement{Of: a.Groups},
+		})
+	}
+}
+
+// findCrashedUninstalls finds the announcements of uninstalls that have crashed, and the mark of one whose announcement is
+// gone: no command takes a claim until the ledger is opened again. A ledger whose namespace is being deleted goes, and
+// nothing opens it.
+func (p *problems) findCrashedUninstalls() {
+	if !p.Namespaces[p.Config.LedgerNamespace] {
+		return
+	}
+	add := func(nonce, message string, since time.Time) {
+		p.add(state.Problem{
+			Problem: state.CrashedRun, Thing: state.AnnouncementName(nonce), Since: metav1.NewTime(since), Message: message + "; no command can claim anything",
+			Plan: "open the ledger again, as install does", Mend: state.OpenLedger{Nonce: nonce},
+		})
+	}
+	for _, a := range p.Runs {
+		if a.Phase == state.Closing && p.isDead(a) {
+			add(a.Nonce, a.String()+", did not finish to uninstall the ledger", a.Begun)
+		}
+	}
+	if p.ClosedBy != "" && p.runs[p.ClosedBy] == nil {
+		add(p.ClosedBy, "an uninstall has closed the ledger, and is not announced", time.Time{})
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// findFailing finds the leases that the reconciler fails to bring to what they are to be.
+func (p *problems) findFailing() {
+	for _, f := range p.Failing {
+		namespace, history := "", "" // only what has a namespace has a story
+		if id, err := lease.ParseID(f.Lease); err == nil {
+			if namespace = id.Namespace(); p.Namespaces[namespace] {
+				history = "kubectl akash-net history " + f.Lease
+			}
+		}
+		again := "tries again by itself, at %s at the latest"
+		if p.Now.After(f.Next) {
+			again = "was to try again at %s: it does so now, or has ended"
+		}
+		p.add(state.Problem{
+			Problem: state.LeaseFails, Thing: f.Lease, Namespace: namespace, Lease: f.Lease, Since: metav1.NewTime(f.Since),
+			Message: fmt.Sprintf("the reconciler has failed %s: %s", times(f.Count), strings.ReplaceAll(f.Error, "\n", "; ")),
+			Plan:    "fix the cause that the message names; the reconciler " + fmt.Sprintf(again, f.Next.UTC().Format(time.RFC3339)),
+			Manual:  true, Command: history,
+		})
+	}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times in a row", n)
 }

@@ -3,12 +3,20 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // rivals returns the routes of a host that serve the same requests for a path as another one, or belong to another
@@ -140,4 +148,173 @@ func (p *problems) checkReports(base state.Problem, o *state.OwnObject) {
 	}
 	p.add(fill(base, state.StaleReport, strings.Join(stale, "; "),
 		"take the report of "+strings.Join(by, ", ")+" out of its status", state.ClearReports{Route: o.ObjectRef}))
+}
+
+// OwnRecord is an object of this program with DNS records.
+type OwnRecord struct {
+	Ref    state.ObjectRef
+	Object view.RecordObject
+	// Want are the records that the lease should have for the host. They are set only if Known is true.
+	Want  []dns.Record
+	Known bool
+}
+
+// checkRecords finds DNS records that are stray or wrong. A name that points at an address must not survive: whoever
+// gets the address next would get the name's traffic.
+func (p *problems) checkRecords() {
+	type of struct {
+		host  string
+		group lease.Group
+	}
+	has := map[of][]dns.Record{} // a host may have its records in several objects
+	for _, r := range p.Records {
+		if r.Object.HasLease {
+			k := of{r.Object.Host, r.Object.Lease.Group()}
+			has[k] = append(has[k], r.Object.Records...)
+		}
+	}
+	for _, r := range p.Records {
+		o := r.Object
+		if o.Host == "" || !o.HasLease || o.State == view.StateTerminating {
+			continue
+		}
+		base := state.Problem{Thing: o.Host, Namespace: o.Namespace, Lease: o.Lease.String(), Since: metav1.NewTime(o.Since)}
+		c, where := p.claims[state.HostName(o.Host)], r.Ref.String()
+		switch {
+		case view.FormOf(o.Kind) != p.Config.DNS.Form:
+			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)",
+				where, p.Config.DNS.Form)
+		case c == nil || len(c.Parts) == 0 && c.Unreadable == "":
+			base.Message = where + " has a DNS record of it, and nobody has claimed it"
+		case c.Unreadable != "":
+			continue
+		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes still serve the host after a transfer
+			continue
+		case len(c.PartsOf(o.Lease.Group())) == 0:
+			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
+		default:
+			if why := cmp.Or(r.differs(), r.lacks(has[of{o.Host, o.Lease.Group()}])); why != "" {
+				p.addOnce(fill(base, state.RecordDiffers, where+" "+why, "write the DNS records of the host anew",
+					state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
+			}
+			continue
+		}
+		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.DeleteObjects{Delete: []state.ObjectRef{r.Ref}}
+		p.add(base)
+	}
+}
+
+// addOnce adds a problem that all records of a host share.
+func (p *problems) addOnce(x state.Problem) {
+	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Name() == x.Name() && y.Lease == x.Lease }) {
+		p.add(x)
+	}
+}
+
+// differs returns how a record differs from the wanted one, or "".
+func (r OwnRecord) differs() string {
+	if !r.Known {
+		return ""
+	}
+	for _, is := range r.Object.Records {
+		i := slices.IndexFunc(r.Want, func(w dns.Record) bool { return w.Name == is.Name && w.Type == is.Type })
+		switch {
+		case i < 0:
+			return fmt.Sprintf("has a record %s %s %s, which is not wanted", is.Name, is.Type, strings.Join(is.Values, ", "))
+		case !reflect.DeepEqual(r.Want[i], is):
+			return fmt.Sprintf("says %s %s, it is to be %s", is.Type, recordText(is), recordText(r.Want[i]))
+		}
+	}
+	return ""
+}
+
+// lacks returns which of the wanted records the objects of the host do not have, or "".
+func (r OwnRecord) lacks(has []dns.Record) string {
+	if !r.Known {
+		return ""
+	}
+	for _, want := range r.Want {
+		if !slices.ContainsFunc(has, func(is dns.Record) bool { return is.Name == want.Name && is.Type == want.Type }) {
+			return fmt.Sprintf("lacks the record %s %s %s", want.Name, want.Type, recordText(want))
+		}
+	}
+	return ""
+}
+
+func recordText(r dns.Record) string {
+	text := strings.Join(r.Values, ", ")
+	if r.TTL > 0 {
+		text += fmt.Sprintf(" (TTL %d)", r.TTL)
+	}
+	return text
+}
+
+// findDifferingPools finds pools of this program that do not match the configuration. It ignores a pool that shares no
+// address with it, because that pool is in nobody's way.
+func (p *problems) findDifferingPools() {
+	if p.Config.IP.Mode == config.ModePool {
+		return
+	}
+	used := view.UsedAddresses(p.Claims, p.Contents.Services)
+	for _, o := range p.Contents.Pools {
+		if o.Ours {
+			p.checkMissingRanges(o)
+			p.checkExtraRanges(o, used)
+		}
+	}
+}
+
+// checkMissingRanges finds configured addresses that the pool should have and no pool has.
+func (p *problems) checkMissingRanges(o state.PoolObject) {
+	i := p.rangeOf(o)
+	if i < 0 || p.Config.IP.Mode != config.ModeRange {
+		return
+	}
+	var had []config.Range
+	for _, other := range p.Contents.Pools {
+		had = append(had, other.Ranges...)
+	}
+	lacks := state.PoolObject{Ranges: p.Config.IP.Ranges.Pieces(p.Config.IP.Ranges.Include[i])}.Without(had)
+	if len(lacks) == 0 {
+		return
+	}
+	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
+		"it lacks "+metalLB(lacks)+" of ip.ranges, which no pool has",
+		"add "+metalLB(lacks)+" to it", state.MakePool{Address: lacks[0].First}))
+}
+
+// checkExtraRanges finds addresses of the pool that are neither configured nor in use.
+func (p *problems) checkExtraRanges(o state.PoolObject, used []netip.Addr) {
+	configured := state.PoolObject{Ranges: p.Config.IP.Ranges.Include}.Without(p.Config.IP.Ranges.Exclude)
+	if len(o.Shares(state.PoolObject{Ranges: configured})) == 0 {
+		return
+	}
+	for _, r := range o.Ranges {
+		i, _ := slices.BinarySearchFunc(used, r.First, netip.Addr.Compare)
+		for ; i < len(used) && r.Contains(used[i]); i++ {
+			configured = append(configured, config.Range{First: used[i], Last: used[i]})
+		}
+		p.pools.Overlapping(r, func(other *state.PoolObject, theirs config.Range) bool {
+			if !other.Ours {
+				configured = append(configured, theirs) // an overlap is another problem
+			}
+			return true
+		})
+	}
+	extra := o.Without(configured)
+	if len(extra) == 0 {
+		return
+	}
+	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
+		"it has "+metalLB(extra)+", which ip.ranges does not have and nobody uses",
+		"take "+metalLB(extra)+" out of it", state.NarrowPool{Pool: o.Ref, Ranges: extra, Unused: true}))
+}
+
+// metalLB formats ranges for MetalLB.
+func metalLB(ranges []config.Range) string {
+	var texts []string
+	for _, r := range ranges {
+		texts = append(texts, r.MetalLB())
+	}
+	return strings.Join(texts, ", ")
 }

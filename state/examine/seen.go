@@ -1,7 +1,11 @@
+// Package examine decides whether a cluster has what this program needs, by what was seen of the cluster. It is pure:
+// apply/examination reads what the lines are decided by.
 package examine
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -193,4 +197,148 @@ func Kinds(cfg *config.ProviderConfig) []kinds.Kind {
 		all = append(all, kinds.Route)
 	}
 	return all
+}
+
+// Lacks says what is not there, or does not answer, of what serves objects of some kinds: a command that writes such an object would
+// wait for it. doubts are what may be missing; what could not be read is neither. lacks say how to mend it.
+func (s *Seen) Lacks(written []kinds.Kind) (lacks, doubts []string) {
+	has := func(of ...kinds.Kind) bool {
+		return slices.ContainsFunc(of, func(k kinds.Kind) bool { return slices.Contains(written, k) })
+	}
+	add := func(of string, lines ...Line) {
+		for _, line := range lines {
+			switch line.Result {
+			case Problem:
+				lacks = append(lacks, of+line.Text+"; "+line.Mend)
+			case Warning:
+				doubts = append(doubts, of+line.Text)
+			case OK, Unknown:
+			}
+		}
+	}
+	if has(kinds.HTTPRoute, kinds.TLSRoute) {
+		add("", s.gatewayServes()...)
+	}
+	if has(kinds.Route) {
+		add("", s.routers()...)
+	}
+	if has(kinds.Ingress) {
+		add("", s.ingresses()...)
+	}
+	if has(kinds.Service) {
+		add("MetalLB: ", s.metallb()...)
+		if s.Config.IP.Mode == config.ModePool && s.Pools.Unread == nil {
+			if line, missing := s.poolMissing(); missing {
+				add("", line)
+			}
+		}
+	}
+	return lacks, doubts
+}
+
+// Result is the result of a check.
+type Result string
+
+// The results.
+const (
+	OK Result = "ok"
+	// Warning is something that limits commands, or protects less than possible. Nothing has to change.
+	Warning Result = "warning"
+	// Problem is something that makes commands fail, or leases unreachable.
+	Problem Result = "problem"
+	// Unknown means that the cluster has not said what the check needs.
+	Unknown Result = "unknown"
+)
+
+// Line is what a check has found.
+type Line struct {
+	// Check names the check; several lines may have the same name.
+	Check  string `json:"check"`
+	Result Result `json:"result"`
+	Text   string `json:"text"`
+	// Mend is the command, or the words, that mends the problem; "" if there is nothing to mend.
+	Mend string `json:"mend,omitempty"`
+}
+
+// Lines returns the lines of all checks, in the order in which to mend.
+func Lines(s *Seen) []Line {
+	var lines []Line
+	for _, check := range checks {
+		if s.Before && !check.before {
+			continue
+		}
+		for _, line := range check.lines(s) {
+			line.Check = check.name
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Count returns how many lines have the result.
+func Count(lines []Line, r Result) (n int) {
+	for _, line := range lines {
+		if line.Result == r {
+			n++
+		}
+	}
+	return n
+}
+
+// checks are the checks in the order of their lines; before is true for those that hold before install as well.
+var checks = []struct {
+	name   string
+	before bool
+	lines  func(*Seen) []Line
+}{
+	{"kubernetes", true, (*Seen).kubernetes},
+	{"clock", true, (*Seen).clock},
+	{"configuration", true, (*Seen).configuration},
+	{"namespaces", true, (*Seen).namespaces},
+	{"definitions", true, (*Seen).definitions},
+	{"rights", true, (*Seen).rights},
+	{"metallb", true, func(s *Seen) []Line { return append(s.metallb(), s.prefix()...) }},
+	{"pools", true, (*Seen).pools},
+	{"routes", true, (*Seen).routes},
+	{"dns", true, (*Seen).dns},
+	{"webhooks", true, (*Seen).webhooks},
+	{"operators", true, (*Seen).operators},
+	{"guard", false, (*Seen).guard},
+	{"reconciler", false, (*Seen).reconciler},
+}
+
+func ok(format string, args ...any) Line { return Line{Result: OK, Text: fmt.Sprintf(format, args...)} }
+
+func warning(mend, format string, args ...any) Line {
+	return Line{Result: Warning, Text: fmt.Sprintf(format, args...), Mend: mend}
+}
+
+func problem(mend, format string, args ...any) Line {
+	return Line{Result: Problem, Text: fmt.Sprintf(format, args...), Mend: mend}
+}
+
+// unknown returns the line about something that was not read.
+func (s *Seen) unknown(u *Unread) Line {
+	line := Line{Result: Unknown, Text: u.Message}
+	if u.Right != (Right{}) {
+		line.Text = "you may not " + u.Right.String()
+		line.Mend = s.grants(u.Right)
+	}
+	return line
+}
+
+// list joins names: "a, b and c".
+func list(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// some is list, with at most three of the names.
+func some(names []string) string {
+	if more := len(names) - 3; more > 0 {
+		names = append(slices.Clone(names[:3]), fmt.Sprintf("%d more", more))
+	}
+	return list(names)
 }

@@ -1,13 +1,20 @@
 package examine
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -151,4 +158,228 @@ func (s *Seen) dns() []Line {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// hook is a webhook that refuses writes of this program when it does not answer.
+type hook struct {
+	configuration Object
+	name          string
+	// backend is its Service, NAMESPACE/NAME; "" for a URL.
+	backend string
+	// of are the resources that it judges and this program writes.
+	of []string
+}
+
+// BackendsToRead returns the Services, NAMESPACE/NAME, of the webhooks that judge what this program writes and refuse it when they do
+// not answer, each once.
+func (s *Seen) BackendsToRead() (out []string) {
+	for _, h := range s.hooks() {
+		if h.backend != "" && !slices.Contains(out, h.backend) {
+			out = append(out, h.backend)
+		}
+	}
+	return out
+}
+
+// hooks returns the webhooks with failurePolicy Fail, which is the default, that judge what this program writes. Which namespaces
+// a webhook selects is not regarded: those of leases have other labels each.
+func (s *Seen) hooks() (out []hook) {
+	for _, o := range s.Webhooks.Value {
+		all, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+		for _, w := range all {
+			policy, _ := state.Field(w, "failurePolicy").(string)
+			of := s.judged(w)
+			if cmp.Or(policy, "Fail") != "Fail" || len(of) == 0 {
+				continue
+			}
+			h := hook{configuration: o, of: of}
+			h.name, _ = state.Field(w, "name").(string)
+			if name, isService := state.Field(w, "clientConfig", "service", "name").(string); isService {
+				h.backend = fmt.Sprintf("%v/%s", state.Field(w, "clientConfig", "service", "namespace"), name)
+			}
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// leases are the objects of the ledger.
+var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+
+// written are the resources that this program writes.
+func (s *Seen) written() []schema.GroupVersionResource {
+	of := slices.Concat(kinds.OfTarget(s.Config.Target), []kinds.Kind{kinds.Service, kinds.Namespace}, kinds.ClaimLike, kinds.WrittenRecords(s.Config))
+	if s.leasesAddresses() {
+		of = append(of, kinds.WrittenPools(s.Config)...)
+	}
+	all := []schema.GroupVersionResource{leases}
+	for _, k := range of {
+		all = append(all, k.Resource())
+	}
+	return all
+}
+
+// judged returns the resources that a webhook judges and this program writes.
+func (s *Seen) judged(webhook any) (out []string) {
+	rules, _ := state.Field(webhook, "rules").([]any)
+	for _, k := range s.written() {
+		if slices.ContainsFunc(rules, func(rule any) bool {
+			return has(rule, "apiGroups", k.Group) && has(rule, "apiVersions", k.Version) && has(rule, "resources", k.Resource, "*/*") &&
+				(has(rule, "operations", "CREATE") || has(rule, "operations", "UPDATE") || has(rule, "operations", "DELETE"))
+		}) {
+			out = append(out, k.Resource)
+		}
+	}
+	return out
+}
+
+// has reports whether a list of a webhook's rule has "*" or one of the values.
+func has(rule any, key string, values ...string) bool {
+	all, _ := state.Field(rule, key).([]any)
+	return slices.ContainsFunc(all, func(v any) bool {
+		s, _ := v.(string)
+		return s == "*" || slices.Contains(values, s)
+	})
+}
+
+// webhooks checks whether webhooks that have to answer can answer.
+func (s *Seen) webhooks() []Line {
+	if s.Webhooks.Unread != nil {
+		return []Line{s.unknown(s.Webhooks.Unread)}
+	}
+	var lines []Line
+	hooks := s.hooks()
+	for _, h := range hooks {
+		where := fmt.Sprintf("%s %s: webhook %s, which judges %s,", h.configuration.GetKind(), h.configuration.GetName(), h.name, list(h.of))
+		mend := fmt.Sprintf("start what serves it; if that is gone for good: kubectl delete %s %s", lower(h.configuration), h.configuration.GetName())
+		switch b := s.Backends[h.backend]; {
+		case h.backend == "":
+			lines = append(lines, Line{Result: Unknown, Text: where + " is outside of the cluster; whether it answers was not asked"})
+		case b.Unread != nil:
+			line := s.unknown(b.Unread)
+			line.Text = where + " may not answer: " + line.Text
+			lines = append(lines, line)
+		case !b.Value.Exists:
+			lines = append(lines, problem(mend, "%s cannot answer, and their writes are refused: there is no Service %s", where, h.backend))
+		case b.Value.Ready == 0:
+			lines = append(lines, problem(mend, "%s cannot answer, and their writes are refused: Service %s has no ready endpoint", where, h.backend))
+		}
+	}
+	switch {
+	case len(lines) > 0:
+		return lines
+	case len(hooks) == 0:
+		return []Line{ok("none has to answer before this program writes")}
+	}
+	var all []string
+	for _, h := range hooks {
+		all = append(all, h.name)
+	}
+	return []Line{ok("the Services of those that judge what this program writes have ready endpoints (%s)", some(all))}
+}
+
+// guard checks the admission policies: that they are complete, refuse, and are those of this program.
+func (s *Seen) guard() []Line {
+	const guarded = install + " --guard"
+	if s.Policies.Unread != nil {
+		return []Line{s.unknown(s.Policies.Unread)}
+	}
+	wanted, err := manifests.Guard(s.Config, false)
+	if err != nil {
+		return []Line{{Result: Unknown, Text: err.Error()}}
+	}
+	all, err := manifests.Guard(s.Config, true)
+	if err != nil {
+		return []Line{{Result: Unknown, Text: err.Error()}}
+	}
+	isThere := func(o Object) bool { return s.policy(o) != nil }
+	if !slices.ContainsFunc(all, isThere) {
+		return []Line{warning(guarded, "it is not installed: a client that forces its writes, or does not use server-side apply, can take claims from their holders")}
+	}
+	level, mend := "on", guarded
+	if slices.ContainsFunc(all, func(o Object) bool { return strict(wanted, o) && isThere(o) }) {
+		wanted, level, mend = all, "strict", guarded+"=strict"
+	}
+	var lines []Line
+	for _, o := range wanted {
+		if why := s.unlike(o); why != "" {
+			lines = append(lines, problem(mend, "%s %s %s", o.GetKind(), o.GetName(), why))
+		}
+	}
+	if len(lines) > 0 {
+		return lines
+	}
+	return []Line{ok("%s: all of its policies are in effect, as this version installs them", level)}
+}
+
+// strict reports whether a policy or a binding belongs only to the strict guard.
+func strict(plain []Object, o Object) bool { return named(plain, o.GetName()) == nil }
+
+// policy returns the live policy or binding for one of the manifests, or nil.
+func (s *Seen) policy(o Object) Object {
+	i := slices.IndexFunc(s.Policies.Value, func(live Object) bool { return live.GetKind() == o.GetKind() && live.GetName() == o.GetName() })
+	if i < 0 {
+		return nil
+	}
+	return s.Policies.Value[i]
+}
+
+// unlike returns how a live policy or binding is unlike its manifest, or "".
+func (s *Seen) unlike(o Object) string {
+	live := s.policy(o)
+	if live == nil {
+		return "is missing"
+	}
+	if actions, set, _ := unstructured.NestedStringSlice(live.Object, "spec", "validationActions"); set && !slices.Contains(actions, "Deny") {
+		return fmt.Sprintf("does not refuse anything (validationActions: %s)", strings.Join(actions, ", "))
+	}
+	if field := differs("spec", o.Object["spec"], live.Object["spec"]); field != "" {
+		return fmt.Sprintf("is not the one of this version: another one has installed it, or somebody has edited it (%s)", field)
+	}
+	return ""
+}
+
+// differs returns the first field in which a live value differs from the wanted one, or "". Fields that the API server sets to
+// their defaults do not count.
+func differs(at string, wanted, live any) string {
+	switch w := wanted.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok {
+			return at
+		}
+		for _, key := range slices.Sorted(maps.Keys(l)) {
+			if _, known := w[key]; !known && !isDefault(l[key]) {
+				return at + "." + key
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(w)) {
+			if field := differs(at+"."+key, w[key], l[key]); field != "" {
+				return field
+			}
+		}
+		return ""
+	case []any:
+		l, ok := live.([]any)
+		if !ok || len(l) != len(w) {
+			return at
+		}
+		for i := range w {
+			if field := differs(fmt.Sprintf("%s[%d]", at, i), w[i], l[i]); field != "" {
+				return field
+			}
+		}
+		return ""
+	}
+	if !reflect.DeepEqual(wanted, live) {
+		return at
+	}
+	return ""
+}
+
+// isDefault reports whether the API server sets the value in policies by itself (admissionregistration/v1: matchPolicy, scope,
+// namespaceSelector and objectSelector).
+func isDefault(v any) bool {
+	m, isMap := v.(map[string]any)
+	return v == "Equivalent" || v == "*" || isMap && len(m) == 0
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -249,4 +251,129 @@ func Bind(want state.Hold, own *state.Claim, group lease.Group, stand, ended []*
 // IsBound reports whether every part of the wildcard that the group holds is bound.
 func IsBound(claim *state.Claim, group lease.Group) bool {
 	return !slices.ContainsFunc(claim.PartsOf(group), func(p state.Part) bool { return !p.Bound })
+}
+
+// Turn is what a command that has announced itself does next.
+type Turn int
+
+// The turns.
+const (
+	// Work starts the work of the command: no other command writes for its groups.
+	Work Turn = iota
+	// Fence declares the other command dead with a pinned write to its announcement. The command then lists the
+	// announcements again.
+	Fence
+	// Await waits until the other announcement is deleted or fenced. The other command withdraws.
+	Await
+	// Withdraw deletes the command's own announcement (pinned), waits like Await, and announces the command again.
+	Withdraw
+	// Stop ends the command: another one has declared it dead.
+	Stop
+)
+
+// NextTurn decides from all announcements, listed after the command announced itself. Commands for one deployment group
+// run one after the other: of two, the one whose nonce sorts later yields. Fenced commands block nobody. It also
+// returns the other announcement that the turn refers to.
+func NextTurn(
+	own *state.Announcement, all []*state.Announcement, over func(*state.Announcement) bool,
+) (Turn, *state.Announcement) {
+	i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Nonce == own.Nonce })
+	if i < 0 || Lost(all[i]) {
+		return Stop, nil
+	}
+	turn, other := Work, (*state.Announcement)(nil)
+	byNonce := func(a, b *state.Announcement) int { return cmp.Compare(a.Nonce, b.Nonce) }
+	for _, a := range slices.SortedFunc(slices.Values(all), byNonce) {
+		switch {
+		case a.Nonce == own.Nonce, a.Phase == state.Fenced, !a.Names(own.Groups...):
+		case over(a):
+			return Fence, a
+		case turn == Work && a.Nonce < own.Nonce:
+			turn, other = Withdraw, a
+		case turn == Work:
+			turn, other = Await, a
+		}
+	}
+	return turn, other
+}
+
+// Lost reports whether another command has declared this one dead. now is its own announcement, read after a refused
+// write, or nil. Such a command may neither commit nor give anything back.
+func Lost(now *state.Announcement) bool { return now == nil || now.Phase == state.Fenced }
+
+// Remaining returns the groups that a fenced announcement still names after some are done. If none remain, the
+// announcement is deleted.
+func Remaining(fenced *state.Announcement, done []lease.Group) []lease.Group {
+	return slices.DeleteFunc(slices.Clone(fenced.Groups), func(g lease.Group) bool { return slices.Contains(done, g) })
+}
+
+// Settle decides how a run ends its work on a claim with the UID. final returns the group's entries without marks; ok
+// is false if a part is gone.
+func Settle(
+	claim *state.Claim, uid types.UID, group lease.Group, final func(*state.Claim) (parts []state.Part, ok bool),
+) (Next, []state.Part) {
+	if claim == nil || claim.Deleting || claim.UID != uid || claim.Owner != group.Owner {
+		return Yield, nil
+	}
+	parts, ok := final(claim)
+	switch {
+	case !ok:
+		return Yield, nil
+	case slices.EqualFunc(parts, claim.Entries(group), state.Part.Same):
+		return Rest, nil
+	}
+	return Write, parts
+}
+
+// GiveBack returns the entries that a group keeps when the run with the nonce gives back what it took: an entry with
+// the run's mark becomes what it was before, or is removed. changed is false if no entry has the mark.
+func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []state.Part, changed bool) {
+	for _, p := range entries {
+		i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
+		switch {
+		case p.Run != nonce:
+			keep = append(keep, p)
+		case i >= 0:
+			was := before[i]
+			if was.Bound = was.Bound || p.Bound; p.Expires == "" {
+				was.Expires = "" // the run has made it a claim, which never becomes a hold
+			}
+			keep, changed = append(keep, was), true
+		default:
+			changed = true
+		}
+	}
+	return keep, changed
+}
+
+// Before returns which of the earlier entries GiveBack restores. It restores an entry with the mark of another run of
+// the lease only if the lease's objects serve it. Otherwise that run has ended without the entry, or will notice when
+// it settles, and restoring its mark could leave a claim that belongs to nobody.
+func Before(before []state.Part, served bool) []state.Part {
+	if served {
+		return before
+	}
+	return slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })
+}
+
+// Watch is what a command has seen of the announcements of others. It judges whether a command is alive by whether its
+// announcement changes while one looks at it, by a steady clock, as the leader election of client-go does. The times in
+// an announcement decide nothing: the clocks of API servers may differ by hours.
+type Watch map[string]Sighting
+
+// Sighting is the version of an announcement, and when it was first seen.
+type Sighting struct {
+	Version string
+	Since   time.Time
+}
+
+// Over reports whether an announcement has not changed for as long as it is valid, while it was watched: its command has
+// crashed. now is by the watcher's steady clock. An uninstall renews nothing.
+func (w Watch) Over(a *state.Announcement, now time.Time) bool {
+	seen, known := w[a.Nonce]
+	if !known || seen.Version != a.ResourceVersion {
+		w[a.Nonce] = Sighting{a.ResourceVersion, now}
+		return false
+	}
+	return a.Phase != state.Closing && now.Sub(seen.Since) >= a.Patience()
 }

@@ -4,11 +4,17 @@ package reserved
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
+	strictjson "sigs.k8s.io/json"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -229,4 +235,174 @@ func (p *Part) Models() []string {
 		}
 	}
 	return out
+}
+
+// Read reads a reservation from the metadata of a Lease object. ok is false for any other object. Read is strict; of a
+// claim that it cannot read only what is bound counts, if at least that can be read.
+func Read(meta *metav1.ObjectMeta) (c *Claim, ok bool) {
+	if !state.IsReservation(meta.Name) && meta.Labels[state.LabelKind] != state.KindResources {
+		return nil, false
+	}
+	c = &Claim{
+		ObjectName: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion, Created: meta.CreationTimestamp.Time,
+		Deleting: meta.DeletionTimestamp != nil, Finalizers: meta.Finalizers,
+	}
+	if err := c.read(meta); err != nil {
+		c.Unreadable, c.Pending = err.Error(), nil
+	}
+	return c, true
+}
+
+func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
+	if !state.IsReservation(meta.Name) {
+		return fmt.Errorf("its label %s is %s, and its name is not that of a reservation", state.LabelKind, state.KindResources)
+	}
+	if c.Order, err = lease.ParseOrder(meta.Annotations[AnnotationOrder]); err != nil {
+		return fmt.Errorf("annotation %s: %w", AnnotationOrder, err)
+	}
+	switch {
+	case meta.Annotations[state.AnnotationLedger] != state.LedgerVersion:
+		return fmt.Errorf("it was written for version %q of the ledger, which this program does not know",
+			lease.Clip(meta.Annotations[state.AnnotationLedger]))
+	case meta.Name != Name(c.Order):
+		return fmt.Errorf("its name is not that of order %s", c.Order)
+	case meta.Labels[state.LabelKind] != state.KindResources:
+		return fmt.Errorf("its label %s is not %s", state.LabelKind, state.KindResources)
+	case meta.Labels[state.LabelOwner] != c.Order.Owner:
+		return fmt.Errorf("its label %s is not the owner of the order", state.LabelOwner)
+	}
+	if c.Bound, err = readPart(meta.Annotations, AnnotationBound, AnnotationBoundNodes); err != nil {
+		return err
+	}
+	if c.Pending, err = readPart(meta.Annotations, AnnotationPending, AnnotationPendingNodes); err != nil {
+		return err
+	}
+	if c.Part() == nil {
+		return errors.New("it says nothing of what it reserves")
+	}
+	return nil
+}
+
+// readPart reads a part, or returns nil if its annotation does not exist. A former version writes none for its nodes.
+func readPart(annotations map[string]string, key, nodesKey string) (*Part, error) {
+	value, ok := annotations[key]
+	if !ok {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	p := &Part{}
+	faults, err := strictjson.UnmarshalStrict([]byte(value), p)
+	if err == nil && len(faults) > 0 {
+		err = faults[0]
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("annotation %s: %w", key, err)
+	case p.Asked == "":
+		return nil, fmt.Errorf("annotation %s: it does not say what was asked for", key)
+	}
+	if _, err := time.Parse(time.RFC3339, p.Expires); p.Expires != "" && err != nil {
+		return nil, fmt.Errorf("annotation %s: %q is no time", key, lease.Clip(p.Expires))
+	}
+	if nodes, ok := annotations[nodesKey]; !ok {
+		p.addCards()
+	} else if err := p.addNodes(nodes); err != nil {
+		return nil, fmt.Errorf("annotation %s: %w", nodesKey, err)
+	}
+	if p.Provider != "" {
+		if err := lease.CheckAddress(p.Provider); err != nil {
+			return nil, fmt.Errorf("annotation %s: provider: %w", key, err)
+		}
+	}
+	return p, nil
+}
+
+// Find returns the claim of an order, or nil, and the other claims.
+func Find(all []*Claim, o lease.Order) (own *Claim, others []*Claim) {
+	i := slices.IndexFunc(all, func(c *Claim) bool { return c.ObjectName == Name(o) })
+	if i < 0 {
+		return nil, all
+	}
+	return all[i], slices.Delete(slices.Clone(all), i, i+1)
+}
+
+// MaxText limits the stored texts of a part in bytes: the annotations of an object have at most 256 KiB, and a claim
+// that is being moved has two parts.
+const MaxText = 112 << 10
+
+// TooLongError is returned for a reservation on more nodes than an object can store.
+type TooLongError struct{ Nodes int }
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("the reservation is spread over %d nodes, more than an object can note: split the group", e.Nodes)
+}
+
+// Check returns an error if the part is too long to store.
+func (p *Part) Check() error {
+	if len(text(p))+len(text(p.nodes())) > MaxText {
+		return &TooLongError{Nodes: len(p.Hold.Nodes)}
+	}
+	return nil
+}
+
+// Configuration returns what the order's field manager applies to store the claim. It is pinned to the version of the
+// claim that was read. A new claim has no UID.
+func (c *Claim) Configuration(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	ac := coordinationv1.Lease(Name(c.Order), namespace).
+		WithLabels(map[string]string{state.LabelKind: state.KindResources, state.LabelOwner: c.Order.Owner}).
+		WithAnnotations(map[string]string{state.AnnotationLedger: state.LedgerVersion, AnnotationOrder: c.Order.String()}).
+		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Order.Owner))
+	if p := c.Bound; p != nil {
+		ac.WithAnnotations(map[string]string{AnnotationBound: text(p), AnnotationBoundNodes: text(p.nodes())})
+	}
+	if p := c.Pending; p != nil {
+		ac.WithAnnotations(map[string]string{AnnotationPending: text(p), AnnotationPendingNodes: text(p.nodes())})
+	}
+	if c.UID != "" {
+		ac.WithUID(c.UID).WithResourceVersion(c.ResourceVersion)
+	}
+	return ac
+}
+
+// onNode is what a part takes of a node beside the amounts in its Hold.
+type onNode struct {
+	Pods uint64 `json:"pods,omitempty"`
+	// GPUs counts GPUs by model, as VENDOR/MODEL.
+	GPUs map[string]uint64 `json:"gpus,omitempty"`
+}
+
+// nodes returns what the part takes of its nodes, by name.
+func (p *Part) nodes() map[string]onNode {
+	out := map[string]onNode{}
+	for name, a := range p.Hold.Nodes {
+		if of := (onNode{Pods: a.Pods, GPUs: p.Hold.Cards[name]}); of.Pods > 0 || len(of.GPUs) > 0 {
+			out[name] = of
+		}
+	}
+	return out
+}
+
+// addNodes adds to the part what the text says of its nodes.
+func (p *Part) addNodes(text string) error {
+	var nodes map[string]onNode
+	if err := json.Unmarshal([]byte(text), &nodes); err != nil {
+		return err
+	}
+	for name, amounts := range p.Hold.Nodes {
+		of := nodes[name]
+		amounts.Pods = of.Pods
+		p.Hold.Nodes[name] = amounts
+		if len(of.GPUs) > 0 {
+			if p.Hold.Cards == nil {
+				p.Hold.Cards = map[string]map[string]uint64{}
+			}
+			p.Hold.Cards[name] = of.GPUs
+		}
+	}
+	return nil
+}
+
+// text marshals a value to JSON. The result is deterministic: map keys are sorted.
+func text(v any) string {
+	out, _ := json.Marshal(v) // cannot fail: structs of plain data
+	return string(out)
 }

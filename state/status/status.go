@@ -1,3 +1,5 @@
+// Package status computes the status of a lease as the gateway of Akash's provider answers it (provider:
+// gateway/rest/router.go and cluster/kube/client.go), from the objects of the lease. It does not access a cluster.
 package status
 
 import (
@@ -177,3 +179,127 @@ func containerPort(p corev1.ServicePort) int32 { return cmp.Or(p.TargetPort.IntV
 
 // protocol returns the protocol of a port, TCP by default.
 func protocol(p corev1.ServicePort) string { return string(cmp.Or(p.Protocol, corev1.ProtocolTCP)) }
+
+// Lease is the answer of Akash's gateway to GET /lease/DSEQ/GSEQ/OSEQ/status (provider: gateway/rest/router.go).
+type Lease struct {
+	// Services are the Deployments and StatefulSets by name.
+	Services map[string]*Service `json:"services"`
+	// ForwardedPorts are the node ports by service. It is nil if the lease asks for none, and empty if it has none yet.
+	ForwardedPorts map[string][]ForwardedPort `json:"forwarded_ports"`
+	// IPs are the ports on leased addresses by service. It is nil if the lease asks for none, and empty if none is
+	// granted yet.
+	IPs map[string][]LeasedIP `json:"ips"`
+}
+
+// Service is the status of a service (provider: cluster/types/v1beta3, ServiceStatus). All numbers count replicas.
+type Service struct {
+	Name string `json:"name"`
+	// Available is the number of replicas that have been ready for minReadySeconds.
+	Available int32 `json:"available"`
+	Total     int32 `json:"total"`
+	// URIs are host names. It is nil if the service has none.
+	URIs []string `json:"uris"`
+
+	ObservedGeneration int64 `json:"observed_generation"`
+	Replicas           int32 `json:"replicas"`
+	UpdatedReplicas    int32 `json:"updated_replicas"`
+	ReadyReplicas      int32 `json:"ready_replicas"`
+	AvailableReplicas  int32 `json:"available_replicas"`
+}
+
+// ForwardedPort is a container port that is reached through the provider's nodes.
+type ForwardedPort struct {
+	// Host is the provider's public host name, if it has one.
+	Host string `json:"host,omitempty"`
+	// Port is the container port, ExternalPort the node port.
+	Port         uint16 `json:"port"`
+	ExternalPort uint16 `json:"externalPort"`
+	// Proto is TCP or UDP.
+	Proto string `json:"proto"`
+	// Name is the name of the service.
+	Name string `json:"name"`
+}
+
+// LeasedIP is a port on a leased address. Upstream's type gives its fields no JSON names.
+type LeasedIP struct {
+	// Port is the container port, ExternalPort the port on the address.
+	Port         uint32
+	ExternalPort uint32
+	Protocol     string
+	IP           string
+}
+
+// Objects are the objects of one lease in the cluster.
+type Objects struct {
+	// Manifest is Akash's record of what the lease runs, or nil.
+	Manifest     *Manifest
+	Deployments  []appsv1.Deployment
+	StatefulSets []appsv1.StatefulSet
+	Services     []corev1.Service
+	// Hosts are the lease's ProviderHosts, in any order.
+	Hosts []Host
+}
+
+// Manifest is the part of a Manifest object that the status needs (provider: pkg/apis/akash.network/v2beta2).
+type Manifest struct {
+	Spec struct {
+		Group struct {
+			Services []ManifestService `json:"services"`
+		} `json:"group"`
+	} `json:"spec"`
+}
+
+// ManifestService is a service of a Manifest.
+type ManifestService struct {
+	Name   string   `json:"name"`
+	Expose []Expose `json:"expose"`
+}
+
+// Expose is an exposed port of a service in a Manifest.
+type Expose struct {
+	Port uint16 `json:"port"`
+	// ExternalPort is 0 if the manifest names none.
+	ExternalPort uint16 `json:"external_port"`
+	// Proto is TCP or UDP.
+	Proto  string `json:"proto"`
+	Global bool   `json:"global"`
+	// IP is the name of the endpoint whose address has the port.
+	IP string `json:"ip"`
+}
+
+// Host is a ProviderHost: the name of the object, and the host and service in its spec.
+type Host struct {
+	Name string
+	Spec struct {
+		Hostname string `json:"hostname"`
+		Service  string `json:"service_name"`
+	}
+}
+
+// service returns the service with the name, or nil. m may be nil.
+func (m *Manifest) service(name string) *ManifestService {
+	if m == nil {
+		return nil
+	}
+	services := m.Spec.Group.Services
+	if i := slices.IndexFunc(services, func(s ManifestService) bool { return s.Name == name }); i >= 0 {
+		return &services[i]
+	}
+	return nil
+}
+
+// exposes reports whether the Manifest has a matching expose. m may be nil.
+func (m *Manifest) exposes(matches func(Expose) bool) bool {
+	return m != nil && slices.ContainsFunc(m.Spec.Group.Services, func(s ManifestService) bool {
+		return slices.ContainsFunc(s.Expose, matches)
+	})
+}
+
+// isIngress reports whether the port is reached over HTTP by host name.
+func (e Expose) isIngress() bool {
+	return e.Global && e.Proto == "TCP" && (e.ExternalPort == 80 || e.ExternalPort == 0 && e.Port == 80)
+}
+
+// asksPort reports whether the expose makes upstream look for node ports. Port 80 counts if the manifest named no
+// external port. Unlike upstream, UDP port 80 counts too: it is a port like any other.
+func (e Expose) asksPort() bool { return e.Global && (e.ExternalPort != 80 || e.Proto != "TCP") }

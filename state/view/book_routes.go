@@ -1,14 +1,18 @@
 package view
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
@@ -105,4 +109,180 @@ func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// SubjectDNS are the DNS records. It is shown on request: most clusters have none.
+const SubjectDNS Subject = "dns"
+
+// StateFailed is a DNS record that its controller could not create.
+const StateFailed = "Failed"
+
+// Annotations that trigger Gardener's extensions (gardener: docs/extensions/reconcile-trigger.md).
+const (
+	// GardenerOperation requests an operation. The extension removes it when it begins.
+	GardenerOperation = "gardener.cloud/operation"
+	// GardenerTimestamp makes each request an update of the object.
+	GardenerTimestamp = "gardener.cloud/timestamp"
+)
+
+// RecordObject is a DNSRecord or a DNSEndpoint.
+type RecordObject struct {
+	state.Labelled
+	// Host is the host of the records. It is empty for an object of somebody else.
+	Host    string
+	Records []dns.Record
+	Zone    string
+	// Operation is the last operation, such as "Reconcile Succeeded". Message is its error.
+	Operation, Message string
+	// State is Active, Pending, Failed or Terminating.
+	State string
+}
+
+// RecordHost returns the host of this program's DNS record, or "".
+func RecordHost(o metav1.Object) string { return o.GetAnnotations()[lease.AnnotationHost] }
+
+// RecordObjectOf reads a DNSRecord or a DNSEndpoint.
+func RecordObjectOf(o *unstructured.Unstructured) RecordObject {
+	r := RecordObject{Labelled: state.LabelledOf(o.GetKind(), o), Host: RecordHost(o), State: StatePending}
+	spec, status := state.Field(o.Object, "spec"), state.Field(o.Object, "status")
+	observed, _ := state.Field(status, "observedGeneration").(int64)
+	if o.GetKind() == "DNSEndpoint" {
+		r.readEndpoints(spec)
+		if observed >= o.GetGeneration() {
+			r.State = StateActive
+		}
+	} else {
+		r.readRecord(spec, status)
+		if observed == o.GetGeneration() && o.GetAnnotations()[GardenerOperation] == "" {
+			r.State = r.operationState(status)
+		}
+	}
+	if o.GetDeletionTimestamp() != nil {
+		r.State = StateTerminating
+	}
+	return r
+}
+
+func (r *RecordObject) readEndpoints(spec any) {
+	list, _ := state.Field(spec, "endpoints").([]any)
+	for _, e := range list {
+		r.Records = append(r.Records, recordOf(e, "dnsName", "recordTTL", "targets"))
+	}
+}
+
+// readRecord reads a DNSRecord. If its spec names no zone, the zone that the extension found counts.
+func (r *RecordObject) readRecord(spec, status any) {
+	r.Records = []dns.Record{recordOf(spec, "name", "ttl", "values")}
+	asked, _ := state.Field(spec, "zone").(string)
+	found, _ := state.Field(status, "zone").(string)
+	r.Zone = cmp.Or(asked, found)
+	kind, _ := state.Field(status, "lastOperation", "type").(string)
+	progress, _ := state.Field(status, "lastOperation", "state").(string)
+	r.Operation = strings.TrimSpace(kind + " " + progress)
+}
+
+// operationState returns the state of a record whose current version the extension has seen.
+func (r *RecordObject) operationState(status any) string {
+	switch progress, _ := state.Field(status, "lastOperation", "state").(string); progress {
+	case "Succeeded":
+		return StateActive
+	case "Error", "Failed", "Aborted":
+		said, _ := state.Field(status, "lastError", "description").(string)
+		done, _ := state.Field(status, "lastOperation", "description").(string)
+		r.Message = cmp.Or(said, done)
+		return StateFailed
+	}
+	return StatePending
+}
+
+func recordOf(spec any, name, ttl, values string) dns.Record {
+	var r dns.Record
+	r.Name, _ = state.Field(spec, name).(string)
+	kind, _ := state.Field(spec, "recordType").(string)
+	r.Type = dns.Type(kind)
+	r.TTL, _ = state.Field(spec, ttl).(int64)
+	list, _ := state.Field(spec, values).([]any)
+	for _, v := range list {
+		text, _ := v.(string)
+		r.Values = append(r.Values, text)
+	}
+	return r
+}
+
+// DNSRow is one DNS record of a host.
+type DNSRow struct {
+	Host string `json:"host"`
+	// Name is the name of the record: the host, or the name of the TXT record beside it.
+	Name   string   `json:"name"`
+	Type   dns.Type `json:"type"`
+	Values []string `json:"values"`
+	// TTL is in seconds. It is 0 if the DNS server chooses it.
+	TTL     int64  `json:"ttl"`
+	Zone    string `json:"zone"`
+	*Tenant `json:",inline"`
+	// Kind and Object are the object with the record.
+	Kind          string `json:"kind"`
+	Object        string `json:"object"`
+	LastOperation string `json:"lastOperation"`
+	// State is Active, Pending, Failed or Terminating.
+	State   string      `json:"state"`
+	Since   metav1.Time `json:"since"`
+	Message string      `json:"message,omitempty"`
+}
+
+func (r DNSRow) key() string {
+	return r.Name + " " + string(r.Type) + " " + r.Kind + " " + r.Namespace + "/" + r.Object
+}
+
+// records returns this program's DNS records by host, name and type. If several objects have the same record, the
+// message says so: the last one that is served wins.
+func (f *bookBuilder) records(objects []RecordObject) []DNSRow {
+	rows := []DNSRow{}
+	for _, o := range objects {
+		if o.Host == "" {
+			continue
+		}
+		tenant := f.tenantOf(o.Labelled)
+		for _, r := range o.Records {
+			rows = append(rows, DNSRow{
+				Host: o.Host, Name: r.Name, Type: r.Type, Values: r.Values, TTL: r.TTL, Zone: o.Zone, Tenant: tenant,
+				Kind: o.Kind, Object: o.Name, LastOperation: o.Operation, State: o.State, Since: metav1.NewTime(o.Since),
+				Message: o.Message,
+			})
+		}
+	}
+	slices.SortFunc(rows, func(a, b DNSRow) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(b.nameRank(), a.nameRank()), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.key(), b.key()))
+	})
+	for i := 1; i < len(rows); i++ {
+		if a, b := &rows[i-1], &rows[i]; a.Name == b.Name && a.Type == b.Type {
+			b.Message = cmp.Or(b.Message, fmt.Sprintf("%s %s/%s is for it too", a.Kind, a.Namespace, a.Object))
+		}
+	}
+	return rows
+}
+
+// nameRank sorts the host's own records before the others.
+func (r DNSRow) nameRank() int {
+	if r.Name == r.Host {
+		return 1
+	}
+	return 0
+}
+
+// Resource returns the resource of the object in the form that kubectl accepts.
+func (r *RecordObject) Resource() string {
+	if FormOf(r.Kind) == config.DNSEndpoint {
+		return "dnsendpoints.externaldns.k8s.io"
+	}
+	return "dnsrecords.extensions.gardener.cloud"
+}
+
+// FormOf returns the form of DNS records (config) that the kind belongs to.
+func FormOf(kind string) string {
+	if kind == "dnsendpoint" {
+		return config.DNSEndpoint
+	}
+	return config.DNSGardener
 }

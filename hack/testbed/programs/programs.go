@@ -5,6 +5,8 @@
 package programs
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -182,4 +184,73 @@ func binDir() (string, error) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)
+}
+
+// MetalLBNamespace is where MetalLB's controller looks for its pools.
+const MetalLBNamespace = "metallb-system"
+
+// MetalLBCRDs is the folder of MetalLB's CustomResourceDefinitions, of the version whose
+// controller Build makes.
+func MetalLBCRDs(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, filepath.Join("hack", "testbed", "metallb"), "go.universe.tf/metallb", "config/crd/bases")
+}
+
+// GatewayAPICRDs is the folder of Gateway API's CustomResourceDefinitions of the standard
+// channel, of the version that this project's go.mod asks for.
+func GatewayAPICRDs(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, ".", "sigs.k8s.io/gateway-api", "config/crd/standard")
+}
+
+// OpenShiftRouteCRDs is the folder of the CustomResourceDefinition of OpenShift's Route, of the
+// version that this project's go.mod asks for.
+func OpenShiftRouteCRDs(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, ".", "github.com/openshift/api", "route/v1/zz_generated.crd-manifests")
+}
+
+// moduleFolder is a folder inside a module that the go.mod in the repository's folder `from` asks
+// for. It is the module cache's folder even where a vendor folder exists: vendored modules lack
+// what no Go package needs.
+func moduleFolder(ctx context.Context, from, module, folder string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	out, err := goOutput(ctx, filepath.Join(root, from), "mod", "download", "-json", module)
+	if err != nil {
+		return "", err
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal([]byte(out), &downloaded); err != nil {
+		return "", fmt.Errorf("go mod download -json %s: %w", module, err)
+	}
+	return filepath.Join(downloaded.Dir, filepath.FromSlash(folder)), nil
+}
+
+// dnsModules are the modules that have the CustomResourceDefinitions of DNS records. Nothing is built
+// of them, and what they require is heavy: so they are fetched by themselves, and no go.mod names
+// them.
+var dnsModules = []struct{ module, sum, file string }{
+	{"github.com/gardener/gardener@v1.130.0", "h1:QXON/Iryrl9iVe6UpS/xI0qyNvvp006yzSH0tzXOW+4=", "example/seed-crds/10-crd-extensions.gardener.cloud_dnsrecords.yaml"},
+	{"sigs.k8s.io/external-dns@v0.22.0", "h1:+ASJ3KF7DLqHo2LsG8Qinuh2J389MS86I19i/r8ewUc=", "config/crd/standard/dnsendpoints.externaldns.k8s.io.yaml"},
+}
+
+// DNSCRDs are the files with the CustomResourceDefinitions of Gardener's DNSRecord and of
+// external-dns' DNSEndpoint.
+func DNSCRDs(ctx context.Context) ([]string, error) {
+	var files []string
+	for _, m := range dnsModules {
+		out, err := goOutput(ctx, os.TempDir(), "mod", "download", "-json", m.module)
+		if err != nil {
+			return nil, err
+		}
+		var downloaded struct{ Dir, Sum string }
+		if err := json.Unmarshal([]byte(out), &downloaded); err != nil {
+			return nil, fmt.Errorf("go mod download -json %s: %w", m.module, err)
+		}
+		if downloaded.Sum != m.sum {
+			return nil, fmt.Errorf("%s has the sum %s; %s is expected", m.module, downloaded.Sum, m.sum)
+		}
+		files = append(files, filepath.Join(downloaded.Dir, filepath.FromSlash(m.file)))
+	}
+	return files, nil
 }

@@ -2,14 +2,19 @@ package cases_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/cockroachdb/datadriven"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
@@ -124,4 +129,66 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The lines of an answer, also of cases and requests without a name, of nodes with several replicas, of many nodes, and of refusals.
+func TestLines(t *testing.T) {
+	params := func(id uint32, vendor, model string) map[uint32]*inventory.SchedulerParams {
+		return map[uint32]*inventory.SchedulerParams{id: {Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: vendor, Model: model}}}}
+	}
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprint("n", i))
+	}
+	a := cases.Answer{Results: []cases.Result{
+		{Fits: true},
+		{Fits: true, Placement: map[uint32][]string{2: {"n2", "n1", "n2"}, 1: {"n1"}}, SchedulerParams: params(2, "nvidia", "t4")},
+		{Message: "no node has 3 CPU", Placement: map[uint32][]string{1: {"a"}}},
+		{Fits: true, Placement: map[uint32][]string{1: many}},
+		{Fits: true, Placement: map[uint32][]string{7: {"b", "b", "b"}}},
+		{Fits: true, Placement: map[uint32][]string{10: {"b"}, 1: {"a"}}},
+		{Fits: true, Placement: map[uint32][]string{1: {"a"}}, SchedulerParams: params(1, "amd", "x")},
+		{Fits: true, Placement: map[uint32][]string{1: {"a"}, 2: {"a", "a"}}, SchedulerParams: map[uint32]*inventory.SchedulerParams{1: nil}},
+	}}
+	requests := append([]inventory.Group{{Name: "a"}, {Name: "b"}, {}, {Name: "d"}}, make([]inventory.Group, 4)...)
+	lines := slices.Concat(a.Lines(cases.Case{Name: "c", Requests: requests}), a.Lines(cases.Case{Requests: requests}))
+	golden.Check(t, "testdata/lines.golden", strings.Join(lines, "\n")+"\n")
+}
+
+// The answers as they are printed, a public format: testdata/answers has cases, each written over several lines, and
+// `go test ./state/inventory/cases -rewrite` writes what is answered; "whole" is for all of it as one object. Those in akash.txt are Akash's own inventory's answers.
+func TestAnswers(t *testing.T) {
+	datadriven.Walk(t, "testdata/answers", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out bytes.Buffer
+			for c, err := range cases.Read(strings.NewReader(strings.ReplaceAll(d.Input, "\n", " ")), "case", 1<<20) {
+				if err != nil {
+					return "error: " + err.Error()
+				}
+				a := c.Answer()
+				if d.Cmd == "whole" {
+					write(t, &out, a)
+					continue
+				}
+				for _, part := range []any{a.Existing, a.Results, a.After} {
+					if list, ok := part.([]cases.Result); ok {
+						for _, r := range list {
+							write(t, &out, r)
+						}
+						continue
+					}
+					write(t, &out, part)
+				}
+				out.WriteString(strings.Join(a.Lines(c), "\n"))
+			}
+			return out.String()
+		})
+	})
+}
+
+func write(t *testing.T, out *bytes.Buffer, part any) {
+	t.Helper()
+	if err := json.NewEncoder(out).Encode(part); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,0 +1,306 @@
+package observed
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// claimIndex finds claims by their content.
+type claimIndex struct {
+	// all has the claims in no order, Endpoints those with ports by sharing key, Things all by what is claimed.
+	all       []*state.Claim
+	Endpoints map[string][]*state.Claim
+	Things    map[string][]*state.Claim
+	// former has the names of claims with a part that a group serves for its new holder since a transfer.
+	former map[lease.Group][]string
+}
+
+// WrittenByOthers returns how many objects of a deployment group a release leaves.
+func (s *Snapshot) WrittenByOthers(group lease.Group) int { return s.byOthers()[group] }
+
+// countOthers counts, for each deployment group, the objects that are labelled with it and that a release of it leaves.
+func (s *Snapshot) countOthers() map[lease.Group]int {
+	others := map[lease.Group]int{}
+	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
+		for o := range s.Of(kind) {
+			whose := s.Ownership(o)
+			if g := whose.Lease.Group(); whose.Labelled && (!whose.Ours || s.Stays(Owned{Kind: kind, Live: o, Group: g})) {
+				others[g]++
+			}
+		}
+	}
+	return others
+}
+
+// ByClaim returns the index of the claims.
+func (s *Snapshot) ByClaim() *claimIndex { return s.byClaim() }
+
+func indexClaims(claims map[string]*state.Claim) *claimIndex {
+	x := &claimIndex{
+		all:       make([]*state.Claim, 0, len(claims)),
+		Endpoints: map[string][]*state.Claim{}, Things: map[string][]*state.Claim{}, former: map[lease.Group][]string{},
+	}
+	for name, c := range claims {
+		x.all = append(x.all, c)
+		x.Things[c.Thing] = append(x.Things[c.Thing], c)
+		if c.Kind.HasPorts() {
+			x.Endpoints[c.SharingKey] = append(x.Endpoints[c.SharingKey], c)
+		}
+		for _, g := range c.Formers() {
+			x.former[g] = append(x.former[g], name)
+		}
+	}
+	return x
+}
+
+// List returns all claims. The slice is shared: do not modify it.
+func (s *Snapshot) List() []*state.Claim { return s.ByClaim().all }
+
+// ClaimsOfPort returns the claims on the addresses of a ProviderLeasedIP's endpoint; none for an object of another
+// kind.
+func (s *Snapshot) ClaimsOfPort(o Owned) []*state.Claim {
+	if o.Kind != kinds.ProviderLeasedIP {
+		return nil
+	}
+	return s.ByClaim().Endpoints[state.PortObjectOf(o.Live).SharingKey]
+}
+
+// said is what an object says by itself, whatever else there is.
+type said struct {
+	// uses are the hosts or the addresses that it uses.
+	uses []state.Use
+	// under are the claims that it depends on.
+	under []string
+	// whose is the ownership of an object of a lease in a namespace of a tenant.
+	whose  state.Ownership
+	tenant lease.ID
+	// running is true for a Service of a workload.
+	running bool
+}
+
+// says returns what an object of a kind says by itself. While the objects are indexed, that of each is made once.
+func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
+	if s.told == nil {
+		return s.tells(kind, o)
+	}
+	one, known := s.told[o]
+	if !known {
+		one = s.tells(kind, o)
+		s.told[o] = one
+	}
+	return one
+}
+
+func (s *Snapshot) tells(kind kinds.Kind, o *unstructured.Unstructured) *said {
+	tenant := s.Tenants[o.GetNamespace()]
+	read := func() *said {
+		out := &said{tenant: tenant, whose: state.OwnershipOf(o, tenant), under: claimsUnder(Owned{Kind: kind, Live: o})}
+		if kind == kinds.Service {
+			out.uses, out.running = state.ServiceUses(o), state.IsWorkloadService(o)
+		} else {
+			out.uses = state.HostUses(o)
+		}
+		return out
+	}
+	if before := cluster.Recall(s.memory, o, read); before.tenant == tenant {
+		return before
+	}
+	return read() // the namespace has got another lease since
+}
+
+// Index records who owns the objects, and what they use.
+func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
+	s.told = map[*unstructured.Unstructured]*said{}
+	defer func() { s.told = nil }()
+	var addressUses []state.Use
+	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, as the objects are: of two uses the first is named
+		list := newObjectList(lists[plural])
+		s.lists[plural] = list
+		var kind kinds.Kind
+		if len(list.names) > 0 {
+			kind = kinds.Of(lists[plural][0].GetKind())
+		}
+		for _, name := range list.names {
+			o := list.byName[name]
+			switch plural {
+			case kinds.ProviderLeasedIP.Plural:
+				port := state.PortObjectOf(o)
+				s.Ports[o.GetName()] = port
+				s.portsOf[port.SharingKey] = append(s.portsOf[port.SharingKey], port)
+			case kinds.Service.Plural:
+				for _, u := range s.says(kind, o).uses {
+					u = s.OfNamespace(u)
+					addressUses = append(addressUses, u)
+					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], u)
+				}
+			default:
+				for _, u := range s.hostUses(kind, o) { // a DNS record has none: it gives no right to a host
+					s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
+				}
+			}
+		}
+	}
+	s.indexWritten()
+	s.Addresses = state.NewAddresses(claims, append(addressUses, s.NodeUses...))
+}
+
+// hostUses returns the hosts that an object uses. A route of somebody else that is attached to Gateways uses what their listeners serve.
+func (s *Snapshot) hostUses(kind kinds.Kind, o *unstructured.Unstructured) []state.Use {
+	if says := s.says(kind, o); s.gateways == nil || says.whose.Ours {
+		return says.uses
+	}
+	return state.GatewayUses(o, s.gateways)
+}
+
+// OfNamespace adds the lease of the object's namespace to a use whose own labels name none, or one of another owner.
+func (s *Snapshot) OfNamespace(u state.Use) state.Use {
+	if id, ok := s.Tenants[u.Namespace]; ok && (!u.HasLease || u.Lease.Owner != id.Owner) {
+		u.Lease, u.HasLease, u.Labelled = id, true, false
+	}
+	return u
+}
+
+// indexWritten records the objects that this program wrote.
+func (s *Snapshot) indexWritten() {
+	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
+		for o := range s.Of(kind) {
+			says := s.says(kind, o)
+			if says.running {
+				continue
+			}
+			whose := says.whose
+			mine := Owned{Kind: kind, Live: o, Group: whose.Lease.Group()}
+			if whose.Shared && whose.HasLease {
+				s.Shared[mine.Group] = append(s.Shared[mine.Group], mine)
+			}
+			if !whose.Ours {
+				if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
+					s.Theirs[mine.Group] = append(s.Theirs[mine.Group], mine)
+				}
+				continue
+			}
+			s.Written[mine.Group] = append(s.Written[mine.Group], mine)
+			if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
+				continue
+			}
+			if host := mine.RecordOf(); host != "" {
+				s.Records[host] = append(s.Records[host], mine)
+			}
+			for _, name := range says.under {
+				s.Serving[name] = append(s.Serving[name], mine)
+			}
+		}
+	}
+}
+
+// Find returns the live object with the rendered object's name, or nil.
+func (s *Snapshot) Find(o render.Object) *unstructured.Unstructured {
+	return s.At(o.Kind, o.Namespace, o.Name)
+}
+
+// objectKey identifies an object by its kind's plural and its NAMESPACE/NAME.
+type objectKey struct{ plural, name string }
+
+func keyOf(kind kinds.Kind, namespace, name string) objectKey {
+	return objectKey{kind.Plural, namespace + "/" + name}
+}
+
+// objectList is what a LIST of one kind has answered: the objects by NAMESPACE/NAME, and their names in order.
+type objectList struct {
+	byName map[string]*unstructured.Unstructured
+	names  []string
+}
+
+func newObjectList(list []*unstructured.Unstructured) objectList {
+	byName := make(map[string]*unstructured.Unstructured, len(list))
+	for _, o := range list {
+		byName[o.GetNamespace()+"/"+o.GetName()] = o
+	}
+	return objectList{byName, slices.Sorted(maps.Keys(byName))}
+}
+
+// At returns an object as it was read, or nil.
+func (s *Snapshot) At(kind kinds.Kind, namespace, name string) *unstructured.Unstructured {
+	key := keyOf(kind, namespace, name)
+	if now, again := s.again[key]; again {
+		return now
+	}
+	return s.lists[key.plural].byName[key.name]
+}
+
+// Of returns the objects of a kind as they were read, by namespace and name.
+func (s *Snapshot) Of(kind kinds.Kind) iter.Seq[*unstructured.Unstructured] {
+	return func(yield func(*unstructured.Unstructured) bool) {
+		list := s.lists[kind.Plural]
+		for _, name := range list.names {
+			o := list.byName[name]
+			if now, again := s.again[objectKey{kind.Plural, name}]; again {
+				o = now
+			}
+			if o != nil && !yield(o) {
+				return
+			}
+		}
+		var made []string // since the LIST
+		for key, o := range s.again {
+			if key.plural == kind.Plural && o != nil && list.byName[key.name] == nil {
+				made = append(made, key.name)
+			}
+		}
+		slices.Sort(made)
+		for _, name := range made {
+			if !yield(s.again[objectKey{kind.Plural, name}]) {
+				return
+			}
+		}
+	}
+}
+
+// HasRead reports whether the objects of a kind were listed.
+func (s *Snapshot) HasRead(kind kinds.Kind) bool {
+	_, read := s.lists[kind.Plural]
+	return read
+}
+
+// With returns a snapshot with an object as it was read again, nil for one that is gone. The snapshot itself, which the
+// work on other leases reads at the same time, does not change.
+func (s *Snapshot) With(kind kinds.Kind, namespace, name string, now *unstructured.Unstructured) *Snapshot {
+	out := *s
+	out.again = maps.Clone(s.again)
+	if out.again == nil {
+		out.again = map[objectKey]*unstructured.Unstructured{}
+	}
+	out.again[keyOf(kind, namespace, name)] = now
+	return &out
+}
+
+// Claim returns a claim by its name, or nil.
+func (s *Snapshot) Claim(name string) *state.Claim { return s.claims[name] }
+
+// WithClaim is With for a claim.
+func (s *Snapshot) WithClaim(name string, now *state.Claim) *Snapshot {
+	out := *s
+	out.claims = maps.Clone(s.claims)
+	if out.claims[name] = now; now == nil {
+		delete(out.claims, name)
+	}
+	out.byClaim = sync.OnceValue(func() *claimIndex { return indexClaims(out.claims) })
+	return &out
+}
+
+// WithOperators returns a snapshot with the operators and Manifests of another one.
+func (s *Snapshot) WithOperators(of *Snapshot) *Snapshot {
+	out := *s
+	out.Operators, out.Manifests = of.Operators, of.Manifests
+	return &out
+}
