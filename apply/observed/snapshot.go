@@ -171,32 +171,32 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	if err != nil {
 		return nil, err
 	}
-	group, ctx := parallel.WithContext(ctx)
+	group, reading := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		s.Definitions, err = how.definitions(ctx, l, claims)
+		s.Definitions, err = how.definitions(reading, l, claims)
 		return err
 	})
 	if how.Runs {
 		group.Go(func() (err error) {
-			s.Runs, err = l.Announcements(ctx)
+			s.Runs, err = l.Announcements(reading)
 			return err
 		})
 	}
 	if how.owner == "" {
 		group.Go(func() (err error) {
-			metas, err = c.Metas(ctx, cluster.Namespaces, "")
+			metas, err = c.Metas(reading, cluster.Namespaces, "")
 			return err
 		})
 	}
 	if how.owner == "" && how.Addresses {
 		group.Go(func() (err error) {
-			s.NodeUses, err = NodeUses(ctx, c)
+			s.NodeUses, err = NodeUses(reading, c)
 			return err
 		})
 	}
 	for _, kind := range how.kinds() {
 		group.Go(func() error {
-			list, err := c.Objects(ctx, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
+			list, err := c.Objects(reading, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
 			mu.Lock()
 			defer mu.Unlock()
 			if cluster.IsMissingKind(err) && kinds.Optional(kind) {

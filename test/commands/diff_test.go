@@ -130,7 +130,7 @@ func TestDryRuns(t *testing.T) {
 	for _, mode := range []string{"client", "server"} {
 		do(0, "apply", "-f", fresh, "--dry-run="+mode).Prints(t, "created", "host/*.w."+domain+" claimed", "ingress/wc--any.w."+domain+" created", "dry run)")
 		do(4, "apply", "-f", define(t, newcomer, web("web", 8080, stays)), "--dry-run="+mode).Says(t, stays+" is held by another lease", "HELD BY")
-		do(0, "release", group, "--dry-run="+mode).Prints(t, "ingress/"+stays+" deleted", "host/"+stays+" released", "\n4 delete, 2 release, 1 left\n")
+		do(0, "release", group, "--dry-run="+mode).Prints(t, "ingress/"+stays+" deleted", "host/"+stays+" released", "\n4 delete, 2 release, 1 kept\n")
 		do(0, "reserve", "--lease", newcomer.String(), "*.v."+domain, "--dry-run="+mode).Prints(t, "host/*.v."+domain+" claimed")
 	}
 	if now := touched(untouched, fingerprint(t), domain, id.Namespace(), subnet, strings.ReplaceAll(subnet, ".", "-")); len(now) > 0 {

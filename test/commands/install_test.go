@@ -307,7 +307,7 @@ func TestMissingLedgerNamespace(t *testing.T) {
 	t.Parallel()
 	id := leaseOf(newTenant(t), 1)
 	harness.Run(t.Context(), "apply", "--config", configure(t, "ledgerNamespace: nowhere"), "-f", defineParts(t, id, webPart(newHost("nowhere")))).Exits(t, 1).Says(t,
-		"namespace nowhere does not exist", "kubectl akash-net install")
+		"namespace nowhere does not exist", "kubectl akash-net ")
 	if got := objectsOf(t, id); len(got) > 0 {
 		t.Errorf("the lease has %v", got)
 	}

@@ -120,7 +120,7 @@ func TestRepairSaysWhatIsStillThere(t *testing.T) {
 	makePool(t, "confirm", subnet+"0/30", "")
 	config := configure(t, "ip: {mode: pool, pool: confirm}")
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7001)))
-	more := define(t, id, leased("game", "public", 7001), "{name: db, expose: [{port: 5432}]}")
+	more := define(t, id, leased("game", "public", 7001), "{name: db, expose: [{port: 5432, global: true}]}")
 	mustRun(t, 0, "apply", "--config", config, "--operators=on", "-f", more)
 	name := "MixedDefinitions/" + id.Group().String()
 	if kinds := problemsOf(t, config, id.Group().String()); len(kinds) != 1 {

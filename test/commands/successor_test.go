@@ -44,14 +44,14 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 				u.run(t, append(args, "--timeout=1s")...).Exits(t, 5).Says(t, texts...)
 				need(t, ingresses, id.Namespace(), host)
 			}
-			is := func(state string) {
+			is := func(u user, state string) {
 				t.Helper()
-				admin().do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").Prints(t, state)
+				u.do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").Prints(t, state)
 			}
 			nowhere := admin().with(configure(t, nowhere))
 			waits(nowhere, where+" waits for Gateway default/none, which does not exist", "--assume-serving")
 			nowhere.do(t, append(args, "--wait=false")...).Prints(t, "ingress/"+host+" kept (it stays: "+where+" waits for Gateway default/none")
-			is("Active") // the Ingress serves it
+			is(admin(), "Active") // the Ingress serves it
 			if r := admin().run(t, "state", "--problems", "-n", id.Namespace()); name == "migrate" {
 				r.Prints(t, "MigrationUnderWay", host)
 			}
@@ -61,7 +61,7 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 			accept(t, gateway, id.Namespace(), host)
 			judged.do(t, args...)
 			absent(t, ingresses, id.Namespace(), host)
-			is("Active")
+			is(judged, "Active")
 		})
 	}
 }

@@ -70,7 +70,7 @@ func TestALateWorkloadIsAProblem(t *testing.T) {
 			}
 		}
 		is(name)
-		if told := s.repair(); !strings.Contains(told, name+" unconfirmed") || len(s.server.Objects("manifests")) != 1 {
+		if told := s.repair(); !strings.Contains(told, name+" skipped") || len(s.server.Objects("manifests")) != 1 {
 			t.Errorf("repair says %s", told)
 		}
 		is(name)
