@@ -100,13 +100,6 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 			gauge(of, n, state)
 		}
 	}
-	why := map[string]float64{}
-	for _, r := range book.Hosts {
-		why[r.Unserved]++
-	}
-	for _, reason := range view.Unserved { // a missing value would be no alert
-		gauge(unserved, why[reason], reason)
-	}
 	seen := map[string]bool{}
 	for _, p := range book.Pools {
 		if seen[p.Name] { // a range in dedicated mode may be called as a pool is
@@ -115,6 +108,17 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		seen[p.Name] = true
 		gauge(poolAddresses, float64(p.Addresses), p.Name)
 		gauge(poolFree, float64(p.Free), p.Name)
+	}
+	answers, err := m.shown.Answers(ctx)
+	if err != nil {
+		return
+	}
+	why := map[string]float64{}
+	for _, r := range answers.Hosts {
+		why[r.Unserved]++
+	}
+	for _, reason := range view.Unserved { // a missing value would be no alert
+		gauge(unserved, why[reason], reason)
 	}
 }
 

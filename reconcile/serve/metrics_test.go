@@ -28,10 +28,13 @@ func gathered(t *testing.T) []*dto.MetricFamily {
 		Book: func(context.Context) (*view.Book, error) {
 			return &view.Book{
 				Leases: []view.LeaseRow{{State: view.StateActive}, {State: view.StateActive}, {State: view.StatePending}},
-				Hosts:  []view.HostRow{{State: view.StateActive, Unserved: view.NotAnswering}, {State: view.StateWithheld}},
+				Hosts:  []view.HostRow{{State: view.StateActive}, {State: view.StateWithheld}},
 				IPs:    []view.IPRow{{Address: netip.MustParseAddr("203.0.113.7"), State: view.StateActive}, {Address: netip.MustParseAddr("203.0.113.7"), State: view.StateActive}},
 				Pools:  []view.PoolRow{{Name: "default", Addresses: 16, Free: 15}, {Name: "default", Addresses: 1}, {Name: "a\"b\n", Addresses: 2}},
 			}, nil
+		},
+		Answers: func(context.Context) (*view.Book, error) {
+			return &view.Book{Hosts: []view.HostRow{{State: view.StateActive, Unserved: view.NotAnswering}}}, nil
 		},
 		Failing: func(context.Context) ([]reconcile.Failing, error) { return []reconcile.Failing{{}, {}}, nil },
 	})

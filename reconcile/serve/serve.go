@@ -189,10 +189,12 @@ func certificate(ctx context.Context, l reconcile.Listen) (func(*tls.ClientHello
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &made, nil }, err
 }
 
-// World is what a reconciler knows, and what it can be told to do. It reads from what is watched: no request is sent.
+// World is what a reconciler knows, and what it can be told to do. It reads from what is watched: no request is sent but for Answers.
 type World struct {
-	// Book reads the hosts, addresses, leases and pools, and what answers behind them.
+	// Book reads the hosts, addresses, leases and pools.
 	Book func(context.Context) (*view.Book, error)
+	// Answers reads the hosts, and what answers behind them. Endpoints are not watched: the API server is asked for them.
+	Answers func(context.Context) (*view.Book, error)
 	// Seen reads what the page shows.
 	Seen func(context.Context) (*page.Seen, error)
 	// Failing returns the leases that fail, in the order of their deployment groups.
@@ -207,19 +209,17 @@ type World struct {
 // ErrNotReady says that what is watched has not been read yet, or that the watches have ended.
 var ErrNotReady = errors.New("what is watched has not been read yet")
 
-// fresh is how long a book answers before it is read again. It bounds what many requests cost.
-const fresh = time.Second
+// How long a book answers before it is read again, which bounds what many requests cost; and how long one with endpoints does, which the API
+// server is asked for.
+const (
+	fresh        = time.Second
+	freshAnswers = time.Minute
+)
 
 // Shown is what is shown: the world of the reconciler that runs, if one does. The zero value shows none.
 type Shown struct {
-	world atomic.Pointer[World]
-
-	reading singleflight.Group
-
-	mu   sync.Mutex
-	book *view.Book
-	of   *World
-	read time.Time
+	world          atomic.Pointer[World]
+	books, answers lastBook
 }
 
 // Show shows a world until the context ends.
@@ -237,51 +237,72 @@ func (s *Shown) World() (*World, error) {
 	return nil, ErrNotReady
 }
 
-// Book returns the hosts, addresses, leases and pools, as they were at most a second ago. Nobody may change it. One reading serves all who
-// wait for it; who goes away does not wait for its end.
+// Book returns the hosts, addresses, leases and pools, as they were at most a second ago. Nobody may change it.
 func (s *Shown) Book(ctx context.Context) (*view.Book, error) {
 	w, err := s.World()
 	if err != nil {
 		return nil, err
 	}
-	if book := s.last(w); book != nil {
+	return s.books.get(ctx, w, fresh, w.Book)
+}
+
+// Answers returns the hosts, and what answers behind them, as they were at most a minute ago. Nobody may change it.
+func (s *Shown) Answers(ctx context.Context) (*view.Book, error) {
+	w, err := s.World()
+	if err != nil {
+		return nil, err
+	}
+	return s.answers.get(ctx, w, freshAnswers, w.Answers)
+}
+
+// lastBook is the book of a world that was read last.
+type lastBook struct {
+	reading singleflight.Group
+
+	mu   sync.Mutex
+	book *view.Book
+	of   *World
+	at   time.Time
+}
+
+// get returns the last book of a world, or reads it if that is too old. One reading serves all who wait for it; who goes away does not wait
+// for its end.
+func (l *lastBook) get(ctx context.Context, w *World, fresh time.Duration, read func(context.Context) (*view.Book, error)) (*view.Book, error) {
+	last := func() *view.Book {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.of != w || time.Since(l.at) >= fresh {
+			return nil
+		}
+		return l.book
+	}
+	if book := last(); book != nil {
 		return book, nil
 	}
+	reading := l.reading.DoChan(fmt.Sprintf("%p", w), func() (any, error) {
+		book := last()
+		if book != nil { // somebody else has read it meanwhile
+			return book, nil
+		}
+		err := parallel.Guard(func() (err error) {
+			book, err = read(context.WithoutCancel(ctx))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.book, l.of, l.at = book, w, time.Now()
+		return book, nil
+	})
 	select {
-	case got := <-s.reading.DoChan(fmt.Sprintf("%p", w), func() (any, error) { return s.readBook(context.WithoutCancel(ctx), w) }):
+	case got := <-reading:
 		book, _ := got.Val.(*view.Book)
 		return book, got.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// last returns the book of a world that was read last, nil if that is too old.
-func (s *Shown) last(w *World) *view.Book {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of != w || time.Since(s.read) >= fresh {
-		return nil
-	}
-	return s.book
-}
-
-// readBook reads the book of a world, unless somebody else has read it meanwhile.
-func (s *Shown) readBook(ctx context.Context, w *World) (book *view.Book, err error) {
-	if book = s.last(w); book != nil {
-		return book, nil
-	}
-	err = parallel.Guard(func() (err error) {
-		book, err = w.Book(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.book, s.of, s.read = book, w, time.Now()
-	return book, nil
 }
 
 // Seen reads what the page shows.

@@ -146,7 +146,10 @@ func (r *reconciler) world(watching *cluster.Cluster, metrics *serve.Metrics) *s
 	return &serve.World{
 		Seen: func(ctx context.Context) (*page.Seen, error) { return reader.Read(cluster.Early(ctx)) },
 		Book: func(ctx context.Context) (*view.Book, error) {
-			return book.Read(cluster.Early(ctx), watching, cfg, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...)
+			return book.Read(cluster.Early(ctx), watching, cfg, view.Holdings...)
+		},
+		Answers: func(ctx context.Context) (*view.Book, error) {
+			return book.Read(cluster.Early(ctx), watching, cfg, view.SubjectHosts, view.SubjectEndpoints)
 		},
 		Failing: r.failed,
 		Definition: func(ctx context.Context, g lease.Group) (*lease.Definition, error) {

@@ -31,7 +31,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 func TestAnnotationsAreDocumented(t *testing.T) {
 	text := read(t, "docs/annotations.md")
 	seen := 0
-	for _, file := range []string{"lease/names.go", "state/claim.go", "state/announcement.go"} {
+	for _, file := range []string{"lease/host.go", "state/claim.go", "state/announcement.go"} {
 		for name, value := range constants(t, file, func(name string) bool {
 			return strings.HasPrefix(name, "Label") || strings.HasPrefix(name, "Annotation") || strings.HasSuffix(name, "Prefix")
 		}) {

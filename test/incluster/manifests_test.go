@@ -252,7 +252,7 @@ func TestMonitoring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"up", "leader_election_master_status", "akash_net_failing_leases", "akash_net_pool_addresses", "akash_net_pool_free_addresses", "workqueue_depth"}
+	known := []string{"up", "leader_election_master_status", "akash_net_failing_leases", "akash_net_unserved_hosts", "akash_net_pool_addresses", "akash_net_pool_free_addresses", "workqueue_depth"}
 	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	if len(errs) > 0 {
 		t.Fatal(errs)

@@ -37,7 +37,7 @@ func TestSuspend(t *testing.T) {
 
 	harness.Run(t.Context(), "apply", "-f", filepath.Join(dir.path, "1.yaml")).Exits(t, 0)
 	routed(t, held, one, true)
-	harness.Run(t.Context(), "state", "leases", name, "-o", "json").Exits(t, 0).Prints(t, `"suspended": true`)
+	harness.Run(t.Context(), "state", "leases", name, "-o", "jsonpath={.leases[0].suspended}").Exits(t, 0).Prints(t, "true")
 	harness.Remove(t, ingresses, held.Namespace(), one)
 
 	harness.Run(t.Context(), "resume", name).Exits(t, 0).Prints(t, "lease/"+name+" resumed")
