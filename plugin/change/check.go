@@ -23,13 +23,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// The values of check's --output for a report.
-const (
-	outputSARIF  = "sarif"
-	outputGitHub = "github"
-)
+// outputGitHub is the value of check's --output for annotations; reportOutputs are those for a report.
+const outputGitHub = "github"
 
-var reportOutputs = []string{emit.JSON, emit.YAML, outputSARIF, outputGitHub}
+var reportOutputs = []string{emit.JSON, emit.YAML, outputGitHub}
 
 // checkFlags are the arguments and flags of check.
 type checkFlags struct {
@@ -55,8 +52,8 @@ func NewCheck(c *session.Session) *cobra.Command {
 			checked without access to one.
 
 			A definition or an object with an error does not stop the check of the others; the exit code is then
-			at least 3. -o json and -o yaml print what was found of each thing, -o sarif a log for code
-			scanning, and -o github annotations for GitHub Actions, each with file, line and column.
+			at least 3. -o json and -o yaml print what was found of each thing, and -o github annotations for
+			GitHub Actions, each with file, line and column.
 
 			With --dns each host is also looked up for proof that the tenant controls it: a TXT
 			record _akash-challenge.HOST with the owner's address, or a CNAME from the host into the provider's
@@ -82,7 +79,7 @@ func NewCheck(c *session.Session) *cobra.Command {
 		},
 	}
 	f.reserve.add(cmd, reportOutputs...)
-	cmd.Flags().Lookup("output").Usage += "; 'json' or 'yaml', for what was found; 'sarif' or 'github', for the errors and warnings"
+	cmd.Flags().Lookup("output").Usage += "; 'json' or 'yaml', for what was found; 'github', for the errors and warnings"
 	f.ledger.Add(cmd, "Where to look for who holds what", flags.LedgerCluster)
 	cmd.Flags().BoolVar(&f.failOnWithheld, "fail-on-withheld", false,
 		"Exit with 4 if another deployment of the same owner holds something that a lease asks for")

@@ -17,7 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// maxInvalid is how many errors of the input, and of the ledger, a report lists. GitHub shows as many results of a log.
+// maxInvalid is how many errors of the input, and of the ledger, a report lists.
 const maxInvalid = 5000
 
 // checked collects what a check finds.
@@ -123,12 +123,10 @@ func (k *checked) print(output string, err error) error {
 	if !isReport(output) {
 		return nil
 	}
-	r, root := findings.NewReport(append(k.found, k.ofLeases(err)...)), findings.SourceRoot()
+	r := findings.NewReport(append(k.found, k.ofLeases(err)...))
 	switch output {
-	case outputSARIF:
-		err = r.WriteSARIF(k.console.Out, root)
 	case outputGitHub:
-		err = r.WriteGitHub(k.console.Text, root)
+		err = r.WriteGitHub(k.console.Text, findings.SourceRoot())
 	case emit.JSON:
 		err = emit.WriteJSON(k.console.Out, r)
 	default:

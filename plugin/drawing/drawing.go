@@ -1,4 +1,4 @@
-// Package drawing draws graphs and pools: in a terminal, and as text that other programs draw. It escapes every name for its format.
+// Package drawing draws graphs and pools in a terminal, and graphs as Mermaid. It escapes every name for its format.
 package drawing
 
 import (
@@ -121,25 +121,7 @@ func mermaidText(text string) string {
 	return out.String()
 }
 
-// DOT returns a graph in the language of Graphviz.
-func DOT(g *graph.Graph) string {
-	var out strings.Builder
-	out.WriteString("digraph leases {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"monospace\"];\n")
-	names := numbered(g)
-	for _, n := range g.Nodes {
-		fmt.Fprintf(&out, "  %s [label=\"%s\", color=\"%s\"];\n", names[n.ID], strings.Join(lines(n, dotEscaper.Replace), `\n`), strokeColours[toneOf(n)])
-	}
-	for _, e := range g.Edges {
-		fmt.Fprintf(&out, "  %s -> %s;\n", names[e.From], names[e.To])
-	}
-	out.WriteString("}\n")
-	return out.String()
-}
-
-// dotEscaper escapes what a quoted label of DOT would interpret: quotes, escapes, and entities of HTML.
-var dotEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;")
-
-// numbered returns a name for each node that every format takes, by the node's ID.
+// numbered returns a name for each node that Mermaid takes, by the node's ID.
 func numbered(g *graph.Graph) map[string]string {
 	names := make(map[string]string, len(g.Nodes))
 	for i, n := range g.Nodes {

@@ -1,10 +1,7 @@
 package drawing
 
 import (
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/netip"
 	"path/filepath"
@@ -21,9 +18,6 @@ import (
 
 // mermaidCodes are the codes of characters in Mermaid.
 var mermaidCodes = regexp.MustCompile(`#\d+;`)
-
-// pictures are shown by the documents too.
-var pictures = filepath.Join("..", "..", "docs", "images")
 
 // testGraph has a lease with two hosts of one Service and an address, and a lease that waits for a host.
 func testGraph() *graph.Graph {
@@ -70,10 +64,8 @@ func TestTreeIsAligned(t *testing.T) {
 	}
 }
 
-func TestFormats(t *testing.T) {
+func TestMermaid(t *testing.T) {
 	golden.Check(t, filepath.Join("testdata", "graph.mmd"), Mermaid(testGraph()))
-	golden.Check(t, filepath.Join("testdata", "graph.dot"), DOT(testGraph()))
-	golden.Check(t, filepath.Join(pictures, "graph.svg"), SVG(testGraph()))
 }
 
 // hostile are texts that a format, or a terminal, could understand as something else than text.
@@ -92,8 +84,6 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("%q: the tree is %q", text, lines)
 		}
 		checkLabels(t, Mermaid(g), `  n0["host/`, `"]`, `"<>&#[]`+"`\x1b\x00\u202e", func(s string) string { return mermaidCodes.ReplaceAllString(strings.ReplaceAll(s, "<br/>", ""), "") })
-		checkLabels(t, DOT(g), `  n0 [label="host/`, `", color="#2f9e63"];`, "\"\x1b\x00\u202e", func(s string) string { return strings.NewReplacer(`\\`, "", `\"`, "").Replace(s) })
-		checkXML(t, SVG(g), string(terminal.Escape([]byte(terminal.OneLine(text, 99)))))
 	}
 }
 
@@ -111,33 +101,6 @@ func checkLabels(t *testing.T, text, before, after, bad string, unescaped func(s
 		return
 	}
 	t.Errorf("there is no label in %q", text)
-}
-
-// checkXML fails unless a text is well-formed, has only elements of a picture, and says something as text.
-func checkXML(t *testing.T, text, want string) {
-	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(text))
-	var said strings.Builder
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%v in %s", err, text)
-		}
-		switch x := token.(type) {
-		case xml.StartElement:
-			if !strings.Contains(" svg title style rect path g text ", " "+x.Name.Local+" ") {
-				t.Errorf("the picture has an element %s", x.Name.Local)
-			}
-		case xml.CharData:
-			said.Write(x)
-		}
-	}
-	if !strings.Contains(said.String(), "host/"+want) {
-		t.Errorf("the picture does not say %q", want)
-	}
 }
 
 // testPools are a small pool with each use, a range of which an address is left out, one of so many that a cell is a block, and one of
@@ -172,15 +135,6 @@ func testPools() ([]view.PoolRow, []view.IPRow) {
 		add(view.StateActive, true, fmt.Sprintf("2001:db8::%x", i))
 	}
 	return pools, rows
-}
-
-func TestPoolsSVG(t *testing.T) {
-	pools, rows := testPools()
-	picture := PoolsSVG(pools, rows)
-	golden.Check(t, filepath.Join(pictures, "pools.svg"), picture)
-	if n := strings.Count(picture, "<title>"); n != 1+16+256+256+1 {
-		t.Errorf("%d cells have tips", n)
-	}
 }
 
 // colours are what a terminal takes for colours.

@@ -1,19 +1,15 @@
-// Package findings has what check has found, as documents for pipelines: JSON, YAML, SARIF and the annotations of GitHub Actions.
+// Package findings has what check has found, as documents for pipelines: JSON, YAML and the annotations of GitHub Actions.
 package findings
 
 import (
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -43,27 +39,17 @@ const (
 	Refused Rule = "Refused"
 )
 
-// rules describe all rules that are findings of a pipeline, in the order of their documentation.
-var rules = []struct {
-	rule        Rule
-	title, text string
-}{
-	{Held, "Held by another owner", "Another owner holds the host or the address."},
-	{InUse, "In use without a claim", "Nobody has claimed the host or the address, and an object uses it."},
-	{Rival, "Wanted by two owners", "Leases of two owners want the same thing in one input."},
-	{NoAddress, "No address is left", "No address is left for an IP endpoint."},
-	{Withheld, "Withheld", "Another deployment of the same owner holds it, so the lease does not get it."},
-	{Unproved, "Not proved by DNS", "DNS does not prove that the tenant controls the host."},
-	{InvalidDefinition, "Invalid definition", "A lease definition cannot be used."},
-	{InvalidLedger, "Invalid ledger", "An object in the files of --ledger cannot be read."},
-	{Doubtful, "Warning", "The input is used, and may not do what it seems to do."},
-	{Refused, "Refused", "The lease would be refused."},
+// titles are those of the rules that are findings of a pipeline.
+var titles = map[Rule]string{
+	Held: "Held by another owner", InUse: "In use without a claim", Rival: "Wanted by two owners", NoAddress: "No address is left",
+	Withheld: "Withheld", Unproved: "Not proved by DNS", InvalidDefinition: "Invalid definition", InvalidLedger: "Invalid ledger",
+	Doubtful: "Warning", Refused: "Refused",
 }
 
 // Level says what a finding means for the exit code.
 type Level string
 
-// The levels, as SARIF has them: an error is not accepted, a warning is, and None is no finding for a pipeline.
+// The levels, as the annotations of GitHub Actions have them: an error is not accepted, a warning is, and None is no finding for a pipeline.
 const (
 	Error   Level = "error"
 	Warning Level = "warning"
@@ -189,21 +175,12 @@ func (r Report) WriteGitHub(w io.Writer, root Root) error {
 				add("col", fmt.Sprint(f.Column))
 			}
 		}
-		add("title", titleOf(f.Rule))
+		add("title", titles[f.Rule])
 		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", f.Level, strings.Join(properties, ","), messageEscapes.Replace(f.text())); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func titleOf(r Rule) string {
-	for _, one := range rules {
-		if one.rule == r {
-			return one.title
-		}
-	}
-	return string(r)
 }
 
 // Root is the root of the source code, relative to which files are named; empty to name them as they were given.
@@ -233,112 +210,4 @@ func (r Root) relative(file string) string {
 		}
 	}
 	return filepath.ToSlash(file)
-}
-
-// uri returns a reference to a file, relative to the root. Every byte that a URI cannot have is escaped.
-func (r Root) uri(file string) string {
-	path := r.relative(file)
-	if filepath.IsAbs(path) {
-		return (&url.URL{Scheme: "file", Path: path}).String()
-	}
-	return (&url.URL{Path: path}).String()
-}
-
-// The parts of a log in the Static Analysis Results Interchange Format (SARIF) 2.1.0 that a report needs. The libraries write
-// every optional list and bring a validator into the program.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool       sarifTool     `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		Version        string      `json:"version"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID               Rule      `json:"id"`
-		ShortDescription sarifText `json:"shortDescription"`
-		FullDescription  sarifText `json:"fullDescription"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID    Rule            `json:"ruleId"`
-		RuleIndex int             `json:"ruleIndex"`
-		Level     Level           `json:"level"`
-		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations,omitempty"`
-	}
-	sarifLocation struct {
-		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
-		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
-	}
-	sarifPhysical struct {
-		File   sarifFile    `json:"artifactLocation"`
-		Region *sarifRegion `json:"region,omitempty"`
-	}
-	sarifFile struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		StartLine   int `json:"startLine"`
-		StartColumn int `json:"startColumn,omitempty"`
-	}
-	sarifLogical struct {
-		Name string `json:"fullyQualifiedName"`
-	}
-)
-
-const (
-	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-	// columns says that a column is a character and not a unit of UTF-16, as the readers count them.
-	columns = "unicodeCodePoints"
-)
-
-// WriteSARIF writes the errors and warnings as a SARIF log. Files are named relative to the root of the source code.
-func (r Report) WriteSARIF(w io.Writer, root Root) error {
-	run := sarifRun{ColumnKind: columns, Results: []sarifResult{}, Tool: sarifTool{sarifDriver{
-		Name: "kubectl-akash-net", Version: version.Of().Version, InformationURI: "https://github.com/akash-net/kubectl-akash-net",
-	}}}
-	for _, one := range rules {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{one.rule, sarifText{one.title}, sarifText{one.text}})
-	}
-	for _, f := range r.forPipelines() {
-		result := sarifResult{
-			RuleID: f.Rule, RuleIndex: slices.IndexFunc(run.Tool.Driver.Rules, func(one sarifRule) bool { return one.ID == f.Rule }),
-			Level: f.Level, Message: sarifText{f.text()},
-		}
-		if at := locationOf(f, root); at.Physical != nil || at.Logical != nil {
-			result.Locations = []sarifLocation{at}
-		}
-		run.Results = append(run.Results, result)
-	}
-	return emit.WriteJSON(w, sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
-}
-
-// locationOf returns the place of a finding in a file, and the thing that it is about.
-func locationOf(f Finding, root Root) (at sarifLocation) {
-	if f.Name != "" {
-		at.Logical = []sarifLogical{{f.Kind + "/" + f.Name}}
-	}
-	if f.File == "" || f.File == input {
-		return at
-	}
-	at.Physical = &sarifPhysical{File: sarifFile{root.uri(f.File)}}
-	if f.Line > 0 {
-		at.Physical.Region = &sarifRegion{f.Line, f.Column}
-	}
-	return at
 }

@@ -2,12 +2,9 @@ package findings_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/findings"
@@ -42,49 +39,6 @@ func hostile() findings.Report {
 		}
 	}
 	return findings.NewReport(found)
-}
-
-// A log is valid SARIF 2.1.0, whatever was found, and names each file by a URI reference.
-func TestSARIFIsValid(t *testing.T) {
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	s, err := c.Compile(filepath.Join("testdata", "sarif-schema-2.1.0.json")) // as OASIS has published it
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, report := range map[string]findings.Report{"nothing": findings.NewReport(nil), "hostile": hostile()} {
-		var text bytes.Buffer
-		if err := report.WriteSARIF(&text, findings.Root(t.TempDir())); err != nil {
-			t.Fatal(err)
-		}
-		log, err := jsonschema.UnmarshalJSON(bytes.NewReader(text.Bytes()))
-		if err == nil {
-			err = s.Validate(log)
-		}
-		if err != nil {
-			t.Errorf("%s: %v\n%s", name, err, text.String())
-		}
-	}
-}
-
-// What has a place and a thing says so.
-func TestSARIFResult(t *testing.T) {
-	root := t.TempDir()
-	f := findings.Finding{Rule: findings.Held, Level: findings.Error, Kind: "host", Name: "a.b", Message: "held"}
-	f = f.At(lease.Place{File: filepath.Join(root, "le ases", "50%.yaml"), Line: 9, Column: 67})
-	var text bytes.Buffer
-	if err := findings.NewReport([]findings.Finding{f}).WriteSARIF(&text, findings.Root(root)); err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	if err := json.Compact(&got, text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	want := `{"ruleId":"Held","ruleIndex":0,"level":"error","message":{"text":"held"},"locations":[{"physicalLocation":` +
-		`{"artifactLocation":{"uri":"le%20ases/50%25.yaml"},"region":{"startLine":9,"startColumn":67}},"logicalLocations":[{"fullyQualifiedName":"host/a.b"}]}]}`
-	if !strings.Contains(got.String(), `"results":[`+want+`]`) || !strings.Contains(got.String(), `"rules":[{"id":"Held",`) {
-		t.Errorf("%s\nwant %s", got.String(), want)
-	}
 }
 
 // annotation is what GitHub's runner makes of a line of a log, by its rules: actions/runner, src/Runner.Common/ActionCommand.cs.

@@ -57,31 +57,22 @@ func NewFlags() Flags {
 
 // bookFormats are the formats of --output. A template follows those that end with "=".
 var bookFormats = []string{
-	"wide", FormatHeatMap, FormatSVG, "json", "yaml", "kyaml", "name", columnsFormat + "=",
+	"wide", FormatHeatMap, "json", "yaml", "kyaml", "name", columnsFormat + "=",
 	"jsonpath=", "jsonpath-as-json=", "jsonpath-file=", "go-template=", "go-template-file=",
 }
 
-// The formats that draw the addresses of pools, from a book with pools and addresses.
-const (
-	FormatHeatMap = "heatmap"
-	FormatSVG     = "svg"
-)
+// FormatHeatMap draws the addresses of pools, from a book with pools and addresses.
+const FormatHeatMap = "heatmap"
 
-// IsMap reports whether the output is a map of addresses.
-func (f *Flags) IsMap() bool { return f.Output == FormatHeatMap || f.Output == FormatSVG }
+// IsHeatMap reports whether the output is a map of addresses.
+func (f *Flags) IsHeatMap() bool { return f.Output == FormatHeatMap }
 
-// mapPrinter returns the printer of a map of addresses.
-func (f *Flags) mapPrinter(out io.Writer, format string) Printer {
+// heatMapPrinter returns the printer of a map of addresses.
+func (f *Flags) heatMapPrinter(out io.Writer) Printer {
 	width := terminal.Width(out)
 	return func(b *view.Book) error {
-		text := ""
-		if format == FormatSVG {
-			text = drawing.PoolsSVG(b.Pools, b.IPs)
-		} else {
-			h := drawing.HeatMap{Width: width(), Plain: os.Getenv("TERM") == "dumb", Color: f.Color.On(out)}
-			text = h.Draw(b.Pools, b.IPs)
-		}
-		_, err := io.WriteString(out, text)
+		h := drawing.HeatMap{Width: width(), Plain: os.Getenv("TERM") == "dumb", Color: f.Color.On(out)}
+		_, err := io.WriteString(out, h.Draw(b.Pools, b.IPs))
 		return err
 	}
 }
@@ -131,11 +122,11 @@ func (f *Flags) printer(subjects []view.Subject, out io.Writer, now func() time.
 			width = nil
 		}
 		return newTables(subjects, out, width, format == "wide", f.noHeaders, now).print, nil
-	case FormatHeatMap, FormatSVG:
+	case FormatHeatMap:
 		if !slices.Equal(subjects, []view.Subject{view.SubjectPools}) {
 			return nil, usage.Errorf("--output: %s shows pools: kubectl akash-net state pools -o %[1]s", format)
 		}
-		return f.mapPrinter(data, format), nil
+		return f.heatMapPrinter(data), nil
 	case "name":
 		return func(b *view.Book) error { return printNames(out, b, subjects) }, nil
 	case columnsFormat:

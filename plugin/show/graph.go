@@ -41,8 +41,8 @@ func NewGraph(c *session.Session) *cobra.Command {
 			and from which pool an address is. The states and the notes of what does not answer are those of
 			"state". A lease is drawn with all that it holds, a host or an address with its lease.
 
-			The output is a tree; -o wide prints wallets in full. The other formats are for other programs: Mermaid
-			for Markdown, DOT for Graphviz; -o svg prints a picture for a browser.
+			The output is a tree; -o wide prints wallets in full. -o mermaid is for Markdown, which GitHub and GitLab
+			draw, and "mmdc" of Mermaid makes a picture of.
 
 			With --filename the objects come from files instead of the cluster: a Git repository, or the output of
 			"kubectl get -o yaml".`,
@@ -54,19 +54,16 @@ func NewGraph(c *session.Session) *cobra.Command {
 			kubectl akash-net graph akash1…/8438017/1
 			kubectl akash-net graph shop.example.com
 
-			# A picture of an owner's leases
-			kubectl akash-net graph --owner akash1… -o svg > leases.svg
+			# A picture of an owner's leases in a page of Markdown
+			kubectl akash-net graph --owner akash1… -o mermaid
 
-			# A picture in a page of Markdown, from a Git repository
-			kubectl akash-net graph -R -f manifests/ -o mermaid
-
-			# With Graphviz
-			kubectl akash-net graph -o dot | dot -Tpdf > leases.pdf`,
+			# What a Git repository has
+			kubectl akash-net graph -R -f manifests/`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if f.rows.things, err = flags.ParseThings(args, thing.Lease, thing.Host, thing.Address, thing.Endpoint); err != nil {
 				return err
 			}
-			if err := flags.CheckOneOf("output", f.output, "", "wide", "mermaid", "dot", "svg", "json", "yaml"); err != nil {
+			if err := flags.CheckOneOf("output", f.output, "", "wide", "mermaid", "json", "yaml"); err != nil {
 				return err
 			}
 			if err := f.rows.check(cmd); err != nil {
@@ -78,8 +75,8 @@ func NewGraph(c *session.Session) *cobra.Command {
 	}
 	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	f.rows.add(cmd, "what is", "", "")
-	flags.AddOutput(cmd, &f.output, "", "One of 'wide', 'mermaid', 'dot', 'svg', 'json' or 'yaml'; a tree by default",
-		"wide", "mermaid", "dot", "svg", "json", "yaml")
+	flags.AddOutput(cmd, &f.output, "", "One of 'wide', 'mermaid', 'json' or 'yaml'; a tree by default",
+		"wide", "mermaid", "json", "yaml")
 	return c.SetScope(cmd, session.Scope{
 		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
 		Offline: func() bool { return len(f.files.Files) > 0 },
@@ -138,10 +135,6 @@ func (f *graphFlags) print(out io.Writer, g *graph.Graph) error {
 		return emit.WriteYAML(out, g)
 	case "mermaid":
 		text = drawing.Mermaid(g)
-	case "dot":
-		text = drawing.DOT(g)
-	case "svg":
-		text = drawing.SVG(g)
 	default:
 		tree := drawing.Tree{Width: terminal.Width(out)(), Plain: os.Getenv("TERM") == "dumb", Whole: f.output == "wide"}
 		text = tree.Draw(g)

@@ -117,13 +117,12 @@ func NewState(c *session.Session) *cobra.Command {
 
 			# Which addresses of the pools are used, held and free
 			kubectl akash-net state pools -o heatmap
-			kubectl akash-net state pools -o svg > pools.svg
 
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
 			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.screen = f.watch && (f.print.IsTable() || f.print.Output == printing.FormatHeatMap) && terminal.HasScreen(c.Out)
+			f.screen = f.watch && (f.print.IsTable() || f.print.IsHeatMap()) && terminal.HasScreen(c.Out)
 			if err := f.check(cmd, args); err != nil {
 				return err
 			}
@@ -177,7 +176,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.rows.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
-	case f.watch && f.print.IsMap() && !f.screen:
+	case f.watch && f.print.IsHeatMap() && !f.screen:
 		return usage.Errorf("--watch shows changed rows, and a map has none: leave out one of them")
 	case f.watch && f.print.SortBy != "":
 		return usage.Errorf("--watch shows changes as they come: leave out --sort-by")

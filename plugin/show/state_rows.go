@@ -41,7 +41,7 @@ var emptyMessages = map[view.Subject]string{
 
 // noteEmpty prints a message if a table or a map in the terminal would be empty.
 func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
-	if !f.print.IsTable() && f.print.Output != printing.FormatHeatMap {
+	if !f.print.IsTable() && !f.print.IsHeatMap() {
 		return
 	}
 	f.rows.noteEmpty(c, book, f.emptyMessage())
@@ -71,7 +71,7 @@ func (f *workloadsFlag) add(cmd *cobra.Command) {
 // map of them.
 func (f *stateFlags) withEndpoints() []view.Subject {
 	subjects := slices.Clone(f.subjects)
-	if f.print.IsMap() {
+	if f.print.IsHeatMap() {
 		return append(subjects, view.SubjectIPs)
 	}
 	if f.print.Output != "name" && (slices.Contains(subjects, view.SubjectHosts) || slices.Contains(subjects, view.SubjectIPs)) {
