@@ -71,7 +71,8 @@ func NewState(c *session.Session) *cobra.Command {
 			claim, the oldest route.
 
 			With --workloads the leases show the state of their workloads: pending, active, complete or error,
-			as Akash's provider has it, how many replicas are ready, and what blocks the others.
+			as Akash's provider has it, how many replicas are ready, and what blocks the others. "leases" is short
+			for "state leases".
 
 			"state resources" shows the CPU, memory, storage, GPUs, addresses and node ports of the cluster, of
 			each storage class and of each node, and how much of them is in use and reserved.
@@ -147,6 +148,19 @@ func NewState(c *session.Session) *cobra.Command {
 		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
 		Offline: func() bool { return len(f.files.Files) > 0 },
 	})
+}
+
+// NewLeases returns "leases", which is "state leases". It is no command of its own in the help.
+func NewLeases(c *session.Session) *cobra.Command {
+	cmd := NewState(c)
+	run, complete := cmd.RunE, cmd.ValidArgsFunction
+	withSubject := func(args []string) []string { return append([]string{string(view.SubjectLeases)}, args...) }
+	cmd.Use, cmd.Aliases, cmd.Hidden = "leases [LEASE]...", nil, true
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, withSubject(args)) }
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return complete(cmd, withSubject(args), toComplete)
+	}
+	return cmd
 }
 
 // check parses the arguments and validates the flags.
