@@ -153,13 +153,12 @@ func NewState(c *session.Session) *cobra.Command {
 // NewLeases returns "leases", which is "state leases". It is no command of its own in the help.
 func NewLeases(c *session.Session) *cobra.Command {
 	cmd := NewState(c)
-	run, complete := cmd.RunE, cmd.ValidArgsFunction
-	withSubject := func(args []string) []string { return append([]string{string(view.SubjectLeases)}, args...) }
+	run := cmd.RunE
 	cmd.Use, cmd.Aliases, cmd.Hidden = "leases [LEASE]...", nil, true
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, withSubject(args)) }
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return complete(cmd, withSubject(args), toComplete)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return run(cmd, append([]string{string(view.SubjectLeases)}, args...))
 	}
+	cmd.ValidArgsFunction = flags.CompleteThings(c, thing.Lease)
 	return cmd
 }
 
