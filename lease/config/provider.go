@@ -1,43 +1,21 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// providerKeys are the keys of Akash's provider.yaml that readProvider reads, and which keys of a ProviderConfig's spec they give.
-var providerKeys = map[string][]string{
-	"deployment-blocked-hostnames":        {"hosts.blocked"},
-	"blocked-hostnames":                   {"hosts.blocked"},
-	"deployment-ingress-domain":           {"ingress.domain"},
-	"deployment-ingress-static-hosts":     {"ingress.staticHosts"},
-	"cluster-public-hostname":             {"workloads.publicHostname"},
-	"deployment-network-policies-enabled": {"workloads.networkPolicies"},
-	"docker-image-pull-secrets-name":      {"workloads.imagePullSecret"},
-	"overcommit-pct-cpu":                  {"commitLevels.cpu"},
-	"overcommit-pct-mem":                  {"commitLevels.memory"},
-	"overcommit-pct-storage":              {"commitLevels.storage"},
-	"cpu-commit-level":                    {"commitLevels.cpu"},
-	"memory-commit-level":                 {"commitLevels.memory"},
-	"storage-commit-level":                {"commitLevels.storage"},
-	"ingress-mode":                        {"target"},
-	"gateway-name":                        {"gateway.name"},
-	"gateway-namespace":                   {"gateway.namespace"},
-	"proxy-buffer-size":                   {"gateway.proxyBufferSize"},
-	"k8s-manifest-ns":                     {"manifestNamespace"},
-	"metal-lb-pool":                       {"ip.pool", "ip.mode"},
-	"ip-operator":                         {"ip.mode"},
-	"ipoperator":                          {"ip.mode"},
+// providerKeys are the keys of Akash's provider.yaml that readProvider reads.
+var providerKeys = []string{
+	"deployment-blocked-hostnames", "blocked-hostnames", "deployment-ingress-domain", "deployment-ingress-static-hosts",
+	"cluster-public-hostname", "deployment-network-policies-enabled", "docker-image-pull-secrets-name", "overcommit-pct-cpu",
+	"overcommit-pct-mem", "overcommit-pct-storage", "cpu-commit-level", "memory-commit-level", "storage-commit-level",
+	"ingress-mode", "gateway-name", "gateway-namespace", "proxy-buffer-size", "k8s-manifest-ns", "metal-lb-pool",
+	"ip-operator", "ipoperator",
 }
 
 // readProvider reads hosts, addresses and routes from Akash's provider.yaml: the flags of its provider (provider:
@@ -107,7 +85,7 @@ func isProvider(c document.Cursor, m document.Mapping) bool {
 				"and \"kind: ProviderConfig\"", key)
 			return false
 		}
-		known = known || providerKeys[key] != nil || chartKeys[key] != nil || slices.Contains(chainKeys, key)
+		known = known || slices.Contains(providerKeys, key) || slices.Contains(chartKeys, key) || slices.Contains(chainKeys, key)
 	}
 	if !known && !empty {
 		c.Errorf("this is no provider's configuration: it has neither \"kind: ProviderConfig\", nor a key of Akash's provider.yaml")
@@ -153,110 +131,6 @@ func words(c document.Cursor) []string {
 		}
 	}
 	return out
-}
-
-// originDefault is the origin of a value that no document gives.
-const originDefault = "default"
-
-// Annotated returns the document of a configuration in YAML, each value with a comment that says where it is from: the file and the line
-// of its key, or "default". The text is the one from which the configuration was read, and file its name.
-func Annotated(cfg *ProviderConfig, text, file string) ([]byte, error) {
-	encoded, err := json.Marshal(Encode(cfg))
-	if err != nil {
-		return nil, err
-	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(encoded, &root); err != nil { // JSON is YAML, and keeps the order of the keys
-		return nil, err
-	}
-	plainStyle(&root)
-	annotate(valueOf(root.Content[0], "spec"), "", origins(cfg, text, file))
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(&root); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), encoder.Close()
-}
-
-// plainStyle writes a node as people do: in blocks, and texts without quotes where they need none. An empty list stays [].
-func plainStyle(n *yaml.Node) {
-	if len(n.Content) > 0 || n.Kind == yaml.ScalarNode {
-		n.Style = 0
-	}
-	for _, inner := range n.Content {
-		plainStyle(inner)
-	}
-}
-
-// annotate adds the origin of each value below a mapping. A list has one origin.
-func annotate(mapping *yaml.Node, path string, from map[string][]origin) {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key, value := mapping.Content[i], mapping.Content[i+1]
-		at := path + key.Value
-		if value.Kind == yaml.MappingNode {
-			annotate(value, at+".", from)
-			continue
-		}
-		var places []string
-		for _, o := range from[at] {
-			if !o.empty || value.Value == "" {
-				places = append(places, fmt.Sprintf("%s:%d", o.at.File, o.at.Line))
-			}
-		}
-		if places == nil {
-			places = []string{originDefault}
-		}
-		commented := value
-		if value.Kind == yaml.SequenceNode && len(value.Content) > 0 {
-			commented = key
-		}
-		commented.LineComment = "# " + strings.Join(places, ", ")
-	}
-}
-
-// origin is where a document gives a value.
-type origin struct {
-	at lease.Place
-	// empty is true for an empty text, which leaves the default of keys that have one.
-	empty bool
-}
-
-// origins returns which keys of a document gave the values of the configuration that was read from it, by the path below spec.
-func origins(cfg *ProviderConfig, text, file string) map[string][]origin {
-	from := map[string][]origin{}
-	for doc, err := range document.Read(strings.NewReader(text), file) {
-		if err != nil {
-			break
-		}
-		root := doc.Root()
-		if !root.Has("spec") && !root.Has("kind") {
-			for key, value := range root.AnyMapping().Entries() {
-				for _, path := range append(chartKeys[key.Raw()], providerKeys[key.Raw()]...) {
-					from[path] = append(from[path], origin{key.At(), value.IsNull()})
-				}
-			}
-			if cfg.IP.Mode != ModePool {
-				delete(from, "ip.mode") // the keys of Akash's that give it give only this one
-			}
-			continue
-		}
-		collect(root.AnyMapping().Get("spec"), "", from)
-	}
-	return from
-}
-
-func collect(c document.Cursor, path string, from map[string][]origin) {
-	for key, value := range c.AnyMapping().Entries() {
-		at := path + key.Raw()
-		switch {
-		case value.IsMapping():
-			collect(value, at+".", from)
-		case !value.IsNull():
-			from[at] = append(from[at], origin{key.At(), value.IsScalar() && value.Raw() == ""})
-		}
-	}
 }
 
 // The forms of DNS records.
@@ -370,15 +244,8 @@ func (g Gardener) Access(name string) ZoneAccess {
 	return access
 }
 
-// chartKeys are the values of Akash's chart for the provider (helm-charts: charts/akash-provider) that readChart reads, and which keys of a
-// ProviderConfig's spec they give.
-var chartKeys = map[string][]string{
-	"domain":                 {"ingress.domain", "ingress.staticHosts", "workloads.publicHostname"},
-	"gatewayApi":             {"target", "gateway.name", "gateway.namespace"},
-	"overcommit_pct_cpu":     {"commitLevels.cpu"},
-	"overcommit_pct_mem":     {"commitLevels.memory"},
-	"overcommit_pct_storage": {"commitLevels.storage"},
-}
+// chartKeys are the values of Akash's chart for the provider (helm-charts: charts/akash-provider) that readChart reads.
+var chartKeys = []string{"domain", "gatewayApi", "overcommit_pct_cpu", "overcommit_pct_mem", "overcommit_pct_storage"}
 
 // readChart reads the values of Akash's chart, and what it makes of them for the provider. The provider's own flags in the same file come
 // later, and win.

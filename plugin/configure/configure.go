@@ -47,29 +47,7 @@ func New(c *session.Session) *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		Run:                        func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
 	}
-	cmd.AddCommand(newView(c), newEdit(c), newValidate(c), newExplain(c), newExample(c))
-	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
-}
-
-func newExample(c *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "example",
-		Short: "Print the default configuration with a comment on each key",
-		Long: `
-			Print the default configuration with a comment on each key. What is left out of a configuration means
-			the same as what stands there.`,
-		Example: `
-			# Begin a configuration of your own
-			kubectl akash-net config example > provider.yaml`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			text, err := example()
-			if err == nil {
-				_, err = fmt.Fprint(c.Out, text)
-			}
-			return err
-		},
-	}
+	cmd.AddCommand(newView(c), newEdit(c), newValidate(c), newExplain(c))
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 
@@ -172,13 +150,16 @@ func valid(c *session.Session, place string) error {
 
 func newView(c *session.Session) *cobra.Command {
 	var output string
+	var defaults bool
 	cmd := &cobra.Command{
-		Use:   "view",
-		Short: "Show the configuration that applies, and where each value is from",
+		Use:   "view [--defaults]",
+		Short: "Show the configuration that applies, or the default one",
 		Long: `
 			Show the configuration that applies, with every key: that of the cluster's ConfigMap or of the file that
-			--config names, and the defaults. A comment says where each value is from: the line of a file or of the
-			ConfigMap's text, or "default". It is a ProviderConfig, also of Akash's provider.yaml.`,
+			--config names, and the defaults. It is a ProviderConfig, also of Akash's provider.yaml.
+
+			With --defaults show the default one, with a comment on each key. What is left out of a configuration
+			means the same as what stands there.`,
 		Example: `
 			# What applies in the cluster
 			kubectl akash-net config view
@@ -186,21 +167,28 @@ func newView(c *session.Session) *cobra.Command {
 			# What a file would mean
 			kubectl akash-net config view --config provider.yaml
 
-			# Only what is no default
-			kubectl akash-net config view | grep -v '# default'
+			# What differs from the defaults
+			diff <(kubectl akash-net config view --defaults -o yaml) <(kubectl akash-net config view)
 
-			# The values without comments, for scripts
-			kubectl akash-net config view -o json`,
+			# Begin a configuration of your own
+			kubectl akash-net config view --defaults > provider.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
 				return err
 			}
+			if defaults {
+				if c.ConfigFile != "" {
+					return usage.Errorf("--defaults and --config cannot be used together")
+				}
+				return viewDefaults(c, output)
+			}
 			return view(cmd.Context(), c, output)
 		},
 	}
-	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json': the values without comments", "json", "yaml")
-	return c.SetScope(cmd, session.Scope{Offline: func() bool { return c.ConfigFile != "" }})
+	flags.AddOutput(cmd, &output, "", "One of 'yaml' (default) or 'json'; with --defaults both are without comments", "json", "yaml")
+	cmd.Flags().BoolVar(&defaults, "defaults", false, "Show the default configuration, with a comment on each key")
+	return c.SetScope(cmd, session.Scope{Offline: func() bool { return defaults || c.ConfigFile != "" }})
 }
 
 func view(ctx context.Context, c *session.Session, output string) error {
@@ -208,22 +196,30 @@ func view(ctx context.Context, c *session.Session, output string) error {
 	if err != nil {
 		return err
 	}
-	cfg, read, err := c.Configured(ctx, from)
+	cfg, err := c.Configuration(ctx, from)
 	if err != nil {
 		return err
 	}
-	switch output {
-	case "json":
-		return emit.WriteJSON(c.Out, config.Encode(cfg))
-	case "yaml":
-		return emit.WriteYAML(c.Out, config.Encode(cfg))
+	return printConfig(c, cfg, output)
+}
+
+// viewDefaults prints the default configuration.
+func viewDefaults(c *session.Session, output string) error {
+	if output != "" {
+		return printConfig(c, config.Default(), output)
 	}
-	text, err := config.Annotated(cfg, read.Text, read.Place)
-	if err != nil {
-		return err
+	text, err := example()
+	if err == nil {
+		_, err = fmt.Fprint(c.Out, text)
 	}
-	_, err = c.Out.Write(text)
 	return err
+}
+
+func printConfig(c *session.Session, cfg *config.ProviderConfig, output string) error {
+	if output == "json" {
+		return emit.WriteJSON(c.Out, config.Encode(cfg))
+	}
+	return emit.WriteYAML(c.Out, config.Encode(cfg))
 }
 
 // clusterOf connects to the cluster whose configuration applies. It returns nil if --config names a file.
