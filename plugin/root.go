@@ -89,15 +89,19 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	root.SetErr(c.ErrOut)
 	c.AddFlags(root)
 	groups := templates.CommandGroups{
-		{Message: "Documents:", Commands: []*cobra.Command{documents.NewRender(c), documents.NewConvert(c)}},
-		{Message: "Leases in the cluster:", Commands: []*cobra.Command{
-			change.NewApply(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), change.NewTransfer(c),
-			change.NewMigrate(c), change.NewRelease(c), show.NewState(c), show.NewLeases(c), show.NewGraph(c), show.NewExplain(c), show.NewLeaseStatus(c),
-			show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), change.NewRepair(c), change.NewReconcile(c, watch), change.NewSuspend(c), change.NewResume(c),
-			show.NewFit(c),
+		{Message: "Every day:", Commands: []*cobra.Command{
+			change.NewApply(c), show.NewState(c), show.NewExplain(c), change.NewRelease(c), change.NewTransfer(c), change.NewRepair(c), show.NewDoctor(c),
+			change.NewReconcile(c, watch),
 		}},
+		{Message: "Before an apply:", Commands: []*cobra.Command{
+			documents.NewRender(c), documents.NewConvert(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), show.NewFit(c),
+		}},
+		{Message: "What leases run, and what happened to them:", Commands: []*cobra.Command{
+			show.NewLeaseStatus(c), show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), show.NewGraph(c),
+		}},
+		{Message: "Leases that move or pause:", Commands: []*cobra.Command{change.NewMigrate(c), change.NewSuspend(c), change.NewResume(c)}},
 		{Message: "The cluster:", Commands: []*cobra.Command{
-			show.NewDoctor(c), change.NewInstall(c), change.NewUninstall(c), change.NewBackup(c), change.NewRestore(c), configure.New(c),
+			change.NewInstall(c), change.NewUninstall(c), configure.New(c), change.NewBackup(c), change.NewRestore(c),
 		}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}
@@ -109,7 +113,7 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 		templates.Normalize(cmd) // doing this for all commands at every start would take milliseconds
 		help(cmd, args)
 	})
-	root.AddCommand(newOptions(c))
+	root.AddCommand(newOptions(c), show.NewLeases(c))
 	root.AddCommand(newTopics(c)...)
 	root.InitDefaultHelpCmd()
 	refuseUnknownTopics(root)
