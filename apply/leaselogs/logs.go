@@ -11,16 +11,20 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // Role is the ClusterRole that allows reading logs.
@@ -40,52 +44,61 @@ type Options struct {
 	Prefix *bool
 }
 
-// ErrNoPods reports that a lease has no pods to read logs of.
-var ErrNoPods = errors.New("it has no pods")
+// Errors of a lease, or of a service of it, that has no logs.
+var (
+	ErrNoPods    = errors.New("it has no pods")
+	ErrNoService = errors.New("it has no service")
+)
+
+// TooManyError reports that more containers are to be followed than --max-log-requests allows.
+type TooManyError struct{ Containers, Streams int }
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("--max-log-requests is %d, and this command would follow %s", e.Streams, lease.Count(e.Containers, "container"))
+}
 
 // reader reads the logs of one lease.
 type reader struct {
 	cluster   *cluster.Cluster
 	namespace string
+	pods      metav1.ListOptions
 	opts      Options
-	mixer     mixer
-	// several is true once there is more than one source.
-	several bool
 	// note reports to the user what is missing in the logs.
 	note func(string)
+
+	// mu guards the output and what follows here.
+	mu  sync.Mutex
+	out io.Writer
+	// seen is true once there was a source, several once more than one had logs.
+	seen, several bool
+	// begun has the keys of sources that are or were followed, of which reading have not ended.
+	begun   sets.Set[string]
+	reading int
 }
 
 // Stream writes the logs of a lease's containers. It notes a log that cannot be read, goes on with the others, and
 // returns an error in the end. With Follow it returns when the context ends or the lease is closed. It returns
-// ErrNoPods, an UnknownServiceError or a cluster.RoleError.
+// ErrNoPods, an ErrNoService or a cluster.RoleError.
 func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, out io.Writer, note func(string)) error {
-	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, note: note}
-	r.mixer.out, r.mixer.prefix = out, func() bool { return r.several }
-	if opts.Prefix != nil {
-		r.mixer.prefix = func() bool { return *opts.Prefix }
+	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, out: out, note: note, begun: sets.New[string]()}
+	r.pods.LabelSelector = lease.LabelManaged + "=true"
+	if opts.Service != "" {
+		r.pods.LabelSelector += "," + lease.LabelService + "=" + opts.Service
 	}
+	read := r.once
 	if opts.Follow {
-		return cluster.NeedsRoleIn(r.follow(ctx), r.namespace, Role)
+		read = r.follow
 	}
-	return cluster.NeedsRoleIn(r.once(ctx), r.namespace, Role)
-}
-
-// pods returns the options that select the pods to read.
-func (r *reader) pods() metav1.ListOptions {
-	selector := lease.LabelManaged + "=true"
-	if r.opts.Service != "" {
-		selector += "," + lease.LabelService + "=" + r.opts.Service
-	}
-	return metav1.ListOptions{LabelSelector: selector}
+	return cluster.NeedsRoleIn(read(ctx), r.namespace, Role)
 }
 
 // once reads the existing logs, pod by pod.
 func (r *reader) once(ctx context.Context) error {
-	found, err := r.cluster.Objects(ctx, kinds.Pod.Resource(), r.namespace, r.pods())
+	found, err := r.cluster.Objects(ctx, kinds.Pod.Resource(), r.namespace, r.pods)
 	if err != nil {
 		return err
 	}
-	sources, err := r.sources(found)
+	sources, err := sourcesOf(found)
 	if err != nil {
 		return err
 	}
@@ -115,19 +128,201 @@ func (r *reader) once(ctx context.Context) error {
 	return nil
 }
 
-// sources returns the containers of pods, sorted by the pods' names.
-func (r *reader) sources(pods []*unstructured.Unstructured) ([]source, error) {
-	slices.SortFunc(pods, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	var out []source
-	for _, p := range pods {
-		sources, err := sourcesOf(p)
-		if err != nil {
-			return nil, err
+// errClosed ends the following of a lease when nothing remains that could write logs.
+var errClosed = errors.New("the lease is closed")
+
+// follow reads the logs of the existing containers and of those that start later, until the lease is closed.
+func (r *reader) follow(ctx context.Context) error {
+	group, ctx := parallel.WithContext(ctx)
+	places, first := make(chan struct{}, r.opts.Streams), true
+	group.Go(func() error {
+		return r.cluster.Follow(ctx, kinds.Pod.Resource(), r.namespace, r.pods, func(pods []*unstructured.Unstructured, _ bool) error {
+			sources, err := sourcesOf(pods)
+			if err == nil && first && len(sources) == 0 {
+				if err = r.checkService(ctx); err == nil {
+					r.note("The lease has no pods yet.")
+				}
+			}
+			started := r.begin(sources)
+			switch {
+			case err != nil:
+				return err
+			case first && len(started) > r.opts.Streams:
+				return &TooManyError{len(started), r.opts.Streams}
+			}
+			opts := r.opts.Log
+			opts.Follow = true
+			if !first { // all that a container prints that has started after the command
+				opts.TailLines = nil
+			}
+			for _, s := range sources {
+				if first && s.waits != "" {
+					r.note(fmt.Sprintf("%s has no logs yet: %s", s.name(), s.waits))
+				}
+			}
+			for _, s := range started {
+				group.Go(func() error { return r.followOne(ctx, places, s, opts) })
+			}
+			first = false
+			return nil
+		})
+	})
+	group.Go(func() error { return r.awaitClosed(ctx) })
+	err := group.Wait()
+	if errors.Is(err, errClosed) {
+		r.note("What was followed has ended: neither its pods nor what makes them are there any more.")
+		return nil
+	}
+	return err
+}
+
+// begin returns the sources that have started and are not followed yet, and counts them as followed.
+func (r *reader) begin(sources []source) (started []source) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = r.seen || len(sources) > 0
+	for _, s := range sources {
+		if s.waits == "" && !r.begun.Has(s.key) {
+			r.begun.Insert(s.key)
+			r.reading++
+			started = append(started, s)
 		}
-		out = append(out, sources...)
+	}
+	r.several = r.several || r.begun.Len() > 1
+	return started
+}
+
+// followOne follows one container to its end, when there is a free place.
+func (r *reader) followOne(ctx context.Context, places chan struct{}, s source, opts corev1.PodLogOptions) error {
+	select {
+	case places <- struct{}{}:
+	default:
+		r.note(fmt.Sprintf("%s waits: this command follows %s at a time; --max-log-requests allows more", s.name(), lease.Count(r.opts.Streams, "container")))
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	err := r.read(ctx, s, opts)
+	<-places
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reading--
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return nil
+	case !isContainerError(err):
+		return err
+	case apierrors.IsBadRequest(err): // the log was not ready: try again when the pod changes
+		r.begun.Delete(s.key)
+	}
+	r.note(fmt.Sprintf("%s: %s", s.name(), err))
+	return nil
+}
+
+// awaitClosed returns errClosed once all followed logs have ended, and neither pods nor workloads remain that would make any. It waits for
+// a lease that has had no pods yet.
+func (r *reader) awaitClosed(ctx context.Context) error {
+	idle := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.seen && r.reading == 0
+	}
+	err := wait.PollUntilContextCancel(ctx, 500*time.Millisecond, false, func(ctx context.Context) (bool, error) {
+		if !idle() {
+			return false, nil
+		}
+		for _, kind := range []kinds.Kind{kinds.Pod, kinds.Deployment, kinds.StatefulSet} {
+			found, err := cluster.ListMetas(ctx, r.cluster, kind.Resource(), r.namespace, r.pods, func(meta *metav1.ObjectMeta) (string, bool) {
+				return meta.Name, kind == kinds.Pod || meta.DeletionTimestamp == nil
+			})
+			switch {
+			case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+				return false, err
+			case err != nil || len(found) > 0:
+				return false, nil //nolint:nilerr // it is asked again
+			}
+		}
+		return idle(), nil
+	})
+	switch {
+	case err == nil:
+		return errClosed
+	case ctx.Err() == nil:
+		r.note("No end of the lease is noticed: " + cluster.NeedsRoleIn(err, r.namespace, Role).Error())
+	}
+	return nil
+}
+
+// checkService returns an error for a service without pods, if the lease runs other services. It returns nil if the lease runs nothing yet
+// or the user may not read what it runs.
+func (r *reader) checkService(ctx context.Context) error {
+	if r.opts.Service == "" {
+		return nil
+	}
+	has := sets.New[string]()
+	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
+		names, err := cluster.ListMetas(ctx, r.cluster, kind.Resource(), r.namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"},
+			func(meta *metav1.ObjectMeta) (string, bool) { return meta.Labels[lease.LabelService], true })
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		has.Insert(names...)
+	}
+	if len(has) == 0 || has.Has(r.opts.Service) {
+		return nil
+	}
+	return fmt.Errorf("%w %q: it has %s", ErrNoService, r.opts.Service, strings.Join(sets.List(has), ", "))
+}
+
+// source is a container of a pod, between two restarts.
+type source struct {
+	pod, container string
+	// key distinguishes it from the same container before and after a restart, and from a pod of the same name.
+	key string
+	// waits is why there is no log yet; empty if there is one.
+	waits string
+}
+
+// name returns the source in the form of kubectl's line prefixes.
+func (s source) name() string { return "pod/" + s.pod + "/" + s.container }
+
+// sourcesOf returns the containers of pods, sorted by the pods' names and in the order of their specs, init containers first.
+func sourcesOf(pods []*unstructured.Unstructured) (out []source, _ error) {
+	slices.SortFunc(pods, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	for _, o := range pods {
+		var p corev1.Pod
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
+			return nil, fmt.Errorf("pod %s cannot be read: %w", o.GetName(), err)
+		}
+		statuses := map[string]corev1.ContainerStatus{}
+		for _, status := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+			statuses[status.Name] = status
+		}
+		for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+			status, known := statuses[c.Name]
+			s := source{pod: p.Name, container: c.Name, key: fmt.Sprintf("%s/%s/%d", p.UID, c.Name, status.RestartCount)}
+			switch waiting := status.State.Waiting; {
+			case known && (waiting == nil || status.LastTerminationState.Terminated != nil):
+			case known && waiting.Reason != "":
+				s.waits = "it is waiting: " + waiting.Reason
+			case p.Spec.NodeName != "":
+				s.waits = "it has not started yet"
+			default:
+				s.waits = "it is not scheduled yet"
+			}
+			out = append(out, s)
+		}
 	}
 	return out, nil
 }
+
+// maxPiece is the size of the buffer for a line, in bytes. A longer line is written in pieces.
+const maxPiece = 32 << 10
 
 // read writes the log of one container.
 func (r *reader) read(ctx context.Context, s source, opts corev1.PodLogOptions) error {
@@ -137,81 +332,16 @@ func (r *reader) read(ctx context.Context, s source, opts corev1.PodLogOptions) 
 		return err
 	}
 	defer body.Close() //nolint:errcheck // only read
-	return r.mixer.copy(s.name(), body)
+	return r.copy(s.name(), body)
 }
-
-// isContainerError reports whether an error concerns one container rather than the whole command.
-func isContainerError(err error) bool {
-	_, out := errors.AsType[*errOut](err)
-	return !out && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !errors.Is(err, context.Canceled)
-}
-
-// UnknownServiceError reports that a lease has other services than the named one.
-type UnknownServiceError struct {
-	Service string
-	// Has are the lease's services, sorted.
-	Has []string
-}
-
-func (e *UnknownServiceError) Error() string {
-	return fmt.Sprintf("it has no service %q: it has %s", e.Service, strings.Join(e.Has, ", "))
-}
-
-// checkService returns an UnknownServiceError for a service without pods, if the lease runs other services. It returns
-// nil if the lease runs nothing yet or the user may not read what it runs.
-func (r *reader) checkService(ctx context.Context) error {
-	if r.opts.Service == "" {
-		return nil
-	}
-	has := sets.New[string]()
-	opts := metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"}
-	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
-		err := cluster.EachMeta(ctx, r.cluster, kind.Resource(), r.namespace, opts, func(meta *metav1.ObjectMeta) {
-			has.Insert(meta.Labels[lease.LabelService])
-		}, func() {})
-		switch {
-		case apierrors.IsForbidden(err):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-	if len(has) == 0 || has.Has(r.opts.Service) {
-		return nil
-	}
-	return &UnknownServiceError{Service: r.opts.Service, Has: sets.List(has)}
-}
-
-// mixer writes the lines of several sources to one stream. It writes a line that does not fit the buffer in pieces, so
-// that it never holds a whole line. If another source writes between two pieces, the line is broken there.
-type mixer struct {
-	out io.Writer
-	// prefix reports whether lines begin with their source.
-	prefix func() bool
-
-	mu sync.Mutex
-	// open is the source with an unfinished line; empty if there is none.
-	open string
-	// failed is the error after which nothing more can be written.
-	failed error
-}
-
-// maxPiece is the size of the buffer for a line, in bytes.
-const maxPiece = 32 << 10
-
-// errOut reports that the output cannot be written: its reader is gone, or the disk is full.
-type errOut struct{ err error }
-
-func (e *errOut) Error() string { return "the output cannot be written: " + e.err.Error() }
-func (e *errOut) Unwrap() error { return e.err }
 
 // copy writes what a source returns until its end.
-func (m *mixer) copy(source string, in io.Reader) error {
-	r := bufio.NewReaderSize(in, maxPiece)
+func (r *reader) copy(source string, in io.Reader) error {
+	lines := bufio.NewReaderSize(in, maxPiece)
 	for {
-		piece, err := r.ReadSlice('\n')
+		piece, err := lines.ReadSlice('\n')
 		if len(piece) > 0 {
-			if err := m.write(source, piece); err != nil {
+			if err := r.write(source, piece); err != nil {
 				return err
 			}
 		}
@@ -225,31 +355,30 @@ func (m *mixer) copy(source string, in io.Reader) error {
 	}
 }
 
-// write writes a line of a source, or a piece of one.
-func (m *mixer) write(source string, piece []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.failed != nil {
-		return m.failed
+// errOut reports that the reader of the output is gone, or the disk full.
+var errOut = errors.New("the output cannot be written")
+
+// isContainerError reports whether an error concerns one container rather than the whole command.
+func isContainerError(err error) bool {
+	return !errors.Is(err, errOut) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !errors.Is(err, context.Canceled)
+}
+
+// write writes a line of a source, or a piece of one. Of several sources each piece has a line, so that they do not run into each other.
+func (r *reader) write(source string, piece []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.several || r.opts.Prefix != nil && *r.opts.Prefix {
+		text := ""
+		if r.opts.Prefix == nil || *r.opts.Prefix {
+			text = "[" + source + "] "
+		}
+		piece = append([]byte(text), piece...)
+		if piece[len(piece)-1] != '\n' {
+			piece = append(piece, '\n')
+		}
 	}
-	var text []byte
-	if m.open != "" && m.open != source {
-		text = append(text, '\n')
-		m.open = ""
-	}
-	if m.open == "" && m.prefix() {
-		text = append(append(append(text, '['), source...), "] "...)
-	}
-	if len(text) > 0 {
-		piece = append(text, piece...)
-	}
-	if _, err := m.out.Write(piece); err != nil {
-		m.failed = &errOut{err}
-		return m.failed
-	}
-	m.open = source
-	if piece[len(piece)-1] == '\n' {
-		m.open = ""
+	if _, err := r.out.Write(piece); err != nil {
+		return fmt.Errorf("%w: %w", errOut, err)
 	}
 	return nil
 }

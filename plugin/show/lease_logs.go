@@ -174,8 +174,8 @@ func logs(ctx context.Context, c *session.Session, typed string, f *logFlags) er
 	if errors.Is(err, leaselogs.ErrNoPods) {
 		return noPods(id, f.Service)
 	}
-	if unknown, ok := errors.AsType[*leaselogs.UnknownServiceError](err); ok {
-		return fmt.Errorf("lease %s: %w", id, unknown)
+	if errors.Is(err, leaselogs.ErrNoService) {
+		return fmt.Errorf("lease %s: %w", id, err)
 	}
 	return err
 }

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func mixed(prefix bool) (*mixer, *strings.Builder) {
+func mixed(several bool) (*reader, *strings.Builder) {
 	var out strings.Builder
-	return &mixer{out: &out, prefix: func() bool { return prefix }}, &out
+	return &reader{out: &out, several: several}, &out
 }
 
 // Bytes pass as they are, however they come.
@@ -32,15 +32,15 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A line begins with its source, once; an unfinished one is ended where another source writes.
+// A line of several sources begins with its source, and each piece of one that is too long has a line.
 func TestPrefixes(t *testing.T) {
 	m, out := mixed(true)
-	for _, w := range []struct{ source, piece string }{{"a", "one\n"}, {"b", "tw"}, {"b", "o\n"}, {"a", "thr"}, {"b", "four\n"}, {"a", "ee\n"}, {"a", "five"}} {
+	for _, w := range []struct{ source, piece string }{{"a", "one\n"}, {"b", "tw"}, {"b", "o\n"}, {"a", "five"}} {
 		if err := m.write(w.source, []byte(w.piece)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := "[a] one\n[b] two\n[a] thr\n[b] four\n[a] ee\n[a] five"; out.String() != want {
+	if want := "[a] one\n[b] tw\n[b] o\n[a] five\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
 }
@@ -76,7 +76,7 @@ func (b broken) Write([]byte) (int, error) { return 0, b.error }
 // What ends a source is told apart from what ends the output, which ends all.
 func TestErrors(t *testing.T) {
 	full, cut := errors.New("disk full"), errors.New("connection cut")
-	m := &mixer{out: broken{full}, prefix: func() bool { return false }}
+	m := &reader{out: broken{full}}
 	for range 2 {
 		if err := m.copy("a", strings.NewReader("x\n")); !errors.Is(err, full) || isContainerError(err) {
 			t.Errorf("of a full disk: %v", err)
@@ -103,7 +103,7 @@ func TestSources(t *testing.T) {
 		if err := o.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1","uid":"u"},"spec":{` + tt.spec + `"containers":[{"name":"web"}]},"status":{"containerStatuses":[` + tt.statuses + `]}}`)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := sourcesOf(o)
+		got, err := sourcesOf([]*unstructured.Unstructured{o})
 		if err != nil || len(got) != 1 || got[0].waits != tt.want || got[0].name() != "pod/web-1/web" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -111,7 +111,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s: the key is %s", name, got[0].key)
 		}
 	}
-	if _, err := sourcesOf(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x"}, "spec": "x"}}); err == nil {
+	if _, err := sourcesOf([]*unstructured.Unstructured{{Object: map[string]any{"metadata": map[string]any{"name": "x"}, "spec": "x"}}}); err == nil {
 		t.Error("a pod that cannot be read is read")
 	}
 }
