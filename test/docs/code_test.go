@@ -102,14 +102,18 @@ func TestKeysOfEventsAreDocumented(t *testing.T) {
 	}
 }
 
-// providerKey is a key of Akash's provider.yaml, which all have a dash or are listed here.
-var providerKey = regexp.MustCompile(`"((?:[a-z0-9]+-)+[a-z]+)"`)
+// providerKeys is the list of the keys of Akash's provider.yaml that are read.
+var providerKeys = regexp.MustCompile(`(?s)\nvar providerKeys = \[\]string\{(.*?)\n\}`)
 
 func TestKeysOfAkashsConfigurationAreDocumented(t *testing.T) {
 	text := read(t, "docs/configuration.md")
-	for _, m := range providerKey.FindAllStringSubmatch(read(t, "lease/config/provider.go"), -1) {
-		if m[1] != "gateway-api" && !strings.Contains(text, "`"+m[1]+"`") {
-			t.Errorf("docs/configuration.md does not name %s of provider.yaml", m[1])
+	list := providerKeys.FindStringSubmatch(read(t, "lease/config/provider.go"))
+	if list == nil {
+		t.Fatal("lease/config/provider.go has no list providerKeys")
+	}
+	for _, key := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list[1], -1) {
+		if !strings.Contains(text, "`"+key[1]+"`") {
+			t.Errorf("docs/configuration.md does not name %s of provider.yaml", key[1])
 		}
 	}
 }
