@@ -2,7 +2,9 @@ package reconcile
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,9 @@ import (
 // crashedAfter is after which time without a write a command counts as crashed, as for repair.
 const crashedAfter = 2 * time.Minute
 
+// selectedOwners is how many owners a LIST is limited to at most.
+const selectedOwners = 50
+
 // follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups, before anything is decided: else
 // the former group would keep them, and the new one would be withheld what it serves.
 func (r *Reconciler) follow(ctx context.Context, groups []lease.Group, opts command.Options) error {
@@ -36,18 +41,23 @@ func (r *Reconciler) follow(ctx context.Context, groups []lease.Group, opts comm
 // way round.
 func (r *Reconciler) movedFor(ctx context.Context, groups []lease.Group) (moved bool, err error) {
 	ctx = cluster.Early(ctx)
+	owners := map[string]bool{}
+	for _, g := range groups {
+		owners[g.Owner] = true
+	}
+	var opts metav1.ListOptions
+	if len(owners) <= selectedOwners {
+		opts.LabelSelector = lease.LabelOwner + " in (" + strings.Join(slices.Sorted(maps.Keys(owners)), ",") + ")"
+	}
 	theirs := map[string][]*unstructured.Unstructured{} // what Akash's provider alone declares, by its owner
 	for _, kind := range kinds.ClaimLike {
-		all, err := r.cluster.Objects(ctx, kind.Resource(), r.options.Config.ManifestNamespace, metav1.ListOptions{})
+		all, err := r.cluster.Objects(ctx, kind.Resource(), r.options.Config.ManifestNamespace, opts)
 		if err != nil && !cluster.IsMissingKind(err) {
 			return false, err
 		}
 		for _, o := range all {
 			owner := o.GetLabels()[lease.LabelOwner]
-			if !slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner == owner }) {
-				continue
-			}
-			if whose := state.OwnershipOf(o, lease.ID{}); whose.Shared && !whose.Ours {
+			if whose := state.OwnershipOf(o, lease.ID{}); owners[owner] && whose.Shared && !whose.Ours {
 				theirs[owner] = append(theirs[owner], o)
 			}
 		}
