@@ -94,7 +94,7 @@ func (c bareCluster) configurations(t *testing.T) {
 		if got := strings.Split(opened[1], "\n")[line-1]; got != "  target: routes" {
 			t.Errorf("line %d is %q", line, got)
 		}
-		c.do(t, 0, "config", "view").Prints(t, "target: httproute # configmap akash-net/config:6", "ledgerNamespace: akash-net # default")
+		c.do(t, 0, "config", "view").Prints(t, "target: httproute", "ledgerNamespace: akash-net")
 	})
 
 	// What is not to be written is not written: nothing was changed, all was removed, nothing valid was saved, or the editor has failed.
