@@ -48,7 +48,7 @@ testbed: ## build what all tests and the demo run: a control plane, MetalLB, kub
 
 .PHONY: programs
 programs:
-	@$(TESTBED) build etcd kubernetes metallb lint
+	@$(TESTBED) build etcd kubernetes metallb lint krew
 	@go build -ldflags '$(LDFLAGS)' -o "$(BINARIES)/" ./cmd/... ./hack/testtimes
 	@ln -sf kubectl-akash_net "$(BINARIES)/kubectl_complete-akash_net"
 	@rm -f $(TIMES)
@@ -147,6 +147,7 @@ release: ## publish the tag that is checked out, with goreleaser; GPG_KEY=NAME s
 	@awk '/^## /{on = $$0 == "## $(VERSION)"} on' CHANGELOG.md >.cache/release-notes.md
 	@[ -s .cache/release-notes.md ] || { echo "CHANGELOG.md has no heading \"## $(VERSION)\"" >&2; exit 1; }
 	$(GORELEASER) --release-notes .cache/release-notes.md
+	cp dist/krew/akash-net.yaml krew.yaml
 
 # Signed with a key of its own.
 .PHONY: test-release

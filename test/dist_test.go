@@ -19,7 +19,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 	"github.com/akash-net/kubectl-akash-net/test/release"
@@ -32,16 +31,13 @@ func TestRelease(t *testing.T) {
 		t.Skip("RELEASE names no folder with a release; make test-release makes one")
 	}
 	path := filepath.Join(dist, "krew", "akash-net.yaml")
-	var m manifest
-	if err := yaml.UnmarshalStrict(read(t, path), &m); err != nil {
-		t.Fatal(err)
-	}
-	archives := map[release.Platform]string{}
+	m := readManifest(t, path)
+	archives, digests := map[release.Platform]string{}, map[release.Platform]string{}
 	cask := string(read(t, filepath.Join(dist, "homebrew", "Casks", "kubectl-akash-net.rb")))
 	for _, p := range m.Spec.Platforms {
-		platform := release.Platform{OS: p.Selector.MatchLabels.OS, Arch: p.Selector.MatchLabels.Arch}
+		platform := p.platform()
 		archive := filepath.Join(dist, filepath.Base(p.URI))
-		archives[platform] = archive
+		archives[platform], digests[platform] = archive, p.SHA256
 		if got := sum(t, archive); got != p.SHA256 {
 			t.Errorf("%s has the digest %s, the manifest of krew says %s", archive, got, p.SHA256)
 		}
@@ -50,10 +46,11 @@ func TestRelease(t *testing.T) {
 		}
 		t.Run(platform.OS+" "+platform.Arch, func(t *testing.T) { holds(t, archive, platform) })
 	}
-	for _, platform := range release.Read(t).Platforms() {
-		if archives[platform] == "" {
-			t.Errorf("the manifest of krew has no archive for %v", platform)
-		}
+	// A snapshot has a version of its own, and the last tag.
+	want := goreleaserMakes(t, filepath.Base(filepath.Dir(m.Spec.Platforms[0].URI)), digests)
+	want.Spec.Version = m.Spec.Version
+	if diff := cmp.Diff(written(t, want), string(read(t, path))); diff != "" {
+		t.Errorf("goreleaser makes another manifest for krew than TestKrewManifest has it (-want +made):\n%s", diff)
 	}
 	t.Run("krew", func(t *testing.T) { krewInstalls(t, path, archives[here], m.Spec.Version) })
 	t.Run("krew on Windows", func(t *testing.T) {

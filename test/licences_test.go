@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -16,13 +15,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/licensecheck"
 
+	"github.com/akash-net/kubectl-akash-net/test/golden"
 	"github.com/akash-net/kubectl-akash-net/test/release"
 )
-
-var update = flag.Bool("update", false, "write THIRD_PARTY_LICENSES")
 
 // allowed are the licences of what the programs may be linked with, by their SPDX identifiers: all of them ask for their text and
 // notices, which THIRD_PARTY_LICENSES brings, and for nothing that an Apache-2.0 program would have to grant.
@@ -161,19 +158,7 @@ func TestLicences(t *testing.T) {
 		fmt.Fprintf(&all, "\n%s\n%s\n\n%s", strings.Repeat("=", 80), strings.Join(users[text], "\n"), text)
 	}
 
-	path := filepath.Join(root(t), "THIRD_PARTY_LICENSES")
-	if *update {
-		if err := os.WriteFile(path, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(kept), "\n"), strings.Split(all.String(), "\n")); diff != "" {
-		t.Errorf("THIRD_PARTY_LICENSES is of other modules; `make generate` writes it (-kept +linked):\n%s", diff)
-	}
+	golden.Check(t, filepath.Join(root(t), "THIRD_PARTY_LICENSES"), all.String())
 }
 
 // A file that is no known licence, and a module without one, are seen.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 	"github.com/akash-net/kubectl-akash-net/test/release"
@@ -22,54 +20,14 @@ const version = "v0.0.1-krew"
 
 var here = release.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
 
-// manifest is a plugin's manifest, as krew reads it.
-type manifest struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Name string `json:"name"`
-	} `json:"metadata"`
-	Spec struct {
-		Version          string         `json:"version"`
-		Homepage         string         `json:"homepage"`
-		ShortDescription string         `json:"shortDescription"`
-		Description      string         `json:"description"`
-		Caveats          string         `json:"caveats"`
-		Platforms        []krewPlatform `json:"platforms"`
-	} `json:"spec"`
-}
-
-type krewPlatform struct {
-	Selector struct {
-		MatchLabels struct {
-			OS   string `json:"os"`
-			Arch string `json:"arch"`
-		} `json:"matchLabels"`
-	} `json:"selector"`
-	URI    string `json:"uri"`
-	SHA256 string `json:"sha256"`
-	Bin    string `json:"bin"`
-}
-
 // A user installs with krew, runs the plugin through kubectl, and completes as krew's caveats say.
 func TestKrewInstall(t *testing.T) {
 	harness.NeedsLong(t)
-	config := release.Read(t)
-	archive := config.Archive(t, version, here)
-	k := config.Krews[0]
-	var m manifest
-	m.APIVersion, m.Kind, m.Metadata.Name = "krew.googlecontainertools.github.com/v1alpha2", "Plugin", k.Name
-	m.Spec.Version, m.Spec.Homepage, m.Spec.ShortDescription = version, k.Homepage, k.ShortDescription
-	m.Spec.Description, m.Spec.Caveats = k.Description, k.Caveats
-	p := krewPlatform{URI: "https://example.com/archive.tar.gz", SHA256: sum(t, archive), Bin: config.Builds[0].Binary}
-	p.Selector.MatchLabels.OS, p.Selector.MatchLabels.Arch = here.OS, here.Arch
-	m.Spec.Platforms = []krewPlatform{p}
-	text, err := yaml.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), k.Name+".yaml")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
+	archive := release.Read(t).Archive(t, version, here)
+	m := goreleaserMakes(t, version, map[release.Platform]string{here: sum(t, archive)})
+	m.Spec.Platforms = slices.DeleteFunc(m.Spec.Platforms, func(p krewPlatform) bool { return p.platform() != here })
+	path := filepath.Join(t.TempDir(), m.Metadata.Name+".yaml")
+	if err := os.WriteFile(path, []byte(written(t, m)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	krewInstalls(t, path, archive, version)
@@ -78,10 +36,7 @@ func TestKrewInstall(t *testing.T) {
 // krewInstalls lets krew install an archive, and a user work with the plugin.
 func krewInstalls(t *testing.T, manifest, archive, version string) {
 	t.Helper()
-	validate := exec.CommandContext(t.Context(), program(t, "validate-krew-manifest"), "-manifest", manifest, "-skip-install")
-	if err := harness.Succeed(validate); err != nil {
-		t.Fatal(err)
-	}
+	validates(t, manifest)
 	home := t.TempDir()
 	bin := filepath.Join(home, ".krew", "bin")
 	path := "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")

@@ -18,8 +18,19 @@ import (
 
 // Config is what tests need of .goreleaser.yaml.
 type Config struct {
-	Builds []Build
-	Krews  []struct {
+	Release struct {
+		GitHub struct{ Owner, Name string } `yaml:"github"`
+	}
+	Builds   []Build
+	Archives []struct {
+		NameTemplate    string `yaml:"name_template"`
+		Formats         []string
+		FormatOverrides []struct {
+			OS      string `yaml:"goos"`
+			Formats []string
+		} `yaml:"format_overrides"`
+	}
+	Krews []struct {
 		Name, Homepage, Description, Caveats string
 		ShortDescription                     string `yaml:"short_description"`
 	}
