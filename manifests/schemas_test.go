@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mitchellh/go-wordwrap"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/schema"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
 var update = flag.Bool("update", false, "write config.yaml and the table of keys in docs/configuration.md")
@@ -97,11 +97,11 @@ func document(spec *schema.Schema) string {
 func commented(s *schema.Schema, indent string) string {
 	var out strings.Builder
 	for _, p := range s.Properties {
-		lines := wordwrap.WrapString(strings.ReplaceAll(p.Value.Description, "`", ""), 90)
-		if choices := p.Value.Choices(); len(choices) > 0 && !mentions(lines, choices) {
-			lines += "\n" + wordwrap.WrapString(howMany(p.Value)+" of "+strings.Join(choices, ", ")+".", 90)
+		mark := indent + "# "
+		out.WriteString(terminal.Paragraph(strings.ReplaceAll(p.Value.Description, "`", ""), mark, len(mark)+90))
+		if choices := p.Value.Choices(); len(choices) > 0 && !mentions(p.Value.Description, choices) {
+			out.WriteString(terminal.Paragraph(howMany(p.Value)+" of "+strings.Join(choices, ", ")+".", mark, len(mark)+90))
 		}
-		out.WriteString(indented(lines+"\n", indent+"# "))
 		switch text := p.Value.DefaultText(); {
 		case text != "":
 			out.WriteString(indent + p.Name + ": " + text + "\n")

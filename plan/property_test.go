@@ -244,3 +244,26 @@ func TestNoPlanShowsAPassword(t *testing.T) {
 		}
 	})
 }
+
+// Runs put together are the texts, and of two neighbours one differs.
+func TestLinesAreTheTexts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, rapid.SampledFrom([]int{8, 400}).Draw(t, "size"))
+		before, after := text.Draw(t, "before"), text.Draw(t, "after")
+		var was, is []string
+		differs := false
+		for i, run := range Lines(before, after) {
+			was, is = append(was, run.Before...), append(is, run.After...)
+			if run.Same != slices.Equal(run.Before, run.After) || len(run.Before)+len(run.After) == 0 {
+				t.Fatalf("%+v", run)
+			}
+			if i > 0 && run.Same != differs {
+				t.Fatalf("two neighbours, same: %v", run.Same)
+			}
+			differs = !run.Same
+		}
+		if !slices.Equal(was, before) || !slices.Equal(is, after) {
+			t.Fatalf("%v and %v, want %v and %v", was, is, before, after)
+		}
+	})
+}

@@ -22,8 +22,9 @@ import (
 //	           others have delivered, and who manages what then. A manager with "updates" before its fields has updated the object
 //	contains   HAVE | WANT
 //	same       LIVE | WANT | LIVE | WANT, or "delete" for WANT: two changes of an object, "file" before LIVE where it is of a file
+//	lines      BEFORE | AFTER: two texts of a word a line; what stays, what goes and what comes
 func TestPlans(t *testing.T) {
-	rules := map[string]func(*testing.T, []string) string{"fields": fieldsInWords, "takes": takesInWords, "contains": containsInWords, "same": sameInWords}
+	rules := map[string]func(*testing.T, []string) string{"fields": fieldsInWords, "takes": takesInWords, "contains": containsInWords, "same": sameInWords, "lines": linesInWords}
 	datadriven.RunTest(t, "testdata/plans.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
@@ -168,4 +169,20 @@ func TestPlansDiffer(t *testing.T) {
 			t.Errorf("%+v differs: %v", p, p.Differs())
 		}
 	}
+}
+
+func linesInWords(_ *testing.T, parts []string) string {
+	var out []string
+	for _, run := range Lines(strings.Fields(parts[0]), strings.Fields(parts[1])) {
+		before, after := strings.Join(run.Before, " "), strings.Join(run.After, " ")
+		switch {
+		case run.Same && before == after:
+			out = append(out, before)
+		case run.Same:
+			out = append(out, fmt.Sprintf("[%s] is not [%s]", before, after))
+		default:
+			out = append(out, fmt.Sprintf("(-%s +%s)", before, after))
+		}
+	}
+	return strings.Join(out, " ")
 }

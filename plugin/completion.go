@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mitchellh/go-wordwrap"
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/docs"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -156,7 +156,7 @@ func plain(markdown string) string {
 	code, header := false, true
 	end := func() {
 		if len(paragraph) > 0 {
-			out.WriteString(indented(words(strings.Join(paragraph, " ")), ""))
+			out.WriteString(terminal.Paragraph(words(strings.Join(paragraph, " ")), "", helpWidth))
 		}
 		paragraph = nil
 	}
@@ -177,7 +177,7 @@ func plain(markdown string) string {
 		case row && rule.MatchString(line):
 		case row:
 			cells := strings.Split(strings.Trim(line, "|"), " | ")
-			out.WriteString("  " + words(cells[0]) + "\n" + indented(words(strings.Join(cells[1:], "; ")), "      "))
+			out.WriteString("  " + words(cells[0]) + "\n" + terminal.Paragraph(words(strings.Join(cells[1:], "; ")), "      ", helpWidth))
 		case prose:
 			paragraph = append(paragraph, line)
 		default:
@@ -192,9 +192,4 @@ func plain(markdown string) string {
 // words returns a text without the marks of Markdown.
 func words(text string) string {
 	return strings.TrimSpace(strings.NewReplacer("`", "", "**", "", " *", " ", "* ", " ", "\\|", "|").Replace(link.ReplaceAllString(text, "$1")))
-}
-
-func indented(text, indent string) string {
-	wrapped := wordwrap.WrapString(text, uint(helpWidth-len(indent)))
-	return indent + strings.ReplaceAll(wrapped, "\n", "\n"+indent) + "\n"
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pmezard/go-difflib/difflib"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -22,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -145,16 +145,15 @@ func leaveConfig(live *unstructured.Unstructured) string {
 // showReplaced shows the lines of the configuration that a new one replaces.
 func (i *Installer) showReplaced(live *unstructured.Unstructured, document string) {
 	before, _, _ := cluster.ConfigText(live)
-	was, now := strings.Split(before, "\n"), strings.Split(document, "\n")
 	var lines []string
-	for _, op := range difflib.NewMatcher(was, now).GetOpCodes() {
-		if op.Tag == 'e' {
+	for _, run := range plan.Lines(strings.Split(before, "\n"), strings.Split(document, "\n")) {
+		if run.Same {
 			continue
 		}
-		for _, line := range was[op.I1:op.I2] {
+		for _, line := range run.Before {
 			lines = append(lines, "- "+line)
 		}
-		for _, line := range now[op.J1:op.J2] {
+		for _, line := range run.After {
 			lines = append(lines, "+ "+line)
 		}
 	}

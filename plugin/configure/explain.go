@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mitchellh/go-wordwrap"
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/lease/schema"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -140,8 +140,7 @@ const width = 80
 
 // paragraph returns a description as a paragraph, and the line that ends it.
 func paragraph(text, indent string) string {
-	wrapped := wordwrap.WrapString(strings.ReplaceAll(text, "`", ""), uint(width-len(indent)))
-	return indent + strings.ReplaceAll(wrapped, "\n", "\n"+indent) + "\n"
+	return terminal.Paragraph(strings.ReplaceAll(text, "`", ""), indent, width)
 }
 
 // completeKeys completes the keys below spec of both kinds, one step at a time.

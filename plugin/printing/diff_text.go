@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -202,23 +201,31 @@ const contextLines = 2
 
 // lines writes the changed lines of a value. mark is for removed lines.
 func (t *PlanWriter) lines(mark byte, before, after []string) {
-	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(contextLines) {
-		if i > 0 || group[0].I1 > 0 {
-			t.Line(' ', "        …")
+	write := func(mark byte, indent string, lines []string) {
+		for _, line := range lines {
+			t.Line(mark, indent+line)
 		}
-		for _, op := range group {
-			if op.Tag == 'e' {
-				for _, line := range before[op.I1:op.I2] {
-					t.Line(' ', "        "+line)
-				}
-				continue
-			}
-			for _, line := range before[op.I1:op.I2] {
-				t.Line(mark, "      "+line)
-			}
-			for _, line := range after[op.J1:op.J2] {
-				t.Line('+', "      "+line)
-			}
+	}
+	const same, cut = "        ", "        …"
+	runs := plan.Lines(before, after)
+	for i, run := range runs {
+		first, last, n := i == 0, i == len(runs)-1, len(run.Before)
+		switch {
+		case !run.Same:
+			write(mark, "      ", run.Before)
+			write('+', "      ", run.After)
+		case first && last: // nothing has changed
+		case first && n > contextLines:
+			t.Line(' ', cut)
+			write(' ', same, run.Before[n-contextLines:])
+		case last && n > contextLines:
+			write(' ', same, run.Before[:contextLines])
+		case !first && !last && n > 2*contextLines:
+			write(' ', same, run.Before[:contextLines])
+			t.Line(' ', cut)
+			write(' ', same, run.Before[n-contextLines:])
+		default:
+			write(' ', same, run.Before)
 		}
 	}
 }

@@ -178,6 +178,16 @@ func Fold(text string, width int) []string {
 	if command != "" {
 		words = append(words, command)
 	}
+	return fill(words, width)
+}
+
+// Paragraph returns a text as indented lines of at most width cells, broken between words. A longer word stays whole.
+func Paragraph(text, indent string, width int) string {
+	return indent + strings.Join(fill(strings.Fields(text), width-Cells(indent)), "\n"+indent) + "\n"
+}
+
+// fill puts words into lines.
+func fill(words []string, width int) []string {
 	lines := []string{""}
 	for _, word := range words {
 		last := &lines[len(lines)-1]

@@ -49,7 +49,8 @@ func TestTexts(t *testing.T) {
 		"cells":  func(line string) string { return strconv.Itoa(Cells(unquote(line))) },
 		"escape": func(line string) string { return strconv.Quote(string(Escape([]byte(unquote(line))))) },
 		"cut":    numbered(OneLine), "lines": numbered(FoldLines), "hang": numbered(Hang),
-		"fold": numbered(func(text string, width int) string { return strings.Join(Fold(text, width), "\n") }),
+		"fold":      numbered(func(text string, width int) string { return strings.Join(Fold(text, width), "\n") }),
+		"paragraph": numbered(func(text string, width int) string { return strings.TrimSuffix(Paragraph(text, "  ", width), "\n") }),
 	}.Check(t, "testdata/text.txt")
 }
 
