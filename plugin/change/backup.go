@@ -17,8 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -64,7 +64,7 @@ func NewBackup(c *session.Session) *cobra.Command {
 
 // restoreFlags are the flags of restore.
 type restoreFlags struct {
-	files       files.Flags
+	files       files.Names
 	dryRun      string
 	concurrency int
 }
@@ -97,7 +97,7 @@ func NewRestore(c *session.Session) *cobra.Command {
 			return f.run(cmd.Context(), c)
 		},
 	}
-	f.files.Add(cmd, "Files, or folders of files, with a backup; - is standard input")
+	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with a backup; - is standard input")
 	addDryRun(cmd, &f.dryRun)
 	addConcurrency(cmd, &f.concurrency)
 	return c.SetScope(cmd, session.Scope{})

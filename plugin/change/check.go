@@ -96,7 +96,7 @@ func (f *checkFlags) run(ctx context.Context, c *session.Session, args []string)
 	case f.ledger.IsFiles() && f.reserve.input.FromCluster:
 		return usage.Errorf("--from-cluster and --ledger FILE cannot be used together")
 	}
-	if err := f.ledger.Check(&f.reserve.input.Flags); err != nil {
+	if err := f.ledger.Check(&f.reserve.input.Names); err != nil {
 		return err
 	}
 	from, cfg, unread, err := f.open(ctx, c)

@@ -132,7 +132,7 @@ func NewDiff(c *session.Session) *cobra.Command {
 // check validates the flags, and parses the leases in args.
 func (f *diffFlags) check(args []string) (err error) {
 	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml", console.OutputName),
-		checkConcurrency(f.concurrency), f.ledger.Check(&f.input.Flags))
+		checkConcurrency(f.concurrency), f.ledger.Check(&f.input.Names))
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -114,7 +114,7 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 // executePlan makes exactly the changes in a saved plan.
 func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error {
 	var p plan.Plan
-	named := files.Flags{Files: []string{f.plan}}
+	named := files.Names{Files: []string{f.plan}}
 	err := named.Each(ctx, c.In, maxPlan, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {

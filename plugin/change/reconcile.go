@@ -15,9 +15,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -33,7 +33,7 @@ type Watch func(context.Context, reconcile.Watching) error
 // reconcileFlags are the flags of reconcile.
 type reconcileFlags struct {
 	changeFlags
-	files       files.Flags
+	files       files.Names
 	proof       proofFlags
 	workloads   flags.Workloads
 	source      string
@@ -101,7 +101,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 			return nil // it was stopped, if only while it began
 		},
 	}
-	f.files.Add(cmd, "Files, or folders of files, with lease definitions")
+	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with lease definitions")
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	f.workloads.Add(cmd, "Apply")
 	addAdopt(cmd, &f.adopt)
@@ -217,7 +217,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	if len(f.files.Files) > 0 {
 		files, err := sources.NewFiles(f.files, in, cfg.Limits.InputSize)
 		if err != nil {
-			return err
+			return usage.Wrap(err)
 		}
 		files.AllowEmpty = f.allowEmpty
 		from, names = append(from, files), append(names, f.source)
@@ -324,7 +324,7 @@ func (f *reconcileFlags) read(ctx context.Context, c *session.Session, in input.
 	if !slices.Contains(f.files.Files, "-") {
 		files, err := sources.NewFiles(f.files, in, size)
 		if err != nil {
-			return set, err
+			return set, usage.Wrap(err)
 		}
 		files.AllowEmpty = f.allowEmpty
 		return sources.Once(ctx, files)

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Reconcilers with other sources elect for themselves, whatever the sources are called; those with the same sources elect one.
 func TestSet(t *testing.T) {
 	of := func(source string, paths ...string) *reconcileFlags {
-		return &reconcileFlags{source: source, files: files.Flags{Files: paths}}
+		return &reconcileFlags{source: source, files: files.Names{Files: paths}}
 	}
 	by := map[string]string{}
 	for name, f := range map[string]*reconcileFlags{
@@ -28,11 +28,11 @@ func TestSet(t *testing.T) {
 		"-f prod":                              of("", "prod"),
 		"-f leases":                            of("", "leases"),
 		"-f akash-manifests":                   of("", "akash-manifests"),
-		"--source prod --heal":                 {source: "prod", files: files.Flags{Files: []string{"leases"}}, heal: true},
-		"--source prod --from-cluster":         {source: "prod", files: files.Flags{Files: []string{"leases"}}, fromCluster: true},
-		"--source prod --from-cluster --heal":  {source: "prod", files: files.Flags{Files: []string{"leases"}}, fromCluster: true, heal: true},
-		"--source heal --from-cluster":         {source: "heal", files: files.Flags{Files: []string{"leases"}}, fromCluster: true},
-		"--source events-prod --events --heal": {source: "events-prod", files: files.Flags{Files: []string{"leases"}}, events: "bus", heal: true},
+		"--source prod --heal":                 {source: "prod", files: files.Names{Files: []string{"leases"}}, heal: true},
+		"--source prod --from-cluster":         {source: "prod", files: files.Names{Files: []string{"leases"}}, fromCluster: true},
+		"--source prod --from-cluster --heal":  {source: "prod", files: files.Names{Files: []string{"leases"}}, fromCluster: true, heal: true},
+		"--source heal --from-cluster":         {source: "heal", files: files.Names{Files: []string{"leases"}}, fromCluster: true},
+		"--source events-prod --events --heal": {source: "events-prod", files: files.Names{Files: []string{"leases"}}, events: "bus", heal: true},
 	} {
 		elects := state.ElectionName(f.set())
 		if other := by[elects]; other != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/manifests"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -72,7 +72,7 @@ func hasContent(text string) bool {
 }
 
 func newValidate(c *session.Session) *cobra.Command {
-	var in files.Flags
+	var in files.Names
 	cmd := &cobra.Command{
 		Use:   "validate [-f FILE]",
 		Short: "Check a configuration for errors",
@@ -97,7 +97,7 @@ func newValidate(c *session.Session) *cobra.Command {
 			return validate(cmd.Context(), c)
 		},
 	}
-	in.Add(cmd, "Files, or folders of files, with configurations; - is standard input")
+	flags.AddFiles(cmd, &in, "Files, or folders of files, with configurations; - is standard input")
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return c.ConfigFile != "" || len(in.Files) > 0 }})
 }
 
@@ -118,7 +118,7 @@ func validate(ctx context.Context, c *session.Session) error {
 }
 
 // validateFiles checks each file, and returns the errors in all of them.
-func validateFiles(ctx context.Context, c *session.Session, in *files.Flags) error {
+func validateFiles(ctx context.Context, c *session.Session, in *files.Names) error {
 	var all lease.Problems
 	err := in.Each(ctx, c.In, document.DefaultSize, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)

@@ -111,7 +111,7 @@ func NewRender(c *session.Session) *cobra.Command {
 			if f.pools && f.outputDir != "" {
 				return usage.Errorf("--output-dir cannot be used with %q, which belong to no lease", poolsArgument)
 			}
-			if err := cmp.Or(f.checkFolder(), f.ledger.Check(&f.input.Flags)); err != nil {
+			if err := cmp.Or(f.checkFolder(), f.ledger.Check(&f.input.Names)); err != nil {
 				return err
 			}
 			if f.pools && !f.input.Given() {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +20,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -184,7 +186,7 @@ func (l *Ledger) Add(cmd *cobra.Command, what string, initial ...string) {
 }
 
 // Check refuses names that exclude one another, and a standard input that is read twice. in are the other files of the command.
-func (l *Ledger) Check(in *files.Flags) error {
+func (l *Ledger) Check(in *files.Names) error {
 	switch {
 	case len(l.names) > 1 && l.IsCluster():
 		return usage.Errorf("--ledger: 'cluster' cannot be used together with files")
@@ -209,5 +211,10 @@ func (l *Ledger) IsFiles() bool { return len(l.names) > 0 && !l.IsCluster() }
 func (l *Ledger) Read(
 	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
 ) (lease.Problems, error) {
+	for _, name := range l.names {
+		if _, err := os.Stat(name); name != "-" && errors.Is(err, fs.ErrNotExist) {
+			return nil, usage.Errorf("--ledger must be 'cluster', a file or a folder; there is no file or folder %q", name)
+		}
+	}
 	return files.Ledger(ctx, stdin, l.names, limits, once, take)
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
@@ -28,7 +28,7 @@ import (
 
 // Input are the flags that name the sources of lease definitions.
 type Input struct {
-	files.Flags
+	files.Names
 	Lease       string
 	FromCluster bool
 	// Workloads is true to read the workloads of the leases too.
@@ -49,9 +49,26 @@ func (f *Input) Add(cmd *cobra.Command) {
 
 // AddFiles adds only the flags that name files.
 func (f *Input) AddFiles(cmd *cobra.Command) {
-	f.Flags.Add(cmd, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
+	AddFiles(cmd, &f.Names, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.Lease, "lease", "",
 		"OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]: the lease of an input without one (an SDL, a manifest); the provider may be left out if the configuration has it, and a short name will do if the cluster knows the lease")
+}
+
+// AddFiles adds -f and -R to a command. what describes the contents of the files.
+func AddFiles(cmd *cobra.Command, f *files.Names, what string) {
+	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
+	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of the folders of --filename")
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case f.Recursive && len(f.Files) == 0:
+			return usage.Errorf("-R requires -f")
+		case check == nil:
+			return nil
+		}
+		return check(cmd, args)
+	}
+	cobra.CheckErr(cmd.MarkFlagFilename("filename", "json", "yaml", "yml"))
 }
 
 // NoFiles is the cobra.PositionalArgs of commands that take files, and no arguments.

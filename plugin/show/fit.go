@@ -18,10 +18,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -32,7 +32,7 @@ import (
 
 // fitFlags are the flags of fit.
 type fitFlags struct {
-	files  files.Flags
+	files  files.Names
 	output string
 }
 
@@ -72,7 +72,7 @@ func NewFit(c *session.Session) *cobra.Command {
 			return fit(cmd.Context(), c, f)
 		},
 	}
-	f.files.Add(cmd,
+	flags.AddFiles(cmd, &f.files,
 		"Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
 	flags.AddOutput(cmd, &f.output, "",
 		"One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for "+

@@ -10,9 +10,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/drawing"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -24,7 +24,7 @@ import (
 type graphFlags struct {
 	rows   selection
 	output string
-	files  files.Flags
+	files  files.Names
 }
 
 // graphSubjects are what a graph is drawn from.
@@ -73,7 +73,7 @@ func NewGraph(c *session.Session) *cobra.Command {
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Lease, thing.Host, thing.Address),
 	}
-	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
+	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	f.rows.add(cmd, "what is", "", "")
 	flags.AddOutput(cmd, &f.output, "", "One of 'wide', 'mermaid', 'json' or 'yaml'; a tree by default",
 		"wide", "mermaid", "json", "yaml")

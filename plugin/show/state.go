@@ -16,9 +16,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -36,7 +36,7 @@ type stateFlags struct {
 	// screen is true if a watch draws on the whole terminal.
 	screen bool
 	// files are the files to read instead of a cluster.
-	files files.Flags
+	files files.Names
 	// problems is true to show problems instead of holdings.
 	problems     bool
 	crashedAfter time.Duration
@@ -137,7 +137,7 @@ func NewState(c *session.Session) *cobra.Command {
 	f.print.AddFlags(cmd)
 	flags.AddColor(cmd, &c.Color)
 	f.print.Color = &c.Color
-	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
+	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	cmd.Flags().StringVar(&f.rows.shard, "shard", "", "Only the routes of this shard of the configuration")
 	f.rows.add(cmd, "rows", ", or the routes in it", ", and routes whose own labels match")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
@@ -301,7 +301,7 @@ func (f *stateFlags) offline(ctx context.Context, c *session.Session, show print
 }
 
 // contentsOf reads what the files hold of the things in the book.
-func contentsOf(ctx context.Context, c *session.Session, cfg *config.ProviderConfig, from *files.Flags) (view.Contents, error) {
+func contentsOf(ctx context.Context, c *session.Session, cfg *config.ProviderConfig, from *files.Names) (view.Contents, error) {
 	var contents view.Contents
 	warnings, err := from.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) {
 		contents.Add(o, cfg.LedgerNamespace)

@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 )
 
 // def is a lease definition with one host, all in its fourth line.
@@ -81,7 +81,7 @@ func (f folder) source(recursive bool, names ...string) *Files {
 	for i, name := range names {
 		names[i] = f.at(name)
 	}
-	source, err := NewFiles(files.Flags{Files: names, Recursive: recursive}, input.Options{}, 1<<20)
+	source, err := NewFiles(files.Names{Files: names, Recursive: recursive}, input.Options{}, 1<<20)
 	f.must(err)
 	return source
 }
@@ -298,7 +298,7 @@ func TestRelative(t *testing.T) {
 	in := newFolder(t)
 	in.write("in/a.yaml", def(1, "a.example.com"))
 	t.Chdir(in.at("in"))
-	source, err := NewFiles(files.Flags{Files: []string{"../in/./a.yaml"}}, input.Options{}, 0)
+	source, err := NewFiles(files.Names{Files: []string{"../in/./a.yaml"}}, input.Options{}, 0)
 	in.must(err)
 	said := run(t, source)
 	said.await("a.example.com")

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 )
 
 // A file that looks the same as before is not read again, unless it may have changed all the same.
@@ -60,7 +60,7 @@ func TestReadAgain(t *testing.T) {
 	in.write("a.yaml", first)
 	when := time.Now().Add(-time.Hour)
 	in.must(os.Chtimes(in.at("a.yaml"), when, when))
-	f, err := NewFiles(files.Flags{Files: []string{in.path}}, input.Options{}, int64(len(first)))
+	f, err := NewFiles(files.Names{Files: []string{in.path}}, input.Options{}, int64(len(first)))
 	in.must(err)
 	f.Resync = 24 * time.Hour
 	w := newWatches(nothing{})

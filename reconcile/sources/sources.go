@@ -17,9 +17,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // Set is what a source says at one moment.
@@ -71,7 +70,7 @@ type Files struct {
 	// none).
 	Resync time.Duration
 
-	named   files.Flags
+	named   files.Names
 	options input.Options
 	size    int64
 	// known is what the files have said when they were read last, by path.
@@ -83,13 +82,13 @@ var _ Source = (*Files)(nil)
 // resync is the default of Files.Resync.
 const resync = 10 * time.Minute
 
-// NewFiles returns the source in what the flags name. All files together may have size bytes; 0 means no limit. What can be read
-// only once, as standard input, is a usage error. A path that does not exist may come later.
-func NewFiles(named files.Flags, options input.Options, size int64) (*Files, error) {
+// NewFiles returns the source in what is named. All files together may have size bytes; 0 means no limit. What can be read
+// only once, as standard input, is an error. A path that does not exist may come later.
+func NewFiles(named files.Names, options input.Options, size int64) (*Files, error) {
 	for _, name := range named.Files {
 		info, err := os.Stat(name)
 		if name == "-" || err == nil && special(info) {
-			return nil, usage.Errorf("%s cannot be watched; name files and folders", name)
+			return nil, fmt.Errorf("%s cannot be watched; name files and folders", name)
 		}
 	}
 	return &Files{Resync: resync, named: named, options: options, size: size}, nil

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
 )
 
 // What can be read only once is refused, and not opened if it comes later.
@@ -16,7 +16,7 @@ func TestNoFile(t *testing.T) {
 	in := newFolder(t)
 	in.must(syscall.Mkfifo(in.at("fifo"), 0o600))
 	for _, name := range []string{"-", in.at("fifo"), "/dev/null"} {
-		if _, err := NewFiles(files.Flags{Files: []string{name}}, input.Options{}, 0); err == nil || !strings.HasPrefix(err.Error(), name+" cannot be watched") {
+		if _, err := NewFiles(files.Names{Files: []string{name}}, input.Options{}, 0); err == nil || !strings.HasPrefix(err.Error(), name+" cannot be watched") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

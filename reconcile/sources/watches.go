@@ -15,7 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/lease/files"
 )
 
 // calm is how long nothing changes before files are read again, calmAtMost the longest wait for that.
@@ -78,12 +78,12 @@ func (f found) same(other found) bool {
 
 // look finds the files that are to be read, and watches the ways to them. A folder is watched before its files are listed, so what
 // the look misses is noticed.
-func (w *watches) look(ctx context.Context, named files.Flags) (all []found) {
+func (w *watches) look(ctx context.Context, named files.Names) (all []found) {
 	w.looks++
 	w.ways, w.late = map[string]string{}, nil
 	for _, name := range named.Files {
 		w.way(name)
-		one := files.Flags{Files: []string{name}, Recursive: named.Recursive}
+		one := files.Names{Files: []string{name}, Recursive: named.Recursive}
 		for at, err := range one.Walk() {
 			switch {
 			case ctx.Err() != nil:

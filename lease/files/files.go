@@ -15,43 +15,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // extensions are the extensions of the files that -f reads from a folder, as in kubectl.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// Flags are the flags that name input files; - is standard input.
-type Flags struct {
+// Names are what -f names: files, folders, and - for standard input.
+type Names struct {
 	Files     []string
 	Recursive bool
 }
 
-// Add adds the flags to a command. what describes the contents of the files.
-func (f *Flags) Add(cmd *cobra.Command, what string) {
-	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
-	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of the folders of --filename")
-	check := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case f.Recursive && len(f.Files) == 0:
-			return usage.Errorf("-R requires -f")
-		case check == nil:
-			return nil
-		}
-		return check(cmd, args)
-	}
-	cobra.CheckErr(cmd.MarkFlagFilename("filename", "json", "yaml", "yml"))
-}
-
 // Each opens the files in the given order, and those of a folder by name. Together they may have limit bytes; 0 means no
 // limit, for a caller that holds only one document at a time.
-func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read func(r io.Reader, name string) error) error {
+func (f *Names) Each(ctx context.Context, stdin io.Reader, limit int64, read func(r io.Reader, name string) error) error {
 	b := NewBudget(limit)
 	for found, err := range f.Walk() {
 		if err == nil {
@@ -81,9 +62,9 @@ func (f Found) read(ctx context.Context, stdin io.Reader, read func(r io.Reader,
 	return Read(ctx, f.Path, read)
 }
 
-// Walk yields what the flags name in the order of Each, and each folder before its files are listed. An error is about one path;
+// Walk yields what is named in the order of Each, and each folder before its files are listed. An error is about one path;
 // the others follow it.
-func (f *Flags) Walk() iter.Seq2[Found, error] {
+func (f *Names) Walk() iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		for _, name := range f.Files {
 			if !f.walk(name, yield) {
@@ -94,7 +75,7 @@ func (f *Flags) Walk() iter.Seq2[Found, error] {
 }
 
 // walk yields what is found at one name, and returns the last answer.
-func (f *Flags) walk(name string, yield func(Found, error) bool) bool {
+func (f *Names) walk(name string, yield func(Found, error) bool) bool {
 	if name == "-" {
 		return yield(Found{Path: name}, nil)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,11 +13,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // Objects reads the Kubernetes objects in the files and returns warnings. If once is set, a duplicate object is an error.
-func (f *Flags) Objects(
+func (f *Names) Objects(
 	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
 ) (lease.Problems, error) {
 	reader := newObjectReader(limits, once, take)
@@ -133,15 +130,10 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 // Ledger reads the objects in files that take the place of a cluster (--ledger): files, folders with their subfolders, and "-"
 // for standard input. A folder may be empty; a file or a pipe without objects is a problem, because the command that was to fill
 // it may have failed, and so is a folder that has definitions and no object: nothing would seem to be held. A broken object or file is a problem too, and stops no other. The error is not about what the files contain:
-// a path that does not exist, or the end of the context.
+// it is the end of the context.
 func Ledger(
 	ctx context.Context, stdin io.Reader, names []string, limits config.Limits, once bool, take func(*unstructured.Unstructured),
 ) (lease.Problems, error) {
-	for _, name := range names {
-		if _, err := os.Stat(name); name != "-" && errors.Is(err, fs.ErrNotExist) {
-			return nil, usage.Errorf("--ledger must be 'cluster', a file or a folder; there is no file or folder %q", name)
-		}
-	}
 	reader := newObjectReader(limits, once, take)
 	reader.whole = true
 	_, err := parallel.Abandonable(ctx, func() (any, error) { return nil, reader.readLedger(ctx, stdin, names, limits.InputSize) })
@@ -158,7 +150,7 @@ func (r *objectReader) readLedger(ctx context.Context, stdin io.Reader, names []
 	for _, name := range names {
 		documents, objects, known := r.documents, r.found, len(r.problems)
 		isFolder := false
-		named := Flags{Files: []string{name}, Recursive: true}
+		named := Names{Files: []string{name}, Recursive: true}
 		for found, err := range named.Walk() {
 			isFolder = isFolder || found.Folder
 			if err := r.readFound(ctx, stdin, b, found, err); err != nil {
