@@ -17,7 +17,7 @@ export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 export GOGC ?= 400
 
 TESTBED := go run ./hack/testbed/cmd/testbed
-LINT := "$$($(TESTBED) path golangci-lint)" run ./...
+LINT := lint="$$($(TESTBED) path golangci-lint)" && "$$lint" run ./... && cd test/apart && "$$lint" run ./...
 # goreleaser with the programs that it runs. It signs and pushes only where it is told with which key, and that it may.
 GORELEASER = PATH="$(CURDIR)/.cache/bin:$$PATH" goreleaser release --clean --skip=$(if $(GPG_KEY),,sign,)$(if $(IMAGE),,docker,)announce
 # The packages in which things run at once. The race detector, which needs a C compiler, watches them, and of the simulation sixteen leases
@@ -30,7 +30,10 @@ RACEFLAG := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 # kept for test-times.
 TIMES := .cache/test-times.json
 BINARIES := $(CURDIR)/.cache/test
-GOTEST := AKASH_NET_BIN="$(BINARIES)" go test -json -vet=off -p 2 -parallel 8
+TESTFLAGS := -json -vet=off -p 2 -parallel 8
+GOTEST := AKASH_NET_BIN="$(BINARIES)" go test $(TESTFLAGS)
+# Tests that need modules of their own are a module: who imports or scans the programs does not get those.
+TESTAPART := AKASH_NET_BIN="$(BINARIES)" go -C test/apart test $(TESTFLAGS)
 RECORD := "$(BINARIES)/testtimes" -file $(TIMES)
 
 .PHONY: help
@@ -57,8 +60,9 @@ programs:
 test: programs ## lint, then the tests: unit, golden files, scripts, and end to end on a real control plane; builds that at first
 	@status=0; race="$$(go list $(RACE))"; rest="$$(go list ./... | grep -vxF "$$race")"; \
 	slow="$$(go list ./test/commands ./test/sim ./test/akash)"; rest="$$slow $$(grep -vxF "$$slow" <<<"$$rest")"; \
-	echo "golangci-lint run ./..."; $(LINT) || status=1; \
+	echo "golangci-lint run ./..."; ($(LINT)) || status=1; \
 	echo "go test, all packages that the race detector does not watch"; $(GOTEST) -timeout 15m $$rest | $(RECORD) || status=1; \
+	echo "go test, the packages of test/apart"; $(TESTAPART) -timeout 15m ./... | $(RECORD) || status=1; \
 	echo "go test $(RACEFLAG)"; CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \
 	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $(RACESIM) | $(RECORD) || status=1; \
 	exit $$status
@@ -69,8 +73,11 @@ test-times: ## the ten slowest packages and tests of the last make test; fails w
 
 .PHONY: test-long
 test-long: testbed programs ## what make test tries a sample of, in full: all crash points, torn reads, histories, rules of the guard, releases that are reproducible (hours)
-	LONG=1 LEDGER_OPERATIONS=5000 CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD)
-	$(GOTEST) -timeout 2h -run TestInterleavings ./engine -exhaustive | $(RECORD)
+	@status=0; export LONG=1 LEDGER_OPERATIONS=5000; \
+	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD) || status=1; \
+	CGO_ENABLED=1 $(TESTAPART) $(RACEFLAG) -timeout 4h ./... | $(RECORD) || status=1; \
+	$(GOTEST) -timeout 2h -run TestInterleavings ./engine -exhaustive | $(RECORD) || status=1; \
+	exit $$status
 
 .PHONY: lint
 lint: ## check the code with golangci-lint (built from its module once, about 2 minutes)
@@ -91,13 +98,13 @@ test-traffic: ## real requests through rendered routes; as root, with iproute2; 
 .PHONY: test-page
 test-page: testbed ## look at the reconciler's page in headless Chromium (apt-get install chromium); UPDATE=1 writes docs/images
 	@command -v chromium >/dev/null || { echo "chromium is missing: apt-get install chromium" >&2; exit 1; }
-	LONG=1 go test -count=1 -timeout 10m -v ./test/page $(if $(UPDATE),-update)
+	LONG=1 go -C test/apart test -count=1 -timeout 10m -v ./page $(if $(UPDATE),-update)
 
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md), the licences (THIRD_PARTY_LICENSES), from the schema config.yaml and the table of its keys, and the table of rights
 	go test ./manifests -run 'TestConfigIsOfTheSchema|TestTableOfKeys|TestTableOfRights' -update
 	go test ./plugin -run TestReference -update
-	go test ./test -run TestLicences -update
+	go -C test/apart test ./modules -run TestLicences -update
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s); KEEP=N keeps the N shortest inputs that reached new code in testdata/fuzz

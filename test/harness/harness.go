@@ -188,11 +188,17 @@ func build(ctx context.Context, reconciler bool) error {
 	if err := os.Mkdir(Binaries(), 0o750); err != nil {
 		return err
 	}
-	args := []string{"build", "-o", Binaries() + "/", "../../cmd/" + Program}
+	args := []string{"build", "-o", Binaries() + "/", "./cmd/" + Program}
 	if reconciler {
-		args = append(args, "../../cmd/akash-net-reconciler")
+		args = append(args, "./cmd/akash-net-reconciler")
 	}
-	if err := Succeed(exec.CommandContext(ctx, "go", args...)); err != nil { //nolint:gosec // the arguments are constants
+	build := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are constants
+	root, err := programs.Root()
+	if err != nil {
+		return err
+	}
+	build.Dir = root
+	if err := Succeed(build); err != nil {
 		return err
 	}
 	return os.Symlink(Program, filepath.Join(Binaries(), "kubectl_complete-akash_net"))

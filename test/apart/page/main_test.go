@@ -295,7 +295,7 @@ func (b *browser) picture(name string, whole bool) {
 	}
 	png, err := chromedp.Run(b.ctx, take)
 	if err == nil {
-		err = os.WriteFile(filepath.Join("..", "..", "docs", "images", name+".png"), png, 0o600)
+		err = os.WriteFile(filepath.Join("..", "..", "..", "docs", "images", name+".png"), png, 0o600)
 	}
 	if err != nil {
 		b.t.Fatal(err)

@@ -1,4 +1,5 @@
-package test
+// Package modules holds the tests of the modules that programs and tests are made of.
+package modules
 
 import (
 	"bytes"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/licensecheck"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 	"github.com/akash-net/kubectl-akash-net/test/release"
 )
@@ -153,7 +155,7 @@ func TestLicences(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&all, "What the programs of kubectl-akash-net are linked with, the licences, and below their texts.\n"+
-		"Written by: go test ./test -run TestLicences -update\n\n%s", &list)
+		"Written by: make generate\n\n%s", &list)
 	for _, text := range order {
 		fmt.Fprintf(&all, "\n%s\n%s\n\n%s", strings.Repeat("=", 80), strings.Join(users[text], "\n"), text)
 	}
@@ -168,4 +170,13 @@ func TestUnknownLicences(t *testing.T) {
 			t.Errorf("%v has the licences %v", files, ids)
 		}
 	}
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	root, err := programs.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	root = "../.."
+	root = "../../.."
 	// image is none that anybody runs here.
 	image = "registry.invalid/akash-net:test"
 )
