@@ -73,9 +73,9 @@ test-times: ## the ten slowest packages and tests of the last make test; fails w
 
 .PHONY: test-long
 test-long: testbed programs ## what make test tries a sample of, in full: all crash points, torn reads, histories, rules of the guard, releases that are reproducible (hours)
-	@status=0; export LONG=1 LEDGER_OPERATIONS=5000; \
-	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD) || status=1; \
-	CGO_ENABLED=1 $(TESTAPART) $(RACEFLAG) -timeout 4h ./... | $(RECORD) || status=1; \
+	@status=0; \
+	LONG=1 CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 4h ./... | $(RECORD) || status=1; \
+	LONG=1 LEDGER_OPERATIONS=5000 CGO_ENABLED=1 $(TESTAPART) $(RACEFLAG) -timeout 4h ./... | $(RECORD) || status=1; \
 	$(GOTEST) -timeout 2h -run TestInterleavings ./engine -exhaustive | $(RECORD) || status=1; \
 	exit $$status
 
