@@ -2,7 +2,6 @@ package manifests_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-var update = flag.Bool("update", false, "write config.yaml and the table of keys in docs/configuration.md")
+var update = flag.Bool("update", false, "write config.yaml")
 
 func schemas(t *testing.T) (settings, definition *schema.Schema) {
 	t.Helper()
@@ -136,49 +135,38 @@ func indented(text, indent string) string {
 	return indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent) + "\n"
 }
 
-var keys = regexp.MustCompile(`(?s)(\n## Keys\n).*?(\n## )`)
-
-// The table of keys in docs/configuration.md is the schema; with -update it is written.
-func TestTableOfKeys(t *testing.T) {
+// What a key names as the page that says more is a page with that heading.
+func TestPagesOfKeys(t *testing.T) {
 	settings, _ := schemas(t)
 	spec, err := settings.Find("spec")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table strings.Builder
-	table.WriteString("\nAll keys are below `spec`. `kubectl akash-net config explain KEY` explains them offline.\n\n| key | default | meaning |\n| --- | --- | --- |\n")
+	seen := 0
 	for path, s := range spec.Leaves() {
-		value := "none"
-		parent, key := "", path
-		if i := strings.LastIndex(path, "."); i >= 0 {
-			parent, key = path[:i], path[i+1:]
+		if s.Page == "" {
+			continue
 		}
-		in, err := spec.Find(strings.FieldsFunc(parent, func(r rune) bool { return r == '.' || r == '[' || r == ']' })...)
+		seen++
+		page, anchor, _ := strings.Cut(s.Page, "#")
+		text, err := os.ReadFile("../docs/" + page)
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", path, err)
 		}
-		switch text := s.DefaultText(); {
-		case in.Needs(key):
-			value = "required"
-		case text != "" && text != `""` && text != "[]":
-			value = "`" + text + "`"
+		found := anchor == ""
+		for _, m := range headings.FindAllStringSubmatch(string(text), -1) {
+			found = found || strings.ReplaceAll(strings.ToLower(strings.ReplaceAll(m[1], "'", "")), " ", "-") == anchor
 		}
-		meaning := s.Description
-		if choices := s.Choices(); len(choices) > 0 && !mentions(meaning, choices) {
-			meaning += " " + howMany(s) + " of `" + strings.Join(choices, "`, `") + "`."
+		if !found {
+			t.Errorf("%s: %s has no such heading", path, s.Page)
 		}
-		if s.Page != "" {
-			meaning += fmt.Sprintf(" [More](%s)", strings.TrimPrefix(s.Page, "configuration.md"))
-		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", path, value, meaning)
 	}
-	const file = "../docs/configuration.md"
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	if seen < 5 {
+		t.Errorf("only %d keys name a page", seen)
 	}
-	generated(t, file, keys.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}"))
 }
+
+var headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
 
 // generated compares a file with what it is to be; with -update it writes it.
 func generated(t *testing.T, file, want string) {

@@ -1,6 +1,6 @@
 // Package turn makes commands that write for the same deployment groups take turns. A command announces itself before
 // its first write, waits for its turn, renews the announcement while it works, and deletes it at the end, which is its
-// commit. docs/protocol.md explains it; package state/protocol makes the decisions.
+// commit. docs/ledger.md explains it; package state/protocol makes the decisions.
 package turn
 
 import (

@@ -85,7 +85,7 @@ func TestMetrics(t *testing.T) {
 
 // The table of the metrics in the documentation has each of them, with its labels, and no other.
 func TestMetricsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/monitoring.md")
+	text, err := os.ReadFile("../../docs/endpoints.md")
 	if err != nil {
 		t.Fatal(err)
 	}

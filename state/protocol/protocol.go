@@ -1,7 +1,7 @@
 // Package protocol decides what a run does next with a claim, given what it wants and what it has read, and with its
 // announcement. It sends nothing and has no clock: package engine decides by it what a command does next, and the tests of that
 // explore each order of the requests.
-// docs/protocol.md explains the protocol.
+// docs/ledger.md explains the protocol.
 package protocol
 
 import (

@@ -17,7 +17,7 @@ import (
 )
 
 // Traces of commands that announce themselves, line by line: testdata/turns has one for every row of the table in
-// docs/protocol.md that is about announcements, for races and for crashes. `go test ./state/protocol -rewrite` writes what
+// docs/ledger.md that is about announcements, for races and for crashes. `go test ./state/protocol -rewrite` writes what
 // the protocol says now.
 //
 // A block is a story that begins without announcements:

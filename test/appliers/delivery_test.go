@@ -58,10 +58,10 @@ func shell(t *testing.T, in, commands string) error {
 	return harness.Succeed(cmd)
 }
 
-// delivery returns what docs/gitops.md has for a pipeline that renders: its script, and its jobs by the service that runs them.
+// delivery returns what docs/pipelines.md has for a pipeline that renders: its script, and its jobs by the service that runs them.
 func delivery(t *testing.T) (script string, jobs map[string]job) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "gitops.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pipelines.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func delivery(t *testing.T) (script string, jobs map[string]job) {
 		}
 	}
 	if script == "" || len(jobs) != 2 {
-		t.Fatalf("docs/gitops.md has the script %q and %d jobs", script, len(jobs))
+		t.Fatalf("docs/pipelines.md has the script %q and %d jobs", script, len(jobs))
 	}
 	return script, jobs
 }

@@ -224,3 +224,26 @@ func TestEveryDocumentIsReachable(t *testing.T) {
 		}
 	}
 }
+
+// A cell of docs/development.md has at most two lines: package comments say the rest. A glossary is short, and so are the pages together.
+func TestDocumentsAreShort(t *testing.T) {
+	for _, line := range strings.Split(outside(read(t, "docs/development.md")), "\n") {
+		for cell := range strings.SplitSeq(line, "|") {
+			if strings.HasPrefix(line, "|") && len(cell) > 240 {
+				t.Errorf("docs/development.md: a cell has %d characters: %.60s…", len(cell), cell)
+			}
+		}
+	}
+	if rows := strings.Count(read(t, "docs/glossary.md"), "\n| ") - 2; rows > 25 {
+		t.Errorf("docs/glossary.md has %d rows; at most 25 are wanted", rows)
+	}
+	words := 0
+	for _, file := range documents(t) {
+		if path.Dir(file) == "docs" {
+			words += len(strings.Fields(read(t, file)))
+		}
+	}
+	if words > 40500 {
+		t.Errorf("the pages have %d words", words)
+	}
+}

@@ -55,9 +55,9 @@ func pipelines(t *testing.T, path string) (all []pipeline) {
 // The jobs of the documentation accept a pull request whose leases can have what they ask for, and refuse one that asks for what
 // another owner holds, without a cluster and a home.
 func TestPipelines(t *testing.T) {
-	jobs := pipelines(t, "docs/pull-requests.md")
+	jobs := pipelines(t, "docs/pipelines.md")
 	if len(jobs) < 2 {
-		t.Fatalf("docs/pull-requests.md has %d jobs", len(jobs))
+		t.Fatalf("docs/pipelines.md has %d jobs", len(jobs))
 	}
 	for _, job := range jobs {
 		t.Run(job.name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func paths(s cells, o op) bool {
 	return true
 }
 
-// model is what the ledger promises of one thing (invariant 6 of docs/protocol.md).
+// model is what the ledger promises of one thing (invariant 6 of docs/ledger.md).
 func model(may space) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return cells{} },

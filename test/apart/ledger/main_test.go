@@ -1,4 +1,4 @@
-// Package ledger_test tries the ledger's promises (docs/protocol.md) on a real API server: the
+// Package ledger_test tries the ledger's promises (docs/ledger.md) on a real API server: the
 // histories of concurrent clients are linearizable, and a run that is cut off anywhere leaves
 // nothing that one more run does not finish.
 package ledger_test
