@@ -21,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -251,11 +252,13 @@ func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (faile
 }
 
 // endAfter removes the announcements of another command, once that has ended or counts as crashed, for deployment groups that nobody
-// names and of which nothing is kept: no command will come after it. Entries that it has left on claims are left to repair.
+// names and of which nothing is kept, and ends what it has claimed for them: no command will come after it.
 func (r *Reconciler) endAfter(ctx context.Context, groups []lease.Group) error {
 	c := command.New(r.cluster, r.options)
-	return c.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) (unfinished []lease.Group, err error) {
-		if _, err = t.Begin(ctx); err != nil {
+	var unfinished []lease.Group
+	err := c.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) ([]lease.Group, error) {
+		unfinished = nil
+		if _, err := t.Begin(ctx); err != nil {
 			return nil, err
 		}
 		claims, err := c.Ledger.List(ctx)
@@ -266,6 +269,12 @@ func (r *Reconciler) endAfter(ctx context.Context, groups []lease.Group) error {
 		}
 		return unfinished, err
 	})
+	if err != nil || len(unfinished) == 0 {
+		return err
+	}
+	opts := r.options
+	opts.AssumeCrashed = false
+	return repair.Finish(ctx, apply.New(r.cluster, opts), crashedAfter, unfinished)
 }
 
 func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {

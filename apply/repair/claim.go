@@ -173,15 +173,28 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 // Follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups: what Repair without names does
 // about that, and nothing else. What it could not do it has reported.
 func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
+	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
+		m, moves := p.Mend.(state.FollowMove)
+		return moves && (slices.Contains(groups, m.Parts.Group) || slices.Contains(groups, leaseOf(p).Group()))
+	})
+}
+
+// Finish ends what crashed commands have claimed for one of these deployment groups, as Repair without names does, and nothing else. What it
+// could not do it has reported.
+func Finish(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
+	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
+		return p.Problem == state.CrashedRun && slices.Contains(groups, leaseOf(p).Group())
+	})
+}
+
+// only repairs the problems that are chosen.
+func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, chosen func(state.Problem) bool) error {
 	r := &repair{command: a.Command, asked: Options{CrashedAfter: crashedAfter}}
 	found, err := r.find(cluster.Early(ctx))
 	if err != nil {
 		return err
 	}
-	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
-		m, moves := p.Mend.(state.FollowMove)
-		return !moves || !slices.Contains(groups, m.Parts.Group) && !slices.Contains(groups, leaseOf(p).Group())
-	}))
+	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool { return !chosen(p) }))
 	if _, told := errors.AsType[*Unmended](err); told {
 		return nil
 	}

@@ -1,10 +1,15 @@
 package sim
 
 import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
@@ -26,6 +31,34 @@ func TestAnnouncementOfALeaseThatIsOver(t *testing.T) {
 		}
 		if left, err := l.Announcements(t.Context()); err != nil || len(left) > 0 {
 			t.Errorf("there are %v, %v", left, err)
+		}
+	})
+}
+
+// So does what that command has claimed and not finished: the host is free again for the next tenant.
+func TestClaimOfALeaseThatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, id, claimed := newScene(t), allLeases()[0], false
+		dies := connected(t, func(r *http.Request) (*http.Response, error) {
+			if claimed {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+			}
+			claimed = isApply(r) && strings.HasSuffix(r.URL.Path, "/leases/a.example.com")
+			return s.server.RoundTrip(r)
+		})
+		def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
+		if err := apply.New(dies, s.opts).Apply(t.Context(), []*lease.Definition{def}); err == nil || !claimed {
+			t.Fatal("the command that has died says that it is done")
+		}
+		if got := s.problems(); len(got) != 1 || !strings.HasPrefix(got[0], state.CrashedRun+"/") {
+			t.Fatalf("the problems are %q", got)
+		}
+		failed, err := reconcile.New(connected(t, s.server.RoundTrip), s.opts, reconcile.Limits{Heal: true}).WorkAfter(t.Context(), []lease.Group{id.Group()})
+		if err != nil || len(failed) > 0 {
+			t.Error(failed, err)
+		}
+		if got := s.problems(); len(got) > 0 {
+			t.Errorf("the problems are %q", got)
 		}
 	})
 }
