@@ -80,13 +80,22 @@ func (v view) checkOwned() Step {
 // checkManifest refuses what rests on a Manifest of Akash's provider that is another one in the command's turn, until the lease has written
 // something: what is written for a lease that is over stops the hostname operator for all tenants.
 func (v view) checkManifest() Step {
+	if v.hasWritten() {
+		return Step{}
+	}
+	return v.confirmManifest(v.w.Turn.Alone)
+}
+
+// confirmManifest reads the Manifest on which the want rests, unless that was done after a request was sent, and ends the work if it is
+// another one now.
+func (v view) confirmManifest(after Stamp) Step {
 	m := v.want.Manifest
-	if m == nil || v.w.Turn.Alone == 0 || v.hasWritten() {
+	if m == nil || v.w.Turn.Alone == 0 {
 		return Step{}
 	}
 	k := Key{kinds.Manifest, v.t.Settings.Config.ManifestNamespace, v.id.Namespace()}
 	now, read := v.w.lives[k]
-	if !read || now.sent <= v.w.Turn.Alone {
+	if !read || now.sent <= after {
 		return do(Request{Verb: GetLive, Key: k, Why: "what Akash's provider says of the lease now"})
 	}
 	var is lease.Manifest
