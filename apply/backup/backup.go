@@ -90,6 +90,9 @@ func Of(objects []*unstructured.Unstructured, namespace string) (*Ledger, lease.
 			l.Records = append(l.Records, r)
 		}
 	}
+	if l.At == nil && len(l.Records) == 0 && len(problems) == 0 {
+		problems.Add(lease.Place{}, "the input holds no object of a ledger")
+	}
 	slices.SortStableFunc(l.Records, func(a, b Record) int {
 		return cmp.Or(strings.Compare(order(a), order(b)), strings.Compare(a.Object.GetName(), b.Object.GetName()))
 	})

@@ -99,6 +99,9 @@ func TestRefusesOthers(t *testing.T) {
 	if len(problems.Errors()) != 5 {
 		t.Errorf("%v", problems)
 	}
+	if _, problems = backup.Of(nil, "akash-net"); !problems.Failed() {
+		t.Error("a restore of nothing is taken for one")
+	}
 }
 
 // A restore creates what is not there and changes nothing that is. What another owner has, claims over or below it, or serves, stays his;

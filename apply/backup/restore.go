@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,8 +40,10 @@ type Restorer struct {
 	// Namespace is the ledger's, Concurrency how many records are written at a time.
 	Namespace   string
 	Concurrency int
-	Report      func(report.Event)
+	// Report receives the events, one at a time.
+	Report func(report.Event)
 
+	reporting sync.Mutex
 	// there are the objects of the ledger, and seen the claims and what uses things without one.
 	there map[string]*unstructured.Unstructured
 	seen  *observed.Snapshot
@@ -184,5 +187,7 @@ func (r *Restorer) client() dynamic.ResourceInterface {
 }
 
 func (r *Restorer) report(action report.Action, x Record, message string) {
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
 	r.Report(report.Event{Time: time.Now(), Action: action, Kind: x.Kind, Name: x.Name, Message: message})
 }

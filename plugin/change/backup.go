@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,13 +120,13 @@ func (f *restoreFlags) run(ctx context.Context, c *session.Session) error {
 		return install.Refused(err)
 	}
 	events := console.NewEvents(&c.Console, "", f.dryRun)
-	var created atomic.Bool
+	created := false
 	r := backup.Restorer{Cluster: to, Namespace: cfg.LedgerNamespace, Concurrency: f.concurrency, Report: func(e report.Event) {
-		created.Store(created.Load() || e.Action == report.Created)
+		created = created || e.Action == report.Created
 		events.Report(e)
 	}}
 	err = r.Restore(ctx, ledger.Records)
-	if created.Load() && f.dryRun == "" {
+	if created && f.dryRun == "" {
 		fmt.Fprintln(c.ErrOut, "What a backup does not hold, the managed fields by which leases own their claims, is written again by: kubectl akash-net repair")
 	}
 	return err
