@@ -78,8 +78,8 @@ func (a *Applier) releases(groups []lease.Group, chosen engine.Choice) []engine.
 			Owned:   a.Command.Options.Owned,
 			Obeys:   a.Command.Options.Obeys,
 			Release: &engine.Release{
-				Choice: chosen,
-				Named:  slices.DeleteFunc(slices.Clone(a.Command.Options.Named), func(id lease.ID) bool { return id.Group() != g }),
+				Choice: chosen, Emptied: a.Command.Options.Emptied,
+				Named: slices.DeleteFunc(slices.Clone(a.Command.Options.Named), func(id lease.ID) bool { return id.Group() != g }),
 			},
 		}
 	}

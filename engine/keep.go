@@ -68,11 +68,13 @@ func (v view) checkOwned() Step {
 	case v.f.kept.isOurs() || v.hasWritten():
 	case v.want.Obeys && d != nil && d.Suspended:
 		return v.giveBack(&report.SuspendedError{Lease: v.group})
-	case v.want.Owned == nil, old && v.w.Turn.Alone == 0:
+	case v.want.Owned == nil && !v.want.Obeys, old && v.w.Turn.Alone == 0:
 	case old:
 		return do(Request{Verb: GetDefinition, Group: v.group, Why: "which source owns the lease"})
-	case !slices.Contains(v.want.Owned, source):
+	case v.want.Owned != nil && !slices.Contains(v.want.Owned, source):
 		return v.giveBack(&report.SourceError{Lease: v.group, Source: source})
+	case v.want.Release != nil && v.want.Release.Emptied && !d.IsEmpty():
+		return v.giveBack(report.ErrChanged) // it was applied again
 	}
 	return Step{}
 }

@@ -46,6 +46,10 @@ func Next(w *World, t *Transaction, place int) Step {
 			continue
 		case w.Turn.Alone == 0 && !s.mayBeEarly():
 			return do(Request{Verb: Announce, Why: "nobody else is to write for the deployment"})
+		case s.removes(): // the tenant may have asked for it again while the lease was written
+			if confirm := v.confirmManifest(max(w.Turn.Alone, v.f.wrote, v.changed())); !confirm.idle() {
+				return confirm
+			}
 		}
 		return s
 	}

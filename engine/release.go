@@ -23,6 +23,8 @@ type Release struct {
 	Choice Choice
 	// Named are the leases by which the group was named: nothing goes while another lease of the group is live.
 	Named []lease.ID
+	// Emptied is true if only a lease goes of which the ledger keeps that it is to have nothing.
+	Emptied bool
 	// Strays is true if only what nobody means any more goes: nothing while the group holds anything, or the ledger keeps a definition.
 	Strays bool
 }
@@ -142,7 +144,7 @@ func (v view) checkNamed() Step {
 func (v view) checkStrays() Step {
 	switch {
 	case v.want.Release == nil || !v.want.Release.Strays:
-	case v.f.kept.definition != nil:
+	case v.f.kept.definition != nil && !v.f.kept.definition.Deleting:
 		return v.giveBack(report.ErrChanged)
 	case len(v.w.claimsOf(v.group)) > 0:
 		return v.end(nil)

@@ -260,6 +260,11 @@ func (s Step) mayBeEarly() bool {
 	return s.Until.IsZero() && !slices.ContainsFunc(s.Requests, func(r Request) bool { return !r.Early })
 }
 
+// removes reports whether a step deletes an object, or gives it up.
+func (s Step) removes() bool {
+	return slices.ContainsFunc(s.Requests, func(r Request) bool { return r.Verb == DeleteObject || r.Verb == Withdraw })
+}
+
 // idle reports whether a step has nothing to do.
 func (s Step) idle() bool {
 	return len(s.Requests) == 0 && !s.decides() && s.Wait == "" && s.Outcome == nil

@@ -153,9 +153,6 @@ func (v view) unserve() Step {
 		}
 	}
 	if s := v.removeAll(goes); !s.idle() {
-		if confirm := v.confirmManifest(max(v.w.Turn.Alone, v.f.wrote)); !confirm.idle() {
-			return confirm // the tenant may have asked for it again
-		}
 		return s
 	}
 	if v.want.Apply != nil && !v.givesUp() {

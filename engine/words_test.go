@@ -53,9 +53,9 @@ func (l *ledger) want(words []string) engine.Want {
 		}
 		return want
 	case "release":
-		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" })
-		want.Release = &engine.Release{Choice: engine.NewChoice(things)}
-		if len(things) < len(words)-2 {
+		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" || word == "emptied" })
+		want.Release = &engine.Release{Choice: engine.NewChoice(things), Emptied: slices.Contains(words, "emptied")}
+		if slices.Contains(words, "named") {
 			want.Release.Named = []lease.ID{id}
 		}
 		return want

@@ -348,7 +348,7 @@ func (r *Reconciler) parts(view *View, groups []lease.Group, failed map[lease.Gr
 
 // run does what is due for the deployment groups of a part, by a command with these options.
 func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) error {
-	opts.Obeys = true
+	opts.Obeys, opts.Emptied = true, p.what.Action == Release
 	switch opts.Source = p.what.Source; {
 	case p.what.Owned:
 		opts.Owned = []string{p.what.Source}

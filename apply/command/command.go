@@ -84,6 +84,8 @@ type Options struct {
 	// sources one of which has to own them; an empty name is no source, nil any.
 	Source string
 	Owned  []string
+	// Emptied is true if only leases are released of which the ledger keeps that they are to have nothing.
+	Emptied bool
 	// Obeys is true for the reconciler: it does nothing with a lease that is suspended.
 	Obeys bool
 	// Target is the kind of routes that the command line chooses, which their kept definitions have; empty for that of the configuration.

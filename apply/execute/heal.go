@@ -54,7 +54,7 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 	defer cancel()
 	was := of.Options
 	c := command.New(of.Cluster, command.Options{
-		Config: of.Configured, Prune: true, Heal: true, InTurn: true, Operators: was.Operators, AssumeServing: was.AssumeServing, Wait: was.Wait,
+		Config: of.Configured, Prune: true, Heal: true, InTurn: true, Obeys: was.Obeys, Operators: was.Operators, AssumeServing: was.AssumeServing, Wait: was.Wait,
 		Version: was.Version, Lasts: was.Lasts, Concurrency: was.Concurrency,
 		Report: func(e report.Event) {
 			switch e.Action {
@@ -80,8 +80,8 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 				switch want, err := healing(s, c.Options.Config, g, was.Target); {
 				case err != nil:
 					unknown = append(unknown, fmt.Errorf("of lease %s: %w", g, err))
-				case want != nil:
-					wants = append(wants, *want)
+				default:
+					wants = append(wants, want)
 				}
 			}
 			return wants
@@ -93,7 +93,7 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 			break
 		}
 	}
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		err = errors.New("it had no turn, or no answer, in time")
 	}
 	if err = errors.Join(append(unknown, err)...); err != nil { // by its text alone: the command ends with why it was lost
@@ -103,26 +103,26 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 }
 
 // healing returns what a deployment group wants to be as the ledger keeps it: one of which nothing is kept keeps what it holds, and if that
-// is nothing, it has nothing. chosen is the kind of routes that the command line has chosen. It wants nothing where the kept definition is
-// that of Akash's Manifest, which may say something else by now.
-func healing(s *observed.Snapshot, cfg *config.ProviderConfig, g lease.Group, chosen string) (*engine.Want, error) {
+// is nothing, it has nothing. chosen is the kind of routes that the command line has chosen. A definition that is that of
+// Akash's Manifest is not healed: the Manifest may say something else by now.
+func healing(s *observed.Snapshot, cfg *config.ProviderConfig, g lease.Group, chosen string) (want engine.Want, err error) {
 	d := s.Definitions[kept.Name(g)]
 	if d == nil || d.Deleting {
-		return &engine.Want{Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, Release: &engine.Release{Strays: true}}, nil
+		return engine.Want{Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, Release: &engine.Release{Strays: true}}, nil
 	}
 	def, err := d.Decode()
 	switch {
 	case err != nil:
-		return nil, err
+		return want, err
 	case d.Source == kept.OfManifests:
-		return nil, nil //nolint:nilnil // the reconciler of the Manifests heals it
+		return want, errors.New("what it is to have is said by its Manifest, which a reconciler of Manifests applies")
 	case d.Target == "" && chosen != "":
-		return nil, fmt.Errorf("its routes are of the kind that the configuration says, and this command was told --target %s", chosen)
+		return want, fmt.Errorf("its routes are of the kind that the configuration says, and this command was told --target %s", chosen)
 	}
 	routes := def.Routes()
 	request, problems := state.NewRequest(routes, cfg)
 	if found := append(problems, records.RecordProblems(routes, cfg)...).Errors(); len(found) > 0 {
-		return nil, found
+		return want, found
 	}
-	return &engine.Want{Request: request, Prune: true, Apply: &engine.Apply{Definition: routes, Kinds: render.Kinds(routes, cfg), Heal: true, Lost: true}}, nil
+	return engine.Want{Request: request, Prune: true, Apply: &engine.Apply{Definition: routes, Kinds: render.Kinds(routes, cfg), Heal: true, Lost: true}}, nil
 }

@@ -187,14 +187,21 @@ func Finish(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, g
 	})
 }
 
-// only repairs the problems that are chosen.
+// only repairs the problems that are chosen, but for those of leases that are suspended: it works for the reconciler.
 func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, chosen func(state.Problem) bool) error {
 	r := &repair{command: a.Command, asked: Options{CrashedAfter: crashedAfter}}
 	found, err := r.find(cluster.Early(ctx))
 	if err != nil {
 		return err
 	}
-	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool { return !chosen(p) }))
+	suspended, err := r.command.Ledger.Suspended(ctx)
+	if err != nil {
+		return err
+	}
+	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
+		m, moves := p.Mend.(state.FollowMove)
+		return !chosen(p) || suspended[leaseOf(p).Group()] || moves && suspended[m.Parts.Group]
+	}))
 	if _, told := errors.AsType[*Unmended](err); told {
 		return nil
 	}

@@ -246,6 +246,15 @@ func (d *Definition) Same(other *Definition) bool {
 	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run && d.Source == other.Source && d.Target == other.Target
 }
 
+// IsEmpty reports whether there is no definition, or one of a lease that is to have nothing.
+func (d *Definition) IsEmpty() bool {
+	if d == nil {
+		return true
+	}
+	def, err := d.Decode()
+	return err == nil && def.Empty()
+}
+
 // Configuration returns what the deployment group applies to keep its definition. there is the object to replace, or
 // nil.
 func (d *Definition) Configuration(namespace string, g lease.Group, there *Definition) *coordinationv1.LeaseApplyConfiguration {
