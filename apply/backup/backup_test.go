@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 const (
@@ -45,7 +47,7 @@ func object(name, more string) string {
 // claim is the claim of an owner on a host.
 func claim(name, kind, owner string) string {
 	return object(name, fmt.Sprintf(", labels: {net.akash.network/kind: %s, net.akash.network/owner: %s}, annotations: {net.akash.network/ledger: v1, "+
-		"kubectl.kubernetes.io/last-applied-configuration: x, route.net.akash.network/8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1: "+
+		"kubectl.kubernetes.io/last-applied-configuration: x, route.net.akash.network/h9fdlck2cci468cu0kf4lnhd3ldroposf0853fok6u4npffuk3og: "+
 		`'{"lease":"%s/7/1/1/%s","path":"/"}'}}, spec: {holderIdentity: %s}}`, kind, owner, owner, at, owner))
 }
 
@@ -120,7 +122,7 @@ func TestRestores(t *testing.T) {
 	}
 	live = live.DryRun(cluster.DryRunClient)
 	backed, problems := backup.Of(objects(t,
-		object("df--a", ", labels: {net.akash.network/definition-of: "+shop+"}}, spec: {holderIdentity: "+shop+"/7/1}}"),
+		definition(t),
 		claim("new.example.com", "host", shop), claim("same.example.com", "host", shop), claim("moved.example.com", "host", shop),
 		claim("taken.example.com", "host", shop), claim("b.example.net", "host", shop), claim("wc--any.example.org", "wildcard", shop),
 		claim("c.example.edu", "host", shop), claim("served.example.com", "host", shop),
@@ -162,4 +164,20 @@ func TestRestores(t *testing.T) {
 
 func namespaceOf(owner string) string {
 	return lease.ID{Owner: owner, DSeq: 9, GSeq: 1, OSeq: 1, Provider: at}.Namespace()
+}
+
+// definition is the text of the definition that the ledger keeps of a lease of shop.
+func definition(t *testing.T) string {
+	t.Helper()
+	def := &lease.Definition{Name: "shop", Lease: lease.ID{Owner: shop, DSeq: 7, GSeq: 1, OSeq: 1, Provider: at}}
+	def.Hash = lease.Sum(def)
+	d, err := kept.New(def, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(d.Configuration("akash-net", def.Lease.Group(), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

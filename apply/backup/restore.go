@@ -1,7 +1,9 @@
 package backup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // HeldError says that a claim of a backup was not restored, because somebody else has the thing now.
@@ -90,20 +93,23 @@ func (r *Restorer) Restore(ctx context.Context, records []Record) error {
 
 // restore writes a record, unless it is there.
 func (r *Restorer) restore(ctx context.Context, x Record) error {
+	if c := x.Claim; c != nil && (c.Unreadable != "" || c.Owner != x.Holder) {
+		return fmt.Errorf("%s cannot be read as a claim of owner %q, and is not restored: %s", x, x.Holder, cmp.Or(c.Unreadable, "its label says "+c.Owner))
+	}
 	now := r.there[x.Object.GetName()]
 	if now == nil {
 		if err := r.taken(x); err != nil {
 			return err
 		}
-		err := r.Cluster.Write(ctx, func(ctx context.Context) error {
-			_, err := r.client().Create(ctx, x.Object, metav1.CreateOptions{FieldManager: lease.FieldManager})
-			return err
-		})
+		err := r.create(ctx, x)
 		switch {
 		case err == nil:
+			if err := r.excluded(ctx, x); err != nil {
+				return err
+			}
 			r.report(report.Created, x, "")
 			return nil
-		case !apierrors.IsAlreadyExists(err) && !cluster.IsUnclear(err):
+		case !apierrors.IsAlreadyExists(err) && !cluster.IsUnclear(err) && !errors.Is(err, ledger.ErrAgain):
 			return fmt.Errorf("%s: %w", x, r.Cluster.Explain(err, "create", cluster.Leases))
 		}
 		written := err
@@ -126,6 +132,62 @@ func (r *Restorer) restore(ctx context.Context, x Record) error {
 		r.report(report.Unchanged, x, "")
 	default:
 		r.report(report.Unchanged, x, "it is there, and another one than in the backup")
+	}
+	return nil
+}
+
+// create writes a record that is not there. A definition is kept by the deployment group that it is of, which owns its fields from then on:
+// else no later command could take one away.
+func (r *Restorer) create(ctx context.Context, x Record) error {
+	d, is := kept.Read(&metav1.ObjectMeta{Name: x.Object.GetName(), Labels: x.Object.GetLabels(), Annotations: x.Object.GetAnnotations()})
+	if !is {
+		return r.Cluster.Write(ctx, func(ctx context.Context) error {
+			_, err := r.client().Create(ctx, x.Object, metav1.CreateOptions{FieldManager: lease.FieldManager})
+			return err
+		})
+	}
+	def, err := d.Decode()
+	if err != nil {
+		return err
+	}
+	l := ledger.New(r.Cluster, r.Namespace)
+	now, err := l.Keep(ctx, d, def.Lease.Group(), nil)
+	if err == nil && d.Suspended {
+		err = l.Suspend(ctx, now, true)
+	}
+	return err
+}
+
+// excluded takes a claim back that was written while another owner claimed the wildcard over it, or a host below it: that is read after the
+// write, as every command does it.
+func (r *Restorer) excluded(ctx context.Context, x Record) error {
+	if x.Claim == nil || x.Claim.Kind.HasPorts() {
+		return nil
+	}
+	l := ledger.New(r.Cluster, r.Namespace)
+	over, all := state.WildcardOver(x.Claim.Thing), []*state.Claim(nil)
+	var err error
+	if x.Claim.Kind == state.Wildcard {
+		all, err = l.List(ctx, state.Host)
+	} else if over != "" {
+		var above *state.Claim
+		if above, err = l.Get(ctx, state.HostName(over)); above != nil {
+			all = append(all, above)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s was written, and who has what is over it or below it could not be read: run the restore again: %w", x, err)
+	}
+	for _, c := range all {
+		if c.Owner == x.Claim.Owner || c.Deleting || x.Claim.Kind == state.Wildcard && state.WildcardOver(c.Thing) != x.Claim.Thing {
+			continue
+		}
+		held := &HeldError{Record: x.String(), Owner: x.Holder, By: fmt.Sprintf("kept off by %s %s of owner %s", c.Kind, c.Thing, c.Owner)}
+		mine, err := l.Get(ctx, x.Object.GetName())
+		if mine == nil || err != nil || mine.Owner != x.Claim.Owner {
+			return errors.Join(held, err)
+		}
+		return errors.Join(held, l.Delete(ctx, mine))
 	}
 	return nil
 }
