@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -102,7 +103,14 @@ func TestNotReady(t *testing.T) {
 // Akash's provider is answered without a token what its operators answer, and nothing else; before anything is known, as they do then.
 func TestAsOperators(t *testing.T) {
 	s := &Shown{}
-	h := bound(asOperators(Options{Shown: s, Page: http.NotFoundHandler()}))
+	at := func(address string) http.Handler {
+		all, err := servers(Options{Shown: s, Page: http.NotFoundHandler(), Listen: reconcile.Listen{Operators: netip.MustParseAddrPort(address)}})
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[0].handler
+	}
+	h := at("0.0.0.0:8080")
 	const status = "/ip-lease-status/akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn/1/1/1"
 	answers := func(want map[string]int) {
 		t.Helper()
@@ -122,6 +130,11 @@ func TestAsOperators(t *testing.T) {
 		"GET " + status: 204, "GET /ip-lease-status/x/y/1/1": 404, "HEAD /health": 200,
 		"GET /state": 404, "GET /metrics": 404, "GET /": 404, "GET /readyz": 404, "POST /hostname/migrate": 404, "POST /usage": 405, "DELETE /health": 405,
 	})
+	for url, want := range map[string]int{"http://localhost/usage": 200, "http://127.0.0.1:8080/usage": 200, "http://elsewhere.example/usage": 421} {
+		if code, body := ask(at("127.0.0.1:8080"), http.MethodGet, url, ""); code != want {
+			t.Errorf("%s on loopback: %d %s, want %d", url, code, body, want)
+		}
+	}
 }
 
 // However many ask at once, the cluster is read once a second; another world is read anew.

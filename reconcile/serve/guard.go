@@ -36,8 +36,9 @@ const (
 // open are the paths that tell nothing but whether the reconciler is well. Anybody may get them: kubelets do, without a token.
 var open = map[string]bool{"/healthz": true, "/readyz": true, "/health": true}
 
-// bound bounds requests, and passes them to next.
-func bound(next http.Handler) http.Handler {
+// bound bounds requests, and passes them to next. On loopback it refuses those that name another host: a page from elsewhere, whose name
+// leads here.
+func bound(loopback bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-cache")
@@ -48,17 +49,19 @@ func bound(next http.Handler) http.Handler {
 			_ = within.SetReadDeadline(time.Now().Add(reading))
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if loopback && !ofLoopback(r.Host) {
+			refuse(w, http.StatusMisdirectedRequest, "this is not %q: name localhost, or the address", r.Host)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
 
 // guard bounds requests, and passes them to next, or to reviewed if it has to be asked whether they may be made.
 func guard(loopback bool, next, reviewed http.Handler) http.Handler {
-	return bound(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return bound(loopback, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
-		case loopback && !ofLoopback(r.Host): // a page from elsewhere, whose name leads here
-			refuse(w, http.StatusMisdirectedRequest, "this is not %q: name localhost, or the address", r.Host)
 		case reads && (loopback || open[r.URL.Path]):
 			next.ServeHTTP(w, r)
 		default:

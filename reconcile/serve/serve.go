@@ -115,7 +115,7 @@ func servers(o Options) (all []*server, err error) {
 		all = append(all, &server{"--listen", o.Listen.Address, guard(o.Listen.Loopback(), mux, reviewed), !o.Listen.TLS(), o.Listen})
 	}
 	if o.Listen.Operators.IsValid() {
-		all = append(all, &server{"--listen-as-operators", o.Listen.Operators, bound(asOperators(o)), true, o.Listen})
+		all = append(all, &server{"--listen-as-operators", o.Listen.Operators, bound(o.Listen.Operators.Addr().IsLoopback(), asOperators(o)), true, o.Listen})
 	}
 	return all, nil
 }
