@@ -16,10 +16,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
 
-// gatewaysOf lists the Gateways, if there is a route that is attached to one and has no mark of this program; else it returns nil.
+// gatewaysOf lists the Gateways, if there is a route of somebody else that is attached to one; else it returns nil.
 func gatewaysOf(ctx context.Context, c *cluster.Cluster, lists map[string][]*unstructured.Unstructured) (admission.Gateways, error) {
 	attached := func(o *unstructured.Unstructured) bool {
-		return o.GetAnnotations()[lease.AnnotationDefinition] == "" && len(admission.ParentsOf(o)) > 0
+		return len(admission.ParentsOf(o)) > 0 && !state.OwnershipOf(o, lease.ID{}).Ours
 	}
 	routes := slices.Concat(lists[kinds.HTTPRoute.Plural], lists[kinds.TLSRoute.Plural], lists[kinds.GRPCRoute.Plural])
 	if !slices.ContainsFunc(routes, attached) {
