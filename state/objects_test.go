@@ -338,7 +338,7 @@ func TestMendWritesFor(t *testing.T) {
 //	           that are there, "any" where nobody knows
 //	serving    KIND [of PARENT,...] | what is said | the Gateway's conditions, "none" where there is none | the Gateway's name
 //
-// A Gateway is NAMESPACE/NAME or NAMESPACE/NAME/LISTENER, or NAME in the route's namespace; a Route of OpenShift is "Route HOST",
+// A Gateway is NAMESPACE/NAME or NAMESPACE/NAME/LISTENER, or NAME in the route's namespace; KIND=… is another parent. A Route of OpenShift is "Route HOST",
 // and its routers say "ROUTER HOST: ...".
 func TestReportTable(t *testing.T) {
 	table(t, "reports.txt", map[string]func(*testing.T, string) string{"reports": reportsInWords, "serving": servingInWords})
@@ -381,6 +381,9 @@ func wordRoute(t *testing.T, head, said string) *unstructured.Unstructured {
 func wordParent(text string) map[string]any {
 	words := strings.Split(text, "/")
 	p := map[string]any{"name": words[0], "kind": "Gateway", "group": "gateway.networking.k8s.io"}
+	if kind, name, other := strings.Cut(words[0], "="); other {
+		p["kind"], words[0] = kind, name
+	}
 	if len(words) > 1 {
 		p["namespace"], p["name"] = words[0], words[1]
 	}

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
 
 // Report is what one router says about a route in the route's status. The routers are Gateway controllers for routes of
@@ -17,7 +18,7 @@ import (
 type Report struct {
 	// Route is kind namespace/name.
 	Route string
-	// By is the Gateway (namespace/name, or namespace/name/listener) or the OpenShift router.
+	// By is the Gateway (namespace/name, or namespace/name/listener), or another parent with its kind, or the OpenShift router.
 	By string
 	// Controller is the name of the Gateway controller. It is empty for a Route.
 	Controller string
@@ -29,8 +30,8 @@ type Report struct {
 	Since      time.Time
 	// Stale says why the report is obsolete. It is empty for a report that counts.
 	Stale string
-	// entry is the index of the report in the status. gateway is the namespace/name of the reporting Gateway. resolved
-	// is true if the Gateway reports that it has found all backends.
+	// entry is the index of the report in the status. gateway is the namespace/name of the Gateway,
+	// empty for any other parent. resolved is true if the Gateway reports that it has found all backends.
 	entry    int
 	gateway  string
 	resolved bool
@@ -69,34 +70,10 @@ func isGatewayRoute(o *unstructured.Unstructured) bool {
 	return kind == "HTTPRoute" || kind == "TLSRoute" || kind == "GRPCRoute"
 }
 
-// parentRef is a route's reference to a Gateway (ParentReference of the Gateway API).
-type parentRef struct {
-	Group, Kind     *string
-	Namespace, Name string
-	SectionName     string
-	Port            int64
-}
-
-func (p parentRef) in(namespace string) parentRef {
-	p.Namespace = cmp.Or(p.Namespace, namespace)
-	p.Group, p.Kind = nil, nil
-	return p
-}
-
-func (p parentRef) String() string {
-	text := p.Namespace + "/" + p.Name
-	if p.SectionName != "" {
-		text += "/" + p.SectionName
-	}
-	return text
-}
-
 func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Report {
 	var route struct {
-		Spec   struct{ ParentRefs []parentRef }
 		Status struct {
 			Parents []struct {
-				ParentRef      parentRef
 				ControllerName string
 				Conditions     []metav1.Condition
 			}
@@ -105,12 +82,14 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 	if !decode(o, &route) {
 		return nil
 	}
+	attached := admission.AttachedOf(o)
+	entries, _ := Field(o.Object, "status", "parents").([]any)
 	var out []Report
 	for i, p := range route.Status.Parents {
-		parent := p.ParentRef.in(o.GetNamespace())
-		r := Report{
-			Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending,
-			entry: i, gateway: parent.Namespace + "/" + parent.Name,
+		parent := admission.ParentOf(Field(entries[i], "parentRef"), o.GetNamespace())
+		r := Report{Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending, entry: i}
+		if parent.IsGateway() {
+			r.gateway = parent.Namespace + "/" + parent.Name
 		}
 		for _, c := range p.Conditions {
 			switch {
@@ -124,9 +103,9 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 			}
 		}
 		switch {
-		case !slices.ContainsFunc(route.Spec.ParentRefs, func(q parentRef) bool { return q.in(o.GetNamespace()) == parent }):
-			r.Stale = "the route does not name this Gateway any more"
-		case gateways != nil && !gateways[r.gateway]:
+		case !slices.Contains(attached.Parents, parent):
+			r.Stale = fmt.Sprintf("the route does not name this %s any more", parent.Of.Kind)
+		case gateways != nil && parent.IsGateway() && !gateways[r.gateway]:
 			r.Stale = "the Gateway is gone"
 		}
 		out = append(out, r)
@@ -189,7 +168,7 @@ func (r *Report) setVerdict(status metav1.ConditionStatus, reason, message strin
 // String describes the report.
 func (r Report) String() string {
 	who := r.By
-	if r.Controller != "" {
+	if r.gateway != "" {
 		who = "Gateway " + r.By
 	}
 	switch {

@@ -22,10 +22,12 @@ type Routing struct {
 	rendered bool
 	// RouterIsOurs is true if this program has written from which router, and nobody since.
 	RouterIsOurs bool
-	// class is the class of an Ingress, parents are the Gateways of a route of the Gateway API.
-	class   string
-	parents []parentRef
-	rules   []routingRule
+	// class is the class of an Ingress, attached is to what a route of the Gateway API refers. judged is true if its controllers may have
+	// written its status.
+	class    string
+	attached admission.Attached
+	judged   bool
+	rules    []routingRule
 }
 
 // routingRule is a host and a path of a route, with its first backend. takes are the only requests for the path that it takes; empty
@@ -41,20 +43,16 @@ const ingressClass = "kubernetes.io/ingress.class"
 
 // RoutingOf reads the routing of an Ingress, an HTTPRoute, a TLSRoute or a Route. It returns nil for any other object.
 func RoutingOf(o *unstructured.Unstructured) *Routing {
-	r := &Routing{kind: intern(strings.ToLower(o.GetKind())), rendered: o.GetAnnotations()[lease.AnnotationDefinition] != ""}
+	r := &Routing{
+		kind: intern(strings.ToLower(o.GetKind())), rendered: o.GetAnnotations()[lease.AnnotationDefinition] != "",
+		attached: admission.AttachedOf(o), judged: o.GetUID() != "",
+	}
 	switch {
 	case o.GetKind() == kinds.Ingress.Kind:
 		class, _ := Field(o.Object, "spec", "ingressClassName").(string)
 		r.class, r.RouterIsOurs = intern(cmp.Or(class, o.GetAnnotations()[ingressClass])), isOurs(o, "spec", "ingressClassName")
 	case isGatewayRoute(o):
-		var route struct {
-			Spec struct{ ParentRefs []parentRef }
-		}
-		decode(o, &route)
 		r.RouterIsOurs = isOurs(o, "spec", "parentRefs")
-		for _, p := range route.Spec.ParentRefs {
-			r.parents = append(r.parents, p.in(o.GetNamespace()))
-		}
 	}
 	for _, at := range admission.RoutesOf(o) {
 		host, path := at.Host, cmp.Or(at.Path, "/")
@@ -102,15 +100,25 @@ func (r *Routing) Differs(cfg *config.ProviderConfig, host, path string) string 
 		if r.class != cfg.Ingress.ClassName && !others {
 			return fmt.Sprintf("has %s, and the configured class is %s", cmp.Or(prefixed("the class ", r.class), "no class"), cfg.Ingress.ClassName)
 		}
-	case r.kind != kindRoute && r.rendered && !slices.ContainsFunc(r.parents, func(p parentRef) bool { return isListener(cfg, p) }):
+	case r.kind != kindRoute && r.rendered && !slices.ContainsFunc(r.attached.Parents, func(p admission.Parent) bool { return isListener(cfg, p) }):
 		var names []string
-		for _, p := range r.parents {
+		for _, p := range r.attached.Parents {
 			names = append(names, p.String())
 		}
 		return fmt.Sprintf("belongs to %s, which is not the configured Gateway %s/%s or one of its configured listeners",
 			cmp.Or(strings.Join(names, ", "), "no Gateway"), cfg.Gateway.Namespace, cfg.Gateway.Name)
 	}
 	return ""
+}
+
+// Unattached returns why no listener of the Gateways serves the route at a host, or "". of are the labels of its namespace. Where its
+// controllers may have judged it, their word counts.
+func (r *Routing) Unattached(gateways admission.Gateways, of map[string]string, host string) string {
+	if r == nil || r.judged {
+		return ""
+	}
+	_, refused := gateways.Hosts(r.attached, host, of)
+	return refused.Message
 }
 
 // Path returns the path of the route that has the hash, or "/".
@@ -144,10 +152,10 @@ func (r routingRule) String() string {
 }
 
 // isListener reports whether a parent is the configured Gateway, or one of its listeners that the configuration names.
-func isListener(cfg *config.ProviderConfig, p parentRef) bool {
+func isListener(cfg *config.ProviderConfig, p admission.Parent) bool {
 	l := cfg.Gateway.Listeners
-	return p.Namespace == cfg.Gateway.Namespace && p.Name == cfg.Gateway.Name &&
-		(p.SectionName == "" || slices.Contains(slices.Concat(l.HTTP, l.HTTPS, l.Passthrough), p.SectionName))
+	return p.IsGateway() && p.Namespace == cfg.Gateway.Namespace && p.Name == cfg.Gateway.Name &&
+		(p.Section == "" || slices.Contains(slices.Concat(l.HTTP, l.HTTPS, l.Passthrough), p.Section))
 }
 
 func prefixed(prefix, text string) string {

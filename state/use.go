@@ -128,6 +128,34 @@ const serverAlias = "nginx.ingress.kubernetes.io/server-alias"
 // HostUses returns the hosts that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses. A TCPRoute
 // uses none: it has no host names and takes the whole port of a listener.
 func HostUses(o *unstructured.Unstructured) []Use {
+	return hostUses(o, func(named []string) []string { return named })
+}
+
+// GatewayUses is HostUses of a route of which the listeners of its Gateways are known: it uses the hosts that it shares with them. of are
+// the labels of its namespace.
+func GatewayUses(o *unstructured.Unstructured, gateways admission.Gateways, of map[string]string) []Use {
+	attached := admission.AttachedOf(o)
+	if len(attached.Parents) == 0 {
+		return HostUses(o)
+	}
+	return hostUses(o, func(named []string) (hosts []string) {
+		if len(named) == 0 {
+			named = []string{""}
+		}
+		for _, name := range named {
+			served, _ := gateways.Hosts(attached, name, of)
+			for _, host := range served {
+				if host != "" && !slices.Contains(hosts, host) {
+					hosts = append(hosts, host)
+				}
+			}
+		}
+		return hosts
+	})
+}
+
+// hostUses returns the uses of an object. served are the hosts at which a route of the Gateway API is served, by those that it names.
+func hostUses(o *unstructured.Unstructured, served func(named []string) []string) []Use {
 	if IsSolver(o) {
 		return nil
 	}
@@ -141,7 +169,8 @@ func HostUses(o *unstructured.Unstructured) []Use {
 	case "Ingress":
 		hosts = ingressHosts(o, &use)
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":
-		hosts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+		named, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+		hosts = served(named)
 		rule := first(Field(o.Object, "spec", "rules"))
 		use.Path, _ = Field(first(rule, "matches"), "path", "value").(string)
 		if o.GetKind() == "HTTPRoute" {
@@ -164,32 +193,6 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		uses = append(uses, use)
 	}
 	return uses
-}
-
-// GatewayUses is HostUses of a route of the Gateway API, of which the listeners of its Gateways are known: it uses the hosts that it shares
-// with them.
-func GatewayUses(o *unstructured.Unstructured, gateways admission.Gateways) []Use {
-	parents := admission.ParentsOf(o)
-	if len(parents) == 0 {
-		return HostUses(o)
-	}
-	named, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
-	if len(named) == 0 {
-		named = []string{""}
-	}
-	hosts := []any{}
-	for _, name := range named {
-		for _, host := range gateways.Hosts(parents, name) {
-			if host != "" && !slices.Contains(hosts, any(host)) {
-				hosts = append(hosts, host)
-			}
-		}
-	}
-	o = o.DeepCopy()
-	if unstructured.SetNestedSlice(o.Object, hosts, "spec", "hostnames") != nil {
-		return nil // its spec is none
-	}
-	return HostUses(o)
 }
 
 // httpMatches returns what an HTTPRoute takes of the requests for a path; empty if it takes all.

@@ -78,7 +78,7 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(r.contents.Routes, func(a admission.Route) bool { return len(a.Parents) > 0 }) {
+	if slices.ContainsFunc(r.contents.Routes, func(a admission.Route) bool { return slices.ContainsFunc(a.Parents, admission.Parent.IsGateway) }) {
 		gateways, err := observed.Gateways(ctx, c)
 		if err != nil {
 			return nil, err

@@ -159,7 +159,7 @@ func (s *Snapshot) hostUses(kind kinds.Kind, o *unstructured.Unstructured) []sta
 	if says := s.says(kind, o); s.gateways == nil || says.whose.Ours {
 		return says.uses
 	}
-	return state.GatewayUses(o, s.gateways)
+	return state.GatewayUses(o, s.gateways, s.labels[o.GetNamespace()])
 }
 
 // OfNamespace adds the lease of the object's namespace to a use whose own labels name none, or one of another owner.

@@ -19,7 +19,7 @@ import (
 // gatewaysOf lists the Gateways, if there is a route of somebody else that is attached to one; else it returns nil.
 func gatewaysOf(ctx context.Context, c *cluster.Cluster, lists map[string][]*unstructured.Unstructured) (admission.Gateways, error) {
 	attached := func(o *unstructured.Unstructured) bool {
-		return len(admission.ParentsOf(o)) > 0 && !state.OwnershipOf(o, lease.ID{}).Ours
+		return admission.AttachedOf(o).ToGateway() && !state.OwnershipOf(o, lease.ID{}).Ours
 	}
 	routes := slices.Concat(lists[kinds.HTTPRoute.Plural], lists[kinds.TLSRoute.Plural], lists[kinds.GRPCRoute.Plural])
 	if !slices.ContainsFunc(routes, attached) {

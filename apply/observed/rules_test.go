@@ -156,14 +156,16 @@ func TestRememberedObjects(t *testing.T) {
 	}
 }
 
-// A route without host names uses those of the listeners of its Gateway, and one that none of them serves uses nothing, also where somebody
+// A route without host names uses those of the listeners of its Gateway, and one that none of them serves or allows uses nothing, also where somebody
 // has written an annotation of this program's on them.
 func TestRoutesUseWhatListenersServe(t *testing.T) {
 	var objects []*unstructured.Unstructured
 	for _, text := range []string{
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: g, annotations: {%[1]s: ""}}, spec: {listeners: [{name: http, port: 80, hostname: shop.example.com}]}}`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: a, annotations: {%[1]s: forged}}, spec: {parentRefs: [{name: g, namespace: g}]}}`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: none, namespace: b, annotations: {%[1]s: forged}}, spec: {hostnames: [blog.example.com], parentRefs: [{name: g, namespace: g}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: g, annotations: {%[1]s: ""}}, spec: {listeners: [{name: http, port: 80, hostname: shop.example.com}, {name: picky, allowedRoutes: {namespaces: {from: Selector, selector: {matchLabels: {l: x}}}}}]}}`,
+		`{apiVersion: v1, kind: Namespace, metadata: {name: refused, labels: {l: z}, annotations: {%[1]s: ""}}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: refused, namespace: refused, annotations: {%[1]s: forged}}, spec: {hostnames: [blog.example.com], parentRefs: [{name: g, namespace: g, sectionName: picky}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: a, annotations: {%[1]s: forged}}, spec: {parentRefs: [{name: g, namespace: g, port: 80}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: none, namespace: b, annotations: {%[1]s: forged}}, spec: {hostnames: [blog.example.com], parentRefs: [{name: g, namespace: g, sectionName: http}]}}`,
 	} {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(fmt.Sprintf(text, lease.AnnotationDefinition)), &o.Object); err != nil {

@@ -79,6 +79,8 @@ type Snapshot struct {
 	memory *cluster.Memory
 	// gateways are the listeners of Gateways, if routes of others are attached to any.
 	gateways admission.Gateways
+	// labels are those of the namespaces by name.
+	labels map[string]map[string]string
 	// told is what the objects say by themselves, while they are indexed.
 	told map[*unstructured.Unstructured]*said
 	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
@@ -219,7 +221,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 		}
 	}
 	if how.before != nil {
-		s.Namespaces, s.Tenants = how.before.Namespaces, how.before.Tenants
+		s.Namespaces, s.Tenants, s.labels = how.before.Namespaces, how.before.Tenants, how.before.labels
 	}
 	s.addNamespaces(metas, l.Namespace)
 	if s.gateways, err = gatewaysOf(ctx, c, lists); err != nil {
@@ -234,7 +236,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 func NewSnapshot() *Snapshot {
 	s := &Snapshot{
 		claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
-		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{},
+		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{}, labels: map[string]map[string]string{},
 		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{}, portsOf: map[string][]state.PortObject{},
 		Shared: map[lease.Group][]Owned{}, Written: map[lease.Group][]Owned{}, Theirs: map[lease.Group][]Owned{},
 		Serving: map[string][]Owned{}, Records: map[string][]Owned{},
@@ -259,7 +261,7 @@ func (s *Snapshot) addNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace str
 		if m.Name == ledgerNamespace {
 			s.ClosedBy = m.Annotations[lease.AnnotationClosing]
 		}
-		s.Namespaces[m.Name] = m.DeletionTimestamp == nil
+		s.Namespaces[m.Name], s.labels[m.Name] = m.DeletionTimestamp == nil, m.Labels
 		if id, ok := lease.IDFromLabels(m.Labels); ok {
 			s.Tenants[m.Name] = id
 		}

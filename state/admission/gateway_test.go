@@ -52,10 +52,12 @@ func TestGatewaysLimitTheHostsOfRoutes(t *testing.T) {
 		{"name: other", "a.b", "a.b"},
 		{"name: gone", "a.b", "a.b"},
 		{"kind: Service", "a.b", "a.b"},
+		{"kind: ListenerSet", "a.b", "a.b"},
+		{"name: edge, namespace: edge, sectionName: shop}, {kind: ListenerSet", "a.b", "a.b"}, // its listeners are not known
 	} {
 		parent := strings.ReplaceAll("{namespace: edge, name: edge, "+tt.parent+"}", "name: edge, name:", "name:")
 		r := parsed(t, `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: team}, spec: {parentRefs: [`+parent+`]}}`)
-		hosts := gateways.Hosts(ParentsOf(r), tt.host)
+		hosts, _ := gateways.Hosts(AttachedOf(r), tt.host, nil)
 		got := strings.Join(hosts, " ")
 		if len(hosts) == 0 {
 			got = "nothing"
@@ -66,13 +68,62 @@ func TestGatewaysLimitTheHostsOfRoutes(t *testing.T) {
 	}
 }
 
+// A listener serves the routes of the kinds and the namespaces that it allows, and who is refused by all is told by which rule of which.
+func TestListenersAllowRoutes(t *testing.T) {
+	const same, own = "{namespaces: {from: Same}}", "listener http of Gateway edge/g allows only routes of its own namespace"
+	selector := func(by string) string { return "{namespaces: {from: Selector, selector: " + by + "}}" }
+	byLabel := func(by string) string {
+		return "listener http of Gateway edge/g allows only routes of namespaces with " + by
+	}
+	for _, tt := range []struct{ route, protocol, allowed, labels, want string }{
+		{"HTTPRoute team", "HTTP", same, "{}", own},
+		{"HTTPRoute edge", "HTTP", same, "{}", ""},
+		{"HTTPRoute team", "HTTP", "{namespaces: {from: All}}", "{}", ""},
+		{"HTTPRoute edge", "HTTP", "{namespaces: {from: None}}", "{}", "listener http of Gateway edge/g allows no routes"},
+		{"HTTPRoute team", "HTTP", "{namespaces: {from: Later}}", "{}", ""}, // not known
+		{"HTTPRoute team", "HTTP", "{namespaces: {}}", "{}", own},           // the default
+		{"HTTPRoute team", "HTTP", "{kinds: [{kind: HTTPRoute}]}", "{}", own},
+		{"HTTPRoute team", "HTTP", "null", "{}", ""}, // the API server has not seen it
+		{"HTTPRoute team", "HTTP", selector("{matchLabels: {expose: yes}}"), "{expose: yes}", ""},
+		{"HTTPRoute team", "HTTP", selector("{matchLabels: {expose: yes}}"), "{expose: no}", byLabel("expose=yes")},
+		{"HTTPRoute edge", "HTTP", selector("{matchLabels: {expose: yes}}"), "{expose: no}", byLabel("expose=yes")},
+		{"HTTPRoute team", "HTTP", selector("{matchExpressions: [{key: tier, operator: In, values: [a, b]}, {key: test, operator: DoesNotExist}]}"), "{tier: b}", ""},
+		{"HTTPRoute team", "HTTP", selector("{matchExpressions: [{key: tier, operator: In, values: [a, b]}]}"), "{tier: c}", byLabel("tier in (a,b)")},
+		{"HTTPRoute team", "HTTP", selector("{matchLabels: {kubernetes.io/metadata.name: team}}"), "{a: b}", ""},
+		{"HTTPRoute team", "HTTP", selector("{matchLabels: {expose: yes}}"), "{}", ""}, // its labels are not known
+		{"HTTPRoute team", "HTTP", selector("{}"), "{a: b}", ""},
+		{"HTTPRoute team", "HTTP", "{namespaces: {from: Selector}}", "{a: b}", byLabel("")},
+		{"HTTPRoute team", "HTTP", selector("{matchExpressions: [{key: a, operator: Like}]}"), "{a: b}", byLabel("")},
+		{"GRPCRoute edge", "HTTP", same, "{}", ""},
+		{"TLSRoute edge", "HTTPS", same, "{}", "listener http of Gateway edge/g allows only routes of kind HTTPRoute, GRPCRoute"},
+		{"TLSRoute edge", "TLS", same, "{}", ""},
+		{"TLSRoute edge", "example.com/own", same, "{}", ""},
+		{"HTTPRoute edge", "HTTP", "{kinds: [{kind: GRPCRoute}, {group: example.com, kind: HTTPRoute}]}", "{}", "listener http of Gateway edge/g allows only routes of kind GRPCRoute, HTTPRoute.example.com"},
+		{"HTTPRoute edge", "HTTP", "{kinds: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}", "{}", ""},
+	} {
+		var of map[string]string
+		if err := yaml.Unmarshal([]byte(strings.NewReplacer("yes", `"yes"`, "no}", `"no"}`).Replace(tt.labels)), &of); err != nil {
+			t.Fatal(err)
+		}
+		gateways := Gateways{}
+		gateways.Add(parsed(t, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: edge},
+			spec: {listeners: [{name: http, hostname: "*.b", protocol: %s, allowedRoutes: %s}, {name: other, hostname: x.y}]}}`, tt.protocol, strings.ReplaceAll(tt.allowed, "yes", `"yes"`))))
+		kind, namespace, _ := strings.Cut(tt.route, " ")
+		at := AttachedOf(parsed(t, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: r, namespace: %s}, spec: {parentRefs: [{name: g, namespace: edge}]}}`, kind, namespace)))
+		hosts, refused := gateways.Hosts(at, "a.b", of)
+		if refused.Message != tt.want || (len(hosts) == 1) != (tt.want == "") || tt.want != "" && refused.Reason != "NotAllowedByListeners" {
+			t.Errorf("%s at %s %s with %s: %q %+v, want %q", tt.route, tt.protocol, tt.allowed, tt.labels, hosts, refused, tt.want)
+		}
+	}
+}
+
 // A route without a host holds those of its listeners, and one that no listener serves holds none.
 func TestAttachedRoutesAreAdmitted(t *testing.T) {
-	gateways := Gateways{"edge/edge": {{Name: "http", Host: "shop.example.com", Port: 80}}}
+	gateways := Gateways{"edge/edge": {{Name: "http", Host: "shop.example.com", Port: 80, kinds: []string{"HTTPRoute"}}, {Name: "own", from: "Same"}}}
 	var routes []Route
 	for i, r := range []struct{ namespace, hosts, section string }{
 		{"unserved", "[blog.example.com]", "http"}, {"old", "[]", "http"}, {"young", "[shop.example.com]", "http"}, {"served", "[blog.example.com]", "http2"},
-		{"twice", `["*.example.com", shop.example.com]`, "http"}, {"free", "[blog.example.com]", ""},
+		{"twice", `["*.example.com", shop.example.com]`, "http"}, {"free", "[blog.example.com]", ""}, {"refused", "[new.example.com]", "own"}, {"edge", "[new.example.com]", "own"},
 	} {
 		name := "edge"
 		if r.namespace == "free" {
@@ -83,12 +134,12 @@ func TestAttachedRoutesAreAdmitted(t *testing.T) {
 	}
 	var got []string
 	cfg := config.Default()
-	for _, a := range Decide(NewRules(cfg), NewClaims(), gateways.Attach(routes), nil) {
+	for _, a := range Decide(NewRules(cfg), NewClaims(), gateways.Attach(routes, nil), nil) {
 		got = append(got, fmt.Sprintf("%s %s %v %s", a.Namespace, a.Host, a.Admitted, a.Reason))
 	}
 	slices.Sort(got)
 	want := []string{
-		"free blog.example.com true ", "old shop.example.com true ", "served blog.example.com false NoMatchingListenerHostname",
+		"edge new.example.com true ", "free blog.example.com true ", "old shop.example.com true ", "refused new.example.com false NotAllowedByListeners", "served blog.example.com false NoMatchingListenerHostname",
 		"twice shop.example.com false HostAlreadyClaimed", "unserved blog.example.com false NoMatchingListenerHostname", "young shop.example.com false HostAlreadyClaimed",
 	}
 	if !slices.Equal(got, want) {

@@ -27,7 +27,7 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 		Created: o.GetCreationTimestamp().Time, Labels: o.GetLabels(),
 	}
 	r.Lease, r.HasLease = lease.IDOfObject(r.Namespace, r.Labels)
-	r.Parents = ParentsOf(o)
+	r.Parents = AttachedOf(o).Parents
 	spec := value(o.Object, "spec")
 	switch group := o.GroupVersionKind().Group; {
 	case r.Kind == KindRoute && group == "route.openshift.io":

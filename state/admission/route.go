@@ -50,9 +50,9 @@ type Route struct {
 	Port    uint16
 	// Alias is true for a host that an Ingress has by an annotation. ingress-nginx prefers the rules of any Ingress.
 	Alias bool
-	// Parents are the Gateways of a route of the Gateway API. Unserved is true if no listener of theirs serves its host.
+	// Parents are what a route of the Gateway API refers to. Unserved says why no listener of theirs serves its host; nil if one does.
 	Parents  []Parent
-	Unserved bool
+	Unserved *Verdict
 	// Invalid is what the router's extended validation says of a Route; empty if it is valid.
 	Invalid string
 	// TLS is true if the route terminates TLS or, with Passthrough, forwards it.
@@ -289,8 +289,8 @@ func (f *fold) next(r *Route) Verdict {
 		}
 		return v
 	}
-	if r.Unserved { // it takes nothing from others
-		return Verdict{Reason: ReasonNoListener, Message: "no listener of its Gateways serves this host"}
+	if r.Unserved != nil { // it takes nothing from others
+		return *r.Unserved
 	}
 	who := r.identity()
 	if f.claims.excludes(r, who) {

@@ -27,6 +27,8 @@ const (
 	ReasonNoShard = "NoShard"
 	// ReasonNoListener is that of the Gateway API for a route whose host no listener of its Gateways has.
 	ReasonNoListener = "NoMatchingListenerHostname"
+	// ReasonNotAllowed is that of the Gateway API for a route that no listener of its Gateways allows.
+	ReasonNotAllowed = "NotAllowedByListeners"
 )
 
 // Verdict is the decision about a route. Reason and Message are empty if it is admitted. Messages name no namespace,

@@ -99,7 +99,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			c.Meet(in.Runs, in.Now)
 		}
 	}
-	f := bookBuilder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
+	f := bookBuilder{cfg: cfg, in: &in, now: in.Now, tenants: map[lease.ID]*Tenant{}}
 	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Edited: in.edited()}
 	var hosts []HostRow
 	var ips []IPRow
@@ -331,6 +331,7 @@ func (t *Tenant) Labels() map[string]string {
 // bookBuilder computes one book. The rows of a lease share their tenant.
 type bookBuilder struct {
 	cfg     *config.ProviderConfig
+	in      *Contents
 	now     time.Time
 	tenants map[lease.ID]*Tenant
 }

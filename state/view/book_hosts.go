@@ -11,7 +11,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -175,7 +174,7 @@ func (f *bookBuilder) addObjects(rows []HostRow, objects []*state.HostObject) {
 				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 			}
 		}
-		row.addRoutes(f.cfg, own)
+		row.addRoutes(f, own)
 		if i := slices.IndexFunc(objects, func(o *state.HostObject) bool {
 			return o.Kind != kinds.ProviderHost.Singular && o.PathHash == lease.PathHash(row.Path) && row.servedBy(o)
 		}); i >= 0 && (row.State == StateReserved || row.State == StatePending) {
@@ -191,10 +190,10 @@ func (r *HostRow) servedBy(o *state.HostObject) bool {
 }
 
 // addRoutes sets the state of a row from the routes of its holder. If several exist, one that serves decides.
-func (r *HostRow) addRoutes(cfg *config.ProviderConfig, routes []*state.HostObject) {
+func (r *HostRow) addRoutes(f *bookBuilder, routes []*state.HostObject) {
 	why := ""
 	for _, o := range routes {
-		not := r.notRouted(cfg, o)
+		not := r.notRouted(f, o)
 		if not == "" || !r.Routed {
 			r.Target, r.Route = o.Kind, o.Namespace+"/"+o.Name
 		}
@@ -249,7 +248,7 @@ func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) Ho
 		switch {
 		case o.Kind == kinds.ProviderHost.Singular:
 		case row.Target == "" && (o == holder || holder.HasLease && o.Of(holder.Lease.Group())):
-			row.addRoutes(f.cfg, []*state.HostObject{o})
+			row.addRoutes(f, []*state.HostObject{o})
 		case !holder.HasLease || !o.Of(holder.Lease.Group()):
 			row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 		}
@@ -259,13 +258,13 @@ func (f *bookBuilder) unclaimedHost(host string, objects []*state.HostObject) Ho
 
 // notRouted returns why a route of the holder does not lead the host and the path to the backend of the row, or "". It knows only
 // what was read of the route.
-func (r *HostRow) notRouted(cfg *config.ProviderConfig, o *state.HostObject) string {
+func (r *HostRow) notRouted(f *bookBuilder, o *state.HostObject) string {
 	part, of := state.Part{Service: r.Service, Port: r.Port}, fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name)
 	path, says := r.Path, "the claim"
 	if !r.Claimed {
 		path, says = o.Routing.Path(o.PathHash), "the ProviderHost"
 	}
-	differs := o.Routing.Differs(cfg, r.Host, path)
+	differs := o.Routing.Differs(f.cfg, r.Host, path)
 	switch {
 	case !o.Whole:
 		return ""
@@ -273,6 +272,9 @@ func (r *HostRow) notRouted(cfg *config.ProviderConfig, o *state.HostObject) str
 		return of + " " + differs
 	case !part.LeadsTo(o.Kind, o.Service, o.Port):
 		return fmt.Sprintf("%s routes it to %s, %s says %s", of, backendText(o.Service, o.Port), says, backendText(r.Service, r.Port))
+	}
+	if why := o.Routing.Unattached(f.in.Gateways, f.in.Namespaces[o.Namespace], r.Host); why != "" {
+		return of + ": " + why
 	}
 	return o.Unaccepted
 }

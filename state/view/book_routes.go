@@ -88,7 +88,7 @@ func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 			tenants[name] = id
 		}
 	}
-	routes := in.Gateways.Attach(in.Routes)
+	routes := in.Gateways.Attach(in.Routes, in.Namespaces)
 	for i := range routes {
 		if id, ok := tenants[routes[i].Namespace]; ok && !routes[i].HasLease {
 			routes[i].Lease, routes[i].HasLease = id, true
