@@ -71,8 +71,8 @@ type history struct {
 	commands []*command
 	trace    []string
 	verdicts []string
-	// last is who has written each claim last.
-	last map[string]string
+	// last is who has written the entries of each deployment group in each claim last.
+	last map[holding]string
 	// relied are the things on which a command relied that has ended well, with the commands that had been taken for crashed before.
 	relied map[string][]string
 	// reported are the parts that a lease has by what its command has reported, until it gives them up.
@@ -95,7 +95,7 @@ type holding struct {
 }
 
 func newHistory(r *rand.Rand) *history {
-	return &history{Rand: r, ledger: newLedger(), last: map[string]string{}, relied: map[string][]string{}, reported: map[holding]bool{}}
+	return &history{Rand: r, ledger: newLedger(), last: map[holding]string{}, relied: map[string][]string{}, reported: map[holding]bool{}}
 }
 
 // open are the commands that have not ended.
@@ -268,7 +268,7 @@ func (h *history) arrive(c *command, f flying, answer func(engine.Request) engin
 		c.had, c.final = h.holds(c, true), h.holds(c, false)
 	}
 	if isWrite && (a.Err == nil || a.Unclear) && r.Name != "" {
-		h.last[r.Name], c.wrote = c.name, true
+		h.last[holding{name: r.Name, group: r.Group}], c.wrote = c.name, true
 	}
 	if r.Verb == engine.Look || r.Verb == engine.ReadAll {
 		c.looked = map[types.UID]bool{}
@@ -297,9 +297,6 @@ func (h *history) holds(c *command, marked bool) map[holding]string {
 	for _, claim := range h.ledger.list("", "") {
 		for _, p := range claim.Parts {
 			g := p.Lease.Group()
-			if !marked && p.Expires != "" && h.ledger.hasFallen(g) {
-				continue // a crashed command may have made it permanent since, and then it is no hold any more
-			}
 			if (marked || p.Run == "") && slices.Contains(c.groups(), g) && !p.Ended(h.ledger.now) {
 				out[holding{claim.Name(), p.Key, g}] = p.Expires
 			}

@@ -111,7 +111,7 @@ func (h *history) judgeMarks(c *command, want engine.Want) {
 		claim := h.ledger.claims[hold.Name()]
 		for _, p := range hold.Parts {
 			own := claim.Part(p.Key)
-			if own == nil || own.Lease.Group() != want.Request.Lease.Group() || h.last[hold.Name()] != c.name || len(h.ledger.routes(hold.Thing)) > 0 {
+			if own == nil || own.Lease.Group() != want.Request.Lease.Group() || h.last[holding{name: hold.Name(), group: own.Lease.Group()}] != c.name || len(h.ledger.routes(hold.Thing)) > 0 {
 				continue
 			}
 			if slices.ContainsFunc(c.turn.Fenced, func(a *state.Announcement) bool { return own.Run != "" && a.Nonce == state.NonceOf(own.Run) }) {
@@ -126,7 +126,10 @@ func (h *history) judgeHeld(c *command, held *report.HeldError) {
 	for _, thing := range held.Held {
 		name := state.HostName(thing.Thing)
 		claim := h.ledger.claims[name]
-		if claim != nil && h.isGone(h.last[name]) && !slices.ContainsFunc(claim.Parts, func(p state.Part) bool { return !p.Ended(c.since) }) {
+		stands := func(p state.Part) bool {
+			return !p.Ended(c.since) || !h.isGone(h.last[holding{name: name, group: p.Lease.Group()}])
+		}
+		if claim != nil && !slices.ContainsFunc(claim.Parts, stands) {
 			h.wrong("%s was refused (%v), and that had ended when it began", c.name, held)
 		}
 	}

@@ -68,7 +68,7 @@ func (h *history) judge(c *command, i int) {
 	for had, expires := range c.final {
 		own := h.ledger.claims[had.name].Part(had.key)
 		lost := (own == nil || own.Lease.Group() != group) && !(state.Part{Expires: expires}).Ended(h.ledger.now)
-		if lost && had.group == group && o.Err != nil && !want.Prune && want.Release == nil && h.last[had.name] == c.name {
+		if lost && had.group == group && o.Err != nil && !want.Prune && want.Release == nil && h.last[holding{name: had.name, group: group}] == c.name {
 			h.wrong("%s was refused (%v) and has lost %s", c.name, o.Err, had.name)
 		}
 	}
@@ -81,7 +81,7 @@ func (h *history) judge(c *command, i int) {
 			claim := h.ledger.claims[hold.Name()]
 			for _, p := range hold.Parts {
 				own := claim.Part(p.Key)
-				if !isWithheld(o.Outcome, hold, p) && h.last[hold.Name()] == c.name && (own == nil || own.Lease.Group() != want.Request.Lease.Group()) {
+				if !isWithheld(o.Outcome, hold, p) && h.last[holding{name: hold.Name(), group: group}] == c.name && (own == nil || own.Lease.Group() != want.Request.Lease.Group()) {
 					h.wrong("%s is done without %s%s", c.name, hold.Thing, p.Path)
 				}
 			}

@@ -213,8 +213,8 @@ type Part struct {
 	Definition string             `json:"definition,omitempty"`
 	// Run is the mark of the run that took the part (see Mark). Claim.Meet removes the marks of runs that have ended.
 	Run string `json:"run,omitempty"`
-	// Held is true if the lease held the part for good before that run, which has only touched it: whatever becomes of the
-	// run, the lease holds the part. It is stored in the mark (touchesFrom).
+	// Held is true if the lease held the part before that run, which has only touched or renewed it: whatever becomes of the run,
+	// the lease holds the part. It is stored in the mark (touchesFrom).
 	Held bool `json:"-"`
 	// Expires is when a hold ends, by the API server's clock, in RFC 3339. It is empty for a part without an end.
 	Expires string `json:"expires,omitempty"`
@@ -230,7 +230,7 @@ type Part struct {
 }
 
 // WhileTurned is the end of a hold while a run turns it into a claim. The last write of the run removes it. If the run
-// fails it gives back the hold: a claim never becomes a hold, and the guard refuses that.
+// fails it gives back the hold: a claim never becomes a hold, and the guard refuses that. If it crashes, the hold has become a claim.
 const WhileTurned = "2199-12-31T23:59:59Z"
 
 // RouteKey returns the annotation key of a path of a host. The root path is "" or "/".
@@ -341,7 +341,7 @@ func Mark(nonce string, run int) string {
 	return nonce + "-" + strconv.Itoa(run)
 }
 
-// touchesFrom is added to the number in the mark of a run that has only touched a part, which its lease held before. So a version of
+// touchesFrom is added to the number in the mark of a run that has only touched or renewed a part, which its lease held before. So a version of
 // this program, or of the guard, that does not know it takes the mark for that of any other run of the command.
 const touchesFrom = 500_000_000
 
@@ -389,7 +389,9 @@ func (c *Claim) Meet(announced map[string]*Announcement, now time.Time) {
 func (c *Claim) Settle(ended func(marked Part) bool) {
 	for i := range c.Parts {
 		if p := &c.Parts[i]; p.Run != "" && ended(*p) {
-			p.Run, p.Held = "", false
+			if p.Run, p.Held = "", false; p.Expires == WhileTurned {
+				p.Expires = ""
+			}
 		}
 	}
 }

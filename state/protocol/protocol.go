@@ -181,7 +181,7 @@ func (t Taking) keepPart(own, want state.Part, out *Taken) state.Part {
 	renew := own.Expires != ""
 	if own.Run != t.Nonce && (own.Run != "" || renew || t.Relied) {
 		out.Next, out.Anew = Write, out.Anew || own.Run != "" || renew
-		own.Held = own.Run == "" && !renew
+		own.Held = own.Run == ""
 		own.Run, own.Applied = t.Nonce, own.Applied || want.Applied
 	}
 	if renew && (t.Want.Kind != state.Wildcard || own.Bound) {
