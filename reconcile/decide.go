@@ -2,20 +2,14 @@ package reconcile
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/client-go/rest"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
@@ -124,7 +118,7 @@ type View struct {
 	kept   map[lease.Group]Kept
 	limits Limits
 	// over are the leases of each source that it does not name any more, owned is how many it owns: both without those that were
-	// emptied, which are on their way.
+	// emptied.
 	over map[string][]lease.Group
 	// stays are the kept leases of which their sources do not say that they are over.
 	stays   map[lease.Group]bool
@@ -140,7 +134,7 @@ type Seen struct {
 	Kept map[lease.Group]Kept
 	// Ended are the leases without a Manifest of which nothing else is left that Akash's provider has made (see Reconciler.Look).
 	Ended map[lease.Group]bool
-	// Released are the leases that were over within Limits.Per, with their sources.
+	// Released are the leases that were over within Limits.Per, with their sources, whoever released them.
 	Released map[lease.Group]string
 }
 
@@ -159,12 +153,12 @@ func NewView(seen Seen, limits Limits) *View {
 		case over:
 			v.over[s.Source] = append(v.over[s.Source], g)
 		}
-		if s != nil && !v.emptied[g] {
+		if s != nil && !k.Definition.Empty() {
 			v.owned[s.Source]++
 		}
 	}
-	for g, source := range seen.Released {
-		if _, isKept := kept[g]; !isKept || v.emptied[g] {
+	for g, source := range seen.Released { // also one that its source names again, until that is applied
+		if k, isKept := kept[g]; !isKept || k.Definition.Empty() {
 			v.released[source]++
 		}
 	}
@@ -312,33 +306,3 @@ const (
 	OfManifests = kept.OfManifests
 	OfEvents    = "akash-events"
 )
-
-// Watching configures a reconciler that watches.
-type Watching struct {
-	Rest    *rest.Config
-	Cluster *cluster.Cluster
-	Command command.Options
-	Limits  Limits
-	// Set are the sources by kind and name: of the reconcilers with the same set one works.
-	Set []string
-	// Sources say which leases there are to be. Names are the sources' names, empty for one that owns no lease.
-	Sources []sources.Source
-	Names   []string
-	// Manifests reads what the Manifests in the cluster say, as the source of the name OfManifests; nil if they are no source.
-	Manifests func(context.Context, *cluster.Cluster) sources.Set
-	// Events carries out what events say of leases, until the context ends; nil if there are none. defined returns the definition with which
-	// a source names a deployment group, nil if none does.
-	Events func(ctx context.Context, c *cluster.Cluster, defined func(lease.Group) *lease.Definition)
-	// Elect is true if only one of several reconcilers works at a time.
-	Elect bool
-	// Resync is how often everything is decided anew, though nothing is seen to have changed.
-	Resync time.Duration
-	// Listen is where it answers over HTTP.
-	Listen Listen
-	// Say receives who is elected, Complain what goes wrong and belongs to no lease, Warn what a source warns of, and Log what
-	// controller-runtime says.
-	Say      func(string)
-	Complain func(error)
-	Warn     func(lease.Problems)
-	Log      io.Writer
-}

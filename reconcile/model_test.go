@@ -53,7 +53,9 @@ type model struct {
 	now     int
 	leases  [modelLeases]thing
 	// torn are the sources whose files cannot be read as a whole, lost those whose files vanish though nobody wants that.
-	torn, lost      [modelSources]bool
+	torn, lost [modelSources]bool
+	// ended are the leases that were ended, recorded those of which the cluster keeps that.
+	ended, recorded map[int]released
 	reconcilers     []*worker
 	version         int
 	trace, verdicts []string
@@ -107,7 +109,7 @@ func (l *thing) isAkashs() bool { return l.manifest > 0 || l.declared }
 
 // newModel has the reconcilers that a provider may have: one that follows the Manifests, one of each source of files, one that heals.
 func newModel(seed int64, without leftOut) *model {
-	m := &model{Rand: rand.New(rand.NewSource(seed)), without: without}
+	m := &model{Rand: rand.New(rand.NewSource(seed)), without: without, ended: map[int]released{}, recorded: map[int]released{}}
 	for i, name := range []string{"follows", "prod", "test", "heals"} {
 		w := &worker{name: name, limits: reconcile.Limits{MaxDeletes: -1, Per: window * time.Second}, released: map[int]released{}}
 		switch i {
@@ -168,6 +170,11 @@ func (m *model) look(w *worker) {
 		}
 		seen.Ended[groupOf(n)] = gone
 	}
+	for n, r := range m.recorded {
+		if _, known := w.released[n]; !known && w.reads[slices.Index(sourceNames[:], r.source)] && m.without != "what is released is recorded" {
+			w.released[n] = released{r.source, m.now}
+		}
+	}
 	for n, r := range w.released {
 		if m.now-r.at <= window && m.without != "the limit is over a time" {
 			seen.Released[groupOf(n)] = r.source
@@ -205,6 +212,10 @@ func (m *model) work(w *worker, n int) {
 			return
 		}
 		w.released[n] = released{d.Source, m.now}
+		m.ended[n] = w.released[n]
+		if maps.DeleteFunc(m.recorded, func(n int, r released) bool { return r.source == d.Source && m.now-w.released[n].at > window }); d.Source != reconcile.OfManifests {
+			m.recorded[n] = w.released[n]
+		}
 		l.kept, l.emptied, l.objects = 0, true, 0
 	case d.Action == reconcile.Apply:
 		version := 0
@@ -255,14 +266,14 @@ func (m *model) judgeEnd(w *worker, n int, source string) {
 	case l.owner != source:
 		m.judge(false, "%s ends lease %d for %s: it is of %q", w.name, n, source, l.owner)
 	case at == 0:
-		m.judge(l.emptied || !l.isAkashs(), "%s ends lease %d, which Akash has", w.name, n)
+		m.judge(l.emptied || !l.isAkashs() || l.manifest == 0 && !w.saw[n].isAkashs(), "%s ends lease %d, which Akash has", w.name, n)
 	case l.emptied, w.saw[n].file[at] == 0:
 	case w.torn[at]:
 		m.judge(false, "%s ends lease %d, though the files cannot be read as a whole", w.name, n)
 	default:
 		lost, had := 0, 0 // with what it ends for good reasons
 		for i, l := range m.leases {
-			r, is := w.released[i]
+			r, is := m.ended[i]
 			gone := i == n || is && r.source == source && m.now-r.at <= window && l.kept == 0
 			if gone {
 				lost++
@@ -332,7 +343,8 @@ func (m *model) happen() {
 	case 12: // somebody deletes what serves
 		l.objects = 0
 	case 13: // a reconciler is killed, and succeeded
-		m.reconcilers[m.Intn(len(m.reconcilers))].looked = false
+		w := m.reconcilers[m.Intn(len(m.reconcilers))]
+		w.looked, w.released = false, map[int]released{}
 	case 14:
 		m.now += m.Intn(window)
 	}
@@ -372,7 +384,10 @@ func (m *model) live(steps int) {
 			l.declared, l.namespace = false, false
 		}
 	}
-	m.torn, m.lost = [modelSources]bool{}, [modelSources]bool{}
+	follows := m.Intn(4) > 0
+	if m.torn, m.lost = [modelSources]bool{}, [modelSources]bool{}; !follows {
+		m.reconcilers = m.reconcilers[1:]
+	}
 	for i := range m.leases {
 		m.seeFile(i, 1)
 		m.seeFile(i, 2)
@@ -399,13 +414,13 @@ func (m *model) live(steps int) {
 			continue
 		}
 		m.judge(l.owner == "" || m.isWanted(n, l.owner), "in the end lease %d is kept for %s, which does not want it", n, l.owner)
-		m.judge(l.manifest == 0 || l.owner != "", "in the end nobody has lease %d, of which there is a Manifest", n)
+		m.judge(l.manifest == 0 || l.owner != "" || !follows, "in the end nobody has lease %d, of which there is a Manifest", n)
 		for s, name := range sourceNames {
 			wants := l.file[s]
 			if s == 0 {
 				wants = l.manifest
 			}
-			m.judge(l.owner != name || l.kept == wants && l.objects == wants, "in the end lease %d of %s is %d and serves %d, and is to be %d", n, name, l.kept, l.objects, wants)
+			m.judge(l.owner != name || l.kept == wants && l.objects == wants || s == 0 && !follows, "in the end lease %d of %s is %d and serves %d, and is to be %d", n, name, l.kept, l.objects, wants)
 		}
 		m.judge(l.owner != "" || l.objects == 0 && l.kept == 0, "in the end lease %d serves, and nobody wants it", n)
 	}
@@ -443,7 +458,7 @@ func TestModel(t *testing.T) {
 func TestModelNoticesEachRule(t *testing.T) {
 	for _, rule := range []leftOut{
 		"half a word takes nothing away", "heal only what is as it was applied", "Akash ends a lease", "a lease of Akash is over also where nobody follows",
-		"the limit is over a time", "files are limited", "a lease is its source's", "the limit is for files alone", "the Manifest is read after the lock",
+		"the limit is over a time", "what is released is recorded", "files are limited", "a lease is its source's", "the limit is for files alone", "the Manifest is read after the lock",
 		"heal makes no namespace", "whose a lease is, is read after the lock",
 	} {
 		noticed := false

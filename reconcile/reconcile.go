@@ -5,12 +5,8 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,22 +37,26 @@ func SaidOf(name string, set sources.Set) Said {
 	return said
 }
 
-// Reconciler brings leases to what sources say. It keeps nothing about them: what it knows is what the sources say and what the
-// cluster has.
+// Reconciler brings leases to what sources say. It keeps nothing about them but since when it knows of releases: what it knows is what the
+// sources say and what the cluster has.
 type Reconciler struct {
 	cluster *cluster.Cluster
 	options command.Options
 	limits  Limits
 	// Ran is told of each command that has ended; nil tells nobody.
 	Ran func(what Action, took time.Duration, err error)
+	// Watches is true for one that goes on: which leases of files it releases is recorded, so that whoever comes after it counts them.
+	Watches bool
 
 	mu sync.Mutex
 	// said is what each source has said last.
 	said []Said
 	// decoded has kept definitions by the names of their objects.
 	decoded map[string]decoded
-	// released are the leases that were over, with their sources, and when they were given up.
+	// released are the leases that were over, with their sources.
 	released map[lease.Group]release
+	// recording is held while released leases are recorded.
+	recording sync.Mutex
 }
 
 // decoded is a version of a kept definition.
@@ -65,7 +65,8 @@ type decoded struct {
 	definition *lease.Definition
 }
 
-// release is the end of a lease that its source did not name any more.
+// release is the end of a lease that its source did not name any more, and when this reconciler gave it up, or learned that another one
+// did: no clock but its own says when its time is over.
 type release struct {
 	source string
 	at     time.Time
@@ -122,33 +123,65 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewView(Seen{Said: said, Kept: by, Ended: ended, Released: r.lately(time.Now())}, r.limits), nil
+	released, err := r.lately(ctx, said)
+	return NewView(Seen{Said: said, Kept: by, Ended: ended, Released: released}, r.limits), err
 }
 
-// lately returns the leases that were released within the time of the limit.
-func (r *Reconciler) lately(now time.Time) map[lease.Group]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := map[lease.Group]string{}
-	for g, one := range r.released {
-		if now.Sub(one.at) > r.limits.Per {
-			delete(r.released, g)
+// lately returns the leases that were released within the time of the limit, by this reconciler, or by others of the same sources.
+func (r *Reconciler) lately(ctx context.Context, said []Said) (map[lease.Group]string, error) {
+	recorded := map[lease.Group]string{}
+	for _, s := range said {
+		if !r.Watches || s.Source == "" || s.Source == OfManifests {
 			continue
 		}
-		out[g] = one.source
+		groups, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Released(cluster.Early(ctx), s.Source)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			recorded[g] = s.Source
+		}
 	}
-	return out
-}
-
-// note records that leases of a source that are over are given up.
-func (r *Reconciler) note(source string, groups []lease.Group, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range groups {
+	now, out := time.Now(), map[lease.Group]string{}
+	for g, source := range recorded {
 		if _, known := r.released[g]; !known {
 			r.released[g] = release{source, now}
 		}
 	}
+	for g, one := range r.released {
+		if now.Sub(one.at) <= r.limits.Per {
+			out[g] = one.source
+		} else if recorded[g] == "" {
+			delete(r.released, g)
+		}
+	}
+	return out, nil
+}
+
+// note records that leases of a source that are over are about to be given up. What was so longer ago is not recorded any more.
+func (r *Reconciler) note(ctx context.Context, source string, groups []lease.Group) error {
+	r.recording.Lock()
+	defer r.recording.Unlock()
+	r.mu.Lock()
+	now, all := time.Now(), []lease.Group(nil)
+	for _, g := range groups {
+		if one, known := r.released[g]; !known || now.Sub(one.at) > r.limits.Per {
+			r.released[g] = release{source, now}
+		}
+	}
+	for g, one := range r.released {
+		if one.source == source && now.Sub(one.at) <= r.limits.Per {
+			all = append(all, g)
+		}
+	}
+	r.mu.Unlock()
+	if !r.Watches {
+		return nil
+	}
+	slices.SortFunc(all, lease.Group.Compare)
+	return ledger.New(r.cluster, r.options.Config.LedgerNamespace).RecordReleased(ctx, source, all)
 }
 
 // decode returns what the ledger keeps of each deployment group, and what the sources have said last.
@@ -358,8 +391,10 @@ func (r *Reconciler) run(ctx context.Context, p *part, opts command.Options) err
 	if opts.Heal = p.what.Action == Heal; opts.Heal {
 		opts.Prove = nil // nothing is claimed
 	}
-	if p.what.Owned && p.what.Action == Apply {
-		r.note(p.what.Source, p.groups, time.Now())
+	if p.what.Owned && p.what.Action == Apply && p.what.Source != OfManifests {
+		if err := r.note(ctx, p.what.Source, p.groups); err != nil {
+			return err
+		}
 	}
 	a := apply.New(r.cluster, opts)
 	if p.what.Action == Release {
@@ -449,57 +484,3 @@ func (r *Reconciler) Once(ctx context.Context) error {
 	}
 	return report.Gather(errs)
 }
-
-// Failing is a deployment group that fails, until it succeeds.
-type Failing struct {
-	Group lease.Group
-	// Definition is what it is to be; nil if nobody knows.
-	Definition *lease.Definition
-	Err        error
-	// Count is how often it has failed in a row, Since the first and Last the last time. It is tried again at Next, or earlier.
-	Count             int
-	Since, Last, Next time.Time
-}
-
-// Listen is where a reconciler that watches answers over HTTP.
-type Listen struct {
-	// Address is an IP address and a port; the zero value listens nowhere.
-	Address netip.AddrPort
-	// Operators is where it answers Akash's provider in the place of Akash's operators: as they do, without encryption and without a
-	// token, and with what the provider asks them for and nothing else. The zero value answers nowhere.
-	Operators netip.AddrPort
-	// CertFile and KeyFile are the certificate and its key in PEM. Without them an address that is not loopback has a self-signed
-	// certificate.
-	CertFile, KeyFile string
-}
-
-// ParseListen reads PORT, :PORT or ADDRESS:PORT. A port alone is one of the loopback address.
-func ParseListen(text string) (at netip.AddrPort, err error) {
-	if text == "" {
-		return at, nil
-	}
-	host, port := "", text
-	if strings.Contains(text, ":") {
-		if host, port, err = net.SplitHostPort(text); err != nil {
-			return at, fmt.Errorf("%q is not PORT or ADDRESS:PORT", text)
-		}
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || number == 0 {
-		return at, fmt.Errorf("%q is not a port from 1 to 65535", port)
-	}
-	if host == "" || host == "localhost" {
-		host = "127.0.0.1"
-	}
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return at, fmt.Errorf("%q is not an IP address; 0.0.0.0 or [::] listens on all", host)
-	}
-	return netip.AddrPortFrom(address, uint16(number)), nil
-}
-
-// Loopback reports whether only this machine reaches the address.
-func (l Listen) Loopback() bool { return l.Address.Addr().Unmap().IsLoopback() }
-
-// TLS reports whether connections are encrypted: always, except on the loopback address without a certificate.
-func (l Listen) TLS() bool { return l.CertFile != "" || !l.Loopback() }

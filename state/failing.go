@@ -15,8 +15,8 @@ import (
 )
 
 // Of several reconcilers with the same sources one works. They elect it by a Lease in the namespace of the ledger, and it records on
-// another one which leases it fails to bring to what they are to be; that is absent while there are none. No host has such a name
-// (lease.IsReserved).
+// another one which leases it fails to bring to what they are to be; that is absent while there are none. A third one has, for a source of
+// files, the leases that were released last because it did not name them any more. No host has such a name (lease.IsReserved).
 const (
 	electionPrefix = "el--"
 	failingPrefix  = "fl--"
@@ -24,13 +24,14 @@ const (
 	Reconciler = "akash-net-reconciler"
 )
 
-// LabelComponent is the label by which the Leases of elections (ComponentElection) and of failing leases (ComponentFailing) are found;
-// LabelInstance has the sources of an election, as far as a label can.
+// LabelComponent is the label by which the Leases of elections (ComponentElection), of failing leases (ComponentFailing) and of released
+// ones (ComponentReleased) are found; LabelInstance has the sources, as far as a label can.
 const (
 	LabelComponent    = "app.kubernetes.io/component"
 	LabelInstance     = "app.kubernetes.io/instance"
 	ComponentElection = "reconciler-election"
 	ComponentFailing  = "reconciler-failing"
+	ComponentReleased = "reconciler-released"
 )
 
 // ElectionName returns the name of the Lease by which reconcilers with a set of sources elect the one that works.
@@ -39,10 +40,13 @@ func ElectionName(set []string) string { return electionPrefix + lease.Hash(stri
 // FailingName returns the name of the Lease on which the one that works for a set of sources records failing leases.
 func FailingName(set []string) string { return failingPrefix + lease.Hash(strings.Join(set, "\n")) }
 
+// ReleasedName returns the name of the Lease on which those are recorded that were released of a source.
+func ReleasedName(source string) string { return failingPrefix + lease.Hash("released of "+source) }
+
 // IsElection reports whether a Lease with a name is that of an election.
 func IsElection(name string) bool { return strings.HasPrefix(name, electionPrefix) }
 
-// IsFailing reports whether a Lease with a name is a record of failing leases.
+// IsFailing reports whether a Lease with a name is a record of failing leases, or of released ones.
 func IsFailing(name string) bool { return strings.HasPrefix(name, failingPrefix) }
 
 // Instance returns a set of sources as the value of LabelInstance.
@@ -56,8 +60,12 @@ func Instance(set []string) string {
 	return strings.Trim(text[:min(len(text), validation.LabelValueMaxLength)], "-_.")
 }
 
-// AnnotationFailing is the annotation with that record, as JSON.
-const AnnotationFailing = lease.Domain + "/failing"
+const (
+	// AnnotationFailing is the annotation with the record of failing leases, as JSON.
+	AnnotationFailing = lease.Domain + "/failing"
+	// AnnotationReleased is the one with released deployment groups, separated by spaces.
+	AnnotationReleased = lease.Domain + "/released"
+)
 
 // Failing is a lease that the reconciler has failed to bring to what it is to be.
 type Failing struct {
@@ -99,6 +107,27 @@ func RecordFailing(all []Failing) (string, error) {
 		out.Write(append(line, '\n'))
 	}
 	return out.String(), nil
+}
+
+// RecordReleased returns the record of released deployment groups, as far as there is room.
+func RecordReleased(groups []lease.Group) string {
+	var out strings.Builder
+	for _, g := range groups {
+		if text := g.String(); out.Len()+len(text) < mostRecorded {
+			out.WriteString(text + " ")
+		}
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// ReadReleased returns the deployment groups of that record, without what cannot be read.
+func ReadReleased(record string) (groups []lease.Group) {
+	for _, text := range strings.Fields(record) {
+		if g, err := lease.ParseGroup(text); err == nil {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // ReadFailing returns the failing leases of a record that are to be believed now. It skips what cannot be read, and names that are not of

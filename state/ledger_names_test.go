@@ -23,6 +23,7 @@ func TestNamesOfTheLedger(t *testing.T) {
 		"an announcement":   (&state.Announcement{Nonce: "abcdefghijklm"}).Name(),
 		"an election":       state.ElectionName([]string{"prod"}),
 		"a record":          state.FailingName([]string{"prod"}),
+		"another record":    state.ReleasedName("prod"),
 	} {
 		if lease.CheckHost(name) == nil {
 			t.Errorf("%s is %s, which a host may have", what, name)

@@ -252,8 +252,8 @@ func (l Ledger) delete(ctx context.Context, name string, uid *types.UID, version
 	}
 }
 
-// managerOfFailing is the field manager of the record of failing leases.
-const managerOfFailing = "akash-net-reconciler"
+// managerOfRecords is the field manager of what reconcilers record.
+const managerOfRecords = "akash-net-reconciler"
 
 // Failing reads which leases the reconcilers record as failing.
 func (l Ledger) Failing(ctx context.Context) (all []state.Failing, err error) {
@@ -280,7 +280,25 @@ func (l Ledger) RecordFailing(ctx context.Context, set []string, all []state.Fai
 	}
 	ac := coordinationv1.Lease(name, l.Namespace).WithAnnotations(map[string]string{state.AnnotationFailing: record}).
 		WithLabels(map[string]string{state.LabelComponent: state.ComponentFailing})
-	_, err = l.apply(ctx, name, ac, managerOfFailing, true)
+	_, err = l.apply(ctx, name, ac, managerOfRecords, true)
+	return err
+}
+
+// Released reads which deployment groups reconcilers record as released of a source.
+func (l Ledger) Released(ctx context.Context, source string) ([]lease.Group, error) {
+	meta, err := l.get(ctx, state.ReleasedName(source))
+	if meta == nil || err != nil {
+		return nil, err
+	}
+	return state.ReadReleased(meta.Annotations[state.AnnotationReleased]), nil
+}
+
+// RecordReleased records which deployment groups are released of a source, in place of what was recorded.
+func (l Ledger) RecordReleased(ctx context.Context, source string, groups []lease.Group) error {
+	name := state.ReleasedName(source)
+	ac := coordinationv1.Lease(name, l.Namespace).WithAnnotations(map[string]string{state.AnnotationReleased: state.RecordReleased(groups)}).
+		WithLabels(map[string]string{state.LabelComponent: state.ComponentReleased, state.LabelInstance: state.Instance([]string{source})})
+	_, err := l.apply(ctx, name, ac, managerOfRecords, true)
 	return err
 }
 

@@ -126,7 +126,7 @@ func prepare(
 	r.failing.changed = make(chan struct{}, 1)
 	r.memory = watching.Memory()
 	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
-	r.leases.Ran = metrics.Ran
+	r.leases.Ran, r.leases.Watches = metrics.Ran, true
 	r.sources, r.names = slices.Clone(opts.Sources), slices.Clone(opts.Names)
 	if opts.Manifests != nil {
 		r.sources, r.names = append(r.sources, sources.Changing{

@@ -266,6 +266,23 @@ func TestTwoWatch(t *testing.T) {
 	})
 }
 
+// A reconciler that is started anew counts what its predecessor has released.
+func TestReleasesAreCountedAcrossKills(t *testing.T) {
+	t.Parallel()
+	dir, owner := newFolder(t), harness.NewOwner(t)
+	for n := range 3 {
+		dir.define(t, harness.LeaseOf(owner, uint64(n+1)), harness.NewHost("counted"))
+	}
+	first, second := harness.LeaseOf(owner, 1), harness.LeaseOf(owner, 2)
+	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path, "--source", "counted").Exits(t, 0)
+	w := watch(t, "-f", dir.path, "--source", "counted", "--leader-elect=false")
+	dir.remove(t, first)
+	released(t, first)
+	w.Kill()
+	dir.remove(t, second)
+	watch(t, "-f", dir.path, "--source", "counted", "--leader-elect=false").Says(t, "no longer names 2 leases of 3, and at most 1 may be released within 10m, in which 1 were")
+}
+
 // elected returns the name of the reconciler that is elected.
 func elected(t *testing.T) string {
 	t.Helper()

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,6 +61,46 @@ func TestClaimOfALeaseThatIsOver(t *testing.T) {
 		}
 		if got := s.problems(); len(got) > 0 {
 			t.Errorf("the problems are %q", got)
+		}
+	})
+}
+
+// Files that vanish one by one while the reconciler is killed after each release count together; when the time of the limit is over, the
+// next may go.
+func TestReleasesBeforeAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		said := reconcile.Said{Source: "prod", Complete: true, Definitions: map[lease.Group]*lease.Definition{}}
+		for i, id := range allLeases()[:3] {
+			said.Definitions[id.Group()] = (&invocation{id: id, hosts: []string{fmt.Sprintf("h%d.example.com", i)}}).definition()
+		}
+		// begin begins another reconciler, and lets it do what is due. It ends what it has begun, though the next may have to.
+		begin := func() (*reconcile.Reconciler, error) {
+			r := reconcile.New(connected(t, s.server.RoundTrip), s.opts, reconcile.Limits{MaxDeletes: -1, Per: time.Hour})
+			r.Watches = true
+			r.Says(0, said)
+			return r, r.Once(t.Context())
+		}
+		if _, err := begin(); err != nil {
+			t.Fatal(err)
+		}
+		first, second := allLeases()[0].Group(), allLeases()[1].Group()
+		delete(said.Definitions, first)
+		if _, err := begin(); err != nil {
+			t.Fatal(err)
+		}
+		delete(said.Definitions, second)
+		successor, err := begin()
+		if many, ok := errors.AsType[*reconcile.ManyDeletesError](err); !ok || many.Gone != 2 || many.Released != 1 || many.Owned != 3 {
+			t.Fatalf("the second of three is released after the first: %v", err)
+		}
+		time.Sleep(time.Hour + time.Second)
+		if err := successor.Once(t.Context()); err != nil {
+			t.Error(err)
+		}
+		book := ledger.New(connect(s.server), s.opts.Config.LedgerNamespace)
+		if left, err := book.Released(t.Context(), "prod"); err != nil || !slices.Equal(left, []lease.Group{second}) {
+			t.Errorf("what counts still is %v, %v", left, err)
 		}
 	})
 }
