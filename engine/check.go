@@ -25,7 +25,7 @@ func (v view) check(stages [][]Desired) Step {
 	if v.want.Apply == nil || v.hasWritten() || !v.t.Settings.Waits {
 		return Step{}
 	}
-	due, first := v.toCheck(stages)
+	due, first, asks := v.toCheck(stages)
 	if len(due) == 0 {
 		return Step{}
 	}
@@ -61,14 +61,19 @@ func (v view) check(stages [][]Desired) Step {
 		if err := v.keptByOthers(d, r); err != nil {
 			return v.giveBack(err)
 		}
+		if asks {
+			v.f.allowed[k] = passed
+			continue
+		}
 		all.Requests = append(all.Requests, r)
 	}
 	return all
 }
 
 // toCheck returns the objects of the lease's own that are to be written, but for the first one, and for those that others may own: who
-// has these was read.
-func (v view) toCheck(stages [][]Desired) (due []Desired, first Key) {
+// has these was read. asks is true if the write itself asks whether the object would be refused: it is the only one, nothing of all that is
+// there yet, and what the lease makes before it is taken off again.
+func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) {
 	for _, d := range slices.Concat(stages...) {
 		k := d.key()
 		now := v.w.live(k)
@@ -90,9 +95,13 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key) {
 		due, v.f.due[k] = append(due, d), v.fit(now, false)
 	}
 	if len(due) == 0 {
-		return nil, first
+		return nil, first, false
 	}
-	return slices.DeleteFunc(due[1:], func(d Desired) bool { return slices.Contains(kinds.ClaimLike, d.Object.Kind) }), due[0].key()
+	declares := func(d Desired) bool { return slices.Contains(kinds.ClaimLike, d.Object.Kind) }
+	known := func(d Desired) bool { return v.w.live(d.key()).live != nil }
+	own := slices.DeleteFunc(slices.Clone(due), declares)
+	asks = len(own) == 1 && !slices.ContainsFunc(due, known) && !v.w.Objects.Hostnames() && !v.w.Objects.LeasesIPs()
+	return slices.DeleteFunc(due[1:], declares), due[0].key(), asks
 }
 
 // obstructed decides about an object that the API server refuses. A new route is created before the old one is deleted. An

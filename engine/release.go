@@ -3,9 +3,12 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
@@ -290,16 +293,19 @@ func (v view) orGiveBack(s Step, err error) Step {
 	return s
 }
 
-// takeOff deletes what the lease has made for a thing that somebody else has got meanwhile.
+// takeOff deletes what the lease has made for a thing that somebody else has got meanwhile. Where nothing is written but what declares the
+// lease's claims, that goes too: then the lease was refused as a whole.
 func (v view) takeOff() Step {
-	for k, live := range v.f.made {
+	declared := v.onlyDeclared()
+	for _, k := range slices.SortedFunc(maps.Keys(v.f.made), func(a, b Key) int { return strings.Compare(a.String(), b.String()) }) {
+		live := v.f.made[k]
 		o := Object{Kind: k.Kind, Live: live, Group: v.group, Lease: v.id, Ours: true, Runs: v.runs(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})}
 		lost := slices.ContainsFunc(v.w.Objects.Grounds(o, v.w.claimsOf(v.group)), func(g Ground) bool {
 			c := v.w.Claim(g.Name)
 			return c != nil && c.Owner != v.group.Owner
 		})
 		s := v.f.objects[o.uid()]
-		if !lost || s.deleted > 0 || s.misses >= v.t.Settings.Tries || v.f.refused[string(o.uid())] != nil {
+		if !lost && (!declared || !slices.Contains(kinds.ClaimLike, k.Kind)) || s.deleted > 0 || s.misses >= v.t.Settings.Tries || v.f.refused[string(o.uid())] != nil {
 			continue
 		}
 		if s := v.removeAs(o, report.Deleted, "taken back"); !s.idle() {

@@ -281,16 +281,38 @@ func (v view) mustTouch(o render.Object) bool {
 // whatever becomes of it: others may rely on them at once.
 func (v view) hasWritten() bool {
 	for k, did := range v.f.done {
-		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) {
+		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) && !v.tookOff(k) {
 			return true
 		}
 	}
+	return v.mayHaveWritten()
+}
+
+// mayHaveWritten reports whether an apply that had no answer may have taken effect.
+func (v view) mayHaveWritten() bool {
 	for k, d := range v.f.unclear {
 		if now := v.w.live(k); !v.madeWay(k) && (now.stale || now.wrote != nil || now.isAsWanted(d.Object, d.Manager)) {
 			return true
 		}
 	}
 	return false
+}
+
+// onlyDeclared reports whether all that the lease has written are objects that declare its claims, and that it has made itself.
+func (v view) onlyDeclared() bool {
+	for k, did := range v.f.done {
+		declares := slices.Contains(kinds.ClaimLike, k.Kind) && v.f.made[k] != nil
+		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) && !declares {
+			return false
+		}
+	}
+	return !v.mayHaveWritten()
+}
+
+// tookOff reports whether the lease has deleted an object again that it has made.
+func (v view) tookOff(k Key) bool {
+	live := v.f.made[k]
+	return live != nil && v.f.objects[live.GetUID()].deleted > 0
 }
 
 // readUnclear reads the objects whose apply had no answer: whether the lease has written anything depends on them.

@@ -99,11 +99,11 @@ func TestInterruptedApply(t *testing.T) {
 func TestInterruptHint(t *testing.T) {
 	t.Parallel()
 	o := fromOutside(t)
-	interrupted := func(args ...string) string {
+	interrupted := func(at string, args ...string) string {
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
 		o.each(func(request string) int {
-			if strings.HasPrefix(request, "PATCH ingresses/") {
+			if strings.HasPrefix(request, at) {
 				interrupt()
 			}
 			return 0
@@ -116,12 +116,12 @@ func TestInterruptHint(t *testing.T) {
 	}
 	one, id := leasesWithHosts(t, 1, 1000), allLeases()[0]
 	id.DSeq = 1000
-	if out := interrupted("apply", "-f", one); !strings.Contains(out, "Run the same command again to finish.") || strings.Contains(out, "akash-net release") {
+	if out := interrupted("PATCH leases/df--", "apply", "-f", one); !strings.Contains(out, "Run the same command again to finish.") || strings.Contains(out, "akash-net release") {
 		t.Errorf("of a new lease that has given everything back:\n%s", out)
 	}
 	o.must(t, 0, []string{"apply", "-f", one})
 	more := inFile(t, strings.ReplaceAll(o.must(t, 0, []string{"state", "lease", id.Group().String(), "-o", "yaml"}), "h0.example.org", "other.example.org"))
-	if out := interrupted("apply", "-f", more, "--prune=false"); strings.Contains(out, "akash-net release") || !strings.Contains(out, "kubectl akash-net repair") {
+	if out := interrupted("PATCH ingresses/", "apply", "-f", more, "--prune=false"); strings.Contains(out, "akash-net release") || !strings.Contains(out, "kubectl akash-net repair") {
 		t.Errorf("of a live lease:\n%s", out)
 	}
 }
