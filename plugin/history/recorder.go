@@ -102,6 +102,10 @@ const (
 	// what is reported meanwhile as well.
 	burst = 25
 	every = time.Minute
+	// well is how many Events of all leases tell at once what went well, and often every how long it may be one more. The rest is left out:
+	// a command on many leases is not to write one Event for each. What went wrong is always told.
+	well  = 50
+	often = time.Second
 	// writers is how many Events are written at a time.
 	writers = 2
 	// patience limits a request, and closing how long a command waits for its Events when it ends.
@@ -119,6 +123,8 @@ type Recorder struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	places chan struct{}
+	// wells limits the Events of what went well.
+	wells *rate.Limiter
 	// send writes an Event.
 	send func(context.Context, *eventsv1.Event) error
 	// leases returns the leases of a deployment group that have a namespace.
@@ -145,6 +151,7 @@ func New(ctx context.Context, to *cluster.Cluster, ledger string) *Recorder {
 	host, _ := os.Hostname() // without a name it is unknown
 	r := &Recorder{
 		now: to.Now, writer: writer{ledger, cmp.Or(host, "unknown")}, places: make(chan struct{}, writers), stories: map[lease.ID]*story{},
+		wells: rate.NewLimiter(rate.Every(often), well),
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.send = func(ctx context.Context, e *eventsv1.Event) error { return write(ctx, to, e) }
@@ -234,7 +241,10 @@ func (r *Recorder) due(s *story) (due notes) {
 	}
 	s.notes = s.notes.essential()
 	for len(s.notes) > 0 && s.limit.Allow() {
-		due, s.notes = append(due, s.notes[0]), s.notes[1:]
+		if n := s.notes[0]; n.warning || r.wells.Allow() {
+			due = append(due, n)
+		}
+		s.notes = s.notes[1:]
 	}
 	return due
 }

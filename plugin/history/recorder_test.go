@@ -170,6 +170,35 @@ func TestRecorderLimits(t *testing.T) {
 	})
 }
 
+// A command on many leases does not write an Event for each of what goes well, but for each that is refused.
+func TestRecorderOfManyLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{}
+		r := newRecorder(t.Context(), t, w)
+		tell := func(e report.Event) (events int) {
+			for i := range 3 * well {
+				e.Lease = tenant
+				e.Lease.DSeq = uint64(i)
+				r.Report(e)
+				r.Report(done(e.Lease, true))
+			}
+			synctest.Wait()
+			return len(w.said())
+		}
+		if n := tell(report.Event{Action: report.Claimed, Kind: "host", Name: "a"}); n != well {
+			t.Errorf("%d Events say what went well", n)
+		}
+		if n := tell(report.Event{Action: report.Withheld, Kind: "host", Name: "a"}); n != 3*well {
+			t.Errorf("%d Events say what is withheld", n)
+		}
+		time.Sleep(2 * often)
+		if n := tell(report.Event{Action: report.Claimed, Kind: "host", Name: "b"}); n != 2 {
+			t.Errorf("%d Events say later what went well", n)
+		}
+		r.Close(t.Context())
+	})
+}
+
 // Events that are not answered hold a command up for a second at its end, and not at all when it is interrupted.
 func TestRecorderDoesNotWait(t *testing.T) {
 	for name, interrupt := range map[string]bool{"ends": false, "is interrupted": true} {
