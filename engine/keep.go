@@ -143,6 +143,9 @@ func (v view) keep() Step {
 	}
 	want, err := kept.New(apply.Definition, v.mark)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
+		if d != nil && d.Suspended {
+			return v.giveBack(fmt.Errorf("%w; without it the ledger would not know that the lease is suspended: first, kubectl akash-net resume %s", tooLong, v.group))
+		}
 		if !v.f.told["definition"] {
 			return Step{Tells: []Event{{
 				Action: report.Skipped, Kind: "definition", Thing: v.id.String(), Message: tooLong.Error() + ": repair will not know it", Once: "definition",

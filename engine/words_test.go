@@ -17,7 +17,7 @@ import (
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
-// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [long], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 //
 // from=SOURCE is the source that names the lease, of=SOURCE,… those of which one has to own it, an empty one is none; "obeys" is the reconciler's.
 func (l *ledger) want(words []string) engine.Want {
@@ -188,8 +188,11 @@ func (l *ledger) reservation(want engine.Want, words []string) engine.Want {
 func definition(id lease.ID, words []string) *lease.Definition {
 	web := lease.Service{Name: "web"}
 	var options lease.HTTPOptions
+	name := ""
 	for _, word := range words {
 		switch word {
+		case "long": // too long to be kept
+			name = strings.Repeat("x", 5<<20)
 		case "prune", "adopt", "runs", "manifest":
 		case "httproute":
 			web.Target = config.TargetHTTPRoute
@@ -207,7 +210,7 @@ func definition(id lease.ID, words []string) *lease.Definition {
 	for i := range web.Expose {
 		web.Expose[i].HTTP = options
 	}
-	def := &lease.Definition{Lease: id}
+	def := &lease.Definition{Name: name, Lease: id}
 	if len(web.Expose) > 0 {
 		def.Services = []lease.Service{web}
 	}

@@ -86,7 +86,9 @@ func ourOwnWorkGoesOn(t *testing.T) {
 	if r := work("apply", "-f", define(t, second, []string{host, "b." + host, wildcard}, 7002)); strings.Contains(r.Stdout, "configured") {
 		t.Errorf("a second run writes: %s", r)
 	}
+	must(t, "suspend", first.Group().String())
 	work("apply", "-f", define(t, first, []string{"c." + host}))
+	must(t, "resume", first.Group().String())
 	work("apply", "-f", define(t, second, []string{host}))
 	work("apply", "-f", define(t, next, []string{"c." + host}))
 	work("release", next.String())
