@@ -50,8 +50,8 @@ var dnsCases = []struct {
 			c.DNS.TTL, c.DNS.Ownership = 300, true
 			c.DNS.Gardener.Class, c.DNS.Gardener.Region, c.DNS.Gardener.Zone = "garden", "eu-west-1", "Z0"
 			c.DNS.Gardener.Zones = []config.Zone{
-				{Domain: "example.com", ZoneAccess: config.ZoneAccess{Zone: "Z1"}},
-				{Domain: "dev.example.com", ZoneAccess: config.ZoneAccess{Zone: "Z2", Region: "eu-central-1", Secret: config.SecretRef{Name: "dev", Namespace: "garden-dev"}}},
+				{Domain: "example.com", Zone: "Z1"},
+				{Domain: "dev.example.com", Zone: "Z2", Region: "eu-central-1", Secret: config.SecretRef{Name: "dev", Namespace: "garden-dev"}},
 			}
 		})},
 		published: render.Published{
@@ -143,7 +143,7 @@ func TestRecordsRefused(t *testing.T) {
 			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, []string{"lb.example.com."}
 		}), "leads to itself"},
 		"CNAME of a zone": {web("example.com"), form(config.DNSGardener, func(c *config.ProviderConfig) {
-			c.DNS.Gardener.Zones = []config.Zone{{Domain: "example.com", ZoneAccess: config.ZoneAccess{Zone: "Z1"}}}
+			c.DNS.Gardener.Zones = []config.Zone{{Domain: "example.com", Zone: "Z1"}}
 			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, []string{"lb.example.net"}
 		}), "example.com is a zone of dns.gardener.zones"},
 		"one label": {web("shop"), form(config.DNSGardener, func(c *config.ProviderConfig) {
@@ -180,7 +180,7 @@ func TestRecordsOfZones(t *testing.T) {
 	} {
 		cfg := config.Default()
 		form(config.DNSGardener, func(c *config.ProviderConfig) {
-			c.DNS.Gardener.Zones = []config.Zone{{Domain: "example.com", ZoneAccess: config.ZoneAccess{Zone: "Z1"}}}
+			c.DNS.Gardener.Zones = []config.Zone{{Domain: "example.com", Zone: "Z1"}}
 			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, targets
 		})(cfg)
 		if records, err := render.Records(definition(web(host)), cfg, nil, nil); err != nil || len(records.Objects) != 1 {

@@ -3,13 +3,17 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
@@ -45,45 +49,67 @@ const (
 
 // ProviderConfig is the spec of a ProviderConfig document, with defaults.
 type ProviderConfig struct {
-	Target string
+	Target string `json:"target" is:"target" oneof:"ingress|httproute|route"`
 	// Provider is the provider's own address; it completes the name of an order to that of a lease. Empty if it is not configured.
-	Provider          string
-	ManifestNamespace string
-	LedgerNamespace   string
-	Ingress           Ingress
-	Gateway           Gateway
-	Hosts             Hosts
-	IP                IP
-	DNS               DNS
-	CommitLevels      CommitLevels
-	Workloads         Workloads
-	Limits            Limits
+	Provider          string       `json:"provider" rule:"wallet"`
+	ManifestNamespace string       `json:"manifestNamespace" rule:"namespace"`
+	LedgerNamespace   string       `json:"ledgerNamespace" rule:"namespace"`
+	Ingress           Ingress      `json:"ingress"`
+	Gateway           Gateway      `json:"gateway"`
+	Hosts             Hosts        `json:"hosts"`
+	IP                IP           `json:"ip"`
+	DNS               DNS          `json:"dns"`
+	CommitLevels      CommitLevels `json:"commitLevels"`
+	Workloads         Workloads    `json:"workloads"`
+	Limits            Limits       `json:"limits"`
 	// Shards are the routers that share the cluster's routes; if there are none, one router serves all.
-	Shards []Shard
+	Shards []Shard `json:"shards"`
 	// Missing says that a cluster has no configuration, so that the defaults apply, and what to do about it. It is empty if the
 	// cluster has one, or a file was read.
-	Missing string
+	Missing string `json:"-"`
 }
 
 // Shard is a router that serves a subset of the routes. A host must be unique within a shard, but not across shards.
 type Shard struct {
-	Name string
+	Name string `json:"name" is:"name" read:"required,filled" rule:"name" unique:"shard"`
 	// Routes and Namespaces select by the labels of a route and of its namespace. A route belongs to the shard if both
 	// match.
-	Routes, Namespaces labels.Selector
+	Routes     Selector `json:"selector"`
+	Namespaces Selector `json:"namespaceSelector"`
 }
 
 // Selects reports whether a route with these labels belongs to the shard.
 func (s Shard) Selects(route, namespace labels.Set) bool {
-	return s.Routes.Matches(route) && s.Namespaces.Matches(namespace)
+	return s.Routes.matches(route) && s.Namespaces.matches(namespace)
+}
+
+// Selector is a label selector in kubectl's format. The zero Selector selects everything.
+type Selector struct{ of labels.Selector }
+
+func (s Selector) matches(set labels.Set) bool { return s.of == nil || s.of.Matches(set) }
+
+// MarshalText returns the selector as it is written.
+func (s Selector) MarshalText() ([]byte, error) {
+	if s.of == nil {
+		return nil, nil
+	}
+	return []byte(s.of.String()), nil
+}
+
+// UnmarshalText reads a selector.
+func (s *Selector) UnmarshalText(text []byte) (err error) {
+	if s.of, err = labels.Parse(string(text)); err != nil {
+		return fmt.Errorf("not a label selector: %w", err)
+	}
+	return nil
 }
 
 // Ingress configures Ingress objects and the provider's own host names.
 type Ingress struct {
-	ClassName string
+	ClassName string `json:"className" rule:"name"`
 	// Domain is the provider's ingress domain, the parent of static hosts.
-	Domain      string
-	StaticHosts bool
+	Domain      string `json:"domain" rule:"hostDomain"`
+	StaticHosts bool   `json:"staticHosts"`
 }
 
 // AkashIngressClass is the class of each Ingress that Akash's provider writes (provider: cluster/kube/client_ingress.go).
@@ -91,90 +117,136 @@ const AkashIngressClass = "akash-ingress-class"
 
 // Gateway configures the Gateway that HTTPRoutes attach to, and its implementation.
 type Gateway struct {
-	Name, Namespace string
-	Implementation  string
+	Name           string `json:"name" rule:"name"`
+	Namespace      string `json:"namespace" rule:"namespace"`
+	Implementation string `json:"implementation" is:"implementation" oneof:"akash|nginx-gateway-fabric|standard"`
 	// ProxyBufferSize is set on every route unless it is empty.
-	ProxyBufferSize string
-	Listeners       Listeners
+	ProxyBufferSize string    `json:"proxyBufferSize" rule:"buffer"`
+	Listeners       Listeners `json:"listeners"`
 }
 
 // Listeners are the names of the Gateway's listeners by purpose, for routes that must not attach to all of them. The
 // defaults are those of Akash's chart.
 type Listeners struct {
 	// HTTP accepts requests without TLS; HTTPS terminates TLS.
-	HTTP, HTTPS []string
+	HTTP  []string `json:"http" rule:"name" unique:"listener"`
+	HTTPS []string `json:"https" rule:"name" unique:"listener"`
 	// Passthrough forwards TLS to the backend; empty if the Gateway has no such listener.
-	Passthrough []string
+	Passthrough []string `json:"passthrough" rule:"name" unique:"listener"`
 }
 
 // Hosts restricts the host names of leases.
 type Hosts struct {
 	// Blocked follows Akash's convention: "x.com" is only that name, ".x.com" the domain and all hosts below it. It
 	// matches case-insensitively.
-	Blocked []string
+	Blocked []string `json:"blocked" rule:"blocked"`
 	// DeniedDomains and AllowedDomains follow OpenShift's router: each is a domain with all hosts below it. Denying
 	// takes precedence; without allowed domains all are allowed.
-	DeniedDomains, AllowedDomains []string
+	DeniedDomains  []string `json:"deniedDomains" rule:"domain"`
+	AllowedDomains []string `json:"allowedDomains" rule:"domain"`
 	// Wildcards allows hosts such as *.example.com.
-	Wildcards bool
+	Wildcards bool `json:"wildcards"`
 	// NamespaceOwnership reserves a host, with all its paths and the names below a wildcard, for the owner of its
 	// oldest route; otherwise each host and path belongs to its own oldest route. It concerns only routes without a
 	// claim: a claim always excludes other owners.
-	NamespaceOwnership bool
+	NamespaceOwnership bool `json:"namespaceOwnership"`
 	// Generated is the template for the host name of a routed port without hosts, such as
 	// "${service}-${dseq}.apps.example.com"; empty generates none.
-	Generated string
+	Generated string `json:"generated" rule:"template"`
 }
 
 // Workloads configures how the workloads of leases are deployed and reached.
 type Workloads struct {
 	// Enabled makes apply deploy workloads, not only their routes.
-	Enabled bool
+	Enabled bool `json:"enabled"`
 	// NetworkPolicies isolates leases from each other and from private networks.
-	NetworkPolicies bool
+	NetworkPolicies bool `json:"networkPolicies"`
 	// StrictNetworkPolicies extends these policies to IPv6, and blocks link-local and shared address space.
-	StrictNetworkPolicies bool
+	StrictNetworkPolicies bool `json:"strictNetworkPolicies"`
 	// PublicHostname is the public name at which tenants reach the ports of the nodes; may be empty.
-	PublicHostname string
+	PublicHostname string `json:"publicHostname" rule:"publicName"`
 	// ImagePullSecret is the Secret with registry credentials for services without credentials of their own; may be
 	// empty. It is not copied into the namespaces of leases.
-	ImagePullSecret string
+	ImagePullSecret string `json:"imagePullSecret" rule:"name"`
 	// APIServers are the addresses of the cluster's API servers, for services with permissions to read.
-	APIServers []netip.AddrPort
+	APIServers []netip.AddrPort `json:"apiServers" rule:"apiServer"`
 	// NodePorts is the range of the API servers' --service-node-port-range.
-	NodePorts PortRange
+	NodePorts PortRange `json:"nodePorts"`
 }
 
 // PortRange is a range of ports, including both ends.
 type PortRange struct{ First, Last uint16 }
 
+// MarshalText returns the range in the format of kube-apiserver's --service-node-port-range.
+func (r PortRange) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d-%d", r.First, r.Last), nil
+}
+
+// UnmarshalText reads a range in that format.
+func (r *PortRange) UnmarshalText(text []byte) error {
+	first, last, _ := strings.Cut(string(text), "-")
+	from, errFrom := strconv.ParseUint(first, 10, 16)
+	to, errTo := strconv.ParseUint(last, 10, 16)
+	if errFrom != nil || errTo != nil || from == 0 || from > to {
+		return fmt.Errorf("%q is not a range of ports, such as 30000-32767", lease.Clip(string(text)))
+	}
+	*r = PortRange{uint16(from), uint16(to)}
+	return nil
+}
+
 // Limits bound the size of inputs and of one lease. The defaults are far above what providers and tenants use.
 type Limits struct {
-	// DocumentSize limits a document of an input, InputSize the whole input of a command that holds it in memory. Both
-	// are in bytes.
-	DocumentSize, InputSize int64
+	// DocumentSize limits a document of an input, InputSize the whole input of a command that holds it in memory.
+	DocumentSize Size `json:"documentSize" read:"word"`
+	InputSize    Size `json:"inputSize" read:"word"`
 	// Services, Hosts and Ports limit a lease: its services, its paths of hosts, and its exposed ports.
-	Services, Hosts, Ports int
+	Services int `json:"services" is:"a number of services" min:"1" max:"2147483647"`
+	Hosts    int `json:"hosts" is:"a number of hosts" min:"1" max:"2147483647"`
+	Ports    int `json:"ports" is:"a number of ports" min:"1" max:"2147483647"`
+}
+
+// Size is a size in bytes, written like 16Mi.
+type Size int64
+
+// minSize is the smallest size that a limit may have. A smaller one would reject ordinary documents.
+const minSize = 64 << 10
+
+// MarshalText returns the size with the largest suffix that it has.
+func (s Size) MarshalText() ([]byte, error) {
+	return []byte(resource.NewQuantity(int64(s), resource.BinarySI).String()), nil
+}
+
+// UnmarshalText reads a size.
+func (s *Size) UnmarshalText(text []byte) error {
+	q, err := resource.ParseQuantity(string(text))
+	if err != nil || q.Value() < minSize || q.CmpInt64(math.MaxInt64) >= 0 {
+		return fmt.Errorf("%q is not a size such as 16Mi (64Ki or more)", text)
+	}
+	*s = Size(q.Value())
+	return nil
 }
 
 // CommitLevels are the overcommit factors: how much of a resource may be leased for each unit that the provider has.
 // 1.0 is no overcommit; 2.0 leases twice what exists.
 type CommitLevels struct {
-	CPU, GPU, Memory, Storage float64
+	CPU     float64 `json:"cpu" rule:"level"`
+	GPU     float64 `json:"gpu" rule:"level"`
+	Memory  float64 `json:"memory" rule:"level"`
+	Storage float64 `json:"storage" rule:"level"`
 }
 
 // IP configures leased addresses.
 type IP struct {
-	Mode   string
-	Ranges Ranges
+	Mode   string `json:"mode" is:"mode" oneof:"range|dedicated|pool"`
+	Ranges Ranges `json:"ranges"`
 	// Families are the families in which an IP endpoint without explicit addresses gets one address each.
-	Families         []Family
-	Pool             string
-	MetalLBNamespace string
+	Families         []Family `json:"families" is:"family" oneof:"IPv4|IPv6" unique:"family"`
+	Pool             string   `json:"pool" rule:"name"`
+	MetalLBNamespace string   `json:"metallbNamespace" rule:"namespace"`
 	// AnnotationPrefix is the prefix of MetalLB's annotations, without the slash.
-	AnnotationPrefix string
+	AnnotationPrefix string `json:"annotationPrefix" is:"annotation prefix" oneof:"metallb.universe.tf|metallb.io"`
 	// Advertisement says how MetalLB announces the pools that this program creates.
-	Advertisement Advertisement
+	Advertisement Advertisement `json:"advertisement"`
 }
 
 // MetalLBPrefix returns the prefix of the annotations that a MetalLB wants, by the resources of metallb.io/v1beta1 that it serves. All
@@ -226,233 +298,30 @@ func Default() *ProviderConfig {
 	}
 }
 
-// Document is a ProviderConfig document for writing. It has every key that the reader reads, with its value.
+// Document is a ProviderConfig document. What is written has every key that is read, with its value.
 type Document struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Spec       Spec   `json:"spec"`
-}
-
-// Spec is a ProviderConfig.
-type Spec struct {
-	Target            string           `json:"target"`
-	Provider          string           `json:"provider"`
-	ManifestNamespace string           `json:"manifestNamespace"`
-	LedgerNamespace   string           `json:"ledgerNamespace"`
-	Ingress           IngressSpec      `json:"ingress"`
-	Gateway           GatewaySpec      `json:"gateway"`
-	Hosts             HostsSpec        `json:"hosts"`
-	IP                IPSpec           `json:"ip"`
-	DNS               DNSSpec          `json:"dns"`
-	CommitLevels      CommitLevelsSpec `json:"commitLevels"`
-	Workloads         WorkloadsSpec    `json:"workloads"`
-	Limits            LimitsSpec       `json:"limits"`
-	Shards            []ShardSpec      `json:"shards"`
-}
-
-// IngressSpec is an Ingress.
-type IngressSpec struct {
-	ClassName   string `json:"className"`
-	Domain      string `json:"domain"`
-	StaticHosts bool   `json:"staticHosts"`
-}
-
-// GatewaySpec is a Gateway.
-type GatewaySpec struct {
-	Name            string        `json:"name"`
-	Namespace       string        `json:"namespace"`
-	Implementation  string        `json:"implementation"`
-	ProxyBufferSize string        `json:"proxyBufferSize"`
-	Listeners       ListenersSpec `json:"listeners"`
-}
-
-// ListenersSpec are Listeners.
-type ListenersSpec struct {
-	HTTP        []string `json:"http"`
-	HTTPS       []string `json:"https"`
-	Passthrough []string `json:"passthrough"`
-}
-
-// HostsSpec are Hosts.
-type HostsSpec struct {
-	Blocked            []string `json:"blocked"`
-	DeniedDomains      []string `json:"deniedDomains"`
-	AllowedDomains     []string `json:"allowedDomains"`
-	Wildcards          bool     `json:"wildcards"`
-	NamespaceOwnership bool     `json:"namespaceOwnership"`
-	Generated          string   `json:"generated"`
-}
-
-// IPSpec is an IP.
-type IPSpec struct {
-	Mode             string   `json:"mode"`
-	Ranges           []string `json:"ranges"`
-	Families         []string `json:"families"`
-	Pool             string   `json:"pool"`
-	MetalLBNamespace string   `json:"metallbNamespace"`
-	AnnotationPrefix string   `json:"annotationPrefix"`
-
-	Advertisement AdvertisementSpec `json:"advertisement"`
-}
-
-// AdvertisementSpec is an Advertisement.
-type AdvertisementSpec struct {
-	Type                string                 `json:"type"`
-	NodeSelectors       []metav1.LabelSelector `json:"nodeSelectors"`
-	Interfaces          []string               `json:"interfaces"`
-	Peers               []string               `json:"peers"`
-	Communities         []string               `json:"communities"`
-	LocalPref           uint32                 `json:"localPref"`
-	AggregationLength   int                    `json:"aggregationLength"`
-	AggregationLengthV6 int                    `json:"aggregationLengthV6"`
-}
-
-// DNSSpec is a DNS.
-type DNSSpec struct {
-	Form             string       `json:"form"`
-	Sources          []string     `json:"sources"`
-	Targets          []string     `json:"targets"`
-	TTL              int64        `json:"ttl"`
-	Ownership        bool         `json:"ownership"`
-	AnnotationPrefix string       `json:"annotationPrefix"`
-	Gardener         GardenerSpec `json:"gardener"`
-}
-
-// GardenerSpec is a Gardener.
-type GardenerSpec struct {
-	Type      string      `json:"type"`
-	Class     string      `json:"class"`
-	SecretRef *SecretSpec `json:"secretRef,omitempty"`
-	Region    string      `json:"region"`
-	Zone      string      `json:"zone"`
-	Zones     []ZoneSpec  `json:"zones"`
-}
-
-// ZoneSpec is a Zone.
-type ZoneSpec struct {
-	Domain    string      `json:"domain"`
-	Zone      string      `json:"zone"`
-	Region    string      `json:"region,omitempty"`
-	SecretRef *SecretSpec `json:"secretRef,omitempty"`
-}
-
-// SecretSpec is a SecretRef.
-type SecretSpec struct {
-	Name      string `json:"name"`
-	Namespace string `json:"namespace"`
-}
-
-// CommitLevelsSpec are CommitLevels.
-type CommitLevelsSpec struct {
-	CPU     float64 `json:"cpu"`
-	GPU     float64 `json:"gpu"`
-	Memory  float64 `json:"memory"`
-	Storage float64 `json:"storage"`
-}
-
-// WorkloadsSpec are Workloads.
-type WorkloadsSpec struct {
-	Enabled               bool     `json:"enabled"`
-	NetworkPolicies       bool     `json:"networkPolicies"`
-	StrictNetworkPolicies bool     `json:"strictNetworkPolicies"`
-	PublicHostname        string   `json:"publicHostname"`
-	ImagePullSecret       string   `json:"imagePullSecret"`
-	APIServers            []string `json:"apiServers"`
-	NodePorts             string   `json:"nodePorts"`
-}
-
-// LimitsSpec are Limits.
-type LimitsSpec struct {
-	DocumentSize string `json:"documentSize"`
-	InputSize    string `json:"inputSize"`
-	Services     int    `json:"services"`
-	Hosts        int    `json:"hosts"`
-	Ports        int    `json:"ports"`
-}
-
-// ShardSpec is a Shard.
-type ShardSpec struct {
-	Name              string `json:"name"`
-	Selector          string `json:"selector"`
-	NamespaceSelector string `json:"namespaceSelector"`
+	APIVersion string            `json:"apiVersion" read:"required" rule:"apiVersion"`
+	Kind       string            `json:"kind" read:"required" rule:"kind"`
+	Metadata   document.Metadata `json:"metadata,omitzero"`
+	Spec       *ProviderConfig   `json:"spec"`
 }
 
 // Encode returns the document of a configuration. Read returns an equal configuration for it.
 func Encode(cfg *ProviderConfig) *Document {
-	w, l := cfg.Workloads, cfg.Limits
-	return &Document{APIVersion: "net.akash.network/v1alpha1", Kind: "ProviderConfig", Spec: Spec{
-		Target: cfg.Target, Provider: cfg.Provider, ManifestNamespace: cfg.ManifestNamespace, LedgerNamespace: cfg.LedgerNamespace,
-		Ingress: IngressSpec(cfg.Ingress),
-		Gateway: GatewaySpec{
-			Name: cfg.Gateway.Name, Namespace: cfg.Gateway.Namespace, Implementation: cfg.Gateway.Implementation, ProxyBufferSize: cfg.Gateway.ProxyBufferSize,
-			Listeners: ListenersSpec{HTTP: list(cfg.Gateway.Listeners.HTTP), HTTPS: list(cfg.Gateway.Listeners.HTTPS), Passthrough: list(cfg.Gateway.Listeners.Passthrough)},
-		},
-		Hosts: HostsSpec{
-			Blocked: list(cfg.Hosts.Blocked), DeniedDomains: list(cfg.Hosts.DeniedDomains), AllowedDomains: list(cfg.Hosts.AllowedDomains),
-			Wildcards: cfg.Hosts.Wildcards, NamespaceOwnership: cfg.Hosts.NamespaceOwnership, Generated: cfg.Hosts.Generated,
-		},
-		IP: IPSpec{
-			Mode: cfg.IP.Mode, Ranges: encodeRanges(cfg.IP.Ranges), Families: mapped(cfg.IP.Families, func(f Family) string { return string(f) }),
-			Pool: cfg.IP.Pool, MetalLBNamespace: cfg.IP.MetalLBNamespace, AnnotationPrefix: cfg.IP.AnnotationPrefix,
-			Advertisement: encodeAdvertisement(cfg.IP.Advertisement),
-		},
-		DNS:          encodeDNS(cfg.DNS),
-		CommitLevels: CommitLevelsSpec(cfg.CommitLevels),
-		Workloads: WorkloadsSpec{
-			Enabled: w.Enabled, NetworkPolicies: w.NetworkPolicies, StrictNetworkPolicies: w.StrictNetworkPolicies, PublicHostname: w.PublicHostname,
-			ImagePullSecret: w.ImagePullSecret, APIServers: mapped(w.APIServers, netip.AddrPort.String),
-			NodePorts: fmt.Sprintf("%d-%d", w.NodePorts.First, w.NodePorts.Last),
-		},
-		Limits: LimitsSpec{
-			DocumentSize: quantity(l.DocumentSize), InputSize: quantity(l.InputSize), Services: l.Services, Hosts: l.Hosts, Ports: l.Ports,
-		},
-		Shards: mapped(cfg.Shards, func(s Shard) ShardSpec {
-			return ShardSpec{Name: s.Name, Selector: s.Routes.String(), NamespaceSelector: s.Namespaces.String()}
-		}),
-	}}
+	spec := *cfg
+	withLists(reflect.ValueOf(&spec).Elem())
+	return &Document{APIVersion: "net.akash.network/v1alpha1", Kind: "ProviderConfig", Spec: &spec}
 }
 
-func encodeRanges(rs Ranges) []string {
-	out := mapped(rs.Include, func(r Range) string { return r.Text })
-	return append(out, mapped(rs.Exclude, func(r Range) string { return "!" + r.Text })...)
-}
-
-func encodeAdvertisement(a Advertisement) AdvertisementSpec {
-	return AdvertisementSpec{
-		Type: a.Type, NodeSelectors: mapped(a.NodeSelectors, func(s metav1.LabelSelector) metav1.LabelSelector { return s }),
-		Interfaces: list(a.Interfaces), Peers: list(a.Peers), Communities: list(a.Communities), LocalPref: a.LocalPref,
-		AggregationLength: a.AggregationLength, AggregationLengthV6: a.AggregationLengthV6,
+// withLists makes lists that are nil empty ones, which are written as [].
+func withLists(v reflect.Value) {
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		switch at := v.FieldByIndex(f.Index); {
+		case !f.IsExported() || f.Tag.Get("json") == "-":
+		case at.Kind() == reflect.Struct && !f.Anonymous:
+			withLists(at)
+		case at.Kind() == reflect.Slice && at.IsNil():
+			at.Set(reflect.MakeSlice(at.Type(), 0, 0))
+		}
 	}
-}
-
-func encodeDNS(d DNS) DNSSpec {
-	return DNSSpec{
-		Form: d.Form, Sources: list(d.Sources), Targets: list(d.Targets), TTL: d.TTL, Ownership: d.Ownership, AnnotationPrefix: d.AnnotationPrefix,
-		Gardener: GardenerSpec{
-			Type: d.Gardener.Type, Class: d.Gardener.Class, SecretRef: encodeSecret(d.Gardener.Secret), Region: d.Gardener.Region, Zone: d.Gardener.Zone,
-			Zones: mapped(d.Gardener.Zones, func(z Zone) ZoneSpec {
-				return ZoneSpec{Domain: z.Domain, Zone: z.Zone, Region: z.Region, SecretRef: encodeSecret(z.Secret)}
-			}),
-		},
-	}
-}
-
-func encodeSecret(s SecretRef) *SecretSpec {
-	if s == (SecretRef{}) {
-		return nil
-	}
-	return &SecretSpec{Name: s.Name, Namespace: s.Namespace}
-}
-
-func quantity(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }
-
-func list(texts []string) []string { return mapped(texts, func(s string) string { return s }) }
-
-// mapped returns the results of a function for each item; a list without items is not nil.
-func mapped[T, U any](items []T, of func(T) U) []U {
-	out := make([]U, len(items))
-	for i, item := range items {
-		out[i] = of(item)
-	}
-	return out
 }

@@ -14,7 +14,12 @@ import (
 // sameConfig compares configurations: an empty list is no list, and a selector is its text.
 var sameConfig = cmp.Options{
 	cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.AddrPort{}, netip.Addr{}),
-	cmp.Transformer("shard", func(s Shard) [3]string { return [3]string{s.Name, s.Routes.String(), s.Namespaces.String()} }),
+	cmp.Transformer("shard", func(s Shard) [3]string { return [3]string{s.Name, text(s.Routes), text(s.Namespaces)} }),
+}
+
+func text(s Selector) string {
+	text, _ := s.MarshalText() // cannot fail
+	return string(text)
 }
 
 // A configuration that is written and read again is the same.

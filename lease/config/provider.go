@@ -9,12 +9,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// providerKeys are the keys of Akash's provider.yaml that readProvider reads.
-var providerKeys = []string{
-	"deployment-blocked-hostnames", "blocked-hostnames", "deployment-ingress-domain", "deployment-ingress-static-hosts",
-	"cluster-public-hostname", "deployment-network-policies-enabled", "docker-image-pull-secrets-name", "overcommit-pct-cpu",
-	"overcommit-pct-mem", "overcommit-pct-storage", "cpu-commit-level", "memory-commit-level", "storage-commit-level",
-	"ingress-mode", "gateway-name", "gateway-namespace", "proxy-buffer-size", "k8s-manifest-ns", "metal-lb-pool",
+// providerKeys are the keys of Akash's provider.yaml that say the same as one of a ProviderConfig's spec.
+var providerKeys = map[string]string{
+	"deployment-ingress-domain": "ingress.domain", "deployment-ingress-static-hosts": "ingress.staticHosts",
+	"cluster-public-hostname": "workloads.publicHostname", "deployment-network-policies-enabled": "workloads.networkPolicies",
+	"docker-image-pull-secrets-name": "workloads.imagePullSecret", "cpu-commit-level": "commitLevels.cpu",
+	"memory-commit-level": "commitLevels.memory", "storage-commit-level": "commitLevels.storage", "gateway-name": "gateway.name",
+	"gateway-namespace": "gateway.namespace", "proxy-buffer-size": "gateway.proxyBufferSize", "k8s-manifest-ns": "manifestNamespace",
+	"metal-lb-pool": "ip.pool",
+}
+
+// otherKeys are those that say something else.
+var otherKeys = []string{
+	"deployment-blocked-hostnames", "blocked-hostnames", "overcommit-pct-cpu", "overcommit-pct-mem", "overcommit-pct-storage", "ingress-mode",
 	"ip-operator", "ipoperator",
 }
 
@@ -27,18 +34,15 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 		return
 	}
 	readChart(m, cfg)
+	for key, v := range m.Entries() {
+		if path, known := providerKeys[key.Key()]; known {
+			set(v, cfg, path)
+		}
+	}
 	for _, key := range []string{"deployment-blocked-hostnames", "blocked-hostnames"} {
 		cfg.Hosts.Blocked = append(cfg.Hosts.Blocked, words(m.Get(key))...)
 	}
-	word(m.Get("deployment-ingress-domain"), &cfg.Ingress.Domain, hostDomain)
-	boolean(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("deployment-ingress-static-hosts"), cfg.Ingress, "deployment-ingress-domain")
-	word(m.Get("cluster-public-hostname"), &cfg.Workloads.PublicHostname, publicName)
-	boolean(m.Get("deployment-network-policies-enabled"), &cfg.Workloads.NetworkPolicies)
-	word(m.Get("docker-image-pull-secrets-name"), &cfg.Workloads.ImagePullSecret, subdomain)
-	level(m.Get("cpu-commit-level"), &cfg.CommitLevels.CPU)
-	level(m.Get("memory-commit-level"), &cfg.CommitLevels.Memory)
-	level(m.Get("storage-commit-level"), &cfg.CommitLevels.Storage)
 	switch v := m.Get("ingress-mode"); v.Word() {
 	case "":
 	case "ingress":
@@ -48,22 +52,22 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	default:
 		v.Errorf("unknown ingress mode %q; ingress and gateway-api are known", v.Word())
 	}
-	word(m.Get("gateway-name"), &cfg.Gateway.Name, subdomain)
-	word(m.Get("gateway-namespace"), &cfg.Gateway.Namespace, namespace)
-	if v := m.Get("proxy-buffer-size"); !v.IsNull() {
-		buffer(v, v.Word(), &cfg.Gateway)
+	if v := m.Get("proxy-buffer-size"); !v.IsNull() && v.Word() == "" {
+		cfg.Gateway.ProxyBufferSize = ""
 	}
-	word(m.Get("k8s-manifest-ns"), &cfg.ManifestNamespace, namespace)
-	if pool := m.Get("metal-lb-pool"); pool.Word() != "" {
-		word(pool, &cfg.IP.Pool, subdomain)
-		cfg.IP.Mode = ModePool
-	}
-	operator := false
+	operator := m.Get("metal-lb-pool").Word() != ""
 	for _, key := range []string{"ip-operator", "ipoperator"} {
-		boolean(m.Get(key), &operator)
+		operator = m.Get(key).Bool() || operator
 	}
 	if operator {
 		cfg.IP.Mode = ModePool
+	}
+}
+
+// set reads a value for a key of a ProviderConfig's spec. An empty value leaves the default.
+func set(c document.Cursor, cfg *ProviderConfig, path string) {
+	if !c.IsNull() && c.Word() != "" {
+		document.DecodeAt(c, cfg, path, rules)
 	}
 }
 
@@ -80,12 +84,12 @@ func isProvider(c document.Cursor, m document.Mapping) bool {
 	for at := range m.Entries() {
 		empty = false
 		key := at.Raw()
-		if slices.Contains(specKeys, key) {
+		if slices.Contains(document.Keys(ProviderConfig{}), key) {
 			at.Errorf("%[1]q is a key of the spec of a ProviderConfig: put it below \"spec:\", after \"apiVersion: net.akash.network/v1alpha1\" "+
 				"and \"kind: ProviderConfig\"", key)
 			return false
 		}
-		known = known || slices.Contains(providerKeys, key) || slices.Contains(chartKeys, key) || slices.Contains(chainKeys, key)
+		known = known || providerKeys[key] != "" || slices.Contains(otherKeys, key) || slices.Contains(chartKeys, key) || slices.Contains(chainKeys, key)
 	}
 	if !known && !empty {
 		c.Errorf("this is no provider's configuration: it has neither \"kind: ProviderConfig\", nor a key of Akash's provider.yaml")
@@ -99,19 +103,6 @@ func publicName(s string) error {
 		return nil
 	}
 	return hostDomain(s)
-}
-
-// word is text for values that may be unquoted numbers or booleans. An empty value leaves the default.
-func word(c document.Cursor, into *string, rule func(string) error) {
-	s := c.Word()
-	if s == "" {
-		return
-	}
-	if err := rule(s); err != nil {
-		c.Report(err)
-		return
-	}
-	*into = s
 }
 
 // words returns the items of a list, which may also be written as one text with commas.
@@ -159,46 +150,52 @@ const (
 
 // DNS configures the DNS records of hosts.
 type DNS struct {
-	Form string
+	Form string `json:"form" is:"form of DNS records" oneof:"none|gardener|endpoint|annotations"`
 	// Sources are the sources of a record's value. The first source that applies to a host is used, even while it has
 	// no value yet.
-	Sources []string
+	Sources []string `json:"sources" is:"source" oneof:"address|status|target|domain" unique:"source"`
 	// Targets are addresses or one host name.
-	Targets []string
+	Targets []string `json:"targets"`
 	// TTL is in seconds; 0 means the default of the record's provider.
-	TTL int64
+	TTL int64 `json:"ttl" is:"a TTL in seconds" max:"2147483647"`
 	// Ownership adds a TXT record that names the lease.
-	Ownership bool
+	Ownership bool `json:"ownership"`
 	// AnnotationPrefix is the prefix of external-dns' annotations, without the slash.
-	AnnotationPrefix string
-	Gardener         Gardener
+	AnnotationPrefix string   `json:"annotationPrefix" is:"annotation prefix" oneof:"external-dns.alpha.kubernetes.io|external-dns.kubernetes.io"`
+	Gardener         Gardener `json:"gardener"`
 }
 
 // Gardener has the fields of a DNSRecord besides the record itself.
 type Gardener struct {
 	// Type is the type of the DNS provider's extension, such as aws-route53.
-	Type, Class string
+	Type  string `json:"type" rule:"name"`
+	Class string `json:"class" rule:"name"`
 	ZoneAccess
 	// Zones override the access per domain; the longest domain that contains the host is used.
-	Zones []Zone
+	Zones []Zone `json:"zones"`
 }
 
 // ZoneAccess is how to write to a zone. Empty fields of a Zone fall back to Gardener's.
 type ZoneAccess struct {
 	// Secret is the Secret with the credentials, in any namespace.
-	Secret SecretRef
-	Region string
+	Secret SecretRef `json:"secretRef,omitzero"`
+	Region string    `json:"region" rule:"identifier"`
 	// Zone is the DNS provider's identifier of the zone; without it the extension searches for the zone.
-	Zone string
+	Zone string `json:"zone" rule:"identifier"`
 }
 
 // SecretRef refers to a Secret.
-type SecretRef struct{ Name, Namespace string }
+type SecretRef struct {
+	Name      string `json:"name" read:"required" rule:"name"`
+	Namespace string `json:"namespace" read:"required" rule:"namespace"`
+}
 
 // Zone is a domain with access of its own.
 type Zone struct {
-	Domain string
-	ZoneAccess
+	Domain string    `json:"domain" is:"domain" read:"required,filled" rule:"hostDomain" unique:"domain"`
+	Zone   string    `json:"zone" is:"identifier" read:"required,filled" rule:"identifier"`
+	Region string    `json:"region,omitempty" rule:"identifier"`
+	Secret SecretRef `json:"secretRef,omitzero"`
 }
 
 // Records reports whether the records are objects of their own.
@@ -233,7 +230,7 @@ func (g Gardener) Access(name string) ZoneAccess {
 	if i < 0 {
 		return access
 	}
-	own := g.Zones[i].ZoneAccess
+	own := g.Zones[i]
 	access.Zone = own.Zone
 	if own.Region != "" {
 		access.Region = own.Region
@@ -251,8 +248,9 @@ var chartKeys = []string{"domain", "gatewayApi", "overcommit_pct_cpu", "overcomm
 // later, and win.
 func readChart(m document.Mapping, cfg *ProviderConfig) {
 	if c := m.Get("domain"); c.Word() != "" {
-		domain := ""
-		if word(c, &domain, hostDomain); domain != "" {
+		if domain := c.Word(); hostDomain(domain) != nil {
+			c.Report(hostDomain(domain))
+		} else {
 			cfg.Ingress.Domain, cfg.Ingress.StaticHosts, cfg.Workloads.PublicHostname = "ingress."+domain, true, "provider."+domain
 		}
 		if m.Get("gatewayApi").IsNull() && m.Get("ingress-mode").IsNull() {
@@ -260,12 +258,12 @@ func readChart(m document.Mapping, cfg *ProviderConfig) {
 		}
 	}
 	if c := m.Get("gatewayApi"); !c.IsNull() {
-		gateway, enabled := c.AnyMapping(), false
-		if boolean(gateway.Get("enabled"), &enabled); enabled {
+		gateway := c.AnyMapping()
+		if gateway.Get("enabled").Bool() {
 			cfg.Target = TargetHTTPRoute
 		}
-		word(gateway.Get("gatewayName"), &cfg.Gateway.Name, subdomain)
-		word(gateway.Get("gatewayNamespace"), &cfg.Gateway.Namespace, namespace)
+		set(gateway.Get("gatewayName"), cfg, "gateway.name")
+		set(gateway.Get("gatewayNamespace"), cfg, "gateway.namespace")
 		otherThan(gateway.Get("implementation"), "gateway.implementation", "nginx")
 	}
 	percent := func(keys []string, into *float64) {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/netip"
@@ -10,12 +12,54 @@ import (
 
 	"go4.org/netipx"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
 // Ranges are the configured ranges of addresses, in their order, and the excluded ranges.
 type Ranges struct {
-	Include []Range
-	Exclude []Range
+	Include []Range `json:"-"`
+	Exclude []Range `json:"-"`
+}
+
+// MarshalJSON returns the ranges as they were configured; a "!" excludes.
+func (rs Ranges) MarshalJSON() ([]byte, error) {
+	texts := []string{}
+	for _, r := range rs.Include {
+		texts = append(texts, r.Text)
+	}
+	for _, r := range rs.Exclude {
+		texts = append(texts, "!"+r.Text)
+	}
+	return json.Marshal(texts)
+}
+
+// Decode reads the ranges in their order. It reports overlapping ranges, because their pools would overlap and MetalLB would reject its
+// whole configuration, and ranges that begin or end with an address that cannot be leased.
+func (rs *Ranges) Decode(c document.Cursor) {
+	*rs = Ranges{}
+	for item := range c.List() {
+		text, ok := item.ValidText()
+		if !ok {
+			continue
+		}
+		rest, exclude := strings.CutPrefix(text, "!")
+		r, err := ParseRange(strings.TrimSpace(rest))
+		overlaps := slices.IndexFunc(rs.Include, r.Overlaps)
+		switch {
+		case err != nil:
+		case exclude:
+			rs.Exclude = append(rs.Exclude, r)
+		case overlaps >= 0:
+			err = fmt.Errorf("%s overlaps with %s", r.Text, rs.Include[overlaps].Text)
+		default:
+			if err = cmp.Or(lease.CheckAddr(r.First), lease.CheckAddr(r.Last)); err == nil {
+				rs.Include = append(rs.Include, r)
+			}
+		}
+		item.Report(err)
+	}
 }
 
 // Range is a contiguous range of addresses of one family, including both ends.
@@ -210,19 +254,20 @@ const (
 // Advertisement says how MetalLB announces a pool. The fields are those of MetalLB's L2Advertisement and BGPAdvertisement; those of the
 // other type have their defaults.
 type Advertisement struct {
-	Type string
+	Type string `json:"type" is:"type of advertisement" oneof:"l2|bgp"`
 	// NodeSelectors select the nodes that announce the addresses; all nodes if there are none.
-	NodeSelectors []metav1.LabelSelector
+	NodeSelectors []metav1.LabelSelector `json:"nodeSelectors"`
 	// Interfaces are the network interfaces from which a node announces; all if there are none. They are L2's.
-	Interfaces []string
+	Interfaces []string `json:"interfaces" rule:"interface" unique:"interface"`
 	// Peers are the names of BGPPeers to announce to; all if there are none. This and the following are BGP's.
-	Peers []string
+	Peers []string `json:"peers" rule:"name" unique:"peer"`
 	// Communities are BGP communities, such as 65535:65282 or large:64500:1:2, or names in a Community object.
-	Communities []string
+	Communities []string `json:"communities" rule:"community" unique:"community"`
 	// LocalPref is the BGP attribute LOCAL_PREF.
-	LocalPref uint32
+	LocalPref uint32 `json:"localPref" is:"a local preference" max:"4294967295"`
 	// AggregationLength and AggregationLengthV6 are the length of the prefixes that are announced, of each family.
-	AggregationLength, AggregationLengthV6 int
+	AggregationLength   int `json:"aggregationLength" is:"the length of an IPv4 prefix" min:"1" max:"32"`
+	AggregationLengthV6 int `json:"aggregationLengthV6" is:"the length of an IPv6 prefix" min:"1" max:"128"`
 }
 
 // aggregation returns the length of the prefixes that are announced for addresses like a, and the configuration's key for it.

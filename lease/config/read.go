@@ -1,48 +1,22 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"math"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
-)
-
-// The keys of a ProviderConfig. The JSON schema has the same keys.
-var (
-	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
-	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "provider", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip",
-		"dns", "commitLevels", "workloads", "limits", "shards"}
-	ingressKeys  = []string{"className", "domain", "staticHosts"}
-	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
-	listenerKeys = []string{"http", "https", "passthrough"}
-	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership", "generated"}
-	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix", "advertisement"}
-	dnsKeys      = []string{"form", "sources", "targets", "ttl", "ownership", "annotationPrefix", "gardener"}
-	gardenerKeys = []string{"type", "class", "secretRef", "region", "zone", "zones"}
-	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
-	secretKeys   = []string{"name", "namespace"}
-	commitKeys   = []string{"cpu", "gpu", "memory", "storage"}
-	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret",
-		"apiServers", "nodePorts"}
-	advertisementKeys = []string{"type", "nodeSelectors", "interfaces", "peers", "communities", "localPref", "aggregationLength",
-		"aggregationLengthV6"}
-	selectorKeys   = []string{"matchLabels", "matchExpressions"}
-	expressionKeys = []string{"key", "operator", "values"}
-	limitKeys      = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
-	shardKeys      = []string{"name", "selector", "namespaceSelector"}
 )
 
 // Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml, which has neither
@@ -77,46 +51,48 @@ func Read(r io.Reader, file string) (*ProviderConfig, lease.Problems, error) {
 
 func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	c.Document().Strict = true
-	root := c.Mapping(rootKeys)
-	if v := root.Require("apiVersion"); !v.IsNull() && v.Text() != "net.akash.network/v1alpha1" {
-		v.Errorf("unsupported apiVersion %q; use net.akash.network/v1alpha1", v.Raw())
-	}
-	if v := root.Require("kind"); !v.IsNull() && v.Text() != "ProviderConfig" {
-		v.Errorf("unsupported kind %q; use ProviderConfig", v.Raw())
-	}
-	metadata := root.Get("metadata").Mapping(metadataKeys)
-	metadata.Get("name").Text()
-	for _, key := range []string{"annotations", "labels"} {
-		for _, v := range metadata.Get(key).AnyMapping().Entries() {
-			v.Text()
-		}
-	}
-	spec := root.Get("spec").Mapping(specKeys)
-	oneOf(spec.Get("target"), &cfg.Target, "target", Targets...)
-	text(spec.Get("provider"), &cfg.Provider, lease.CheckWallet)
-	text(spec.Get("manifestNamespace"), &cfg.ManifestNamespace, namespace)
-	text(spec.Get("ledgerNamespace"), &cfg.LedgerNamespace, namespace)
-	readIngress(spec.Get("ingress"), cfg)
-	readGateway(spec.Get("gateway"), &cfg.Gateway)
-	readHosts(spec.Get("hosts"), &cfg.Hosts)
-	readIP(spec.Get("ip"), &cfg.IP)
-	readDNS(spec.Get("dns"), cfg)
-	commit := spec.Get("commitLevels").Mapping(commitKeys)
-	level(commit.Get("cpu"), &cfg.CommitLevels.CPU)
-	level(commit.Get("gpu"), &cfg.CommitLevels.GPU)
-	level(commit.Get("memory"), &cfg.CommitLevels.Memory)
-	level(commit.Get("storage"), &cfg.CommitLevels.Storage)
-	readWorkloads(spec.Get("workloads"), &cfg.Workloads)
-	readLimits(spec.Get("limits"), &cfg.Limits)
-	cfg.Shards = shards(spec.Get("shards"))
+	document.Decode(c, &Document{Spec: cfg}, rules)
+	check(c.Get("spec"), cfg)
 }
 
-func readIngress(c document.Cursor, cfg *ProviderConfig) {
-	m := c.Mapping(ingressKeys)
-	text(m.Get("className"), &cfg.Ingress.ClassName, subdomain)
-	text(m.Get("domain"), &cfg.Ingress.Domain, hostDomain)
-	boolean(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
-	needDomain(m.Get("staticHosts"), cfg.Ingress, "ingress.domain")
+// rules are what texts of a configuration must be.
+var rules = document.Rules{
+	"apiVersion": only("apiVersion", "net.akash.network/v1alpha1"), "kind": only("kind", "ProviderConfig"),
+	"wallet": lease.CheckWallet, "namespace": namespace, "name": subdomain, "hostDomain": hostDomain, "publicName": publicName,
+	"identifier": identifier, "template": hosttemplate.Check, "buffer": buffer, "blocked": blocked, "apiServer": apiServer,
+	"level": level, "interface": networkInterface, "community": community,
+	"domain": func(s string) error { return domain(strings.TrimPrefix(strings.ToLower(s), ".")) },
+}
+
+func only(key, value string) func(string) error {
+	return func(s string) error {
+		if s != value {
+			return fmt.Errorf("unsupported %s %q; use %s", key, s, value)
+		}
+		return nil
+	}
+}
+
+// check validates what of a configuration must fit together.
+func check(spec document.Cursor, cfg *ProviderConfig) {
+	needDomain(spec.Get("ingress").Get("staticHosts"), cfg.Ingress, "ingress.domain")
+	for _, list := range []*[]string{&cfg.Hosts.DeniedDomains, &cfg.Hosts.AllowedDomains} {
+		for i, d := range *list { // like the entries of Akash's blocklist, they may have a leading dot
+			(*list)[i] = strings.TrimPrefix(strings.ToLower(d), ".")
+		}
+	}
+	if families := spec.Get("ip").Get("families"); families.IsList() && families.Len() == 0 {
+		families.Errorf("no family is named; leave families out for %s", IPv4)
+	}
+	checkAdvertisement(spec.Get("ip").Get("advertisement"), &cfg.IP)
+	checkDNS(spec.Get("dns"), cfg)
+	w := &cfg.Workloads
+	if w.StrictNetworkPolicies && !w.NetworkPolicies {
+		spec.Get("workloads").Get("strictNetworkPolicies").Errorf("there are no network policies that could be strict; set networkPolicies to true")
+	}
+	for i, a := range w.APIServers {
+		w.APIServers[i] = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	}
 }
 
 // needDomain applies Akash's rule that static hosts require an ingress domain.
@@ -126,96 +102,25 @@ func needDomain(c document.Cursor, ingress Ingress, key string) {
 	}
 }
 
-func readHosts(c document.Cursor, h *Hosts) {
-	m := c.Mapping(hostsKeys)
-	h.Blocked = blocked(m.Get("blocked"))
-	h.DeniedDomains = domains(m.Get("deniedDomains"))
-	h.AllowedDomains = domains(m.Get("allowedDomains"))
-	boolean(m.Get("wildcards"), &h.Wildcards)
-	boolean(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
-	text(m.Get("generated"), &h.Generated, hosttemplate.Check)
+func blocked(s string) error {
+	if err := domain(strings.ToLower(strings.TrimPrefix(s, "."))); err != nil {
+		return fmt.Errorf("%q blocks nothing: it is not a host name, nor one with a leading dot", s)
+	}
+	return nil
 }
 
-func blocked(c document.Cursor) []string {
-	var entries []string
-	for item, entry := range texts(c) {
-		if err := domain(strings.ToLower(strings.TrimPrefix(entry, "."))); err != nil {
-			item.Errorf("%q blocks nothing: it is not a host name, nor one with a leading dot", entry)
-			continue
-		}
-		entries = append(entries, entry)
+func level(s string) error {
+	if f, err := strconv.ParseFloat(s, 64); err != nil || f <= 0 {
+		return errors.New("must be greater than 0 (1.0 means no overcommit)")
 	}
-	return entries
+	return nil
 }
 
-// domains reads domains. Like the entries of Akash's blocklist, they may have a leading dot.
-func domains(c document.Cursor) []string {
-	var out []string
-	for item, entry := range texts(c) {
-		name := strings.TrimPrefix(strings.ToLower(entry), ".")
-		if err := domain(name); err != nil {
-			item.Report(err)
-			continue
-		}
-		out = append(out, name)
+func apiServer(s string) error {
+	if a, err := netip.ParseAddrPort(s); err != nil || a.Port() == 0 || a.Addr().Zone() != "" {
+		return fmt.Errorf("%q is not an address with a port, such as 10.1.0.10:6443 or [fd00::12]:443", s)
 	}
-	return out
-}
-
-// text sets a text that is present and valid.
-func text(c document.Cursor, into *string, rule func(string) error) {
-	if c.IsNull() {
-		return
-	}
-	s, ok := c.ValidText()
-	if !ok || s == "" && *into == "" {
-		return
-	}
-	if err := rule(s); err != nil {
-		c.Report(err)
-		return
-	}
-	*into = s
-}
-
-// texts yields the valid texts of a list. Other items are errors.
-func texts(c document.Cursor) iter.Seq2[document.Cursor, string] {
-	return func(yield func(document.Cursor, string) bool) {
-		for item := range c.List() {
-			if s, ok := item.ValidText(); ok && !yield(item, s) {
-				return
-			}
-		}
-	}
-}
-
-// oneOf sets a text that must be one of the known values. An empty text leaves the default.
-func oneOf(c document.Cursor, into *string, what string, known ...string) {
-	switch v := c.Text(); {
-	case v == "":
-	case !slices.Contains(known, v):
-		last := len(known) - 1
-		c.Errorf("unknown %s %q; %s and %s are known", what, v, strings.Join(known[:last], ", "), known[last])
-	default:
-		*into = v
-	}
-}
-
-func boolean(c document.Cursor, into *bool) {
-	if !c.IsNull() {
-		*into = c.Bool()
-	}
-}
-
-func level(c document.Cursor, into *float64) {
-	f, ok := c.Float()
-	switch {
-	case !ok:
-	case f <= 0:
-		c.Errorf("must be greater than 0 (1.0 means no overcommit)")
-	default:
-		*into = f
-	}
+	return nil
 }
 
 func namespace(s string) error {
@@ -248,69 +153,209 @@ func hostDomain(s string) error {
 	return domain(s)
 }
 
-// minDocument is the smallest valid limit, in bytes. A smaller one would reject ordinary documents.
-const minDocument = 64 << 10
+var (
+	// interfaceName matches the names that Linux gives network interfaces (dev_valid_name).
+	interfaceName = regexp.MustCompile(`^[^/:\s]{1,15}$`)
+	// communityForm matches a community as MetalLB reads it, apart from the size of its numbers, and the name of one in a Community object.
+	communityForm = regexp.MustCompile(`^(?:\d+:\d+|large:\d+:\d+:\d+|[^:\s]+)$`)
+)
 
-func readLimits(c document.Cursor, l *Limits) {
-	m := c.Mapping(limitKeys)
-	size(m.Get("documentSize"), &l.DocumentSize)
-	size(m.Get("inputSize"), &l.InputSize)
-	number(m.Get("services"), &l.Services, "a number of services")
-	number(m.Get("hosts"), &l.Hosts, "a number of hosts")
-	number(m.Get("ports"), &l.Ports, "a number of ports")
+// checkAdvertisement reports what makes MetalLB drop its whole configuration.
+func checkAdvertisement(c document.Cursor, ip *IP) {
+	checkSelectors(c.Get("nodeSelectors"))
+	for _, key := range ip.Advertisement.foreign() {
+		c.Get(key).Errorf("an advertisement of type %s has no %s: change the type, or leave %s out", ip.Advertisement.Type, key, key)
+	}
+	checkAggregation(c, ip)
 }
 
-// size reads a quantity of bytes, such as 16Mi.
-func size(c document.Cursor, value *int64) {
-	if c.IsNull() {
-		return
-	}
-	q, err := resource.ParseQuantity(c.Word())
-	if err != nil || q.Value() < minDocument || q.CmpInt64(math.MaxInt64) >= 0 {
-		c.Errorf("%q is not a size such as 16Mi (64Ki or more)", c.Raw())
-		return
-	}
-	*value = q.Value()
-}
-
-func number(c document.Cursor, value *int, what string) {
-	if n, ok := c.Uint(1, math.MaxInt32, what); ok {
-		*value = int(n)
-	}
-}
-
-func readWorkloads(c document.Cursor, w *Workloads) {
-	m := c.Mapping(workloadKeys)
-	boolean(m.Get("enabled"), &w.Enabled)
-	boolean(m.Get("networkPolicies"), &w.NetworkPolicies)
-	boolean(m.Get("strictNetworkPolicies"), &w.StrictNetworkPolicies)
-	if strict := m.Get("strictNetworkPolicies"); w.StrictNetworkPolicies && !w.NetworkPolicies {
-		strict.Errorf("there are no network policies that could be strict; set networkPolicies to true")
-	}
-	text(m.Get("publicHostname"), &w.PublicHostname, publicName)
-	text(m.Get("imagePullSecret"), &w.ImagePullSecret, subdomain)
-	for item, server := range texts(m.Get("apiServers")) {
-		address, err := netip.ParseAddrPort(server)
-		if err != nil || address.Port() == 0 || address.Addr().Zone() != "" {
-			item.Errorf("%q is not an address with a port, such as 10.1.0.10:6443 or [fd00::12]:443", server)
-			continue
+// foreign returns the keys with a value other than the default that the type does not have.
+func (a Advertisement) foreign() (keys []string) {
+	none := Default().IP.Advertisement
+	for _, of := range []struct {
+		key, kind string
+		set       bool
+	}{
+		{"interfaces", AdvertiseL2, len(a.Interfaces) > 0},
+		{"peers", AdvertiseBGP, len(a.Peers) > 0},
+		{"communities", AdvertiseBGP, len(a.Communities) > 0},
+		{"localPref", AdvertiseBGP, a.LocalPref != none.LocalPref},
+		{"aggregationLength", AdvertiseBGP, a.AggregationLength != none.AggregationLength},
+		{"aggregationLengthV6", AdvertiseBGP, a.AggregationLengthV6 != none.AggregationLengthV6},
+	} {
+		if of.set && of.kind != a.Type {
+			keys = append(keys, of.key)
 		}
-		w.APIServers = append(w.APIServers, netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
 	}
-	readPorts(m.Get("nodePorts"), &w.NodePorts)
+	return keys
 }
 
-// readPorts reads a range of ports in the format of kube-apiserver's --service-node-port-range.
-func readPorts(c document.Cursor, r *PortRange) {
-	var written string
-	text(c, &written, func(s string) error {
-		first, last, _ := strings.Cut(s, "-")
-		from, errFrom := strconv.ParseUint(first, 10, 16)
-		to, errTo := strconv.ParseUint(last, 10, 16)
-		if errFrom != nil || errTo != nil || from == 0 || from > to {
-			return fmt.Errorf("%q is not a range of ports, such as 30000-32767", lease.Clip(s))
+// checkAggregation reports prefixes that are too short for the pools of the ranges, once for each family.
+func checkAggregation(c document.Cursor, ip *IP) {
+	told := map[Family]bool{}
+	for _, r := range ip.Ranges.Include {
+		for _, pool := range ip.Ranges.Pieces(r) {
+			if ip.Mode == ModeDedicated {
+				pool.Last = pool.First
+			}
+			_, key := ip.Advertisement.aggregation(pool.First)
+			if err := ip.Advertisement.Check(pool); err != nil && ip.Advertisement.Type == AdvertiseBGP && !told[FamilyOf(pool.First)] {
+				c.Get(key).Report(err)
+				told[FamilyOf(pool.First)] = true
+			}
 		}
-		*r = PortRange{uint16(from), uint16(to)}
-		return nil
-	})
+	}
 }
+
+func networkInterface(s string) error {
+	if !interfaceName.MatchString(s) || s == "." || s == ".." {
+		return fmt.Errorf("%q is not the name of a network interface", s)
+	}
+	return nil
+}
+
+// community validates a BGP community. The numbers of a standard one have 16 bits, those of a large one 32 (MetalLB:
+// internal/bgp/community).
+func community(s string) error {
+	rest, isLarge := strings.CutPrefix(s, "large:")
+	bits := 16
+	if isLarge {
+		bits = 32
+	}
+	good := communityForm.MatchString(s)
+	for number := range strings.SplitSeq(rest, ":") {
+		if _, err := strconv.ParseUint(number, 10, bits); err != nil && strings.Contains(s, ":") {
+			good = false
+		}
+	}
+	if !good {
+		return fmt.Errorf("%q is not a BGP community: it is neither NUMBER:NUMBER (16 bits each), nor large:NUMBER:NUMBER:NUMBER (32 bits each), "+
+			"nor a name in a Community object", s)
+	}
+	return nil
+}
+
+// checkSelectors validates label selectors in Kubernetes' format. MetalLB refuses what is there twice.
+func checkSelectors(c document.Cursor) {
+	seen := map[string]bool{}
+	for item := range c.List() {
+		for key, value := range item.Get("matchLabels").AnyMapping().Entries() {
+			if text, ok := value.ValidText(); ok {
+				_, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchLabels: map[string]string{key.Key(): text}})
+				value.Report(err)
+			}
+		}
+		expressions := map[string]bool{}
+		for at := range item.Get("matchExpressions").List() {
+			m, x := at.AnyMapping(), metav1.LabelSelectorRequirement{}
+			if document.Decode(at, &x, nil); m.Require("key").Raw() == "" || m.Require("operator").Raw() == "" {
+				continue
+			}
+			selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{x}})
+			if at.Report(err); err == nil {
+				once(at, "expression", selector.String(), expressions)
+			}
+			values := map[string]bool{}
+			for value := range at.Get("values").List() {
+				once(value, "value", value.Raw(), values)
+			}
+		}
+		var s metav1.LabelSelector
+		document.Decode(item, &s, nil)
+		if selector, err := metav1.LabelSelectorAsSelector(&s); err == nil && item.IsMapping() {
+			once(item, "node selector", selector.String(), seen)
+		}
+	}
+}
+
+// once reports a text that was seen before.
+func once(c document.Cursor, what, text string, seen map[string]bool) {
+	if seen[text] {
+		c.Errorf("the %s %q is given twice", what, text)
+	}
+	seen[text] = true
+}
+
+// checkDNS validates what of the records must fit together. If there are targets, they are the only source by default.
+func checkDNS(c document.Cursor, cfg *ProviderConfig) {
+	d := &cfg.DNS
+	var items []document.Cursor
+	for item := range c.Get("targets").List() {
+		if _, ok := item.ValidText(); ok {
+			items = append(items, item)
+		}
+	}
+	for i, err := range dns.CheckTargets(d.Targets) {
+		items[i].Report(err)
+	}
+	switch sources := c.Get("sources"); {
+	case !sources.IsNull():
+		checkSources(sources, cfg)
+	case len(d.Targets) > 0:
+		d.Sources = []string{FromTarget}
+	}
+	if d.Ownership && d.Form == DNSAnnotations {
+		c.Get("ownership").Errorf("the form %s cannot have records of ownership: external-dns writes its own (--registry=txt)", DNSAnnotations)
+	}
+	if d.Form == DNSGardener {
+		needGardener(c, d.Gardener)
+	}
+}
+
+func checkSources(c document.Cursor, cfg *ProviderConfig) {
+	d, before := &cfg.DNS, ""
+	for item := range c.List() {
+		s := item.Raw()
+		switch {
+		case s == FromTarget && len(d.Targets) == 0:
+			item.Errorf("the source %s needs dns.targets", s)
+		case s == FromDomain && cfg.Ingress.Domain == "":
+			item.Errorf("the source %s needs ingress.domain", s)
+		case before != "" && before != FromAddress && !slices.Contains(d.Sources[:1], s):
+			item.Errorf("the source %s is never used: %s applies to every host with a route", s, before)
+		}
+		before = s
+	}
+	switch {
+	case c.IsList() && c.Len() == 0:
+		c.Errorf("no source is named; leave sources out for %s", FromStatus)
+	case before == FromAddress:
+		c.Errorf("a host whose service leases no address has no source; add another after %s", FromAddress)
+	case len(d.Targets) > 0 && !slices.Contains(d.Sources, FromTarget):
+		c.Errorf("dns.targets are never used: add the source %s", FromTarget)
+	}
+}
+
+// needGardener reports missing fields that every DNSRecord needs.
+func needGardener(c document.Cursor, g Gardener) {
+	at := c.Get("gardener")
+	if at.IsNull() {
+		at = c
+	}
+	if g.Type == "" {
+		at.Errorf("the form %s needs gardener.type, the type of the provider's extension, such as aws-route53", DNSGardener)
+	}
+	if g.Secret == (SecretRef{}) {
+		at.Errorf("the form %s needs gardener.secretRef, the Secret with the credentials of the DNS provider", DNSGardener)
+	}
+}
+
+// identifier validates an identifier of the DNS provider: any text without surrounding spaces.
+func identifier(s string) error {
+	if s == "" || strings.TrimSpace(s) != s {
+		return fmt.Errorf("%q is not an identifier; leave the key out for none", s)
+	}
+	return nil
+}
+
+var bufferSize = regexp.MustCompile(`^[1-9][0-9]*[kKmM]?$`)
+
+func buffer(size string) error {
+	if size != "" && !bufferSize.MatchString(size) {
+		return fmt.Errorf("%q is not a buffer size such as 16k", size)
+	}
+	return nil
+}
+
+// prefixes are those of MetalLB's annotations: the one that all versions read, and that of current ones.
+var prefixes = []string{"metallb.universe.tf", "metallb.io"}

@@ -252,6 +252,9 @@ func (m Mapping) Entries() iter.Seq2[Cursor, Cursor] {
 	}
 }
 
+// Get returns the value of a key of a mapping, or a missing value.
+func (c Cursor) Get(key string) Cursor { return c.AnyMapping().Get(key) }
+
 // Key returns the key of the value in its mapping.
 func (c Cursor) Key() string { return c.key }
 

@@ -21,7 +21,7 @@ func (f *Names) Objects(
 ) (lease.Problems, error) {
 	reader := newObjectReader(limits, once, take)
 	_, err := parallel.Abandonable(ctx, func() (any, error) {
-		return nil, f.Each(ctx, stdin, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
+		return nil, f.Each(ctx, stdin, int64(limits.InputSize), func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
 	missing, invalid := errors.AsType[lease.Problems](err)
 	if err != nil && !invalid {
@@ -49,7 +49,7 @@ type objectReader struct {
 }
 
 func newObjectReader(limits config.Limits, once bool, take func(*unstructured.Unstructured)) *objectReader {
-	r := &objectReader{size: limits.DocumentSize, take: take}
+	r := &objectReader{size: int64(limits.DocumentSize), take: take}
 	if once {
 		r.seen = map[string]lease.Place{}
 	}
@@ -136,7 +136,7 @@ func Ledger(
 ) (lease.Problems, error) {
 	reader := newObjectReader(limits, once, take)
 	reader.whole = true
-	_, err := parallel.Abandonable(ctx, func() (any, error) { return nil, reader.readLedger(ctx, stdin, names, limits.InputSize) })
+	_, err := parallel.Abandonable(ctx, func() (any, error) { return nil, reader.readLedger(ctx, stdin, names, int64(limits.InputSize)) })
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func definitionsOf(ctx context.Context, p plan.Plan, name string, cfg *config.Pr
 	for i, l := range p.Leases {
 		at := fmt.Sprintf("%s: leases[%d].definition", name, i)
 		var found []*lease.Definition
-		opts := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: p.Settings.Workloads}
+		opts := input.Options{DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: p.Settings.Workloads}
 		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, opts, func(def *lease.Definition) error {
 			found = append(found, def)
 			return nil

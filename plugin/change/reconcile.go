@@ -197,8 +197,8 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	unending := opts
 	unending.Report, unending.Progress = p.report, nil
 	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, TakeOver: f.takeOver, MaxDeletes: f.maxDeletes, Per: f.resync}
-	in := input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: opts.Workloads != nil}
-	bus, err := f.bus(c, shown, p, unending, in, cfg.Limits.InputSize)
+	in := input.Options{DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: opts.Workloads != nil}
+	bus, err := f.bus(c, shown, p, unending, in, int64(cfg.Limits.InputSize))
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 	var from []sources.Source
 	var names []string
 	if len(f.files.Files) > 0 {
-		files, err := sources.NewFiles(f.files, in, cfg.Limits.InputSize)
+		files, err := sources.NewFiles(f.files, in, int64(cfg.Limits.InputSize))
 		if err != nil {
 			return usage.Wrap(err)
 		}
@@ -274,7 +274,7 @@ func (f *reconcileFlags) once(
 		unread = append(unread, set.Err)
 	}
 	if len(f.files.Files) > 0 {
-		set, err := f.read(ctx, c, in, cfg.Limits.InputSize)
+		set, err := f.read(ctx, c, in, int64(cfg.Limits.InputSize))
 		if err != nil {
 			return err
 		}

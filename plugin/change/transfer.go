@@ -196,12 +196,12 @@ func readGroup(
 	var groups []inventory.Group
 	var problems lease.Problems
 	id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq}
-	err := f.input.Each(ctx, c.In, cfg.Limits.InputSize, func(r io.Reader, name string) error {
+	err := f.input.Each(ctx, c.In, int64(cfg.Limits.InputSize), func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err
 		}
-		opts := input.Options{Lease: &id, DocumentSize: cfg.Limits.DocumentSize, Workloads: true}
+		opts := input.Options{Lease: &id, DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: true}
 		found, err := input.Read(ctx, bytes.NewReader(text), name, opts, func(def *lease.Definition) error {
 			requested := def.ResourceGroup()
 			switch {

@@ -119,7 +119,7 @@ func (f *functionCall) definitions(
 			f.problems.Add(lease.Place{File: name}, "%v", err)
 			return
 		}
-		opts := input.Options{DocumentSize: limits.DocumentSize, Workloads: workloads}
+		opts := input.Options{DocumentSize: int64(limits.DocumentSize), Workloads: workloads}
 		problems, err := input.Read(ctx, strings.NewReader(text), name, opts, func(def *lease.Definition) error {
 			defs = append(defs, def)
 			return nil

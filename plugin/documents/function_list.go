@@ -36,11 +36,11 @@ func resourceListOnStdin(c *console.Console, files []string) bool {
 
 // readResourceList reads the whole ResourceList of a KRM function, because the output includes it.
 func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limits) ([]*kyaml.RNode, error) {
-	text, err := io.ReadAll(files.Bound(in, "-", limits.InputSize))
+	text, err := io.ReadAll(files.Bound(in, "-", int64(limits.InputSize)))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResourceList(text, limits.InputSize); err != nil {
+	if err := checkResourceList(text, int64(limits.InputSize)); err != nil {
 		return nil, err
 	}
 	if text, err = document.YAML(text); err != nil {

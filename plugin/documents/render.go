@@ -217,7 +217,7 @@ func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer,
 		return f.input.Read(ctx, &c.Console, r.cluster, r.cfg, 0, do)
 	}
 	var defs []*lease.Definition
-	err := f.input.Read(ctx, &c.Console, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
+	err := f.input.Read(ctx, &c.Console, r.cluster, r.cfg, int64(r.cfg.Limits.InputSize), func(def *lease.Definition) error {
 		defs = append(defs, def)
 		r.keepNamedAddresses(def)
 		return nil

@@ -138,7 +138,7 @@ func (f *Input) Read(
 			return err
 		}
 	}
-	opts := input.Options{Lease: id, DocumentSize: cfg.Limits.DocumentSize, Workloads: f.Workloads}
+	opts := input.Options{Lease: id, DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: f.Workloads}
 	err = f.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
 		found, err := input.Read(ctx, r, name, opts, func(def *lease.Definition) error {
 			if ctx.Err() != nil {
@@ -184,7 +184,7 @@ func (f *Input) Collect(
 	ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig,
 ) ([]*lease.Definition, error) {
 	var defs []*lease.Definition
-	err := f.Read(ctx, c, cluster, cfg, cfg.Limits.InputSize, func(def *lease.Definition) error {
+	err := f.Read(ctx, c, cluster, cfg, int64(cfg.Limits.InputSize), func(def *lease.Definition) error {
 		defs = append(defs, def)
 		return nil
 	})

@@ -232,7 +232,7 @@ func (r *fitRun) answerDocuments(ctx context.Context, documents []source) error 
 // readGroups returns the groups of resources that an input requests. An SDL needs no lease here.
 func (r *fitRun) readGroups(ctx context.Context, d source) ([]inventory.Group, error) {
 	var groups []inventory.Group
-	opts := input.Options{DocumentSize: config.Default().Limits.DocumentSize, Workloads: true, Unleased: true}
+	opts := input.Options{DocumentSize: int64(config.Default().Limits.DocumentSize), Workloads: true, Unleased: true}
 	found, err := input.Read(ctx, bytes.NewReader(d.text), d.name, opts, func(def *lease.Definition) error {
 		groups = append(groups, inventory.GroupOf(def.ResourceGroup()))
 		return nil

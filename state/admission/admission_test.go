@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -139,8 +138,7 @@ func TestTLSOfAHost(t *testing.T) {
 // A host is unique within a shard. A route may be in several shards or in none.
 func TestShards(t *testing.T) {
 	cfg := config.Default()
-	of := shard("public", "")
-	of.Namespaces = labels.SelectorFromSet(labels.Set{"zone": "public"})
+	of := config.Shard{Name: "public", Namespaces: shard("", "zone=public").Routes}
 	cfg.Shards = []config.Shard{of, shard("blue", "shard=blue")}
 	blue := route(2, "b", "www.abc.xyz")
 	blue.Labels = map[string]string{"shard": "blue"}

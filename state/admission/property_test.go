@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
@@ -50,11 +49,11 @@ func drawWorld(t *rapid.T) world {
 }
 
 func shard(name, selector string) config.Shard {
-	s, err := labels.Parse(selector)
-	if err != nil {
+	s := config.Shard{Name: name}
+	if err := s.Routes.UnmarshalText([]byte(selector)); err != nil {
 		panic(err)
 	}
-	return config.Shard{Name: name, Routes: s, Namespaces: labels.Everything()}
+	return s
 }
 
 func drawRoute(t *rapid.T) Route {
