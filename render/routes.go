@@ -26,8 +26,6 @@ type route struct {
 	// routing has the settings beyond Akash's options; nil if there are none.
 	routing *lease.Routing
 	at      lease.Place
-	// nginx are the annotations of the Ingress that the route is migrated from, or nil.
-	nginx map[string]string
 }
 
 // routes returns all routes, sorted by host and path: for the hosts of the definition and for the provider's own.

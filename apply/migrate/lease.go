@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,17 +17,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // crossing is a route that moves to its new form.
 type crossing struct {
-	old     observed.Owned
-	use     state.Use
-	live    *render.Live
+	old observed.Owned
+	use state.Use
+	// objects are those of its new form, leadsTo says what it serves.
 	objects []render.Object
+	leadsTo string
 	// why is the reason for leaving the route as it is, if there is one.
 	why string
 	// ready is true while nothing keeps the route: in the end, the old one is gone.
@@ -165,45 +171,136 @@ func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 	return out, nil
 }
 
-// renderRoutes parses the old routes and renders their new forms. It sets why for routes that cannot be migrated, and
-// reports what the new forms lack.
+// renderRoutes renders the new forms of the old routes: from the definition that the ledger keeps, or as Akash's hostname operator has
+// written the route. It sets why for routes that cannot be migrated, and reports what the new forms lack.
 func (m *leaseMigration) renderRoutes() {
-	around := m.surroundings()
-	hash := m.hash()
-	var lives, current []*render.Live
-	var moving []*crossing
+	def, unread := m.definition()
+	are, akashs := map[string]kinds.Kind{}, map[string]render.AkashRoute{}
 	for _, o := range m.current() {
-		if live, err := render.ReadRoute(o, m.x.Command.Options.Config, around); err == nil {
-			current = append(current, live)
-		}
+		are[o.GetName()] = kinds.Of(o.GetKind())
 	}
 	for _, c := range m.ready() {
-		if c.why != "" {
-			continue
+		if c.why == "" {
+			are[c.old.Live.GetName()] = c.old.Kind
+			c.why = m.made(c, def, unread, akashs)
 		}
-		live, err := render.ReadRoute(c.old.Live, m.x.Command.Options.Config, around)
-		if err != nil {
-			c.why = err.Error()
-			continue
-		}
-		if live.Hash == "" {
-			live.Hash = hash
-		}
-		c.live = live
-		lives, moving = append(lives, live), append(moving, c)
 	}
-	for i, r := range render.Migrate(lives, current, m.x.Command.Options.Config, around) {
-		c := moving[i]
-		c.why = strings.Join(r.Refused, "; ")
+	forms := render.Migrate(def, slices.Collect(maps.Values(akashs)), m.x.Command.Options.Config, are)
+	for _, c := range m.ready() {
+		r := forms[c.old.Live.GetName()]
+		akash, isAkashs := akashs[c.old.Live.GetName()]
+		switch {
+		case c.why != "":
+			continue
+		case r == nil:
+			c.why = "its lease's definition does not route " + lease.HostPath(c.use.Host, c.use.Path) + applyFirst
+			continue
+		case isAkashs && r.LeadsTo != akash.LeadsTo():
+			c.why = fmt.Sprintf("it leads %s, and by its lease's definition %s%s", akash.LeadsTo(), r.LeadsTo, applyFirst)
+			continue
+		}
 		first := c.objects == nil
-		if c.objects = r.Objects; c.why != "" || !first || m.superseded(c) {
+		c.objects, c.leadsTo, c.why = r.Objects, r.LeadsTo, strings.Join(r.Refused, "; ")
+		if c.why != "" || !first || m.superseded(c) {
 			continue
 		}
 		for _, lost := range r.Lost {
 			o := c.main()
-			m.x.Event(report.Lacks, o.Kind.Singular, o.Namespace, o.Name, lost.String())
+			m.x.Event(report.Lacks, o.Kind.Singular, o.Namespace, o.Name, lost)
 		}
 	}
+}
+
+// applyFirst is the advice for a route that is not as its lease's definition has it.
+const applyFirst = ": apply the definition first"
+
+// definition returns the definition that the ledger keeps for the lease; one without routes if there is none, or it cannot be read.
+func (m *leaseMigration) definition() (*lease.Definition, error) {
+	none := &lease.Definition{Lease: m.x.Request.Lease, Hash: m.hash()}
+	d := m.x.Snapshot.Definitions[kept.Name(m.x.Group)]
+	if d == nil {
+		return none, nil
+	}
+	def, err := d.Decode()
+	if err != nil {
+		return none, err
+	}
+	return def, nil
+}
+
+// made returns why the new form of an old route is not made of the kept definition; "" if it is. It adds the route to akashs if it is to
+// be read as Akash's hostname operator writes it: that one has written it, or an earlier migration of what that one has written.
+func (m *leaseMigration) made(c *crossing, def *lease.Definition, unread error, akashs map[string]render.AkashRoute) string {
+	name := c.old.Live.GetName()
+	from, isKept := definitionOf(c.old.Live), m.x.Snapshot.Definitions[kept.Name(m.x.Group)] != nil
+	succeeds := func(o *unstructured.Unstructured) bool { return o.GetName() == name && definitionOf(o) == def.Hash }
+	switch {
+	case unread != nil:
+		return unread.Error()
+	case from != "" && isKept && (from == def.Hash || slices.ContainsFunc(m.current(), succeeds)):
+		return altered(c.old, m.x.Command.Options.Config)
+	case !isKept, m.x.Snapshot.Ownership(c.old.Live).Shared:
+		akash, err := m.readAkash(c.old.Live)
+		if akashs[name] = akash; err != nil && !isKept {
+			return "the ledger keeps no definition of its lease, and " + err.Error() + applyFirst
+		} else if err != nil {
+			return err.Error() + applyFirst
+		}
+		return ""
+	}
+	return "the ledger keeps another definition of its lease than the one that it was made of" + applyFirst
+}
+
+func definitionOf(o *unstructured.Unstructured) string {
+	return o.GetAnnotations()[lease.AnnotationDefinition]
+}
+
+// readAkash reads a route as Akash's hostname operator writes it.
+func (m *leaseMigration) readAkash(o *unstructured.Unstructured) (render.AkashRoute, error) {
+	var to lease.Backend
+	for _, u := range state.HostUses(o) {
+		to = lease.Backend{Service: u.Service, Port: u.Port}
+	}
+	var container int64
+	if service := m.x.Snapshot.At(kinds.Service, o.GetNamespace(), to.Service); service != nil {
+		ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+		for _, v := range ports {
+			p, _ := v.(map[string]any)
+			if port, _ := p["port"].(int64); uint16(port) == to.Port && (p["protocol"] == "TCP" || p["protocol"] == nil) {
+				container, _ = p["targetPort"].(int64)
+			}
+		}
+	}
+	return render.ReadAkashRoute(o, to, uint16(container), m.x.Command.Options.Config)
+}
+
+// altered says what somebody else has set of a route of this program: its new form does not have it. It returns "" if that is nothing.
+func altered(o observed.Owned, cfg *config.ProviderConfig) string {
+	spec, _ := o.Live.Object["spec"].(map[string]any)
+	issued := o.Kind == kinds.Route && o.Live.GetAnnotations()["cert-manager.io/issuer-name"] != ""
+	for e := range managed.Of(o.Live) {
+		if e.Ours() || e.Manager == managed.Akash || e.Delivers() {
+			continue
+		}
+		var set []string
+		for _, of := range []string{"annotations", "labels"} {
+			values, _, _ := unstructured.NestedStringMap(o.Live.Object, "metadata", of)
+			for key := range e.Names("metadata", of) {
+				if render.Routes(key, values[key], cfg) {
+					set = append(set, fmt.Sprintf("its %s %s: %s", strings.TrimSuffix(of, "s"), key, lease.Clip(values[key])))
+				}
+			}
+		}
+		for field := range spec {
+			if e.Owns("spec", field) && (field != "tls" || !issued) { // cert-manager writes the certificate into a Route
+				set = append(set, "its spec."+field)
+			}
+		}
+		if slices.Sort(set); len(set) > 0 {
+			return fmt.Sprintf("%s has set %s, which may decide who reaches what: write it into the lease's definition and apply that, or take it back", e.Manager, set[0])
+		}
+	}
+	return ""
 }
 
 // findKinds refuses, before anything is written, kinds that the cluster does not serve.
@@ -243,36 +340,6 @@ func (m *leaseMigration) hash() string {
 		}
 	}
 	return lease.Hash("migrated " + m.x.Request.Lease.String())
-}
-
-// surroundings returns the lease's other objects that rendering needs.
-func (m *leaseMigration) surroundings() render.Surroundings {
-	namespace := m.x.Request.Lease.Namespace()
-	s := render.Surroundings{
-		Ports: map[string][]render.ServicePort{},
-		Find: func(kind kinds.Kind, name string) *unstructured.Unstructured {
-			if o := m.x.Snapshot.At(kind, namespace, name); o != nil && m.x.Snapshot.Ownership(o).Ours {
-				return o
-			}
-			return nil
-		},
-	}
-	for o := range m.x.Snapshot.Of(kinds.Service) {
-		if o.GetNamespace() != namespace {
-			continue
-		}
-		ports, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports")
-		for _, v := range ports {
-			if p, ok := v.(map[string]any); ok && (p["protocol"] == "TCP" || p["protocol"] == nil) {
-				port, _ := p["port"].(int64)
-				container, _ := p["targetPort"].(int64)
-				name, _ := p["name"].(string)
-				service := render.ServicePort{Name: name, Port: uint16(port), Container: uint16(container)}
-				s.Ports[o.GetName()] = append(s.Ports[o.GetName()], service)
-			}
-		}
-	}
-	return s
 }
 
 // annotated returns the apply of an object as this program has applied it, with and without some annotations.

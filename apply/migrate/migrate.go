@@ -149,14 +149,14 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, move
 	}
 	var snapshot *observed.Snapshot
 	refused, ended := make([]error, len(leases)), make([]*execute.Lease, len(leases))
-	wants, of := make([]engine.Want, len(leases)), make([]*executor.Executor, len(leases))
+	wants, of, groups := make([]engine.Want, len(leases)), make([]*executor.Executor, len(leases)), make([]lease.Group, len(leases))
 	for i, l := range leases {
-		of[i] = l.x
+		of[i], groups[i] = l.x, l.x.Group
 	}
 	err := execute.Work{
 		Command: m.command, Of: of,
 		Read: func(ctx context.Context) (_ *observed.Snapshot, err error) {
-			snapshot, err = observed.ReadAll(ctx, m.command)
+			snapshot, err = observed.ReadAll(ctx, m.command, groups...)
 			return snapshot, err
 		},
 		Wants: func() []engine.Want {

@@ -87,7 +87,7 @@ func (m *leaseMigration) superseded(c *crossing) bool {
 	if m.byAkash(live) {
 		return true
 	}
-	was, is := c.old.Live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
+	was, is := definitionOf(c.old.Live), definitionOf(live)
 	if records.ResidualTTL(c.old.Live) > 0 {
 		return was != is // the old one was last written to note that it goes
 	}
@@ -110,17 +110,17 @@ func (m *leaseMigration) leadsElsewhere(c *crossing, live *unstructured.Unstruct
 		return ""
 	}
 	to := ""
-	switch now, err := render.ReadRoute(live, m.x.Command.Options.Config, m.surroundings()); {
+	switch now, err := m.readAkash(live); {
 	case err != nil:
 		to = err.Error()
-	case now.LeadsTo() != c.live.LeadsTo():
+	case now.LeadsTo() != c.leadsTo:
 		to = "it leads " + now.LeadsTo()
 	default:
 		return ""
 	}
 	o := c.main()
 	return fmt.Sprintf("it leads %s, and %s %s/%s of Akash's provider does not: %s. If that is right, delete this one; otherwise: kubectl -n %s delete %s %s",
-		c.live.LeadsTo(), o.Kind.Singular, o.Namespace, o.Name, to, o.Namespace, o.Kind.Singular, o.Name)
+		c.leadsTo, o.Kind.Singular, o.Namespace, o.Name, to, o.Namespace, o.Kind.Singular, o.Name)
 }
 
 // lastApplied returns when this program last wrote an object.

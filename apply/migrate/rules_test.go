@@ -1,7 +1,9 @@
 package migrate
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +20,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
@@ -79,30 +83,93 @@ func TestCheckMovable(t *testing.T) {
 	}}.Check(t, "testdata/movable.txt")
 }
 
-// Before the old route goes, the new one that Akash's provider wrote still has to lead to the same. What this program wrote is its
-// own business.
-func TestCheckSuccessor(t *testing.T) {
-	successor := func(service string) *unstructured.Unstructured {
-		o := ot.HTTPRoute(ot.Shop, shop, "/")
-		spec := o.Object["spec"].(map[string]any)
-		spec["parentRefs"] = []any{map[string]any{"name": "akash-gateway", "namespace": "akash-gateway"}}
-		spec["rules"] = []any{map[string]any{"matches": []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}}, "backendRefs": []any{map[string]any{"name": service, "port": int64(80)}}}}
+// akashs is a route of Akash's hostname operator, inForm one that looks like it.
+func akashs(o *unstructured.Unstructured) *unstructured.Unstructured { return ot.ByAkash(inForm(o)) }
+
+func inForm(o *unstructured.Unstructured) *unstructured.Unstructured {
+	spec := o.Object["spec"].(map[string]any)
+	switch o.GetKind() {
+	case "Ingress":
+		spec["ingressClassName"] = "akash-ingress-class"
+		spec["rules"].([]any)[0].(map[string]any)["http"].(map[string]any)["paths"].([]any)[0].(map[string]any)["pathType"] = "Prefix"
+	case "HTTPRoute":
+		spec["parentRefs"] = []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "akash-gateway", "namespace": "akash-gateway"}}
+		rule := spec["rules"].([]any)[0].(map[string]any)
+		rule["matches"].([]any)[0].(map[string]any)["path"].(map[string]any)["type"] = "PathPrefix"
+		maps.Copy(rule["backendRefs"].([]any)[0].(map[string]any), map[string]any{"group": "", "kind": "Service", "weight": int64(1)})
+	}
+	return o
+}
+
+// setBy is an object of which a field manager has set a field.
+func setBy(o *unstructured.Unstructured, manager, of, field string) *unstructured.Unstructured {
+	fields := map[string]any{"f:" + of: map[string]any{"f:" + field: map[string]any{}}}
+	if of != "spec" {
+		fields = map[string]any{"f:metadata": fields}
+		ot.Annotated(o, field, "x")
+	}
+	metadata := o.Object["metadata"].(map[string]any)
+	metadata["managedFields"] = []any{map[string]any{"manager": manager, "operation": "Update", "fieldsV1": fields}}
+	return o
+}
+
+// The new form of a route is made of the definition that the ledger keeps, if the route was made of that, and nobody has set anything
+// else that decides who reaches what. A route of Akash's hostname operator is read, and has to lead where the definition says. A new
+// route that Akash's provider wrote has to lead to the same.
+func TestMade(t *testing.T) {
+	def := &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{
+		{Port: 8080, As: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: shop}}},
+	}}}}
+	text, err := json.Marshal(input.Encode(def))
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, _ = input.DefinitionObject("", text)
+	keeps, err := kept.New(def, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := func(hash string) *unstructured.Unstructured {
+		return ot.Annotated(inForm(ot.Ingress(ot.Shop, shop, "/")), lease.AnnotationDefinition, hash)
+	}
+	other := func(o *unstructured.Unstructured, service string) *unstructured.Unstructured {
+		o.Object["spec"].(map[string]any)["rules"].([]any)[0].(map[string]any)["backendRefs"].([]any)[0].(map[string]any)["name"] = service
 		return o
 	}
 	for name, tt := range map[string]struct {
-		route *unstructured.Unstructured
-		why   string
+		kept     *kept.Definition
+		old, new *unstructured.Unstructured
+		why      string
 	}{
-		"it leads to the same":                    {ot.ByAkash(successor("web")), ""},
-		"it leads to another service":             {ot.ByAkash(successor("api")), "leads " + shop + " to api:80"},
-		"this program's leads to another service": {ot.Ours(successor("api")), ""},
+		"of the kept definition":      {keeps, ours(def.Hash), nil, ""},
+		"of another one":              {keeps, ours("former"), nil, "the ledger keeps another definition of its lease than the one that it was made of: apply the definition first"},
+		"of another one, which is on": {keeps, ours("former"), ot.Annotated(ot.HTTPRoute(ot.Shop, shop, "/"), lease.AnnotationDefinition, def.Hash), ""},
+		"nothing is kept":             {nil, ot.Ours(ot.Ingress(ot.Shop, shop, "/")), nil, "the ledger keeps no definition of its lease, and its spec.ingressClassName is not what Akash's hostname operator writes with the provider's configuration: apply the definition first"},
+		"as Akash's was migrated":     {nil, ours("migrated"), nil, ""},
+		"an annotation of a person's": {keeps, setBy(ours(def.Hash), "kubectl-annotate", "annotations", "nginx.ingress.kubernetes.io/canary"), nil, "kubectl-annotate has set its annotation nginx.ingress.kubernetes.io/canary: x, which may decide who reaches what"},
+		"an annotation of a tool's":   {keeps, setBy(ours(def.Hash), "helm", "annotations", "meta.helm.sh/release-name"), nil, ""},
+		"a spec of a person's":        {keeps, setBy(ours(def.Hash), "kubectl-edit", "spec", "rules"), nil, "kubectl-edit has set its spec.rules"},
+		"Akash's":                     {nil, akashs(ot.Ingress(ot.Shop, shop, "/")), nil, ""},
+		"Akash's, which is defined":   {keeps, akashs(ot.Ingress(ot.Shop, shop, "/")), nil, ""},
+		"Akash's, which is not":       {keeps, akashs(ot.Ingress(ot.Shop, "other.example.com", "/")), nil, ""},
+		"Akash's, changed":            {nil, ot.Annotated(akashs(ot.Ingress(ot.Shop, shop, "/")), "konghq.com/plugins", "key-auth"), nil, "konghq.com/plugins: key-auth may decide who reaches what, and Akash's hostname operator does not write that: apply the definition first"},
+		"its successor leads there":   {keeps, ours(def.Hash), akashs(ot.HTTPRoute(ot.Shop, shop, "/")), ""},
+		"its successor does not":      {keeps, ours(def.Hash), akashs(other(ot.HTTPRoute(ot.Shop, shop, "/"), "api")), "leads " + shop + " to api:80"},
+		"its successor is ours":       {keeps, ours(def.Hash), ot.Ours(other(ot.HTTPRoute(ot.Shop, shop, "/"), "api")), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := planned(t, nil, ot.Ours(ot.Ingress(ot.Shop, shop, "/")), tt.route).leases[0]
-			l.routes[0].ready = true
-			l.renderRoutes()
-			if why := l.leadsElsewhere(l.routes[0], l.x.Snapshot.Find(l.routes[0].main())); (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
-				t.Errorf("%q, want %q", why, tt.why)
+			objects := []*unstructured.Unstructured{tt.old}
+			if tt.new != nil {
+				objects = append(objects, tt.new)
+			}
+			l := planned(t, nil, objects...).leases[0]
+			c := l.routes[0]
+			c.ready, l.x.Snapshot.Definitions = true, map[string]*kept.Definition{kept.Name(ot.Shop.Group()): tt.kept}
+			if l.renderRoutes(); c.why == "" {
+				c.why = l.leadsElsewhere(c, l.x.Snapshot.Find(c.main()))
+			}
+			if (c.why == "") != (tt.why == "") || !strings.Contains(c.why, tt.why) {
+				t.Errorf("%q, want %q", c.why, tt.why)
 			}
 		})
 	}

@@ -108,17 +108,14 @@ func unmark(claim *unstructured.Unstructured) {
 func TestMigrateDryRun(t *testing.T) {
 	t.Parallel()
 	host, id := newHost("migrate"), leaseOf(newTenant(t), 1)
-	admin().do(t, "apply", "-f", defineParts(t, id, webPart(host)))
-	ingress := need(t, ingresses, id.Namespace(), host)
-	ingress.SetAnnotations(map[string]string{"nginx.ingress.kubernetes.io/limit-rps": "5", lease.AnnotationDefinition: ingress.GetAnnotations()[lease.AnnotationDefinition]})
-	update(t, "administrator", ingresses, ingress)
+	admin().do(t, "apply", "-f", defineParts(t, id, service("web", routedPart(80, "sticky: {cookie: shop}", host))))
 	r := record(t)
 	r.config = configure(t, nowhere)
 	for mode, suffix := range map[string]string{"client": " (dry run)", "server": " (server dry run)"} {
-		r.do(t, migrate("httproute", id, "--dry-run="+mode)...).Prints(t, "httproute/"+host+" lacks nginx.ingress.kubernetes.io/limit-rps"+suffix,
+		r.do(t, migrate("httproute", id, "--dry-run="+mode)...).Prints(t, "httproute/"+host+" lacks sticky: NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus: use the target ingress or route"+suffix,
 			"httproute/"+host+" created"+suffix, "ingress/"+host+" deleted"+suffix)
 	}
-	r.do(t, "migrate", "--to=httproute", "-l", lease.LabelOwner+"="+id.Owner, "--dry-run=client", "-o", "events").Prints(t, `"action":"lacks"`, `"message":"nginx.ingress.kubernetes.io/limit-rps"`)
+	r.do(t, "migrate", "--to=httproute", "-l", lease.LabelOwner+"="+id.Owner, "--dry-run=client", "-o", "events").Prints(t, `"action":"lacks"`, `"message":"sticky: `)
 	r.run(t, "migrate", "--to=httproute", "--all").Exits(t, 1).Says(t, "Migrate ", "nothing was migrated; -y answers the question")
 	for _, q := range r.sent() {
 		if q.writes() && q.query.Get("dryRun") == "" && !q.announces() {
@@ -176,7 +173,7 @@ func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 	o.SetAnnotations(with(o.GetAnnotations(), "nginx.ingress.kubernetes.io/canary", "true"))
 	update(t, "administrator", ingresses, o)
 	user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/tls."+host+" kept (the provider's configuration names no listener",
-		"ingress/canary."+host+" kept (nginx.ingress.kubernetes.io/canary: true decides", "ingress/"+host+" deleted").Says(t, "2 of its routes stay as they are: ")
+		"ingress/canary."+host+" kept (administrator has set its annotation nginx.ingress.kubernetes.io/canary: true, which may decide who reaches what", "ingress/"+host+" deleted").Says(t, "2 of its routes stay as they are: ")
 	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"httproute/" + host, "ingress/canary." + host, "ingress/tls." + host}))) {
 		t.Errorf("the routes are %v", got)
 	}
