@@ -123,16 +123,16 @@ func (v view) wanted() *wanted {
 		return v.memo.wanted
 	}
 	if v.want.Apply == nil {
-		v.f.wanted = cmp.Or(v.f.wanted, &wanted{})
-		return v.f.wanted
+		v.past.wanted = cmp.Or(v.past.wanted, &wanted{})
+		return v.past.wanted
 	}
 	hosts, ports := v.withheld()
 	addresses := v.addresses()
 	key := fmt.Sprint(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(ports)), addresses, v.w.read, len(v.f.taken))
-	if v.f.wanted == nil || v.f.wantedOf != key {
-		v.f.wanted, v.f.wantedOf = v.rendered(state.Granted(v.want.Apply.Definition, hosts, ports), addresses), key
+	if v.past.wanted == nil || v.past.wantedOf != key {
+		v.past.wanted, v.past.wantedOf = v.rendered(state.Granted(v.want.Apply.Definition, hosts, ports), addresses), key
 	}
-	v.memo.wanted = v.f.wanted
+	v.memo.wanted = v.past.wanted
 	return v.memo.wanted
 }
 

@@ -46,12 +46,12 @@ func (v view) check(stages [][]Desired) Step {
 			return v.orGiveBack(s, err)
 		}
 		passed := v.fit(v.w.live(k), true)
-		if v.f.allowed[k] == passed {
+		if v.past.allowed[k] == passed {
 			continue
 		}
 		o, _ := v.asApplied(d)
 		if sent, checked := v.f.checked[k]; checked && reflect.DeepEqual(sent, render.Rendered(o).Object) {
-			v.f.allowed[k] = passed
+			v.past.allowed[k] = passed
 			continue
 		}
 		if len(all.Requests) == most {
@@ -61,11 +61,9 @@ func (v view) check(stages [][]Desired) Step {
 		if err := v.keptByOthers(d, r); err != nil {
 			return v.giveBack(err)
 		}
-		if asks {
-			v.f.allowed[k] = passed
-			continue
+		if !asks {
+			all.Requests = append(all.Requests, r)
 		}
-		all.Requests = append(all.Requests, r)
 	}
 	return all
 }
@@ -77,10 +75,10 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 	for _, d := range slices.Concat(stages...) {
 		k := d.key()
 		now := v.w.live(k)
-		if k.Kind == kinds.Namespace || slices.Contains(kinds.Pools, k.Kind) || v.f.fits[k] == v.fit(now, false) {
+		if k.Kind == kinds.Namespace || slices.Contains(kinds.Pools, k.Kind) || v.past.fits[k] == v.fit(now, false) {
 			continue
 		}
-		if v.f.allowed[k] == v.fit(now, true) || v.f.due[k] == v.fit(now, false) {
+		if v.past.allowed[k] == v.fit(now, true) || v.past.due[k] == v.fit(now, false) {
 			due = append(due, d)
 			continue
 		}
@@ -89,16 +87,16 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 			continue
 		}
 		if now.isAsWanted(o, d.Manager) {
-			v.f.fits[k] = v.fit(now, false)
+			v.past.fits[k] = v.fit(now, false)
 			continue
 		}
-		due, v.f.due[k] = append(due, d), v.fit(now, false)
+		due, v.past.due[k] = append(due, d), v.fit(now, false)
 	}
 	if len(due) == 0 {
 		return nil, first, false
 	}
 	declares := func(d Desired) bool { return slices.Contains(kinds.ClaimLike, d.Object.Kind) }
-	known := func(d Desired) bool { return v.w.live(d.key()).live != nil }
+	known := func(d Desired) bool { return v.w.Objects.At(d.key()) != nil }
 	own := slices.DeleteFunc(slices.Clone(due), declares)
 	asks = len(own) == 1 && !slices.ContainsFunc(due, known) && !v.w.Objects.Hostnames() && !v.w.Objects.LeasesIPs()
 	return slices.DeleteFunc(due[1:], declares), due[0].key(), asks
@@ -174,7 +172,8 @@ func (v view) makeWay(of Key, old Object, refused error) (Step, error) {
 // putBack creates the routes again that were deleted for others that were refused. One that somebody else has made stays.
 func (v view) putBack() Step {
 	lost := v.notPutBack()
-	for _, old := range v.f.ways {
+	for _, of := range keysOf(v.f.ways) {
+		old := v.f.ways[of]
 		k := old.key()
 		switch now := v.w.live(k); {
 		case v.f.objects[old.uid()].deleted == 0 || lost[k] != nil || now.live != nil && !now.stale:

@@ -24,6 +24,8 @@ type command struct {
 	past  []func(*engine.World)
 	sum   uint64
 	world *engine.World
+	// memo is what its decisions have found.
+	memo *engine.Memo
 	// first are the claims as it has read them when it began, for a ledger that answers with them later.
 	first map[string]*state.Claim
 	// half is what it has read first of everything, nil if it does not read that.
@@ -80,7 +82,7 @@ func (l *ledger) command(name string, wants ...engine.Want) *command {
 
 // begins returns a command that has read the claims.
 func (l *ledger) begins(name string, wants ...engine.Want) *command {
-	c := &command{name: name, nonce: name, ledger: l, wants: wants, outcomes: make([]outcome, len(wants))}
+	c := &command{name: name, nonce: name, ledger: l, wants: wants, outcomes: make([]outcome, len(wants)), memo: engine.NewMemo()}
 	c.half, c.waited = l.readLedger("", name), l.meets(c)
 	if l.breach != "" {
 		c.first = map[string]*state.Claim{}
@@ -210,7 +212,7 @@ func (c *command) decide() *decision {
 	var shared []flying
 	for _, i := range c.plan.Order() {
 		for w.Outcome(i) == nil {
-			s, again := engine.Next(w, c.plan, i), false
+			s, again := c.ledger.pure.next(c, i), false
 			if learn(func(w *engine.World) { again = w.Decide(i, s) }); again {
 				for _, e := range s.Tells {
 					if c.tell != nil {

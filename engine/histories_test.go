@@ -109,8 +109,15 @@ func (h *history) open() (out []*command) {
 }
 
 func live(seed int64, breach string) *history {
+	l := newLedger()
+	l.breach = breach
+	return liveIn(l, seed)
+}
+
+// liveIn is live in a ledger.
+func liveIn(l *ledger, seed int64) *history {
 	h := newHistory(rand.New(rand.NewSource(seed)))
-	h.ledger.breach = breach
+	h.ledger = l
 	faults := []int{0, 0, 3, 10}[h.Intn(4)]
 	h.applies = h.Intn(4) == 0
 	total := 3 + h.Intn(4)

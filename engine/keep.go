@@ -296,6 +296,9 @@ func (w *World) claimsOfEndpoints() map[string][]*state.Claim {
 			out[c.SharingKey] = append(out[c.SharingKey], c)
 		}
 	}
+	for _, claims := range out {
+		slices.SortFunc(claims, (*state.Claim).Compare)
+	}
 	return out
 }
 

@@ -43,6 +43,8 @@ type ledger struct {
 	breach string
 	// past are the objects of the reading before.
 	past engine.Objects
+	// pure compares decisions with what they are given; nil for no comparison.
+	pure *purity
 	// explored is nil unless all moments are explored.
 	explored *exploration
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +30,11 @@ type Key struct {
 func KeyOf(o render.Object) Key { return Key{o.Kind, o.Namespace, o.Name} }
 
 func (o Object) key() Key { return Key{o.Kind, o.Live.GetNamespace(), o.Live.GetName()} }
+
+// keysOf returns the keys of what is known by key in one order.
+func keysOf[V any](of map[Key]V) []Key {
+	return slices.SortedFunc(maps.Keys(of), func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+}
 
 // String returns the kind, and the namespace and name.
 func (k Key) String() string {

@@ -15,9 +15,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Next decides what happens next for one want of a transaction. Call it again after each answer.
-func Next(w *World, t *Transaction, place int) Step {
-	v := viewOf(w, t, place)
+// Next decides what happens next for one want of a transaction. Call it again after each answer. It is a function of what was seen: it
+// changes nothing of that, and the memo changes nothing of what it decides.
+func Next(w *World, t *Transaction, place int, m *Memo) Step {
+	v := viewOf(w, t, place, m)
 	switch {
 	case w.Turn.Err != nil:
 		return v.end(w.Turn.Err)
@@ -35,11 +36,7 @@ func Next(w *World, t *Transaction, place int) Step {
 	if s := v.awaitOthers(); !s.idle() {
 		return s
 	}
-	for _, part := range []func() Step{
-		v.readRuns, v.readRunning, v.readKept, v.readDefinition, v.checkOwned, v.checkManifest, v.checkNamed, v.checkStrays, v.unfit, v.unmovable, v.tellGone, v.refuse, v.pick, v.take, v.disownFormer, v.readMoved, v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
-		v.tellWithheld, v.tellReserved, v.readTargets, v.keep, v.reserve, v.checkNames, v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved, v.keepTarget,
-		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns, v.prune, v.settle, v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
-	} {
+	for _, part := range v.parts() {
 		s := v.limited(part())
 		switch {
 		case s.idle():
@@ -54,6 +51,39 @@ func Next(w *World, t *Transaction, place int) Step {
 		return s
 	}
 	return v.end(v.unserved())
+}
+
+// parts are what a lease does. The first one that has something to do is next, so their order is the design: no name is served without
+// its claim, or free while it is served, and who is refused has as little to give back as can be.
+func (v view) parts() []func() Step {
+	return []func() Step{
+		// What is to be known first. It needs no turn: a user who may not read it has announced nothing.
+		v.readRuns, v.readRunning, v.readKept, v.readDefinition,
+		// What refuses the lease by that, before anything is written; last what others hold, which names all that is in the way.
+		v.checkOwned, v.checkManifest, v.checkNamed, v.checkStrays, v.unfit, v.unmovable, v.tellGone, v.refuse,
+		// The claims, before all that rests on them. An address is picked only for who is not refused.
+		v.pick, v.take,
+		// What a transfer has taken: the former holders let go of it, and what these wrote until then is read.
+		v.disownFormer, v.readMoved,
+		// What refuses the lease only once it has its claims, since others look at these as it looks at theirs. A wildcard is bound before
+		// the hosts are compared with those above them: of two leases that wait for each other's wildcard one goes on.
+		v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
+		// The definition: after the claims, so that nobody heals what the lease does not hold, and before the first object, so that
+		// somebody can finish what a crashed command has begun. What is told, and where hosts are reached, is known by then.
+		v.tellWithheld, v.tellReserved, v.readTargets, v.keep,
+		// The order's reservation: what the lease runs depends on it, and the names of its objects on that.
+		v.reserve, v.checkNames,
+		// The objects, over claims that were read after them. A DNS record comes once its host is served, an old route goes once DNS leads
+		// to its successor, and the kind of routes is kept once all have moved.
+		v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved, v.keepTarget,
+		// What goes: the definition, so that nothing heals the lease meanwhile; what serves; ports that move, once what served them otherwise is gone; what
+		// runs, to which no route leads any more. What a crashed command has written late is read after the last delete.
+		v.forget, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns,
+		// The claims go last, when nothing serves them, and those that stay get their final form, by what was done.
+		v.prune, v.settle,
+		// What nothing depends on. After the end of an adoption nothing is given back.
+		v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
+	}
 }
 
 // awaitOthers waits for the leases that are served before this one. What was read before one of these has ended does not stand if it
@@ -181,8 +211,9 @@ func (v view) end(err error) Step {
 	if why := v.keepsDefinition(); why != nil {
 		o.Kept = append(o.Kept, fmt.Errorf("the definition of lease %s in the ledger could not be given back: %w", v.group, why))
 	}
-	for k, why := range v.notPutBack() {
-		o.Kept = append(o.Kept, fmt.Errorf("%s could not be put back: %w", k, why))
+	lost := v.notPutBack()
+	for _, k := range keysOf(lost) {
+		o.Kept = append(o.Kept, fmt.Errorf("%s could not be put back: %w", k, lost[k]))
 	}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())

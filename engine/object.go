@@ -222,7 +222,7 @@ func (v view) deletedObjects() (out []Object) {
 			out = append(out, s.object)
 		}
 	}
-	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a.String()+string(a.uid()), b.String()+string(b.uid())) })
 	return out
 }
 

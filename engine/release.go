@@ -3,9 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -297,7 +295,7 @@ func (v view) orGiveBack(s Step, err error) Step {
 // lease's claims, that goes too: then the lease was refused as a whole.
 func (v view) takeOff() Step {
 	declared := v.onlyDeclared()
-	for _, k := range slices.SortedFunc(maps.Keys(v.f.made), func(a, b Key) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, k := range keysOf(v.f.made) {
 		live := v.f.made[k]
 		o := Object{Kind: k.Kind, Live: live, Group: v.group, Lease: v.id, Ours: true, Runs: v.runs(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})}
 		lost := slices.ContainsFunc(v.w.Objects.Grounds(o, v.w.claimsOf(v.group)), func(g Ground) bool {

@@ -66,12 +66,16 @@ import (
 //	                  the lease has taken over the reservation of its order
 func TestTraces(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s := newStory()
+			s.ledger.pure = &purity{}
 			for line := range strings.Lines(d.Input) {
 				if words := strings.Fields(line); len(words) > 0 {
 					s.obey(words)
 				}
+			}
+			for _, wrong := range s.ledger.pure.wrong {
+				t.Errorf("%s: %s", d.Pos, short(wrong))
 			}
 			return short(s.out.String())
 		})

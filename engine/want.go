@@ -183,7 +183,35 @@ type view struct {
 	// the parts that it takes over and that no definition routes.
 	gone []gonePart
 	open map[Ground]bool
+	// memo is what this decision has found already, all and past what was found in those before it, of all leases and of this one.
 	memo *memo
+	all  *Memo
+	past *past
+}
+
+// Memo remembers what decisions of a transaction have found and do not need to find again. They are the same without it.
+type Memo struct{ leases map[*facts]*past }
+
+// past is what was found for one lease.
+type past struct {
+	// wanted is what was rendered for the input wantedOf.
+	wanted   *wanted
+	wantedOf string
+	// fits are the objects that were found to be as wanted, due those that are not, allowed those whose dry run was not refused.
+	fits, due, allowed map[Key]fit
+}
+
+// NewMemo returns what remembers nothing yet.
+func NewMemo() *Memo { return &Memo{map[*facts]*past{}} }
+
+// of returns what was found for a lease.
+func (m *Memo) of(f *facts) *past {
+	p := m.leases[f]
+	if p == nil {
+		p = &past{fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{}}
+		m.leases[f] = p
+	}
+	return p
 }
 
 // memo is what a decision has found already: what was seen does not change while it is made.
@@ -198,11 +226,11 @@ type memo struct {
 	dnsErr  error
 }
 
-func viewOf(w *World, t *Transaction, place int) view {
+func viewOf(w *World, t *Transaction, place int, all *Memo) view {
 	want := t.Wants[place]
 	v := view{
 		w: w, t: t, f: w.leases[place], place: place, want: want, id: want.Request.Lease,
-		group: want.Request.Lease.Group(), mark: w.leases[place].mark, memo: &memo{takings: map[string]protocol.Taken{}},
+		group: want.Request.Lease.Group(), mark: w.leases[place].mark, memo: &memo{takings: map[string]protocol.Taken{}}, all: all, past: all.of(w.leases[place]),
 	}
 	hosts := t.hosts[place]
 	if want.Transfer != nil {
@@ -294,7 +322,7 @@ func (v view) rival(name string, by state.Holder) string {
 	if i < 0 || i == v.place || !v.w.leases[i].taken[name].Anew {
 		return ""
 	}
-	for _, h := range viewOf(v.w, v.t, i).things {
+	for _, h := range viewOf(v.w, v.t, i, v.all).things {
 		if h.Name() == name {
 			return h.At.String()
 		}

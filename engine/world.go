@@ -141,7 +141,7 @@ func (w *World) Begin(nonce string, marks []string) {
 		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
 			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
 			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, unheard: map[Key]int{}, ways: map[Key]Object{}, stays: map[Key]stay{},
-			served: map[Key]bool{}, touched: map[types.UID]bool{}, told: map[string]bool{}, fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{},
+			served: map[Key]bool{}, touched: map[types.UID]bool{}, told: map[string]bool{},
 		}
 	}
 }
@@ -345,8 +345,6 @@ type facts struct {
 	made    map[Key]*unstructured.Unstructured
 	wrote   Stamp
 	unclear map[Key]Desired
-	// fits are the objects that were found to be as wanted, due those that are not, allowed those whose dry run was not refused.
-	fits, due, allowed map[Key]fit
 	// refusals are the answers that refuse an object, checked are those whose dry run was not refused, as they were sent, unheard how many
 	// dry runs had no answer.
 	refusals map[Key]refusal
@@ -367,9 +365,6 @@ type facts struct {
 	reserved, disowned bool
 	// touched are objects of others that were written again as they are.
 	touched map[types.UID]bool
-	// wanted is what was rendered for the input wantedOf.
-	wanted   *wanted
-	wantedOf string
 	// kept is the definition that the ledger keeps for the deployment group, runs what that runs, each with when it was read.
 	kept seenDefinition
 	runs seenRuns

@@ -105,13 +105,13 @@ func (v view) writeOne(d Desired) (Step, error) {
 	if r, refused := v.f.refusals[k]; refused {
 		return v.obstructed(d, r)
 	}
-	if v.f.fits[k] == v.fit(now, false) {
+	if v.past.fits[k] == v.fit(now, false) {
 		return Step{}, nil
 	}
 	o, touch := v.asApplied(d)
 	switch {
 	case !touch && now.isAsWanted(o, d.Manager):
-		v.f.fits[k] = v.fit(now, false)
+		v.past.fits[k] = v.fit(now, false)
 		return Step{}, nil
 	case isDeleting(now.live) && v.t.Settings.Waits:
 		return v.awaitDeletion(d, now)
@@ -317,7 +317,7 @@ func (v view) tookOff(k Key) bool {
 
 // readUnclear reads the objects whose apply had no answer: whether the lease has written anything depends on them.
 func (v view) readUnclear() Step {
-	for k := range v.f.unclear {
+	for _, k := range keysOf(v.f.unclear) {
 		if v.w.live(k).stale && v.f.refused[k.String()] == nil {
 			return do(Request{Verb: GetLive, Key: k, Name: k.String(), Back: true, Why: "whether it was written"})
 		}

@@ -115,6 +115,7 @@ type loop struct {
 	work     Work
 	command  *command.Command
 	world    *engine.World
+	memo     *engine.Memo
 	turn     *turn.Turn
 	snapshot *observed.Snapshot
 	count    func()
@@ -218,6 +219,7 @@ func (l *loop) begin(t *turn.Turn, wants []engine.Want) {
 		l.marks[i] = t.Mark()
 	}
 	l.world.Begin(t.Nonce(), l.marks)
+	l.memo = engine.NewMemo()
 	l.tick()
 	l.plan = engine.Assign(l.world, l.settings(), wants)
 	l.steps, l.busy, l.due = make([]engine.Step, len(wants)), make([]int, len(wants)), slices.Repeat([]bool{true}, len(wants))

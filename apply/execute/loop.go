@@ -65,13 +65,13 @@ func (l *loop) decide() {
 				continue
 			}
 			l.due[i] = false
-			s := engine.Next(l.world, l.plan, i)
+			s := engine.Next(l.world, l.plan, i, l.memo)
 			for l.world.Decide(i, s) {
 				if l.tellAll(i, s.Tells); len(s.Picks) > 0 {
 					l.wake(func(s engine.Step) bool { return s.Wait != "" })
 					again = true
 				}
-				s = engine.Next(l.world, l.plan, i)
+				s = engine.Next(l.world, l.plan, i, l.memo)
 			}
 			if l.steps[i] = s; s.Outcome != nil {
 				l.end(i, s.Outcome)

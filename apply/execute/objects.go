@@ -25,13 +25,15 @@ import (
 type objects struct {
 	snapshot *observed.Snapshot
 	cfg      *config.ProviderConfig
-	// known are the objects for which the engine has asked: it asks for all of a lease in each decision.
-	known map[*unstructured.Unstructured]engine.Object
+	memo     memo
 }
+
+// memo are the objects for which the engine has asked: it asks for all of a lease in each decision.
+type memo map[*unstructured.Unstructured]engine.Object
 
 // Objects returns the objects of a snapshot, as the engine asks for them: one decision after the other.
 func Objects(s *observed.Snapshot, cfg *config.ProviderConfig) engine.Objects {
-	return objects{s, cfg, map[*unstructured.Unstructured]engine.Object{}}
+	return objects{s, cfg, memo{}}
 }
 
 // Closed reports whether an uninstall has closed the ledger.
@@ -139,15 +141,15 @@ func (o objects) all(list []observed.Owned) []engine.Object {
 
 // object returns an object as the engine knows it.
 func (o objects) object(owned observed.Owned) engine.Object {
-	if is, known := o.known[owned.Live]; known {
+	if is, known := o.memo[owned.Live]; known {
 		return is
 	}
 	whose := o.snapshot.Ownership(owned.Live)
-	o.known[owned.Live] = engine.Object{
+	o.memo[owned.Live] = engine.Object{
 		Kind: owned.Kind, Live: owned.Live, Group: owned.Group, Lease: whose.Lease, Ours: whose.Ours,
 		Stays: o.snapshot.Stays(owned), Near: o.snapshot.ClaimsNear(owned), Record: owned.RecordOf(),
 	}
-	return o.known[owned.Live]
+	return o.memo[owned.Live]
 }
 
 // owned is an object as the reader knows it.
