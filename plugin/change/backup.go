@@ -140,6 +140,14 @@ func (f *restoreFlags) open(
 	if err != nil {
 		return nil, nil, err
 	}
+	there := read.Text
+	if c.ConfigFile != "" {
+		o, err := to.ConfigMap(ctx, cfg.LedgerNamespace)
+		if err != nil {
+			return nil, nil, err
+		}
+		there, _, _ = cluster.ConfigText(o) // one without a configuration counts as none
+	}
 	ledger, problems := backup.Of(objects, cfg.LedgerNamespace)
 	if problems.Failed() {
 		return nil, nil, problems
@@ -148,8 +156,8 @@ func (f *restoreFlags) open(
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case namespace != nil && (read.Text != "" || ledger.Config == ""):
-		if ledger.Config != "" && ledger.Config != read.Text {
+	case namespace != nil && (there != "" || read.Text+ledger.Config == ""):
+		if ledger.Config != "" && ledger.Config != there {
 			c.Warn(lease.Problems{{Warning: true, Message: "the configuration in the backup is another one than that of the cluster, which stays"}})
 		}
 		return cfg, ledger, nil

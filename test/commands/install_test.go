@@ -268,6 +268,18 @@ func (c bareCluster) losesTheLedger(t *testing.T, definition, address string) {
 	c.do(t, 1, "doctor").Prints(t, "the ledger is lost: there is no namespace "+ledger, restore)
 	c.do(t, 0, "install")
 	c.do(t, 0, "apply", "-f", definition, "--adopt")
+
+	// Where the configuration alone is lost, a restore brings the one of --config; the one that is there stays.
+	backed := file(t, c.do(t, 0, "backup").Stdout)
+	if err := c.objects.Resource(configMaps).Namespace(ledger).Delete(t.Context(), "config", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, domain := range []string{"mine.example.com", "other.example.com"} {
+		c.do(t, 0, "restore", "-f", backed, "--config", configure(t, "hosts: {blocked: ["+domain+"]}"))
+		if text, _, _ := unstructured.NestedString(c.get(t, configMaps, ledger, "config").Object, "data", "config.yaml"); !strings.Contains(text, "mine.example.com") {
+			t.Errorf("the configuration is %q", text)
+		}
+	}
 	c.do(t, 0, "release", "-f", definition)
 }
 
