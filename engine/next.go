@@ -152,35 +152,6 @@ func (v view) pause(thing string, misses int, last time.Time) Step {
 	return Step{}
 }
 
-// shrink returns the request that leaves a deployment group these entries of a claim, and deletes a claim of which nobody
-// holds a part any more.
-func shrink(c *state.Claim, r Request) Request {
-	kept := slices.ContainsFunc(r.Parts, func(p state.Part) bool { return p.For == "" })
-	others := slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != r.Group })
-	r.Name, r.Claim, r.Verb = c.Name(), c, Put
-	if !kept && !others {
-		r.Verb = Delete
-	}
-	return r
-}
-
-// evict removes the entries of holds that have ended. Where others hold parts, it removes those of one group, because a
-// write changes one group.
-func (v view) evict(c *state.Claim) Step {
-	const why = "its hold has ended"
-	if c.Ended(v.w.Time) {
-		return do(Request{Verb: Delete, Name: c.Name(), Claim: c, Why: why})
-	}
-	for _, g := range c.Groups() {
-		parts := c.Entries(g)
-		keep := slices.DeleteFunc(slices.Clone(parts), func(p state.Part) bool { return p.Ended(v.w.Time) })
-		if len(keep) < len(parts) {
-			return do(shrink(c, Request{Group: g, Parts: keep, Why: why}))
-		}
-	}
-	return Step{}
-}
-
 // end ends the work on the lease.
 func (v view) end(err error) Step {
 	if events := v.untold(); len(events) > 0 {

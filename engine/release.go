@@ -12,7 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
-	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // What serves goes first and the claims last, so that no name is free while it is still served: the kept definition, so that
@@ -258,27 +257,11 @@ func (v view) giveBack(why error) Step {
 			return s
 		}
 	}
-	for _, name := range v.takenNames() {
-		s := v.w.see(name)
-		switch {
-		case v.keeps(name) != nil:
-			continue
-		case s.Stale:
-			return do(Request{Verb: Get, Name: name, Back: true, Why: "it has changed"})
-		case s.Claim == nil || s.Claim.Deleting || s.Claim.Unreadable != "":
-			continue
-		}
-		entries := s.Claim.Entries(v.group)
-		before := protocol.Before(v.f.taken[name].Before, v.w.Objects.Serves(s.Claim, v.group))
-		keep, changed := protocol.GiveBack(entries, v.mark, before)
-		if !changed {
-			continue
-		}
-		r := shrink(s.Claim, Request{Group: v.group, Parts: keep, Back: true, Why: why.Error()})
-		if len(partsOnly(keep)) < len(partsOnly(entries)) {
-			r.Event = &Event{Action: report.Released, Kind: string(s.Claim.Kind), Thing: s.Claim.Thing, Message: partly(before)}
-		}
-		return do(r)
+	if s := v.goBack(v.takenNames(), func(name string, c *state.Claim) Step {
+		had := v.before(name, c)
+		return allocate(c, had, Request{Group: v.group, Back: true, Why: why.Error(), Event: v.givenUp(report.Released, c, had)})
+	}); !s.idle() {
+		return s
 	}
 	return v.end(why)
 }
@@ -319,21 +302,15 @@ func (v view) takeOff() Step {
 // finalize makes what a lease has taken final, as far as it can, after it has written objects that rest on that: they stay, and the
 // next apply goes on from there.
 func (v view) finalize() Step {
-	for _, h := range v.things {
-		name := h.Name()
-		s, taken := v.w.see(name), v.taking(h)
-		if s.Claim == nil || len(taken.Want.Parts) == 0 || v.keeps(name) != nil || !v.isMarked(s.Claim) {
-			continue
+	marked := slices.DeleteFunc(v.takenNames(), func(name string) bool { return !v.isMarked(v.w.Claim(name)) })
+	return v.goBack(marked, func(name string, c *state.Claim) Step {
+		h, _ := v.thing(name)
+		entries, ok := v.final(h, c)
+		if !ok {
+			return Step{}
 		}
-		if s.Stale {
-			return do(Request{Verb: Get, Name: name, Back: true, Why: "it has changed"})
-		}
-		next, parts := protocol.Settle(s.Claim, s.Claim.UID, v.group, func(c *state.Claim) ([]state.Part, bool) { return v.final(taken.Want, c) })
-		if next == protocol.Write {
-			return do(Request{Verb: Put, Name: name, Claim: s.Claim, Group: v.group, Parts: parts, Back: true, Why: "what rests on it stays"})
-		}
-	}
-	return Step{}
+		return allocate(c, entries, Request{Group: v.group, Back: true, Why: "what rests on it stays"})
+	})
 }
 
 // keeps returns why a claim that was taken cannot be given back; nil if it can.

@@ -70,23 +70,13 @@ func (v view) prune() (all Step) {
 // command's turn came and after the last delete.
 func (v view) giveUp(c *state.Claim) Step {
 	now, s := v.reading(), v.w.see(c.Name())
-	var keep []state.Part
-	entries := c.Entries(v.group)
-	for _, p := range entries {
-		if !v.goes(now.objects, c, p) {
-			keep = append(keep, p)
-		}
-	}
-	if len(keep) == len(entries) || c.Deleting || c.Unreadable != "" {
+	keep := without(c, v.group, func(p state.Part) bool { return v.goes(now.objects, c, p) })
+	step := allocate(c, keep, Request{Group: v.group, Why: "the lease does not ask for it, and nothing serves it"})
+	if step.idle() || c.Deleting || c.Unreadable != "" {
 		return Step{}
 	}
-	r := shrink(c, Request{
-		Group: v.group, Parts: keep, Why: "the lease does not ask for it, and nothing serves it",
-		Event: &Event{Action: v.released(), Kind: string(c.Kind), Thing: c.Thing, Message: partly(keep)},
-	})
-	if len(partsOnly(keep)) == len(partsOnly(entries)) {
-		r.Event = nil // only a note goes
-	}
+	r := step.Requests[0]
+	r.Event = v.givenUp(v.released(), c, keep)
 	dedicated := v.t.Settings.Config.IP.Mode == config.ModeDedicated && c.Kind == state.Address
 	switch pause := v.pause(c.Thing, s.Misses, s.At); {
 	case s.Misses >= v.t.Settings.Tries:
@@ -112,82 +102,30 @@ func (v view) released() report.Action {
 	return report.Released
 }
 
-// partsOnly returns the entries that are held; the others are notes.
-func partsOnly(entries []state.Part) []state.Part {
-	return slices.DeleteFunc(slices.Clone(entries), func(p state.Part) bool { return p.For != "" })
-}
-
-// partly is the message about a thing of which a lease gives up some parts and keeps others; empty if it keeps none.
-func partly(keeps []state.Part) string {
-	if len(partsOnly(keeps)) == 0 {
-		return ""
+// givenUp tells that the lease keeps only some entries of a claim; nil if only a note goes.
+func (v view) givenUp(action report.Action, c *state.Claim, keeps []state.Part) *Event {
+	e := &Event{Action: action, Kind: string(c.Kind), Thing: c.Thing}
+	switch n := len(partsOnly(keeps)); {
+	case n == len(c.PartsOf(v.group)):
+		return nil
+	case n > 0:
+		e.Message = "in part: the lease keeps the rest of it"
 	}
-	return "in part: the lease keeps the rest of it"
+	return e
 }
 
 // settle writes the parts as the lease has them in the end.
 func (v view) settle() (all Step) {
 	for _, h := range v.things {
-		c, taken := v.w.Claim(h.Name()), v.taking(h)
-		if c == nil || len(taken.Want.Parts) == 0 {
-			continue
-		}
-		next, parts := protocol.Settle(c, c.UID, v.group, func(c *state.Claim) ([]state.Part, bool) { return v.final(taken.Want, c) })
-		if next != protocol.Write {
-			continue
-		}
-		r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Why: "what the lease has of it in the end"}
-		if r.Changes = v.changeClaim(plan.Claim, c, parts); !all.joins(do(r), Request.writesHost) {
-			break
+		c := v.w.Claim(h.Name())
+		if entries, ok := v.final(h, c); ok {
+			r := Request{Group: v.group, Why: "what the lease has of it in the end", Changes: v.changeClaim(plan.Claim, c, entries)}
+			if s := allocate(c, entries, r); !s.idle() && !all.joins(s, Request.writesHost) {
+				break
+			}
 		}
 	}
 	return all
-}
-
-// final returns the parts that the group holds in the end: those of the request as requested, the others unchanged. It
-// removes the marks of other commands from requested parts. ok is false if the group has lost a requested part.
-func (v view) final(want state.Hold, c *state.Claim) (parts []state.Part, ok bool) {
-	for _, p := range want.Parts {
-		own := c.Part(p.Key)
-		if own == nil || own.Lease.Group() != v.group {
-			return nil, false
-		}
-	}
-	for _, own := range c.Entries(v.group) {
-		i := slices.IndexFunc(want.Parts, func(p state.Part) bool { return p.Key == own.Key })
-		if i >= 0 {
-			was := own
-			own = want.Parts[i]
-			if was.Run == v.mark {
-				own.Run = v.mark
-			}
-			own.Applied = v.appliedAs(c, was, own)
-			own.Bound, own.From, own.Held = was.Bound, was.From, was.Held
-			if v.want.Apply != nil && v.formerOf(c, was) == "" {
-				own.From = "" // what its former holder had is gone
-			}
-			if was.Expires == "" {
-				own.Expires = "" // a part without an end does not get one
-			}
-		}
-		parts = append(parts, own)
-	}
-	return parts, true
-}
-
-// appliedAs returns whether objects are written for a part that the lease asks for. A lease that changes nothing else does not
-// write that. A part that another order of the lease has applied, or that a reservation finds unserved, becomes a reservation again.
-func (v view) appliedAs(c *state.Claim, was, now state.Part) bool {
-	if v.want.Move != nil {
-		return was.Applied
-	}
-	if alive, _ := v.w.Objects.Namespace(v.id.Namespace()); alive && len(v.want.Serves) > 0 {
-		return true // a pipeline may deliver objects before the lease's namespace exists: these do not count yet
-	}
-	if v.want.Apply == nil {
-		return was.Applied && was.Lease == now.Lease && v.w.Objects.Serves(c, v.group)
-	}
-	return v.stands(c, now) && (was.Applied || was.Run == v.mark || v.isChanged() || was.Lease != now.Lease)
 }
 
 // stands reports whether objects of the lease serve a part, as it is applied.
@@ -223,15 +161,16 @@ func (v view) note() (all Step) {
 			entries := c.Entries(v.group)
 			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == note.Key })
 			switch {
-			case i >= 0 && entries[i].Same(note), i < 0 && c.Full(v.group):
-				continue // it is there, or there is no room for it
 			case i >= 0:
 				entries[i] = note
-			default:
+			case !c.Full(v.group): // else there is no room for it
 				entries = append(entries, note)
 			}
-			r := Request{Verb: Put, Name: name, Claim: c, Group: v.group, Parts: entries, Optional: true, Why: "the lease waits for it"}
-			if !all.joins(do(r), Request.writesHost) {
+			s := allocate(c, entries, Request{Group: v.group, Optional: true, Why: "the lease waits for it"})
+			if s.idle() {
+				continue
+			}
+			if !all.joins(s, Request.writesHost) {
 				return all
 			}
 			break // one write of a claim after the other

@@ -188,7 +188,7 @@ func (v view) take() Step {
 
 // put returns the request that writes the taken parts, and keeps the other parts and notes of the group.
 func (v view) put(taken protocol.Taken) Request {
-	c, parts := taken.Claim, slices.Clone(taken.Parts)
+	c := taken.Claim
 	if c == nil {
 		c = taken.Want.Claim()
 	}
@@ -197,11 +197,7 @@ func (v view) put(taken protocol.Taken) Request {
 		rekeyed.SharingKey = taken.Want.SharingKey
 		c = &rekeyed
 	}
-	for _, p := range c.Entries(v.group) {
-		if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key || q.Key == p.For }) {
-			parts = append(parts, p)
-		}
-	}
+	parts := beside(c, v.group, taken.Parts)
 	r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew, Why: "it is free"}
 	if from := v.takenFrom(c, parts); len(from) > 0 {
 		r.Force, r.Why = true, "it is transferred"
@@ -256,12 +252,7 @@ func (v view) bind() Step {
 			slices.SortFunc(ended, (*state.Claim).Compare)
 			return v.evictAll(ended)
 		}
-		for _, p := range c.Entries(v.group) {
-			if p.For != "" {
-				parts = append(parts, p)
-			}
-		}
-		return do(Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Why: "no host of another owner is below it"})
+		return allocate(c, beside(c, v.group, parts), Request{Group: v.group, Why: "no host of another owner is below it"})
 	}
 	return Step{}
 }

@@ -98,35 +98,27 @@ func (v view) moveBack() Step {
 	if v.want.Transfer == nil {
 		return Step{}
 	}
-	for _, name := range slices.Backward(v.takenNames()) {
-		s := v.w.see(name)
+	names := v.takenNames()
+	slices.Reverse(names)
+	return v.goBack(names, func(name string, c *state.Claim) Step {
 		theirs := slices.DeleteFunc(slices.Clone(v.f.taken[name].Theirs), func(p state.Part) bool {
-			own := s.Claim.Part(p.Key)
+			own := c.Part(p.Key)
 			return own == nil || own.Lease.Group() != v.group || own.Run != v.mark
 		})
 		switch {
-		case v.keeps(name) != nil || s.Claim == nil || s.Claim.Deleting || s.Claim.Unreadable != "":
-			continue
-		case s.Stale:
-			return do(Request{Verb: Get, Name: name, Back: true, Why: "it has changed"})
 		case len(theirs) > 0:
 			g := theirs[0].Lease.Group()
 			parts := slices.DeleteFunc(slices.Clone(theirs), func(p state.Part) bool { return p.Lease.Group() != g })
-			for _, p := range s.Claim.Entries(g) {
-				if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key || q.Key == p.For }) {
-					parts = append(parts, p)
-				}
-			}
-			r := Request{Verb: Put, Name: name, Claim: s.Claim, Group: g, Parts: parts, Force: true, Back: true, Why: "it is given back"}
+			r := Request{Group: g, Force: true, Back: true, Why: "it is given back"}
 			if last := theirs[len(theirs)-1].Lease.Group(); last == g {
-				r.Event = &Event{Action: report.Transferred, Kind: string(s.Claim.Kind), Thing: s.Claim.Thing, Message: "back", To: g}
+				r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "back", To: g}
 			}
-			return do(r)
-		case slices.Contains(v.disowns(s.Claim), v.group):
-			return do(Request{Verb: Put, Name: name, Claim: s.Claim, Group: v.group, Back: true, Why: "it holds nothing of it any more"})
+			return allocate(c, beside(c, g, parts), r)
+		case slices.Contains(v.disowns(c), v.group):
+			return do(Request{Verb: Put, Name: name, Claim: c, Group: v.group, Back: true, Why: "it holds nothing of it any more"})
 		}
-	}
-	return Step{}
+		return Step{}
+	})
 }
 
 // touchFormer writes the objects of former holders again that stay as they are, with the mark of this work, if a command for these

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -307,27 +305,9 @@ func Remaining(fenced *state.Announcement, done []lease.Group) []lease.Group {
 	return slices.DeleteFunc(slices.Clone(fenced.Groups), func(g lease.Group) bool { return slices.Contains(done, g) })
 }
 
-// Settle decides how a run ends its work on a claim with the UID. final returns the group's entries without marks; ok
-// is false if a part is gone.
-func Settle(
-	claim *state.Claim, uid types.UID, group lease.Group, final func(*state.Claim) (parts []state.Part, ok bool),
-) (Next, []state.Part) {
-	if claim == nil || claim.Deleting || claim.UID != uid || claim.Owner != group.Owner {
-		return Yield, nil
-	}
-	parts, ok := final(claim)
-	switch {
-	case !ok:
-		return Yield, nil
-	case slices.EqualFunc(parts, claim.Entries(group), state.Part.Same):
-		return Rest, nil
-	}
-	return Write, parts
-}
-
 // GiveBack returns the entries that a group keeps when the run with the nonce gives back what it took: an entry with
-// the run's mark becomes what it was before, or is removed. changed is false if no entry has the mark.
-func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []state.Part, changed bool) {
+// the run's mark becomes what it was before, or is removed.
+func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []state.Part) {
 	for _, p := range entries {
 		i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
 		switch {
@@ -338,12 +318,10 @@ func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []s
 			if was.Bound = was.Bound || p.Bound; p.Expires == "" {
 				was.Expires = "" // the run has made it a claim, which never becomes a hold
 			}
-			keep, changed = append(keep, was), true
-		default:
-			changed = true
+			keep = append(keep, was)
 		}
 	}
-	return keep, changed
+	return keep
 }
 
 // Before returns which of the earlier entries GiveBack restores. It restores an entry with the mark of another run of

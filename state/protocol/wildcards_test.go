@@ -14,11 +14,10 @@ import (
 
 var nexts = map[protocol.Next]string{protocol.Rest: "goes on", protocol.Read: "waits, and reads again", protocol.Write: "writes", protocol.Yield: "yields", protocol.Evict: "removes what has ended"}
 
-// What a run does about a wildcard above its hosts, about hosts below its wildcard, and at its end: testdata/claims.txt.
+// What a run does about a wildcard above its hosts, and about hosts below its wildcard: testdata/claims.txt.
 //
 //	above   LEASE | the claim on the wildcard
 //	below   LEASE | claims on hosts below *.example.com, ";;" between them: what the run does that takes the wildcard
-//	settle  LEASE | the claim, as it is without marks | its UID: how the run "x" ends its work on it
 func TestClaims(t *testing.T) {
 	datadriven.RunTest(t, "testdata/claims.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
@@ -44,15 +43,6 @@ func TestClaims(t *testing.T) {
 				for _, p := range parts {
 					said += fmt.Sprintf(", bound %t", p.Bound)
 				}
-			case "settle":
-				next, parts := protocol.Settle(claims[0], "u", group, func(c *state.Claim) ([]state.Part, bool) {
-					parts := c.PartsOf(group)
-					for i := range parts {
-						parts[i].Run = ""
-					}
-					return parts, len(parts) > 0
-				})
-				said = fmt.Sprintf("%s %d", nexts[next], len(parts))
 			}
 			fmt.Fprintf(&out, "%s  =>  %s\n", strings.TrimSpace(line), said)
 		}
