@@ -194,9 +194,9 @@ func (c *Claim) Marked() bool {
 // Margin is the clock skew that is tolerated between API servers.
 const Margin = 5 * time.Second
 
-// Ended reports whether every part of the claim is a hold that has expired.
+// Ended reports whether every part of the claim is a hold that has expired. One that cannot be read never ends.
 func (c *Claim) Ended(now time.Time) bool {
-	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !c.PartEnded(p, now) })
+	return c.Unreadable == "" && len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !c.PartEnded(p, now) })
 }
 
 // PartEnded reports whether a part has ended: one of a pending wildcard also if no run can have announced it.

@@ -79,7 +79,7 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 		return j.decideUses(uses)
 	case claim.Deleting:
 		return Finding{Verdict: Going, By: claim.holder(nil)}
-	case claim.Unreadable == "" && claim.Owner != group.Owner && claim.Ended(j.Now):
+	case claim.Owner != group.Owner && claim.Ended(j.Now):
 		return Finding{Verdict: Expired, By: claim.holder(nil)}
 	case claim.Unreadable != "" || claim.Owner != group.Owner:
 		return Finding{Verdict: Held, By: claim.holder(claim.Part(key))}

@@ -204,7 +204,7 @@ func Above(group lease.Group, now time.Time, wildcard *state.Claim) Next {
 	switch {
 	case wildcard == nil, wildcard.Deleting, wildcard.Unreadable == "" && wildcard.Owner == group.Owner:
 		return Rest
-	case wildcard.Unreadable == "" && wildcard.Ended(now):
+	case wildcard.Ended(now):
 		return Evict
 	case wildcard.Unreadable != "", wildcard.Bound():
 		return Yield
@@ -212,16 +212,16 @@ func Above(group lease.Group, now time.Time, wildcard *state.Claim) Next {
 	return Read
 }
 
-// Below returns other owners' claims on hosts one label below a wildcard: those that are valid, and those that consist
-// only of expired holds.
+// Below returns other owners' claims on hosts one label below a wildcard: those that are valid, also because nobody can read whose they
+// are, and those that consist only of expired holds.
 func Below(group lease.Group, now time.Time, wildcard string, claims []*state.Claim) (stand, ended []*state.Claim) {
 	for _, c := range claims {
 		switch {
-		case c.Kind != state.Host, state.WildcardOver(c.Thing) != wildcard, c.Owner == group.Owner, c.Deleting:
-		case !c.Ended(now):
-			stand = append(stand, c)
-		case c.Unreadable == "":
+		case c.Kind != state.Host, state.WildcardOver(c.Thing) != wildcard, c.Unreadable == "" && c.Owner == group.Owner, c.Deleting:
+		case c.Ended(now):
 			ended = append(ended, c)
+		default:
+			stand = append(stand, c)
 		}
 	}
 	return stand, ended
