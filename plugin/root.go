@@ -15,7 +15,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubectl/pkg/util/templates"
 
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/plugin/change"
 	"github.com/akash-net/kubectl-akash-net/plugin/configure"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -171,19 +170,14 @@ func newVersion(c *session.Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			info := version.Of()
-			switch output {
-			case "":
-				_, err := fmt.Fprintf(c.Out, "kubectl akash-net %s\n", info.Version)
+			if done, err := flags.Document(c.Out, output, info); done {
 				return err
-			case "json":
-				return emit.WriteJSON(c.Out, info)
-			case "yaml":
-				return emit.WriteYAML(c.Out, info)
 			}
-			return flags.CheckOneOf("output", output, "yaml", "json")
+			_, err := fmt.Fprintf(c.Out, "kubectl akash-net %s\n", info.Version)
+			return err
 		},
 	}
-	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
+	flags.AddOutput(cmd, &output, "", "", "yaml", "json")
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -26,20 +25,14 @@ import (
 
 // applyFlags are the flags of apply.
 type applyFlags struct {
-	changeFlags
-	input                    flags.Input
-	proof                    proofFlags
-	workloads                flags.Workloads
-	target                   string
-	adopt, prune, allowEmpty bool
-	forceConflicts           bool
+	leaseCommand
 	// plan is the file with a plan to execute.
 	plan string
 }
 
 // NewApply returns the command that claims and configures everything that leases define.
 func NewApply(c *session.Session) *cobra.Command {
-	f := &applyFlags{}
+	f := &applyFlags{leaseCommand: leaseCommand{c: c}}
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE [--lease LEASE] | apply --plan FILE",
 		Short: "Claim and configure everything a lease defines",
@@ -87,27 +80,24 @@ func NewApply(c *session.Session) *cobra.Command {
 		Args: flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.plan != "" {
-				if err := cmp.Or(checkPlanFlags(cmd), f.check()); err != nil {
+				if err := checkPlanFlags(cmd); err != nil {
 					return err
 				}
-				return f.executePlan(cmd.Context(), c)
+				return f.executePlan(cmd.Context())
 			}
 			if err := f.checkAll(); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), c)
+			return f.run(cmd.Context())
 		},
 	}
 	f.input.Add(cmd)
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	f.workloads.Add(cmd, "Apply")
-	addAdopt(cmd, &f.adopt)
 	flags.AddTarget(cmd, &f.target)
 	flags.AddColor(cmd, &c.Color)
-	addDryRun(cmd, &f.dryRun)
-	f.add(cmd, "json", "yaml")
-	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it"
-	addAssumeServing(cmd, &f.assumeServing)
+	f.add(cmd, "; 'json' and 'yaml' are the plan of --dry-run=client, as diff prints it", "json", "yaml")
+	f.addBool(cmd, "adopt", "assume-serving", flagAssumeCrashed)
 	f.addWait(cmd,
 		"until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
@@ -115,14 +105,13 @@ func NewApply(c *session.Session) *cobra.Command {
 		"Accept a definition that defines nothing; with --prune it removes everything that the lease has")
 	cmd.Flags().StringVar(&f.plan, flagPlan, "",
 		"A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
-	cmd.Flags().BoolVar(&f.forceConflicts, flagForceConflicts, false,
+	cmd.Flags().BoolVar(&f.takesBack, flagForceConflicts, false,
 		"Take back fields of the leases' own objects that kubectl users have set. Claims and other managers' fields are never forced")
-	f.addAssumeCrashed(cmd)
 	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag})
 }
 
 func (f *applyFlags) checkAll() error {
-	if err := cmp.Or(f.input.Check(), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+	if err := cmp.Or(f.input.Check(), f.proof.check()); err != nil {
 		return err
 	}
 	if f.asPlan() && f.dryRun != command.DryRunClient {
@@ -134,53 +123,33 @@ func (f *applyFlags) checkAll() error {
 // asPlan reports whether a dry run prints the plan as JSON or YAML.
 func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
 
-func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+func (f *applyFlags) run(ctx context.Context) error {
+	if err := f.open(ctx); err != nil {
 		return err
 	}
-	if f.target != "" {
-		cfg.Target = f.target
-	}
-	workloads, params, err := f.workloads.Load(ctx, cfg)
-	if err != nil {
+	if err := f.collect(ctx); err != nil {
 		return err
 	}
-	f.input.Workloads = workloads != nil
-	defs, unread, err := collect(ctx, &c.Console, &f.input, cluster, cfg, f.allowEmpty)
-	if err == nil {
-		err = checkScheduler(workloads, defs)
+	for _, def := range f.defs {
+		f.c.Warn(render.Warnings(def, f.cfg))
 	}
-	if err != nil {
-		return err
-	}
-	for _, def := range defs {
-		c.Warn(render.Warnings(def, cfg))
-	}
-	prove, err := f.proof.prove(cfg)
-	if err != nil {
-		return err
-	}
-	c.Leases = len(defs)
-	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
-	opts.Target = f.target
-	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove, opts.Reclaim = f.prune, workloads, f.adopt, prove, f.forceConflicts
+	opts := f.options(f.events())
 	switch {
 	case f.asPlan():
-		plan, err := apply.Plan(ctx, cluster, opts, defs)
+		plan, err := apply.Plan(ctx, f.cluster, opts, f.defs)
 		if err == nil {
-			plan, err = withDefinitions(plan, defs, params)
+			plan, err = withDefinitions(plan, f.defs, f.params)
 		}
 		if err == nil {
-			err = printPlan(&c.Console, plan, f.output)
+			err = printPlan(&f.c.Console, plan, f.output)
 		}
-		return beside(unread, errors.Join(err, refusals(plan)))
+		return beside(f.unread, errors.Join(err, refusals(plan)))
 	case f.dryRun == command.DryRunClient && f.output == "":
-		return beside(unread, preview(ctx, &c.Console, cluster, opts, defs))
+		return beside(f.unread, preview(ctx, &f.c.Console, f.cluster, opts, f.defs))
 	case f.dryRun != "":
-		opts.Report = foresee(ctx, cluster, cfg, opts.Report, kinds.Reporting...).report
+		opts.Report = foresee(ctx, f.cluster, f.cfg, opts.Report, kinds.Reporting...).report
 	}
-	return beside(unread, apply.New(cluster, opts).Apply(ctx, defs))
+	return beside(f.unread, apply.New(f.cluster, opts).Apply(ctx, f.defs))
 }
 
 // checkNotEmpty refuses inputs without definitions and definitions without hosts, addresses and workloads, unless allowed:

@@ -16,7 +16,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -39,7 +38,7 @@ func check(t *testing.T, err error, want string) {
 //
 //	release, claim, repair, problem, reserve   arguments of commands
 //	missing    events as "ACTION KIND NAME; …", and a thing of which is asked after "?"
-//	dry-run, output, crashed, timeout          flags
+//	crashed, timeout                           flags
 //	confirm    flags, whether it is a dry run, and the answer after "?"
 //	defined    --allow-empty, and definitions: empty ones or those that have workloads
 //	plan       what apply --plan reads, where PLAN is the version and the kind
@@ -86,14 +85,6 @@ func TestArguments(t *testing.T) {
 			x, err := thing.Parse(asked)
 			return say(err, "not released %t, not found %t", m.notReleased(x), m.notFound(x))
 		},
-		"dry-run": func(line string) string {
-			err := checkDryRun(&line)
-			return say(err, "%q", line)
-		},
-		"output": func(line string) string {
-			words := strings.Fields(line)
-			return say(checkOutput(words[0], words[1:]...), "good")
-		},
 		"crashed": func(line string) string {
 			var f crashedFlags
 			if f.assume = line == "assumed"; !f.assume {
@@ -102,11 +93,11 @@ func TestArguments(t *testing.T) {
 			return say(f.check(), "good")
 		},
 		"timeout": func(line string) string {
-			var f changeFlags
+			var f leaseCommand
 			cmd := &cobra.Command{}
 			f.addWait(cmd, "for it")
 			err := cmd.ParseFlags(strings.Fields(line))
-			return say(err, "%s", f.options(config.Default(), &console.Events{}).Wait)
+			return say(err, "%s", f.options(&console.Events{}).Wait)
 		},
 		"confirm": func(line string) string {
 			flags, answer, _ := strings.Cut(line, "?")

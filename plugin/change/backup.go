@@ -1,7 +1,6 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +86,6 @@ func NewRestore(c *session.Session) *cobra.Command {
 			kubectl akash-net restore -f ledger.yaml && kubectl akash-net repair`,
 		Args: flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmp.Or(checkDryRun(&f.dryRun), checkConcurrency(f.concurrency)); err != nil {
-				return err
-			}
 			if len(f.files.Files) == 0 {
 				return usage.Errorf("must specify -f")
 			}
@@ -97,8 +93,8 @@ func NewRestore(c *session.Session) *cobra.Command {
 		},
 	}
 	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with a backup; - is standard input")
-	addDryRun(cmd, &f.dryRun)
-	addConcurrency(cmd, &f.concurrency)
+	flags.AddDryRun(cmd, &f.dryRun)
+	flags.AddConcurrency(cmd, &f.concurrency)
 	return c.SetScope(cmd, session.Scope{})
 }
 

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/examination"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -42,25 +40,16 @@ import (
 
 // diffFlags are the arguments and flags of diff.
 type diffFlags struct {
-	input         flags.Input
-	workloads     flags.Workloads
-	adopt         bool
-	requireProof  bool
-	target        string
-	output        string
-	ledger        flags.Ledger
-	operators     string
-	assumeServing bool
-	prune         bool
-	allowEmpty    bool
-	concurrency   int
+	leaseCommand
+	ledger       flags.Ledger
+	requireProof bool
 	// kept are the leases to compare with the definitions that the ledger keeps.
 	kept []thing.Thing
 }
 
 // NewDiff returns the command that shows what apply would change.
 func NewDiff(c *session.Session) *cobra.Command {
-	f := &diffFlags{}
+	f := &diffFlags{leaseCommand: leaseCommand{c: c}}
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILE [--lease LEASE] | LEASE...)",
 		Short: "Show what apply would change",
@@ -107,33 +96,30 @@ func NewDiff(c *session.Session) *cobra.Command {
 			if err := f.check(args); err != nil {
 				return err
 			}
-			return diffError(readOnly(cmd.Context(), func(ctx context.Context) error { return f.run(ctx, c) }))
+			return diffError(readOnly(cmd.Context(), func(ctx context.Context) error { return f.run(ctx) }))
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}
 	f.input.Add(cmd)
 	f.workloads.Add(cmd, "Compare")
-	addAdopt(cmd, &f.adopt)
 	cmd.Flags().BoolVar(&f.requireProof, flagRequireProof, false,
 		"Let the plan claim nothing for a lease unless DNS proves that the tenant controls its hosts: \"apply --plan\" asks")
 	flags.AddTarget(cmd, &f.target)
-	addOperators(cmd, &f.operators)
-	addAssumeServing(cmd, &f.assumeServing)
-	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan, and 'name', for the names of what changes", "json", "yaml", console.OutputName)
+	flags.AddOperators(cmd, &f.operators)
+	f.addBool(cmd, "adopt", "assume-serving")
+	flags.AddOutput(cmd, &f.output, "", ": the plan, or the names of what changes", "json", "yaml", console.OutputName)
 	flags.AddColor(cmd, &c.Color)
 	f.ledger.Add(cmd, "What to compare with", flags.LedgerCluster)
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
 		"Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
-	addConcurrency(cmd, &f.concurrency)
+	flags.AddConcurrency(cmd, &f.concurrency)
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Offline: f.ledger.IsFiles})
 }
 
 // check validates the flags, and parses the leases in args.
 func (f *diffFlags) check(args []string) (err error) {
-	err = cmp.Or(flags.CheckTarget(f.target), checkOperators(f.operators), flags.CheckOneOf("output", f.output, "", "json", "yaml", console.OutputName),
-		checkConcurrency(f.concurrency), f.ledger.Check(&f.input.Names))
-	if err != nil {
+	if err := f.ledger.Check(&f.input.Names); err != nil {
 		return err
 	}
 	switch {
@@ -160,78 +146,40 @@ func diffError(err error) error {
 	return &console.DiffError{Err: err}
 }
 
-func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
-	cluster, cfg, err := f.openLedger(ctx, c)
-	if err != nil {
+func (f *diffFlags) run(ctx context.Context) error {
+	if f.kept != nil && (f.workloads.Requested() || f.adopt) {
+		return usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: " +
+			"--workloads, --scheduler-params and --adopt require -f")
+	}
+	if err := f.openLedger(ctx); err != nil {
 		return err
 	}
-	if f.target != "" {
-		cfg.Target = f.target
-	}
-	workloads, params, err := f.loadWorkloads(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defs, unread, err := f.definitions(ctx, c, cluster, cfg)
-	if err == nil {
-		err = checkScheduler(workloads, defs)
-	}
-	if err != nil {
-		return err
-	}
-	for _, def := range defs {
-		c.Warn(render.Warnings(def, cfg))
-	}
-	c.Leases = len(defs)
-	planOf := apply.Plan
+	planOf, read := apply.Plan, f.collect
 	if f.kept != nil {
-		planOf = apply.PlanKept
+		planOf, read = apply.PlanKept, f.collectKept
 	}
-	plan, err := planOf(ctx, cluster, command.Options{
-		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
-		Workloads: workloads, Adopt: f.adopt,
-	}, defs)
+	if err := read(ctx); err != nil {
+		return err
+	}
+	for _, def := range f.defs {
+		f.c.Warn(render.Warnings(def, f.cfg))
+	}
+	opts := f.options(&console.Events{})
+	opts.Report, opts.Progress = nil, nil
+	plan, err := planOf(ctx, f.cluster, opts, f.defs)
 	if err != nil {
 		return err
 	}
 	plan.Settings.RequireDNSProof = f.requireProof
-	if plan, err = withDefinitions(plan, defs, params); err != nil {
+	if plan, err = withDefinitions(plan, f.defs, f.params); err != nil {
 		return err
 	}
-	return beside(unread, f.show(ctx, c, plan))
+	return beside(f.unread, f.show(ctx, plan))
 }
 
-// loadWorkloads returns the options for comparing workloads, or nil if they are not compared. The definitions that the ledger
-// keeps have no workloads.
-func (f *diffFlags) loadWorkloads(ctx context.Context, cfg *config.ProviderConfig) (*command.Workloads, []byte, error) {
-	switch {
-	case f.kept != nil && (f.workloads.Requested() || f.adopt):
-		return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: " +
-			"--workloads, --scheduler-params and --adopt require -f")
-	case f.kept != nil:
-		return nil, nil, nil
-	}
-	w, params, err := f.workloads.Load(ctx, cfg)
-	f.input.Workloads = w != nil
-	return w, params, err
-}
-
-// definitions returns the definitions to compare with the cluster: those in the input, or those that the ledger keeps. A kept
-// definition may be empty.
-func (f *diffFlags) definitions(
-	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
-) (defs []*lease.Definition, unread, err error) {
-	if f.kept != nil {
-		defs, err = f.keptDefinitions(ctx, from, cfg)
-		return defs, nil, err
-	}
-	return collect(ctx, &c.Console, &f.input, from, cfg, f.allowEmpty)
-}
-
-// keptDefinitions returns the definitions that the ledger keeps of the named leases, without duplicates.
-func (f *diffFlags) keptDefinitions(
-	ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig,
-) ([]*lease.Definition, error) {
+// collectKept reads the definitions that the ledger keeps of the named leases, without duplicates. They have no workloads, and may be empty.
+func (f *diffFlags) collectKept(ctx context.Context) (err error) {
+	f.runs = nil
 	var groups []lease.Group
 	var leases []thing.Thing
 	for _, t := range f.kept {
@@ -239,28 +187,28 @@ func (f *diffFlags) keptDefinitions(
 			groups, leases = append(groups, t.Group), append(leases, t)
 		}
 	}
-	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
-	if err != nil {
-		return nil, err
+	if f.defs, err = observed.KeptDefinitions(ctx, f.cluster, f.cfg.LedgerNamespace, groups); err != nil {
+		return err
 	}
-	return defs, flags.MissingThings(leases, func(t thing.Thing) bool {
-		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
+	f.c.Leases = len(f.defs)
+	return flags.MissingThings(leases, func(t thing.Thing) bool {
+		return !slices.ContainsFunc(f.defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
 	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); "+
-		"until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
+		"until then compare with a file (kubectl akash-net diff -f FILE)", f.cfg.LedgerNamespace)
 }
 
 // show prints the plan. It returns a *console.ReportedError if there are differences.
-func (f *diffFlags) show(ctx context.Context, c *session.Session, p plan.Plan) error {
+func (f *diffFlags) show(ctx context.Context, p plan.Plan) error {
 	if f.output == "" {
 		program, err := externalDiff()
 		if err != nil {
 			return err
 		}
 		if len(program) > 0 {
-			return runExternalDiff(ctx, &c.Console, program, p)
+			return runExternalDiff(ctx, &f.c.Console, program, p)
 		}
 	}
-	if err := printPlan(&c.Console, p, f.output); err != nil {
+	if err := printPlan(&f.c.Console, p, f.output); err != nil {
 		return err
 	}
 	if p.Differs() {
@@ -367,29 +315,29 @@ func readOnly(ctx context.Context, run func(context.Context) error) error {
 	return err
 }
 
-// openLedger returns the cluster or the files to compare with, and the provider's configuration. All files count: without one of
-// them the diff would show what is not so.
-func (f *diffFlags) openLedger(ctx context.Context, c *session.Session) (*cluster.Cluster, *config.ProviderConfig, error) {
+// openLedger opens the cluster or the files to compare with. All files count: without one of them the diff would show what is not so.
+func (f *diffFlags) openLedger(ctx context.Context) error {
 	if !f.ledger.IsFiles() {
-		return c.Open(ctx, f.concurrency)
+		return f.open(ctx)
 	}
-	of, cfg, unread, unowned, err := clusterOfFiles(ctx, c, &f.ledger)
+	of, cfg, unread, unowned, err := clusterOfFiles(ctx, f.c, &f.ledger)
 	switch {
 	case len(unread) > 0:
-		return nil, nil, unread
+		return unread
 	case err != nil:
-		return nil, nil, err
+		return err
 	}
 	if unowned > 0 {
 		objects := "1 object was"
 		if unowned > 1 {
 			objects = fmt.Sprint(unowned, " objects were")
 		}
-		c.Warn(lease.Problems{{Warning: true, Message: "--ledger: " + objects +
+		f.c.Warn(lease.Problems{{Warning: true, Message: "--ledger: " + objects +
 			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml " +
 			"--show-managed-fields"}})
 	}
-	return of, cfg, nil
+	f.cluster, f.cfg = of, cfg
+	return f.configure(ctx)
 }
 
 // foresight says, at the end of the dry run of a lease, what the command would wait for that is not there. A dry run assumes that its

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -27,44 +25,114 @@ import (
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
-// changeFlags are the common flags of the commands that change leases.
-type changeFlags struct {
-	output, dryRun, operators          string
-	assumeServing, assumeCrashed, wait bool
-	timeout                            time.Duration
-	concurrency                        int
+// leaseCommand is a command on leases. It has the flags that such commands share, of which each has those that it adds, and what it
+// works with, which open and collect complete. In kubectl's order: flags are completed, validated, and then it runs.
+type leaseCommand struct {
+	c *session.Session
+
+	output, dryRun, operators, target           string
+	adopt, assumeServing, assumeCrashed, wait   bool
+	prune, allowEmpty, ignoreMissing, takesBack bool
+	timeout                                     time.Duration
+	concurrency                                 int
+	input                                       flags.Input
+	proof                                       proofFlags
+	workloads                                   flags.Workloads
+
+	cluster *cluster.Cluster
+	cfg     *config.ProviderConfig
+	// runs is how workloads are applied, nil if they are not, and params the text of their scheduler params.
+	runs   *command.Workloads
+	params []byte
+	prove  command.Prove
+	// defs are the definitions in the input; unread says of others why they cannot be applied, and stops none of these.
+	defs   []*lease.Definition
+	unread error
 }
 
-// add adds the flags that all these commands have. outputs are additional formats of --output.
-func (f *changeFlags) add(cmd *cobra.Command, outputs ...string) {
-	addOutput(cmd, &f.output, outputs...)
-	addOperators(cmd, &f.operators)
-	addConcurrency(cmd, &f.concurrency)
+// add adds the flags that all these commands have. note says more of --output, which has additional formats.
+func (f *leaseCommand) add(cmd *cobra.Command, note string, formats ...string) {
+	addOutput(cmd, &f.output, note, formats...)
+	flags.AddDryRun(cmd, &f.dryRun)
+	flags.AddOperators(cmd, &f.operators)
+	flags.AddConcurrency(cmd, &f.concurrency)
 }
 
 // addWait adds --wait and --timeout.
-func (f *changeFlags) addWait(cmd *cobra.Command, what string) {
+func (f *leaseCommand) addWait(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.wait, "wait", true, "Wait "+what)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute,
 		"How long to wait; after that the exit code is 5. Zero means not to wait, a negative time means to wait for a week")
 }
 
-// addAssumeCrashed adds --assume-crashed.
-func (f *changeFlags) addAssumeCrashed(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.assumeCrashed, flagAssumeCrashed, false,
-		"Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
+// addBool adds one of the flags that several of these commands have.
+func (f *leaseCommand) addBool(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		switch name {
+		case "adopt":
+			cmd.Flags().BoolVar(&f.adopt, name, false,
+				"Take over what objects of the same owner use without a claim, the fields that another program has delivered for the lease, and with "+
+					"--workloads what Akash's provider has deployed for it")
+		case "assume-serving":
+			cmd.Flags().BoolVar(&f.assumeServing, name, false,
+				"When a route replaces another one, remove the old one even if no controller has reported that the new one serves")
+		case flagAssumeCrashed:
+			cmd.Flags().BoolVar(&f.assumeCrashed, name, false,
+				"Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
+		}
+	}
 }
 
-// check validates the flags. outputs are additional formats of --output.
-func (f *changeFlags) check(outputs ...string) error {
-	return cmp.Or(checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output, outputs...),
-		checkConcurrency(f.concurrency))
+// open connects to the cluster, and completes what the flags say by the provider's configuration.
+func (f *leaseCommand) open(ctx context.Context) (err error) {
+	if f.cluster, f.cfg, err = f.c.Open(ctx, f.concurrency); err != nil {
+		return err
+	}
+	return f.configure(ctx)
+}
+
+// configure completes what the flags say by the configuration that was read.
+func (f *leaseCommand) configure(ctx context.Context) (err error) {
+	if f.target != "" {
+		f.cfg.Target = f.target
+	}
+	if f.workloads.Given != nil {
+		if f.runs, f.params, err = f.workloads.Load(ctx, f.cfg); err != nil {
+			return err
+		}
+		f.input.Workloads = f.runs != nil
+	}
+	f.prove, err = f.proof.prove(f.cfg)
+	return err
+}
+
+// collect reads the definitions in the input. An error in a file stops the command. The Manifests of a cluster are those of many
+// tenants, and a bad one stops no other.
+func (f *leaseCommand) collect(ctx context.Context) (err error) {
+	f.defs, err = f.input.Collect(ctx, &f.c.Console, f.cluster, f.cfg)
+	problems, ok := errors.AsType[lease.Problems](err)
+	if err != nil && (!f.input.FromCluster || !ok) {
+		return err
+	}
+	if f.input.FromCluster {
+		if f.defs, f.unread = ofManifests(f.defs, problems, f.cfg, f.allowEmpty); len(f.defs) == 0 && f.unread != nil {
+			return f.unread
+		}
+	}
+	if !f.input.FromCluster || len(f.defs) == 0 {
+		if err := checkNotEmpty(f.defs, f.allowEmpty); err != nil {
+			return err
+		}
+	}
+	f.c.Leases = len(f.defs)
+	return checkScheduler(f.runs, f.defs)
 }
 
 // options returns the options of package apply for these flags. events prints the events.
-func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events) command.Options {
+func (f *leaseCommand) options(events *console.Events) command.Options {
 	opts := command.Options{
-		Config: cfg, DryRun: f.dryRun, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed,
+		Config: f.cfg, Target: f.target, DryRun: f.dryRun, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed,
+		Prune: f.prune, Adopt: f.adopt, Reclaim: f.takesBack, Workloads: f.runs, Prove: f.prove,
 		Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
 	}
 	switch {
@@ -76,66 +144,14 @@ func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events
 	return opts
 }
 
-func addAdopt(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "adopt", false,
-		"Take over what objects of the same owner use without a claim, the fields that another program has delivered for the lease, and with "+
-			"--workloads what Akash's provider has deployed for it")
+// events returns what prints the events of the command.
+func (f *leaseCommand) events() *console.Events {
+	return console.NewEvents(&f.c.Console, f.output, f.dryRun)
 }
 
-func addOperators(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto,
-		"Whether Akash's hostname and IP operators create routes and Services: one of 'auto' (if their Deployments are in "+
-			"namespace akash-services), 'on' and 'off'")
-	flags.Complete(cmd, "operators", observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff)
-}
-
-func addAssumeServing(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "assume-serving", false,
-		"When a route replaces another one, remove the old one even if no controller has reported that the new one serves")
-}
-
-func checkOperators(value string) error {
-	return flags.CheckOneOf("operators", value, observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff)
-}
-
-func addOutput(cmd *cobra.Command, value *string, more ...string) {
-	formats := append([]string{console.OutputEvents, console.OutputName}, more...)
-	flags.AddOutput(cmd, value, "", "One of 'events' (one JSON object per line) or 'name'", formats...)
-}
-
-func checkOutput(value string, more ...string) error {
-	return flags.CheckOneOf("output", value, append([]string{"", console.OutputEvents, console.OutputName}, more...)...)
-}
-
-func addConcurrency(cmd *cobra.Command, value *int) {
-	cmd.Flags().IntVar(value, "concurrency", 16, "The maximum number of concurrent requests")
-}
-
-func checkConcurrency(value int) error {
-	if value < 1 {
-		return usage.Errorf("--concurrency must be at least 1")
-	}
-	return nil
-}
-
-// addDryRun adds --dry-run. Without a value it means client, as formerly in kubectl.
-func addDryRun(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "dry-run", "none",
-		`Must be "none", "server", or "client". With client nothing is sent; with server each write is sent and not persisted`)
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
-	flags.Complete(cmd, "dry-run", "none", "client", "server")
-}
-
-// checkDryRun validates --dry-run, and replaces "none" with "".
-func checkDryRun(value *string) error {
-	switch *value {
-	case "none":
-		*value = ""
-	case "", command.DryRunClient, command.DryRunServer:
-	default:
-		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
-	}
-	return nil
+// addOutput adds --output with the formats of commands that write, and additional ones of which note tells.
+func addOutput(cmd *cobra.Command, value *string, note string, more ...string) {
+	flags.AddOutput(cmd, value, "", "; events are JSON, one a line"+note, append([]string{console.OutputEvents, console.OutputName}, more...)...)
 }
 
 // selection are the flags of commands that process named leases, those with matching labels, or all.
@@ -208,26 +224,6 @@ func (s *selection) confirm(c *console.Console, dryRun string, leases int, quest
 		return true
 	}
 	return c.Confirm(question)
-}
-
-// collect returns the definitions in the input. An error in a file stops the command. The Manifests of a cluster are those of
-// many tenants, and a bad one stops no other: unread names it, and goes beside what becomes of the others.
-func collect(
-	ctx context.Context, c *console.Console, in *flags.Input, from *cluster.Cluster, cfg *config.ProviderConfig, allowEmpty bool,
-) (defs []*lease.Definition, unread, err error) {
-	defs, err = in.Collect(ctx, c, from, cfg)
-	problems, ok := errors.AsType[lease.Problems](err)
-	if err != nil && (!in.FromCluster || !ok) {
-		return nil, nil, err
-	}
-	if !in.FromCluster {
-		return defs, nil, checkNotEmpty(defs, allowEmpty)
-	}
-	defs, unread = ofManifests(defs, problems, cfg, allowEmpty)
-	if len(defs) == 0 {
-		return nil, nil, cmp.Or(unread, checkNotEmpty(defs, allowEmpty))
-	}
-	return defs, unread, nil
 }
 
 // ofManifests returns the definitions in Manifests that can be applied, and an error that names each of the others. problems are those

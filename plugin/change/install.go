@@ -91,27 +91,18 @@ func NewInstall(c *session.Session) *cobra.Command {
 }
 
 func (f *installFlags) add(cmd *cobra.Command) {
-	addDryRun(cmd, &f.dryRun)
-	cmd.Flags().StringVar(&f.guard, "guard", "",
-		"Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
+	flags.AddDryRun(cmd, &f.dryRun)
+	flags.AddChoice(cmd, &f.guard, "guard", "",
+		"Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID",
+		string(install.GuardOn), string(install.GuardStrict)).NoOptDefVal = string(install.GuardOn)
 	cmd.Flags().BoolVar(&f.workloads, "workloads", false, "Also install the role for those who apply workloads")
 	cmd.Flags().BoolVar(&f.reconciler, "reconciler", false, "Also install the reconciler")
 	cmd.Flags().StringVar(&f.image, flagReconcilerImage, "", "The reconciler's image, instead of the one that is published of this version")
-	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
-	flags.Complete(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
 }
 
 // check checks the flags. If a reconciler is to be installed and named is false, its image becomes the published one.
 func (f *installFlags) check(named bool) error {
-	if err := checkDryRun(&f.dryRun); err != nil {
-		return err
-	}
-	if err := flags.CheckOneOf("guard", f.guard, string(install.GuardNone), string(install.GuardOn), string(install.GuardStrict)); err != nil {
-		return err
-	}
 	switch {
-	case named && !f.reconciler:
-		return usage.Errorf("--%s requires --reconciler", flagReconcilerImage)
 	case named && (f.image == "" || strings.ContainsFunc(f.image, unicode.IsSpace)):
 		return usage.Errorf("--%s must name an image, not %q", flagReconcilerImage, f.image)
 	case named || !f.reconciler:
@@ -168,9 +159,6 @@ func NewUninstall(c *session.Session) *cobra.Command {
 			Resource definitions of which objects exist are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkDryRun(&dryRun); err != nil {
-				return err
-			}
 			ctx := cmd.Context()
 			cluster, cfg, err := c.Open(ctx, 1)
 			if err != nil {
@@ -192,7 +180,7 @@ func NewUninstall(c *session.Session) *cobra.Command {
 			return install.Refused(installer.Uninstall(ctx, destroyed))
 		},
 	}
-	addDryRun(cmd, &dryRun)
+	flags.AddDryRun(cmd, &dryRun)
 	cmd.Flags().BoolVar(&force, "force", false, "Remove the ledger with all its claims, after confirmation")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask")
 	return cmd

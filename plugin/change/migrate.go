@@ -17,7 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -25,17 +24,16 @@ import (
 
 // migrateFlags are the flags of migrate.
 type migrateFlags struct {
-	changeFlags
+	leaseCommand
 	selection
 	to              string
 	overlap, settle time.Duration
 	keepOld         bool
-	ignoreMissing   bool
 }
 
 // NewMigrate returns the command that moves routes to another kind.
 func NewMigrate(c *session.Session) *cobra.Command {
-	f := &migrateFlags{}
+	f := &migrateFlags{leaseCommand: leaseCommand{c: c}}
 	cmd := &cobra.Command{
 		Use:   "migrate --to KIND (LEASE... | -l SELECTOR | --all)",
 		Short: "Move routes to another kind: Ingress, HTTPRoute or OpenShift Route",
@@ -64,15 +62,13 @@ func NewMigrate(c *session.Session) *cobra.Command {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
-			return f.run(cmd.Context(), c, args)
+			return f.run(cmd.Context(), args)
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}
-	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
-	flags.Complete(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
-	addDryRun(cmd, &f.dryRun)
-	f.changeFlags.add(cmd)
-	addAssumeServing(cmd, &f.assumeServing)
+	flags.AddTo(cmd, &f.to)
+	f.leaseCommand.add(cmd, "")
+	f.addBool(cmd, "assume-serving", flagAssumeCrashed)
 	f.addWait(cmd,
 		"until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
 	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap,
@@ -81,16 +77,13 @@ func NewMigrate(c *session.Session) *cobra.Command {
 		"How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false,
 		"Keep the old routes, and their DNS records; run the same command without this flag to continue")
-	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	f.selection.add(cmd, "Migrate")
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Namespace: session.OnlySelected})
 }
 
 func (f *migrateFlags) check(args []string) error {
-	err := cmp.Or(f.changeFlags.check(),
-		flags.CheckOneOf("to", f.to, config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute),
-		f.selection.check(args, "migrate", "-l and --all"))
+	err := cmp.Or(flags.CheckTarget("to", f.to), f.selection.check(args, "migrate", "-l and --all"))
 	if err == nil && f.overlap < 0 {
 		err = usage.Errorf("--overlap must not be negative")
 	}
@@ -131,24 +124,22 @@ func (f *migrateFlags) missing(args []string, found []lease.ID) error {
 		"%s has no route; is its name right? \"kubectl akash-net leases\" lists the leases")
 }
 
-func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []string) error {
+func (f *migrateFlags) run(ctx context.Context, args []string) error {
 	selected, err := f.selected(args)
 	if err != nil {
 		return err
 	}
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+	if err := f.open(ctx); err != nil {
 		return err
 	}
-	configured := cfg.Target
-	cfg.Target = f.to
+	configured := f.cfg.Target
+	f.cfg.Target = f.to
 	seen := map[lease.ID]bool{}
 	choose := func(id lease.ID) bool {
 		seen[id] = true
 		return selected(id)
 	}
-	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	opts := f.options(cfg, events)
+	opts := f.options(f.events())
 	if f.to != configured {
 		opts.Target = f.to
 	}
@@ -157,28 +148,28 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 		if f.assumeServing && f.to == config.TargetIngress { // then nobody's word on Ingresses is waited for
 			waited = nil
 		}
-		opts.Report = foresee(ctx, cluster, cfg, opts.Report, waited...).report
+		opts.Report = foresee(ctx, f.cluster, f.cfg, opts.Report, waited...).report
 	}
-	migration, err := migrate.Plan(ctx, command.New(cluster, opts), choose,
+	migration, err := migrate.Plan(ctx, command.New(f.cluster, opts), choose,
 		migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}
-	c.Leases = len(migration.Leases())
+	f.c.Leases = len(migration.Leases())
 	missing := f.missing(args, migration.Leases())
-	if c.Leases == 0 && missing != nil {
+	if f.c.Leases == 0 && missing != nil {
 		return missing
 	}
-	if c.Leases == 0 {
-		return f.nothing(&c.Console, len(seen), "has a route", f.ignoreMissing)
+	if f.c.Leases == 0 {
+		return f.nothing(&f.c.Console, len(seen), "has a route", f.ignoreMissing)
 	}
-	question := fmt.Sprintf("Migrate %s of %s?", lease.Count(migration.Routes(), "route"), lease.Count(c.Leases, "lease"))
-	if migration.Routes() > 0 && !f.confirm(&c.Console, f.dryRun, c.Leases, question) {
+	question := fmt.Sprintf("Migrate %s of %s?", lease.Count(migration.Routes(), "route"), lease.Count(f.c.Leases, "lease"))
+	if migration.Routes() > 0 && !f.confirm(&f.c.Console, f.dryRun, f.c.Leases, question) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
 	err = migration.Run(ctx)
 	if configured != f.to {
-		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. "+
+		fmt.Fprintf(f.c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. "+
 			"Write \"target: %s\" there.\n", configured, f.to)
 	}
 	return cmp.Or(err, missing)

@@ -27,7 +27,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
-	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/report"
 )
@@ -112,10 +111,10 @@ func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
 }
 
 // executePlan makes exactly the changes in a saved plan.
-func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error {
+func (f *applyFlags) executePlan(ctx context.Context) error {
 	var p plan.Plan
 	named := files.Names{Files: []string{f.plan}}
-	err := named.Each(ctx, c.In, maxPlan, func(r io.Reader, name string) error {
+	err := named.Each(ctx, f.c.In, maxPlan, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err
@@ -129,39 +128,34 @@ func (f *applyFlags) executePlan(ctx context.Context, c *session.Session) error 
 	if err := f.proof.check(); err != nil {
 		return err
 	}
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+	if p.Settings.Kept { // nothing is claimed
+		f.proof.requested = false
+	}
+	if f.cluster, f.cfg, err = f.c.Open(ctx, f.concurrency); err != nil {
 		return err
 	}
-	defs, err := definitionsOf(ctx, p, f.plan, cfg)
-	if err != nil {
+	if f.defs, err = definitionsOf(ctx, p, f.plan, f.cfg); err != nil {
 		return err
 	}
-	var workloads *command.Workloads
 	if p.Settings.Workloads {
-		workloads = &command.Workloads{}
+		f.runs = &command.Workloads{}
 		if len(p.Settings.Scheduler) > 0 {
-			if workloads.Scheduler, err = flags.ReadParams(p.Settings.Scheduler, f.plan+": settings.scheduler"); err != nil {
+			if f.runs.Scheduler, err = flags.ReadParams(p.Settings.Scheduler, f.plan+": settings.scheduler"); err != nil {
 				return err
 			}
 		}
 	}
-	chosen := p.Settings.Target
-	if chosen == cfg.Target {
-		chosen = "" // it is the configuration's
+	if f.target = p.Settings.Target; f.target == f.cfg.Target {
+		f.target = "" // it is the configuration's
 	} else {
-		cfg.Target = chosen
+		f.cfg.Target = f.target
 	}
-	c.Leases = len(defs)
-	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, ""))
-	opts.Target, opts.Operators, opts.AssumeServing = chosen, p.Settings.Operators, p.Settings.AssumeServing
-	opts.Prune, opts.Workloads, opts.Adopt, opts.Reclaim = p.Settings.Prune, workloads, p.Settings.Adopt, f.forceConflicts
-	if !p.Settings.Kept { // else nothing is claimed
-		if opts.Prove, err = f.proof.prove(cfg); err != nil {
-			return err
-		}
+	if f.prove, err = f.proof.prove(f.cfg); err != nil {
+		return err
 	}
-	return apply.New(cluster, opts).CarryOut(ctx, p, defs)
+	f.c.Leases = len(f.defs)
+	f.operators, f.assumeServing, f.prune, f.adopt = p.Settings.Operators, p.Settings.AssumeServing, p.Settings.Prune, p.Settings.Adopt
+	return apply.New(f.cluster, f.options(f.events())).CarryOut(ctx, p, f.defs)
 }
 
 // readPlan parses and validates a plan that diff has printed as JSON or YAML.
@@ -174,7 +168,7 @@ func readPlan(text []byte, name string, p *plan.Plan) error {
 	case len(p.Leases) == 0:
 		err = errors.New("it has no leases")
 	default:
-		err = cmp.Or(flags.CheckTarget(p.Settings.Target), checkOperators(p.Settings.Operators))
+		err = cmp.Or(flags.CheckTarget("target", cmp.Or(p.Settings.Target, config.TargetIngress)), flags.CheckOperators(p.Settings.Operators))
 	}
 	if err == nil {
 		return nil

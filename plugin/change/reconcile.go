@@ -11,13 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -32,29 +29,25 @@ type Watch func(context.Context, reconcile.Watching) error
 
 // reconcileFlags are the flags of reconcile.
 type reconcileFlags struct {
-	changeFlags
-	files       files.Names
-	proof       proofFlags
-	workloads   flags.Workloads
-	source      string
-	target      string
-	adopt, heal bool
-	fromCluster bool
-	takeOver    bool
-	events      string
-	allowEmpty  bool
-	maxDeletes  int
-	watch       bool
-	elect       bool
-	resync      time.Duration
-	listen      string
-	operators   string
-	at          reconcile.Listen
+	leaseCommand
+	files             files.Names
+	source            string
+	heal, fromCluster bool
+	takeOver          bool
+	bus               string
+	maxDeletes        int
+	watch             bool
+	elect             bool
+	resync            time.Duration
+	listen            string
+	// inPlace is where Akash's provider is answered in the place of its operators.
+	inPlace string
+	at      reconcile.Listen
 }
 
 // NewReconcile returns the command that brings leases to what sources say of them. watch is for --watch; nil if another program does that.
 func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
-	f := &reconcileFlags{}
+	f := &reconcileFlags{leaseCommand: leaseCommand{c: c}}
 	cmd := &cobra.Command{
 		Use:   "reconcile (-f FILE | --from-cluster | --heal | --events FILE) [--source NAME] [--watch]",
 		Short: "Keep leases as their definitions say, once or for ever",
@@ -95,7 +88,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 			if err := f.checkAll(); err != nil {
 				return err
 			}
-			if err := f.run(cmd.Context(), c, watch); !f.watch || cmd.Context().Err() == nil {
+			if err := f.run(cmd.Context(), watch); !f.watch || cmd.Context().Err() == nil {
 				return err
 			}
 			return nil // it was stopped, if only while it began
@@ -104,12 +97,9 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with lease definitions")
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	f.workloads.Add(cmd, "Apply")
-	addAdopt(cmd, &f.adopt)
 	flags.AddTarget(cmd, &f.target)
-	addDryRun(cmd, &f.dryRun)
-	f.add(cmd)
-	addAssumeServing(cmd, &f.assumeServing)
-	f.addAssumeCrashed(cmd)
+	f.add(cmd, "")
+	f.addBool(cmd, "adopt", "assume-serving", flagAssumeCrashed)
 	cmd.Flags().StringVar(&f.source, "source", "", "Record the leases of the files under this name, and release those of its leases that the files do not define")
 	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false,
 		"Also apply the Manifests of Akash's provider in the cluster, and release the leases whose Manifests are gone")
@@ -123,7 +113,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	cmd.Flags().DurationVar(&f.resync, "resync", 10*time.Minute, "With --watch decide everything anew after this time, though nothing is seen to have changed")
 	cmd.Flags().StringVar(&f.listen, "listen", "",
 		"With --watch answer over HTTP at this port of 127.0.0.1, or at this ADDRESS:PORT over TLS: health, metrics, what is held and what fails")
-	cmd.Flags().StringVar(&f.operators, "listen-as-operators", "",
+	cmd.Flags().StringVar(&f.inPlace, "listen-as-operators", "",
 		"With --watch answer Akash's provider in the place of its operators, at this port of 127.0.0.1, or at this ADDRESS:PORT: over plain HTTP and without a token, which only the provider may reach")
 	cmd.Flags().StringVar(&f.at.CertFile, "tls-cert-file", "", "The certificate for --listen, in PEM; read again when it changes")
 	cmd.Flags().StringVar(&f.at.KeyFile, "tls-private-key-file", "", "The key of the certificate")
@@ -131,42 +121,27 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 }
 
 func (f *reconcileFlags) checkAll() error {
-	if err := cmp.Or(f.check(), flags.CheckTarget(f.target), f.proof.check(), f.checkEvents()); err != nil {
+	if err := cmp.Or(f.proof.check(), f.checkEvents()); err != nil {
 		return err
 	}
 	switch {
-	case !f.hasStates() && f.events == "":
+	case !f.hasStates() && f.bus == "":
 		return usage.Errorf("must specify one of -f, --from-cluster, --heal and --events")
 	case f.source == reconcile.OfManifests:
 		return usage.Errorf("--source: %s is the name of the Manifests in the cluster (--from-cluster)", f.source)
 	case f.source == reconcile.OfEvents:
 		return usage.Errorf("--source: %s is the name of leases whose manifests came with events (--events)", f.source)
-	case f.source != "" && len(f.files.Files) == 0:
-		return usage.Errorf("--source requires -f")
-	case f.watch && f.dryRun != "":
-		return usage.Errorf("--watch and --dry-run cannot be used together")
 	case f.watch && slices.Contains(f.files.Files, "-"):
 		return usage.Errorf("- cannot be watched: name files and folders")
 	case f.resync < time.Second:
 		return usage.Errorf("--resync must be at least one second")
 	}
 	var err error
-	if f.at.Operators, err = reconcile.ParseListen(f.operators); err != nil {
+	if f.at.Operators, err = reconcile.ParseListen(f.inPlace); err != nil {
 		return usage.Errorf("--listen-as-operators: %w", err)
 	}
-	switch at, err := reconcile.ParseListen(f.listen); {
-	case err != nil:
+	if f.at.Address, err = reconcile.ParseListen(f.listen); err != nil {
 		return usage.Errorf("--listen: %w", err)
-	case f.listen != "" && !f.watch:
-		return usage.Errorf("--listen requires --watch")
-	case f.operators != "" && !f.watch:
-		return usage.Errorf("--listen-as-operators requires --watch")
-	case f.listen == "" && f.at.CertFile+f.at.KeyFile != "":
-		return usage.Errorf("--tls-cert-file and --tls-private-key-file require --listen")
-	case (f.at.CertFile == "") != (f.at.KeyFile == ""):
-		return usage.Errorf("--tls-cert-file and --tls-private-key-file require each other")
-	default:
-		f.at.Address = at
 	}
 	if err := kept.CheckSource(f.source); err != nil {
 		return usage.Errorf("--source: %w", err)
@@ -177,35 +152,28 @@ func (f *reconcileFlags) checkAll() error {
 // hasStates reports whether anything says what leases are to be.
 func (f *reconcileFlags) hasStates() bool { return len(f.files.Files) > 0 || f.heal || f.fromCluster }
 
-func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watch) error {
+func (f *reconcileFlags) run(ctx context.Context, watch Watch) error {
 	if f.watch && watch == nil {
 		return beThatProgram()
 	}
-	to, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+	if err := f.open(ctx); err != nil {
 		return err
 	}
-	if f.target != "" {
-		cfg.Target = f.target
-	}
-	shown := f.shown(c)
-	opts, err := f.commands(ctx, shown, cfg)
-	if err != nil {
-		return err
-	}
-	p := &printer{console: &c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
+	to, cfg, shown := f.cluster, f.cfg, f.shown()
+	opts := f.options(shown)
+	p := &printer{console: &f.c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
 	unending := opts
 	unending.Report, unending.Progress = p.report, nil
 	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, TakeOver: f.takeOver, MaxDeletes: f.maxDeletes, Per: f.resync}
 	in := input.Options{DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: opts.Workloads != nil}
-	bus, err := f.bus(c, shown, p, unending, in, int64(cfg.Limits.InputSize))
+	bus, err := f.carrier(shown, p, unending, in)
 	if err != nil {
 		return err
 	}
 	if !f.watch {
 		r := reconcile.New(to, opts, limits)
 		if f.hasStates() {
-			err = f.once(ctx, c, to, cfg, r, in)
+			err = f.once(ctx, r, in)
 		}
 		if bus != nil && ctx.Err() == nil {
 			err = beside(err, carry(ctx, bus, to, r))
@@ -222,14 +190,14 @@ func (f *reconcileFlags) run(ctx context.Context, c *session.Session, watch Watc
 		files.AllowEmpty = f.allowEmpty
 		from, names = append(from, files), append(names, f.source)
 	}
-	rest, err := c.REST()
+	rest, err := f.c.REST()
 	if err != nil {
 		return err
 	}
 	return watch(ctx, reconcile.Watching{
-		Rest: rest, Cluster: to, Command: unending, Limits: limits, Set: f.set(), Sources: from, Names: names, Manifests: f.manifests(cfg, in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
+		Rest: rest, Cluster: to, Command: unending, Limits: limits, Set: f.set(), Sources: from, Names: names, Manifests: f.manifests(in), Events: f.carrying(bus, p), Elect: f.elect, Resync: f.resync,
 		Listen: f.at,
-		Say:    p.say, Complain: p.complain, Warn: p.warn, Log: c.ErrOut,
+		Say:    p.say, Complain: p.complain, Warn: p.warn, Log: f.c.ErrOut,
 	})
 }
 
@@ -242,7 +210,7 @@ func (f *reconcileFlags) set() (set []string) {
 			set = append(set, "path/"+path)
 		}
 	}
-	for name, asked := range map[string]bool{reconcile.OfManifests: f.fromCluster, reconcile.OfEvents: f.events != "", "heal": f.heal} {
+	for name, asked := range map[string]bool{reconcile.OfManifests: f.fromCluster, reconcile.OfEvents: f.bus != "", "heal": f.heal} {
 		if asked {
 			set = append(set, name)
 		}
@@ -251,49 +219,35 @@ func (f *reconcileFlags) set() (set []string) {
 	return set
 }
 
-// commands returns the options of the commands that the reconciler runs.
-func (f *reconcileFlags) commands(ctx context.Context, shown *console.Events, cfg *config.ProviderConfig) (command.Options, error) {
-	opts := f.options(cfg, shown)
-	var err error
-	if opts.Workloads, _, err = f.workloads.Load(ctx, cfg); err != nil {
-		return opts, err
-	}
-	opts.Adopt, opts.Target = f.adopt, f.target
-	opts.Prove, err = f.proof.prove(cfg)
-	return opts, err
-}
-
 // once does what is due, and then what is due after that: a lease that has been emptied is released.
-func (f *reconcileFlags) once(
-	ctx context.Context, c *session.Session, to *cluster.Cluster, cfg *config.ProviderConfig, r *reconcile.Reconciler, in input.Options,
-) error {
+func (f *reconcileFlags) once(ctx context.Context, r *reconcile.Reconciler, in input.Options) error {
 	var unread []error
 	says := func(place int, name string, set sources.Set) {
-		c.Warn(set.Warnings)
+		f.c.Warn(set.Warnings)
 		r.Says(place, reconcile.SaidOf(name, set))
 		unread = append(unread, set.Err)
 	}
 	if len(f.files.Files) > 0 {
-		set, err := f.read(ctx, c, in, int64(cfg.Limits.InputSize))
+		set, err := f.read(ctx, in, int64(f.cfg.Limits.InputSize))
 		if err != nil {
 			return err
 		}
 		says(0, f.source, set)
 	}
-	if read := f.manifests(cfg, in); read != nil {
-		says(1, reconcile.OfManifests, read(ctx, to))
+	if read := f.manifests(in); read != nil {
+		says(1, reconcile.OfManifests, read(ctx, f.cluster))
 	}
 	return beside(report.Gather(unread), r.Once(ctx))
 }
 
 // manifests returns how the Manifests in the cluster are read; nil if they are no source.
-func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options) func(context.Context, *cluster.Cluster) sources.Set {
+func (f *reconcileFlags) manifests(in input.Options) func(context.Context, *cluster.Cluster) sources.Set {
 	if !f.fromCluster && !f.heal {
 		return nil
 	}
 	return func(ctx context.Context, from *cluster.Cluster) sources.Set {
 		set, all, problems := sources.Set{Left: map[string]bool{}}, []*lease.Definition(nil), lease.Problems(nil)
-		err := observed.EachManifest(ctx, from, cfg.ManifestNamespace, func(name string, version lease.Manifest, data []byte) error {
+		err := observed.EachManifest(ctx, from, f.cfg.ManifestNamespace, func(name string, version lease.Manifest, data []byte) error {
 			def, about := input.ManifestObject(name, data, in)
 			if problems, set.Left[name] = append(problems, about...), true; def != nil {
 				def.Manifest = &version
@@ -308,7 +262,7 @@ func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options)
 			return sources.Set{Err: err}
 		}
 		set.Warnings = problems.Warnings()
-		set.Definitions, set.Err = ofManifests(all, problems.Errors(), cfg, f.allowEmpty)
+		set.Definitions, set.Err = ofManifests(all, problems.Errors(), f.cfg, f.allowEmpty)
 		for _, def := range set.Definitions {
 			delete(set.Left, def.Lease.Namespace()) // which the Manifest is named after
 		}
@@ -320,7 +274,7 @@ func (f *reconcileFlags) manifests(cfg *config.ProviderConfig, in input.Options)
 }
 
 // read reads the files once. Standard input may be one of them, which nobody can watch.
-func (f *reconcileFlags) read(ctx context.Context, c *session.Session, in input.Options, size int64) (set sources.Set, err error) {
+func (f *reconcileFlags) read(ctx context.Context, in input.Options, size int64) (set sources.Set, err error) {
 	if !slices.Contains(f.files.Files, "-") {
 		files, err := sources.NewFiles(f.files, in, size)
 		if err != nil {
@@ -330,7 +284,7 @@ func (f *reconcileFlags) read(ctx context.Context, c *session.Session, in input.
 		return sources.Once(ctx, files)
 	}
 	var problems lease.Problems
-	err = f.files.Each(ctx, c.In, size, func(r io.Reader, name string) error {
+	err = f.files.Each(ctx, f.c.In, size, func(r io.Reader, name string) error {
 		found, err := input.Read(ctx, r, name, in, func(def *lease.Definition) error {
 			set.Definitions = append(set.Definitions, def)
 			return nil

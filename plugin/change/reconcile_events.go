@@ -17,7 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
-	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/events"
@@ -26,7 +25,7 @@ import (
 
 // addEvents adds --events.
 func (f *reconcileFlags) addEvents(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.events, "events", "",
+	cmd.Flags().StringVar(&f.bus, "events", "",
 		"A file or a named pipe with events of leases, a JSON object a line; - is standard input. Each is acknowledged by a line of JSON on "+
 			"standard output, and messages go to standard error")
 	cobra.CheckErr(cmd.MarkFlagFilename("events"))
@@ -35,29 +34,29 @@ func (f *reconcileFlags) addEvents(cmd *cobra.Command) {
 // checkEvents validates --events.
 func (f *reconcileFlags) checkEvents() error {
 	switch {
-	case f.events == "-" && slices.Contains(f.files.Files, "-"):
+	case f.bus == "-" && slices.Contains(f.files.Files, "-"):
 		return usage.Errorf("standard input is read either by -f or by --events")
-	case f.events != "" && f.output == console.OutputName:
+	case f.bus != "" && f.output == console.OutputName:
 		return usage.Errorf("--output name and --events cannot be used together: standard output has the acknowledgements")
 	}
 	return nil
 }
 
 // shown returns what prints events: on standard output, or if that has acknowledgements on standard error.
-func (f *reconcileFlags) shown(c *session.Session) *console.Events {
-	if f.events == "" {
-		return console.NewEvents(&c.Console, f.output, f.dryRun)
+func (f *reconcileFlags) shown() *console.Events {
+	if f.bus == "" {
+		return f.events()
 	}
-	return console.NewEvents(c.ForData(), f.output, f.dryRun)
+	return console.NewEvents(f.c.ForData(), f.output, f.dryRun)
 }
 
-// bus returns what carries out the events of --events; nil without it.
-func (f *reconcileFlags) bus(c *session.Session, shown *console.Events, p *printer, opts command.Options, in input.Options, size int64) (*events.Bus, error) {
-	if f.events == "" {
+// carrier returns what carries out the events of --events; nil without it.
+func (f *reconcileFlags) carrier(shown *console.Events, p *printer, opts command.Options, in input.Options) (*events.Bus, error) {
+	if f.bus == "" {
 		return nil, nil //nolint:nilnil // there are no events
 	}
 	return events.New(events.Options{
-		Name: f.events, Stdin: c.In, Again: f.watch, Read: in, Size: size, Command: opts, AllowEmpty: f.allowEmpty, Warn: p.warn, Complain: p.complain,
+		Name: f.bus, Stdin: f.c.In, Again: f.watch, Read: in, Size: int64(f.cfg.Limits.InputSize), Command: opts, AllowEmpty: f.allowEmpty, Warn: p.warn, Complain: p.complain,
 		Acknowledge: func(a events.Ack) error {
 			if f.output == console.OutputEvents { // standard output has other lines too
 				p.mu.Lock()
@@ -88,7 +87,7 @@ func (f *reconcileFlags) carrying(bus *events.Bus, p *printer) func(context.Cont
 			err = errors.New("the input has ended")
 		}
 		if err != nil {
-			p.complain(fmt.Errorf("--events %s: %w; no more events are carried out", f.events, err))
+			p.complain(fmt.Errorf("--events %s: %w; no more events are carried out", f.bus, err))
 		}
 	}
 }

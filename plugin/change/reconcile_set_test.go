@@ -17,7 +17,7 @@ func TestSet(t *testing.T) {
 	for name, f := range map[string]*reconcileFlags{
 		"--from-cluster":                       {fromCluster: true},
 		"--heal":                               {heal: true},
-		"--events":                             {events: "bus"},
+		"--events":                             {bus: "bus"},
 		"--from-cluster --heal":                {fromCluster: true, heal: true},
 		"--source heal":                        of("heal", "leases"),
 		"-f heal":                              of("", "heal"),
@@ -32,7 +32,7 @@ func TestSet(t *testing.T) {
 		"--source prod --from-cluster":         {source: "prod", files: files.Names{Files: []string{"leases"}}, fromCluster: true},
 		"--source prod --from-cluster --heal":  {source: "prod", files: files.Names{Files: []string{"leases"}}, fromCluster: true, heal: true},
 		"--source heal --from-cluster":         {source: "heal", files: files.Names{Files: []string{"leases"}}, fromCluster: true},
-		"--source events-prod --events --heal": {source: "events-prod", files: files.Names{Files: []string{"leases"}}, events: "bus", heal: true},
+		"--source events-prod --events --heal": {source: "events-prod", files: files.Names{Files: []string{"leases"}}, bus: "bus", heal: true},
 	} {
 		elects := state.ElectionName(f.set())
 		if other := by[elects]; other != "" {

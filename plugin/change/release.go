@@ -1,7 +1,6 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -28,16 +25,14 @@ import (
 
 // releaseFlags are the flags of release.
 type releaseFlags struct {
-	changeFlags
+	leaseCommand
 	selection
-	input                          flags.Input
-	ignoreMissing, deleteNamespace bool
-	force                          bool
+	deleteNamespace, force bool
 }
 
 // NewRelease returns the command that gives up what leases hold.
 func NewRelease(c *session.Session) *cobra.Command {
-	f := &releaseFlags{}
+	f := &releaseFlags{leaseCommand: leaseCommand{c: c}}
 	cmd := &cobra.Command{
 		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -f FILE | -l SELECTOR | --all)",
 		Short: "Give up what leases hold",
@@ -81,7 +76,7 @@ func NewRelease(c *session.Session) *cobra.Command {
 			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.files = f.input.Given()
-			err := cmp.Or(f.changeFlags.check(), f.selection.check(args, "release", "-f, -l and --all"))
+			err := f.check(args, "release", "-f, -l and --all")
 			switch {
 			case err == nil && f.files:
 				err = f.input.Check()
@@ -93,16 +88,15 @@ func NewRelease(c *session.Session) *cobra.Command {
 			}
 			f.namespace = session.GivenNamespace(cmd)
 			f.short = !slices.Equal(args, cmd.Flags().Args())
-			return f.run(cmd.Context(), c, args)
+			return f.run(cmd.Context(), args)
 		},
 		ValidArgsFunction: completeRelease(c),
 	}
-	addDryRun(cmd, &f.dryRun)
-	f.changeFlags.add(cmd)
+	f.leaseCommand.add(cmd, "")
 	f.addWait(cmd,
 		"until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until "+
 			"namespaces are gone")
-	f.addAssumeCrashed(cmd)
+	f.addBool(cmd, flagAssumeCrashed)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVar(&f.force, "force", false, "Also release leases that a source of reconcile has named; while it is watched it brings them back")
 	f.input.AddFiles(cmd)
@@ -118,8 +112,8 @@ func NewRelease(c *session.Session) *cobra.Command {
 }
 
 // defined returns the names of the leases of which files have definitions. An error in a file stops the command.
-func (f *releaseFlags) defined(ctx context.Context, c *session.Session, in *cluster.Cluster, cfg *config.ProviderConfig) (names []string, err error) {
-	err = f.input.Read(ctx, &c.Console, in, cfg, 0, func(def *lease.Definition) error {
+func (f *releaseFlags) defined(ctx context.Context) (names []string, err error) {
+	err = f.input.Read(ctx, &f.c.Console, f.cluster, f.cfg, 0, func(def *lease.Definition) error {
 		names = append(names, def.Lease.String())
 		return nil
 	})
@@ -186,7 +180,7 @@ func (f *releaseFlags) question(groups []lease.Group, things []thing.Thing) stri
 	return fmt.Sprintf("Release %s held by %s?", what, strings.Join(of, ", "))
 }
 
-func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []string) error {
+func (f *releaseFlags) run(ctx context.Context, args []string) error {
 	groups, things, err := parseRelease(args)
 	if err != nil {
 		return err
@@ -198,13 +192,12 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	if err != nil {
 		return err
 	}
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+	if err := f.open(ctx); err != nil {
 		return err
 	}
 	switch {
 	case f.files:
-		if args, err = f.defined(ctx, c, cluster, cfg); err == nil {
+		if args, err = f.defined(ctx); err == nil {
 			groups, _, err = parseRelease(args)
 		}
 		if err != nil {
@@ -212,25 +205,25 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 		}
 	case len(args) == 0:
 		held := 0
-		if groups, held, err = f.selected(ctx, cluster, cfg); err != nil {
+		if groups, held, err = f.selected(ctx); err != nil {
 			return err
 		}
 		if len(groups) == 0 {
-			return f.nothing(&c.Console, held, "holds anything", f.ignoreMissing)
+			return f.nothing(&f.c.Console, held, "holds anything", f.ignoreMissing)
 		}
 	}
-	if !f.confirm(&c.Console, f.dryRun, len(groups), f.question(groups, things)) {
+	if !f.confirm(&f.c.Console, f.dryRun, len(groups), f.question(groups, things)) {
 		return errors.New("nothing was released; -y answers the question")
 	}
-	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	c.Leases = len(groups)
+	events := f.events()
+	f.c.Leases = len(groups)
 	watcher := newMissingWatcher(events.Report)
-	opts := f.options(cfg, events)
+	opts := f.options(events)
 	opts.Report, opts.DeleteNamespace, opts.Named = watcher.add, f.deleteNamespace, namedLeases(args)
 	if !f.force {
 		opts.Owned = []string{"", reconcile.OfEvents} // an event that was carried out does not come back
 	}
-	err = apply.New(cluster, opts).Release(ctx, groups, names...)
+	err = apply.New(f.cluster, opts).Release(ctx, groups, names...)
 	switch {
 	case err != nil || f.ignoreMissing:
 		return err
@@ -238,17 +231,15 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 		return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 	}
 	return watcher.missing(groups, sync.OnceValue(func() map[lease.Group]*observed.Holding {
-		held, _ := observed.Groups(ctx, cluster, cfg.LedgerNamespace) // only to find one that is meant
+		held, _ := observed.Groups(ctx, f.cluster, f.cfg.LedgerNamespace) // only to find one that is meant
 		return held
 	}))
 }
 
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without
 // one. held is the number of all such groups.
-func (f *releaseFlags) selected(
-	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig,
-) (groups []lease.Group, held int, err error) {
-	all, err := observed.Releasable(ctx, cluster, cfg)
+func (f *releaseFlags) selected(ctx context.Context) (groups []lease.Group, held int, err error) {
+	all, err := observed.Releasable(ctx, f.cluster, f.cfg)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -316,9 +307,6 @@ func newSuspend(c *session.Session, suspend bool, cmd *cobra.Command) *cobra.Com
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cmp.Or(checkDryRun(&dryRun), checkOutput(output)); err != nil {
-			return err
-		}
 		things, err := flags.ParseThings(args, thing.Lease)
 		if err != nil {
 			return err
@@ -337,7 +325,7 @@ func newSuspend(c *session.Session, suspend bool, cmd *cobra.Command) *cobra.Com
 		return apply.Suspend(ctx, to.DryRun(dryRun), cfg.LedgerNamespace, groups, suspend, events.Report)
 	}
 	cmd.ValidArgsFunction = flags.CompleteThings(c, thing.Lease)
-	addDryRun(cmd, &dryRun)
-	addOutput(cmd, &output)
+	flags.AddDryRun(cmd, &dryRun)
+	addOutput(cmd, &output, "")
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }

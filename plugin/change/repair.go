@@ -34,15 +34,13 @@ type repairFlags struct {
 	things []string
 	// namespace limits the repair to leases of a namespace; "" for all.
 	namespace string
-	changeFlags
-	input   flags.Input
+	leaseCommand
 	crashed crashedFlags
-	proof   proofFlags
 }
 
 // NewRepair returns the command that fixes what "state --problems" lists.
 func NewRepair(c *session.Session) *cobra.Command {
-	f := &repairFlags{}
+	f := &repairFlags{leaseCommand: leaseCommand{c: c}}
 	cmd := &cobra.Command{
 		Use:   "repair [LEASE|HOST|IP|PROBLEM/THING...] [-f FILE]",
 		Short: "Fix what \"state --problems\" lists",
@@ -77,14 +75,13 @@ func NewRepair(c *session.Session) *cobra.Command {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
-			return f.run(cmd.Context(), c, args)
+			return f.run(cmd.Context(), args)
 		},
 		ValidArgsFunction: completeProblems(c),
 	}
 	f.input.Add(cmd)
-	addDryRun(cmd, &f.dryRun)
-	f.add(cmd)
-	addAssumeServing(cmd, &f.assumeServing)
+	f.add(cmd, "")
+	f.addBool(cmd, "assume-serving")
 	f.addWait(cmd,
 		"until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
@@ -99,7 +96,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 
 // checkAll validates the flags, and rewrites the names of problems in place to their canonical form.
 func (f *repairFlags) checkAll(names []string) error {
-	if err := cmp.Or(f.check(), f.crashed.check(), f.proof.check()); err != nil {
+	if err := cmp.Or(f.crashed.check(), f.proof.check()); err != nil {
 		return err
 	}
 	if f.dryRun == command.DryRunServer {
@@ -125,33 +122,30 @@ func (f *repairFlags) checkAll(names []string) error {
 	return nil
 }
 
-func (f *repairFlags) run(ctx context.Context, c *session.Session, names []string) error {
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+func (f *repairFlags) run(ctx context.Context, names []string) error {
+	if err := f.open(ctx); err != nil {
 		return err
 	}
-	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Leases: f.leases, Things: f.things, Namespace: f.namespace, ConfigFile: c.ConfigFile}
-	var unread error
+	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Leases: f.leases, Things: f.things, Namespace: f.namespace, ConfigFile: f.c.ConfigFile}
 	if f.input.Given() {
-		if opts.Definitions, unread, err = collect(ctx, &c.Console, &f.input, cluster, cfg, false); err != nil {
+		if err := f.collect(ctx); err != nil {
 			return err
 		}
+		opts.Definitions = f.defs
+		f.c.Leases = 0 // as many as have problems
 	}
-	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	events := f.events()
 	var found atomic.Bool
-	with := f.options(cfg, events)
-	if with.Prove, err = f.proof.prove(cfg); err != nil {
-		return err
-	}
+	with := f.options(events)
 	with.Report = func(e report.Event) {
 		found.Store(true)
 		events.Report(e)
 	}
-	err = repair.Repair(ctx, apply.New(cluster, with), opts)
+	err := repair.Repair(ctx, apply.New(f.cluster, with), opts)
 	if err == nil && !found.Load() && f.output == "" {
-		fmt.Fprintln(c.ErrOut, "Nothing to repair. Edits by hand are in \"kubectl akash-net state --problems\", if there are any.")
+		fmt.Fprintln(f.c.ErrOut, "Nothing to repair. Edits by hand are in \"kubectl akash-net state --problems\", if there are any.")
 	}
-	return beside(unread, err)
+	return beside(f.unread, err)
 }
 
 // splitNames returns the leases, the hosts and addresses, and the names of problems among the arguments.

@@ -11,13 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -32,30 +30,27 @@ import (
 
 // reserveFlags are the flags of reserve and check.
 type reserveFlags struct {
-	changeFlags
-	input     flags.Input
-	proof     proofFlags
+	leaseCommand
 	addresses []string
 	endpoint  string
 	expires   time.Duration
 	// ends is true if --expires is given.
-	ends         bool
-	prune, adopt bool
-	order        string
+	ends  bool
+	order string
 }
 
-func (f *reserveFlags) add(cmd *cobra.Command, outputs ...string) {
+func (f *reserveFlags) add(cmd *cobra.Command, note string, formats ...string) {
 	f.input.Add(cmd)
 	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to claim, or 'auto' for the next free one of each family")
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint of the addresses of --address")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the same owner use without a claim")
-	f.changeFlags.add(cmd, outputs...)
-	f.addAssumeCrashed(cmd)
+	f.leaseCommand.add(cmd, note, formats...)
+	f.addBool(cmd, flagAssumeCrashed)
 }
 
 // NewReserve returns the command that claims host names and addresses, or reserves what a bid promises.
 func NewReserve(c *session.Session) *cobra.Command {
-	f := &reserveFlags{}
+	f := &reserveFlags{leaseCommand: leaseCommand{c: c, allowEmpty: true}}
 	cmd := &cobra.Command{
 		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS] | --order ORDER -f FILE)",
 		Short: "Claim host names and addresses, or what a bid promises, without writing routes",
@@ -89,12 +84,9 @@ func NewReserve(c *session.Session) *cobra.Command {
 			# What a bid promises, until the order is won or lost
 			kubectl akash-net reserve --order akash1…/8438017/1/1 -f deploy.yaml --expires 5m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.checkEndpoint(cmd); err != nil {
-				return err
-			}
 			f.ends = cmd.Flags().Changed("expires")
 			if !cmd.Flags().Changed("order") {
-				return reserve(cmd.Context(), c, f, args)
+				return f.run(cmd.Context(), args)
 			}
 			if err := f.checkOrder(cmd, args); err != nil {
 				return err
@@ -106,12 +98,10 @@ func NewReserve(c *session.Session) *cobra.Command {
 			return reserveOrder(cmd.Context(), c, f, order)
 		},
 	}
-	f.add(cmd)
+	f.add(cmd, "; 'json' and 'yaml' are for --order", "json", "yaml")
 	cmd.Flags().StringVar(&f.order, "order", "", "OWNER/DSEQ/GSEQ/OSEQ: the order to reserve resources for")
 	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
-	cmd.Flags().Lookup("output").Usage += "; with --order also 'json' or 'yaml'"
 	f.proof.add(cmd, flagRequireProof, proofUsage)
-	addDryRun(cmd, &f.dryRun)
 	cmd.Flags().DurationVar(&f.expires, "expires", 0, "How long to hold; without it the hold has no end")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds if it is not named and nothing serves it")
 	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag})
@@ -136,21 +126,12 @@ func (f *reserveFlags) parseArgs(args []string) (hosts []string, err error) {
 	return hosts, nil
 }
 
-// checkEndpoint refuses --endpoint without an address to which it belongs.
-func (f *reserveFlags) checkEndpoint(cmd *cobra.Command) error {
-	if cmd.Flags().Changed("endpoint") && len(f.addresses) == 0 {
-		return usage.Errorf("--endpoint requires --address")
-	}
-	return nil
-}
-
-// arguments validates the arguments and flags, and returns the hosts and paths that are named. outputs are additional formats of
-// --output.
-func (f *reserveFlags) arguments(args []string, outputs ...string) (hosts []string, err error) {
+// arguments validates the arguments and flags, and returns the hosts and paths that are named.
+func (f *reserveFlags) arguments(args []string) (hosts []string, err error) {
 	if hosts, err = f.parseArgs(args); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(f.check(outputs...), f.proof.check()); err != nil {
+	if err := f.proof.check(); err != nil {
 		return nil, err
 	}
 	switch named, fromInput := len(hosts) > 0 || len(f.addresses) > 0, f.input.Given(); {
@@ -168,31 +149,29 @@ func (f *reserveFlags) arguments(args []string, outputs ...string) (hosts []stri
 	return hosts, err
 }
 
-func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {
+func (f *reserveFlags) run(ctx context.Context, args []string) error {
+	if err := flags.CheckOneOf("output", cmp.Or(f.output, console.OutputName), console.OutputEvents, console.OutputName); err != nil {
+		return err // the others are of orders
+	}
 	hosts, err := f.arguments(args)
 	if err != nil {
 		return err
 	}
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err := f.open(ctx); err != nil {
+		return err
+	}
+	requests, kinds, err := f.requests(ctx, hosts)
 	if err != nil {
 		return err
 	}
-	requests, kinds, unread, err := f.requests(ctx, c, cluster, cfg, hosts)
-	if err != nil {
+	f.c.Leases = len(requests)
+	opts := f.options(f.events())
+	opts.Expires = f.expires
+	warnings, err := manifestWarnings(ctx, command.New(f.cluster, opts), requests)
+	if f.c.Warn(warnings); err != nil {
 		return err
 	}
-	prove, err := f.proof.prove(cfg)
-	if err != nil {
-		return err
-	}
-	c.Leases = len(requests)
-	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
-	opts.Prune, opts.Expires, opts.Adopt, opts.Prove = f.prune, f.expires, f.adopt, prove
-	warnings, err := manifestWarnings(ctx, command.New(cluster, opts), requests)
-	if c.Warn(warnings); err != nil {
-		return err
-	}
-	return beside(unread, apply.New(cluster, opts).Reserve(ctx, requests, kinds...))
+	return beside(f.unread, apply.New(f.cluster, opts).Reserve(ctx, requests, kinds...))
 }
 
 // manifestWarnings warns of hosts whose delivery would stop Akash's hostname operator.
@@ -215,45 +194,37 @@ func manifestWarnings(ctx context.Context, cmd *command.Command, requests []stat
 
 // requests returns the claims to make: those of the definitions in the input, with the kinds of objects that each is rendered
 // to, or those for the named hosts and addresses.
-func (f *reserveFlags) requests(
-	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
-) (requests []state.Request, kinds [][]kinds.Kind, unread, err error) {
+func (f *reserveFlags) requests(ctx context.Context, hosts []string) (requests []state.Request, kinds [][]kinds.Kind, err error) {
 	if !f.input.Given() {
-		request, err := f.namedRequest(ctx, cluster, cfg, hosts)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		return []state.Request{request}, nil, nil, nil
+		request, err := f.namedRequest(ctx, hosts)
+		return []state.Request{request}, nil, err
 	}
 	if err := f.input.Check(); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	defs, unread, err := collect(ctx, &c.Console, &f.input, cluster, cfg, true)
-	if err != nil {
-		return nil, nil, nil, err
+	if err := f.collect(ctx); err != nil {
+		return nil, nil, err
 	}
 	var problems lease.Problems
-	for _, def := range defs {
-		c.Warn(lease.Warnings(def))
-		request, found := state.NewRequest(def, cfg)
+	for _, def := range f.defs {
+		f.c.Warn(lease.Warnings(def))
+		request, found := state.NewRequest(def, f.cfg)
 		requests, problems = append(requests, request), append(problems, found...)
-		kinds = append(kinds, render.Kinds(def, cfg))
+		kinds = append(kinds, render.Kinds(def, f.cfg))
 	}
 	if problems.Failed() {
-		return nil, nil, nil, problems
+		return nil, nil, problems
 	}
-	return requests, kinds, unread, nil
+	return requests, kinds, nil
 }
 
 // namedRequest returns the claim to make for the named hosts and addresses.
-func (f *reserveFlags) namedRequest(
-	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, hosts []string,
-) (request state.Request, err error) {
-	id, err := flags.NamedLease(ctx, cluster, cfg, "--lease", f.input.Lease)
+func (f *reserveFlags) namedRequest(ctx context.Context, hosts []string) (request state.Request, err error) {
+	id, err := flags.NamedLease(ctx, f.cluster, f.cfg, "--lease", f.input.Lease)
 	if err != nil {
 		return request, err
 	}
-	request, problems := state.NamedRequest(*id, hosts, f.addresses, f.endpoint, cfg)
+	request, problems := state.NamedRequest(*id, hosts, f.addresses, f.endpoint, f.cfg)
 	if problems.Failed() {
 		return request, problems
 	}
@@ -302,16 +273,13 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "",
 		"Give up the reservations of the orders whose labels (Akash's, akash.network/lease.id.…) match")
-	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
+	flags.AddDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output, "")
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
 }
 
 func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error {
-	if err := cmp.Or(checkDryRun(&f.dryRun), checkOutput(f.output)); err != nil {
-		return err
-	}
 	orders, err := f.parse()
 	if err != nil {
 		return err

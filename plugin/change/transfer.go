@@ -2,7 +2,6 @@ package change
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,15 +30,13 @@ import (
 
 // transferFlags are the flags of transfer.
 type transferFlags struct {
-	changeFlags
-	input         flags.Input
-	to, target    string
-	ignoreMissing bool
+	leaseCommand
+	to string
 }
 
 // NewTransfer returns the command that moves host names and addresses to another lease.
 func NewTransfer(c *session.Session) *cobra.Command {
-	f := &transferFlags{}
+	f := &transferFlags{leaseCommand: leaseCommand{c: c, prune: true}}
 	cmd := &cobra.Command{
 		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
 		Short: "Move host names and addresses to another lease of the same owner",
@@ -68,7 +65,7 @@ func NewTransfer(c *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), c, things)
+			return f.run(cmd.Context(), things)
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Host, thing.Address),
 	}
@@ -77,47 +74,38 @@ func NewTransfer(c *session.Session) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("to", flags.CompleteThings(c, thing.Lease))
 	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "A definition of that lease, to apply with the transfer")
 	flags.AddTarget(cmd, &f.target)
-	addDryRun(cmd, &f.dryRun)
-	f.add(cmd)
-	addAssumeServing(cmd, &f.assumeServing)
+	f.add(cmd, "")
+	f.addBool(cmd, "assume-serving", flagAssumeCrashed)
 	f.addWait(cmd, "until the new routes serve, if the old ones stay until then")
-	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
 }
 
-func (f *transferFlags) run(ctx context.Context, c *session.Session, things []thing.Thing) error {
-	if err := cmp.Or(f.check(), flags.CheckTarget(f.target)); err != nil {
-		return err
-	}
+func (f *transferFlags) run(ctx context.Context, things []thing.Thing) error {
 	names, err := claimNames(things, "transfer")
 	if err != nil {
 		return err
 	}
-	if f.to, err = c.Lengthen(ctx, f.to); err != nil {
+	if f.to, err = f.c.Lengthen(ctx, f.to); err != nil {
 		return err
 	}
 	if _, err := flags.ParseLease("--to", f.to); err != nil {
 		return err
 	}
-	cluster, cfg, err := c.Open(ctx, f.concurrency)
-	if err != nil {
+	if err := f.open(ctx); err != nil {
 		return err
 	}
-	to, err := flags.NamedLease(ctx, cluster, cfg, "--to", f.to)
+	to, err := flags.NamedLease(ctx, f.cluster, f.cfg, "--to", f.to)
 	if err != nil {
 		return err
 	}
 	f.input.Lease = to.String()
-	if f.target != "" {
-		cfg.Target = f.target
-	}
 	var def *lease.Definition
 	if len(f.input.Files) > 0 {
 		if err := f.input.Check(); err != nil {
 			return err
 		}
-		defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
+		defs, err := f.input.Collect(ctx, &f.c.Console, f.cluster, f.cfg)
 		if err != nil {
 			return err
 		}
@@ -126,17 +114,17 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 		}
 		def = defs[0]
 	}
-	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	c.Leases = 1
+	events := f.events()
+	f.c.Leases = 1
 	watcher := newMissingWatcher(events.Report)
-	opts := f.options(cfg, events)
-	opts.Prune, opts.Target, opts.Report = true, f.target, watcher.add
+	opts := f.options(events)
+	opts.Report = watcher.add
 	if f.dryRun != "" {
-		ahead := foresee(ctx, cluster, cfg, opts.Report, kinds.Reporting...)
+		ahead := foresee(ctx, f.cluster, f.cfg, opts.Report, kinds.Reporting...)
 		opts.Report = ahead.report
 		defer ahead.end()
 	}
-	err = apply.New(cluster, opts).Transfer(ctx, *to, names, def)
+	err = apply.New(f.cluster, opts).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err
 	}
@@ -165,7 +153,7 @@ func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 	case f.expires < 0, f.ends && f.expires == 0:
 		return usage.Errorf("--expires must be positive; without it the hold has no end")
 	}
-	return cmp.Or(checkDryRun(&f.dryRun), checkOutput(f.output, "json", "yaml"))
+	return nil
 }
 
 // reserveOrder reserves the resources that an order's group requests.

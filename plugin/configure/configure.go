@@ -2,6 +2,7 @@
 package configure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,10 +89,7 @@ func newValidate(c *session.Session) *cobra.Command {
 			kubectl akash-net config validate -f provider.yaml`,
 		Args: flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case len(in.Files) > 0 && c.ConfigFile != "":
-				return usage.Errorf("-f and --config cannot be used together")
-			case len(in.Files) > 0:
+			if len(in.Files) > 0 {
 				return validateFiles(cmd.Context(), c, &in)
 			}
 			return validate(cmd.Context(), c)
@@ -174,19 +172,13 @@ func newView(c *session.Session) *cobra.Command {
 			kubectl akash-net config view --defaults > provider.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
-				return err
-			}
 			if defaults {
-				if c.ConfigFile != "" {
-					return usage.Errorf("--defaults and --config cannot be used together")
-				}
 				return viewDefaults(c, output)
 			}
 			return view(cmd.Context(), c, output)
 		},
 	}
-	flags.AddOutput(cmd, &output, "", "One of 'yaml' (default) or 'json'; with --defaults both are without comments", "json", "yaml")
+	flags.AddOutput(cmd, &output, "", "; yaml by default. With --defaults both are without comments", emit.YAML, emit.JSON)
 	cmd.Flags().BoolVar(&defaults, "defaults", false, "Show the default configuration, with a comment on each key")
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return defaults || c.ConfigFile != "" }})
 }
@@ -216,10 +208,8 @@ func viewDefaults(c *session.Session, output string) error {
 }
 
 func printConfig(c *session.Session, cfg *config.ProviderConfig, output string) error {
-	if output == "json" {
-		return emit.WriteJSON(c.Out, config.Encode(cfg))
-	}
-	return emit.WriteYAML(c.Out, config.Encode(cfg))
+	_, err := flags.Document(c.Out, cmp.Or(output, emit.YAML), config.Encode(cfg))
+	return err
 }
 
 // clusterOf connects to the cluster whose configuration applies. It returns nil if --config names a file.

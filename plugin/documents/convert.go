@@ -16,7 +16,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -43,18 +42,12 @@ func NewConvert(c *session.Session) *cobra.Command {
 			if err := in.Check(); err != nil {
 				return err
 			}
-			if err := flags.CheckOneOf("output", output, "yaml", "json"); err != nil {
-				return err
-			}
-			if showSecrets && !workloads {
-				return usage.Errorf("--show-secrets requires --workloads")
-			}
 			in.Workloads = workloads
 			return convert(cmd.Context(), c, &in, output, showSecrets)
 		},
 	}
 	in.Add(cmd)
-	flags.AddOutput(cmd, &output, "yaml", "One of 'yaml' or 'json'", "json", "yaml")
+	flags.AddOutput(cmd, &output, "yaml", "", "yaml", "json")
 	cmd.Flags().BoolVar(&workloads, "workloads", false, "Include the workloads of the leases")
 	addShowSecrets(cmd, &showSecrets)
 	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag, Offline: func() bool { return !in.FromCluster }})

@@ -126,7 +126,7 @@ func NewRender(c *session.Session) *cobra.Command {
 				}
 				return runFunction(cmd.Context(), c, f)
 			}
-			if err := cmp.Or(f.input.Check(), f.checkOutput(), flags.CheckTarget(f.target)); err != nil {
+			if err := f.input.Check(); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), c)
@@ -136,8 +136,7 @@ func NewRender(c *session.Session) *cobra.Command {
 	f.workloads.Add(cmd, "Print")
 	addShowSecrets(cmd, &f.workloads.ShowSecrets)
 	flags.AddTarget(cmd, &f.target)
-	flags.AddOutput(cmd, &f.output, emit.YAML, "One of 'yaml', 'json', 'kyaml', or 'dir' for YAML files in --output-dir",
-		emit.YAML, emit.JSON, emit.KYAML, outputFolder)
+	flags.AddOutput(cmd, &f.output, emit.YAML, ", which is YAML files in --output-dir", emit.YAML, emit.JSON, emit.KYAML, outputFolder)
 	f.ledger.Add(cmd, "The ledger with the addresses")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
 	cmd.Flags().BoolVar(&f.prune, "prune", false,
@@ -164,10 +163,6 @@ func (f *renderFlags) checkFolder() error {
 		f.output = emit.YAML
 	}
 	return nil
-}
-
-func (f *renderFlags) checkOutput() error {
-	return flags.CheckOneOf("output", f.output, emit.YAML, emit.JSON, emit.KYAML, outputFolder)
 }
 
 // run prints the objects of the leases, or nothing if there is an error.
@@ -283,9 +278,6 @@ const poolsArgument = "pools"
 // renderRangePools prints the pools of all configured ranges. With --ledger it keeps the addresses of existing pools in these,
 // as apply does.
 func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) error {
-	if err := f.checkOutput(); err != nil {
-		return err
-	}
 	in, cfg, err := f.open(ctx, c)
 	if err != nil {
 		return err

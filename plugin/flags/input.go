@@ -58,16 +58,6 @@ func (f *Input) AddFiles(cmd *cobra.Command) {
 func AddFiles(cmd *cobra.Command, f *files.Names, what string) {
 	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
 	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of the folders of --filename")
-	check := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case f.Recursive && len(f.Files) == 0:
-			return usage.Errorf("-R requires -f")
-		case check == nil:
-			return nil
-		}
-		return check(cmd, args)
-	}
 	cobra.CheckErr(cmd.MarkFlagFilename("filename", "json", "yaml", "yml"))
 }
 

@@ -1,9 +1,11 @@
 package flags
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -13,11 +15,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
+// set sets a flag as the command line does, and as a session checks it.
+func set(cmd *cobra.Command, flag, value string) error {
+	f := cmd.Flags().Lookup(flag)
+	if err := f.Value.Set(value); err != nil {
+		return err
+	}
+	return f.Value.(interface{ Check(flag string) error }).Check(flag)
+}
+
 // What names and values mean, and what is said of others: testdata/rules.txt.
 //
 //	lease     a name, and behind a bar the orders of the group that have leases
 //	value     a value of --output, and behind a bar those that it may have; "-" is none
-//	target    a value of --target
+//	dry-run, concurrency   values of these flags
 //	thing     a name where hosts and addresses are asked for
 //	missing   the hosts that are missing of a.b and c.d
 //	order     a value of --order
@@ -51,17 +62,36 @@ func TestRules(t *testing.T) {
 			return say(err, found.String())
 		},
 		"value": func(line string) string {
-			words := strings.Fields(strings.NewReplacer("|", "", "-", "\x00").Replace(line))
-			for i, w := range words {
-				words[i] = strings.Trim(w, "\x00")
+			typed, words, _ := strings.Cut(line, " |")
+			formats, initial := strings.Fields(words), ""
+			if optional := formats[0] == "-"; optional {
+				formats = formats[1:]
+			} else {
+				initial = formats[0]
 			}
-			err := CheckOneOf("output", words[0], words[1:]...)
+			var output string
+			cmd := &cobra.Command{}
+			AddOutput(cmd, &output, initial, "", formats...)
+			err := set(cmd, "output", strings.Trim(typed, "-"))
 			if _, ok := err.(*usage.Error); err != nil && !ok { //nolint:errorlint // as it is returned
 				t.Errorf("%T is not a usage error", err)
 			}
 			return say(err, "good")
 		},
-		"target": func(line string) string { return say(CheckTarget(line), "good") },
+		"dry-run": func(line string) string {
+			var value string
+			cmd := &cobra.Command{}
+			AddDryRun(cmd, &value)
+			err := set(cmd, "dry-run", line)
+			return say(err, strconv.Quote(value))
+		},
+		"concurrency": func(line string) string {
+			var value int
+			cmd := &cobra.Command{}
+			AddConcurrency(cmd, &value)
+			err := set(cmd, "concurrency", line)
+			return say(err, strconv.Itoa(value))
+		},
 		"thing": func(line string) string {
 			_, err := ParseThings([]string{line}, thing.Host, thing.Address)
 			return say(err, "good")

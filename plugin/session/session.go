@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -75,7 +76,7 @@ func (c *Session) Begin(cmd *cobra.Command, args []string) error {
 	c.reads = dryRun == nil && cmd.Name() != "edit"
 	logTo(c.ErrOut, c.verbosity)
 	c.Console.Begin(dryRun == nil || dryRun.Value.String() != "none", claims)
-	return c.checkScope(cmd, args)
+	return cmp.Or(c.checkScope(cmd, args), checkFlags(cmd))
 }
 
 // REST returns the connection that kubectl's flags describe.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/examination"
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -47,15 +46,12 @@ func NewDoctor(c *session.Session) *cobra.Command {
 			kubectl akash-net doctor -o json | jq '.checks[] | select(.result == "problem")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
-				return err
-			}
 			return doctor(cmd.Context(), c, before, output)
 		},
 	}
 	flags.AddColor(cmd, &c.Color)
 	cmd.Flags().BoolVar(&before, "pre", false, "Check only what has to hold before install")
-	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
+	flags.AddOutput(cmd, &output, "", "", "yaml", "json")
 	return c.SetScope(cmd, session.Scope{})
 }
 
@@ -99,11 +95,8 @@ var marks = map[examine.Result]struct{ mark, colour string }{
 
 func printChecks(c *console.Console, lines []examine.Line, output string) error {
 	document := checksDocument{APIVersion: lease.Domain + "/v1alpha1", Kind: "Checks", Checks: lines}
-	switch output {
-	case "json":
-		return emit.WriteJSON(c.Out, document)
-	case "yaml":
-		return emit.WriteYAML(c.Out, document)
+	if done, err := flags.Document(c.Out, output, document); done {
+		return err
 	}
 	var out strings.Builder
 	coloured := c.Color.On(c.Out)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -60,9 +59,6 @@ func NewExplain(c *session.Session) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.CheckOneOf("output", output, "", "yaml", "json"); err != nil {
-				return err
-			}
 			things, err := flags.ParseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease, thing.Order)
 			if err != nil {
 				return err
@@ -71,7 +67,7 @@ func NewExplain(c *session.Session) *cobra.Command {
 		},
 		ValidArgsFunction: completeExplain(c),
 	}
-	flags.AddOutput(cmd, &output, "", "One of 'yaml' or 'json'", "json", "yaml")
+	flags.AddOutput(cmd, &output, "", "", "yaml", "json")
 	flags.AddIgnoreMissing(cmd, &ignoreMissing)
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }
@@ -153,11 +149,8 @@ func addDrift(x *diagnose.Explanation, of thing.Thing, drift []state.Problem) {
 func isOnlyError(x diagnose.Explanation) bool { return x.Missing && len(x.Facts)+len(x.Next) == 0 }
 
 func printExplanations(c *console.Console, explanations []diagnose.Explanation, output string) error {
-	switch output {
-	case "json":
-		return emit.WriteJSON(c.Out, explanations)
-	case "yaml":
-		return emit.WriteYAML(c.Out, explanations)
+	if done, err := flags.Document(c.Out, output, explanations); done {
+		return err
 	}
 	for i, x := range explanations {
 		if i > 0 {

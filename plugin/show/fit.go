@@ -66,17 +66,12 @@ func NewFit(c *session.Session) *cobra.Command {
 			if len(f.files.Files) == 0 {
 				return usage.Errorf("must specify -f")
 			}
-			if err := flags.CheckOneOf("output", f.output, "", "json", "text"); err != nil {
-				return err
-			}
 			return fit(cmd.Context(), c, f)
 		},
 	}
 	flags.AddFiles(cmd, &f.files,
 		"Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
-	flags.AddOutput(cmd, &f.output, "",
-		"One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for "+
-			"cases", "json", "text")
+	flags.AddOutput(cmd, &f.output, "", ": a line for each case, or for each group. By default text for documents and json for cases", "json", "text")
 	return c.SetScope(cmd, session.Scope{Offline: f.onlyCases})
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/drawing"
@@ -63,9 +62,6 @@ func NewGraph(c *session.Session) *cobra.Command {
 			if f.rows.things, err = flags.ParseThings(args, thing.Lease, thing.Host, thing.Address, thing.Endpoint); err != nil {
 				return err
 			}
-			if err := flags.CheckOneOf("output", f.output, "", "wide", "mermaid", "json", "yaml"); err != nil {
-				return err
-			}
 			if err := f.rows.check(cmd); err != nil {
 				return err
 			}
@@ -75,8 +71,7 @@ func NewGraph(c *session.Session) *cobra.Command {
 	}
 	flags.AddFiles(cmd, &f.files, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	f.rows.add(cmd, "what is", "", "")
-	flags.AddOutput(cmd, &f.output, "", "One of 'wide', 'mermaid', 'json' or 'yaml'; a tree by default",
-		"wide", "mermaid", "json", "yaml")
+	flags.AddOutput(cmd, &f.output, "", "; a tree by default", "wide", "mermaid", "json", "yaml")
 	return c.SetScope(cmd, session.Scope{
 		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
 		Offline: func() bool { return len(f.files.Files) > 0 },
@@ -127,19 +122,15 @@ func (f *graphFlags) read(ctx context.Context, c *session.Session) (*view.Book, 
 
 // print prints a graph in the format of --output.
 func (f *graphFlags) print(out io.Writer, g *graph.Graph) error {
-	var text string
-	switch f.output {
-	case "json":
-		return emit.WriteJSON(out, g)
-	case "yaml":
-		return emit.WriteYAML(out, g)
-	case "mermaid":
-		text = drawing.Mermaid(g)
-	default:
-		tree := drawing.Tree{Width: terminal.Width(out)(), Plain: os.Getenv("TERM") == "dumb", Whole: f.output == "wide"}
-		text = tree.Draw(g)
+	if done, err := flags.Document(out, f.output, g); done {
+		return err
 	}
-	_, err := io.WriteString(out, text)
+	tree := drawing.Tree{Width: terminal.Width(out)(), Plain: os.Getenv("TERM") == "dumb", Whole: f.output == "wide"}
+	draw := tree.Draw
+	if f.output == "mermaid" {
+		draw = drawing.Mermaid
+	}
+	_, err := io.WriteString(out, draw(g))
 	return err
 }
 

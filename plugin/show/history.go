@@ -68,7 +68,7 @@ func NewHistory(c *session.Session) *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the existing events, show new ones")
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print the table without its header")
-	flags.AddOutput(cmd, &f.output, "", "One of 'json', 'yaml', 'name' or 'wide'", "json", "yaml", "name", "wide")
+	flags.AddOutput(cmd, &f.output, "", "", "json", "yaml", "name", "wide")
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }

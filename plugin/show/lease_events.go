@@ -53,7 +53,7 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 	addService(c, cmd, "service", "", "Only this service of the lease", &service)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the existing events, show new ones")
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print the table without its header")
-	flags.AddOutput(cmd, &output, "", "One of 'json', 'yaml', 'name' or 'wide'", "json", "yaml", "name", "wide")
+	flags.AddOutput(cmd, &output, "", "", "json", "yaml", "name", "wide")
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Unconfigured: true})
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leaselogs"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -85,7 +84,6 @@ func NewLogs(c *session.Session) *cobra.Command {
 	flags := cmd.Flags()
 	addService(c, cmd, "service", "", "Only this service of the lease", &f.Service)
 	addService(c, cmd, "container", "c", "Only this container: a service's has its name", &f.Service)
-	cmd.MarkFlagsMutuallyExclusive("service", "container")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "Continue with new lines, and with pods that start later")
 	flags.Int64Var(&f.tail, "tail", 10, "The number of last lines of each container; -1 for all")
 	flags.DurationVar(&f.since, "since", 0, "Only lines newer than a duration, such as 5s, 2m or 3h")
@@ -129,16 +127,12 @@ func addService(c *session.Session, cmd *cobra.Command, name, short, what string
 // complete validates the flags and sets the options.
 func (f *logFlags) complete(cmd *cobra.Command) error {
 	switch {
-	case f.since != 0 && f.sinceTime != "":
-		return usage.Errorf("use one of --since and --since-time")
 	case f.since < 0:
 		return usage.Errorf("--since is how long ago, and not %s", f.since)
 	case f.tail < -1:
 		return usage.Errorf("--tail is a number of lines, or -1 for all")
 	case f.Streams < 1 || f.Streams > math.MaxInt16:
 		return usage.Errorf("--max-log-requests is a number of containers, from 1 to %d", math.MaxInt16)
-	case f.previous && f.Follow:
-		return usage.Errorf("--previous is about what has ended, which cannot be followed")
 	}
 	f.Log = corev1.PodLogOptions{Previous: f.previous, Timestamps: f.timestamps}
 	if f.since != 0 {
@@ -224,14 +218,11 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 			kubectl akash-net status akash1…/8438017/1 -o wide`,
 		Args: leaseAndService,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.CheckOneOf("output", output, "json", "yaml", "wide"); err != nil {
-				return err
-			}
 			return leaseStatus(cmd.Context(), c, args, output)
 		},
 		ValidArgsFunction: completeLeaseService(c),
 	}
-	flags.AddOutput(cmd, &output, "json", "One of 'json', 'yaml' or 'wide'", "json", "yaml", "wide")
+	flags.AddOutput(cmd, &output, "json", "", "json", "yaml", "wide")
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }
 
@@ -264,13 +255,10 @@ func leaseStatus(ctx context.Context, c *session.Session, args []string, output 
 
 // printStatus prints the status of a lease or of a service as JSON or YAML, or the lease as a table.
 func printStatus(c *console.Console, status any, l *state.Lease, output string) error {
-	switch output {
-	case "yaml":
-		return emit.WriteYAML(c.Out, status)
-	case "wide":
-		return printStatusTable(c, l)
+	if done, err := flags.Document(c.Out, output, status); done {
+		return err
 	}
-	return emit.WriteJSON(c.Out, status)
+	return printStatusTable(c, l)
 }
 
 func printStatusTable(c *console.Console, l *state.Lease) error {
