@@ -231,9 +231,9 @@ func printReservation(c *console.Console, f *reserveFlags, row view.OrderRow, ev
 		}
 		return show(&view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Orders: []view.OrderRow{row}})
 	}
-	event.Message = printing.HoldText(row)
-	if nodes := row.Nodes; len(nodes) > 0 {
-		event.Message += " on " + printing.NodesText(nodes)
+	event.Message = row.Holds()
+	if nodes := row.NodesText(); nodes != "" {
+		event.Message += " on " + nodes
 	}
 	if row.Expires != "" {
 		event.Message += ", until " + row.Expires

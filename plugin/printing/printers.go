@@ -4,7 +4,6 @@ package printing
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +24,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/drawing"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -185,52 +183,9 @@ func toUnstructured(b *view.Book) (map[string]any, error) {
 // KIND/NAMESPACE/NAME for a route.
 func printNames(out io.Writer, b *view.Book, subjects []view.Subject) error {
 	w := bufio.NewWriter(out)
-	line := func(kind, name string) { fmt.Fprintf(w, "%s/%s\n", kind, name) }
 	for _, s := range subjects {
-		switch s {
-		case view.SubjectHosts:
-			for _, r := range b.Hosts {
-				line(string(thing.Host), lease.HostPath(r.Host, r.Path))
-			}
-		case view.SubjectIPs:
-			for i, r := range b.IPs {
-				again := i > 0 && b.IPs[i-1].Address == r.Address
-				if r.Address.IsValid() && !again {
-					line(string(thing.Address), r.Address.String())
-				}
-			}
-		case view.SubjectLeases:
-			for _, r := range b.Leases {
-				line(string(thing.Lease), r.Lease)
-			}
-		case view.SubjectPools:
-			for _, r := range b.Pools {
-				line("pool", r.Name)
-			}
-		case view.SubjectRoutes:
-			printed := map[string]bool{}
-			for _, r := range b.Routes { // an object may have several hosts and paths
-				if name := r.Namespace + "/" + r.Name; !printed[r.Kind+name] {
-					printed[r.Kind+name] = true
-					line(strings.ToLower(r.Kind), name)
-				}
-			}
-		case view.SubjectDNS:
-			for _, r := range b.DNS {
-				line("dns", r.Name+"/"+string(r.Type))
-			}
-		case view.SubjectResources:
-			for _, r := range b.Resources {
-				line(r.Of, strings.TrimPrefix(r.Name+"/"+r.Resource, "/"))
-			}
-		case view.SubjectOrders:
-			for _, r := range b.Orders {
-				line("order", cmp.Or(r.Order, r.Claim))
-			}
-		case view.SubjectProblems:
-			for _, r := range b.Problems {
-				line("problem", r.Problem+"/"+r.Thing)
-			}
+		for _, label := range view.ListingOf(s).Labels(b) {
+			fmt.Fprintln(w, label)
 		}
 	}
 	return w.Flush()

@@ -137,9 +137,8 @@ func (f *graphFlags) print(out io.Writer, g *graph.Graph) error {
 // heldRows returns the hosts and addresses of things, with the leases that hold them. A lease has all that it holds.
 func heldRows(b *view.Book, things ...thing.Thing) view.Book {
 	out := *b
-	holds := func(t *view.Tenant, by thing.Thing) bool { return isLease(view.LeaseRow{Tenant: t}, by) }
-	out.Hosts = matching(b.Hosts, things, func(r view.HostRow, t thing.Thing) bool { return isHost(t, r.Host, r.Path) || holds(r.Tenant, t) })
-	out.IPs = matching(b.IPs, things, func(r view.IPRow, t thing.Thing) bool { return isPort(r, t) || holds(r.Tenant, t) })
+	out.Hosts = matching(b.Hosts, things, func(r view.HostRow, t thing.Thing) bool { return r.Is(t) || r.IsOf(t) })
+	out.IPs = matching(b.IPs, things, func(r view.IPRow, t thing.Thing) bool { return r.Is(t) || r.IsOf(t) })
 	holders := map[string]bool{}
 	for _, r := range out.Hosts {
 		holders[r.Lease] = true
@@ -148,7 +147,14 @@ func heldRows(b *view.Book, things ...thing.Thing) view.Book {
 		holders[r.Lease] = true
 	}
 	out.Leases = slices.DeleteFunc(slices.Clone(b.Leases), func(r view.LeaseRow) bool {
-		return !holders[r.Lease] && !slices.ContainsFunc(things, func(t thing.Thing) bool { return isLease(r, t) })
+		return !holders[r.Lease] && !slices.ContainsFunc(things, func(t thing.Thing) bool { return r.IsOf(t) })
 	})
 	return out
+}
+
+// matching returns the rows that are about one of the things.
+func matching[R any](rows []R, things []thing.Thing, isAbout func(R, thing.Thing) bool) []R {
+	return slices.DeleteFunc(slices.Clone(rows), func(r R) bool {
+		return !slices.ContainsFunc(things, func(t thing.Thing) bool { return isAbout(r, t) })
+	})
 }

@@ -45,7 +45,7 @@ type stateFlags struct {
 
 // NewState returns the command that shows who holds which hosts and addresses.
 func NewState(c *session.Session) *cobra.Command {
-	f := &stateFlags{print: printing.NewFlags(), rows: selection{named: rowsOf}}
+	f := &stateFlags{print: printing.NewFlags(), rows: selection{named: (*view.Book).Of}}
 	cmd := &cobra.Command{
 		Aliases: []string{"get"},
 		Use:     "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
@@ -170,11 +170,10 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if err := f.rows.check(cmd); err != nil {
 		return err
 	}
+	noLease := slices.IndexFunc(f.subjects, func(s view.Subject) bool { return view.ListingOf(s).About().NoLease })
 	switch {
-	case (f.rows.namespace != "" || f.rows.byLease()) && slices.Contains(f.subjects, view.SubjectPools):
-		return usage.Errorf("pools belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them")
-	case (f.rows.namespace != "" || f.rows.byLease()) && slices.Contains(f.subjects, view.SubjectResources):
-		return usage.Errorf("resources belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them")
+	case (f.rows.namespace != "" || f.rows.byLease()) && noLease >= 0:
+		return usage.Errorf("%s belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them", f.subjects[noLease])
 	case f.workloads.value && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
 		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
 	case f.workloads.value && f.problems:

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -14,24 +13,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// subjectNames are the names of subjects on the command line.
-var subjectNames = map[string]view.Subject{
-	"hosts": view.SubjectHosts, "host": view.SubjectHosts,
-	"ips": view.SubjectIPs, "ip": view.SubjectIPs,
-	"leases": view.SubjectLeases, "lease": view.SubjectLeases,
-	"pools": view.SubjectPools, "pool": view.SubjectPools,
-	"routes": view.SubjectRoutes, "route": view.SubjectRoutes,
-	"dns":       view.SubjectDNS,
-	"resources": view.SubjectResources, "resource": view.SubjectResources,
-	"orders": view.SubjectOrders, "order": view.SubjectOrders,
-}
-
 // parseSubjects parses subjects, each of which may be a list with commas, and removes duplicates.
 func parseSubjects(args []string) ([]view.Subject, error) {
 	var subjects []view.Subject
 	for _, arg := range args {
 		for _, word := range strings.Split(arg, ",") {
-			s, ok := subjectNames[strings.ToLower(word)]
+			s, ok := view.SubjectOf(word)
 			if !ok {
 				return nil, usage.Errorf("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are "+
 					"known", word)
@@ -42,13 +29,6 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 		}
 	}
 	return subjects, nil
-}
-
-// namedSubjects are the kinds of things that select rows of a subject.
-var namedSubjects = map[view.Subject][]thing.Kind{
-	view.SubjectHosts: {thing.Host}, view.SubjectRoutes: {thing.Host}, view.SubjectDNS: {thing.Host},
-	view.SubjectIPs:    {thing.Address, thing.Endpoint},
-	view.SubjectLeases: {thing.Lease}, view.SubjectOrders: {thing.Lease, thing.Order},
 }
 
 // parseStateArgs parses the arguments of state: subjects, then things in their rows. Without a subject it returns the
@@ -76,7 +56,7 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 			return nil, nil, usage.Errorf("%q: which subject? Subjects come before names, and a name of one word needs one or its "+
 				"kind, such as host/%s", arg, arg)
 		}
-		if n > 0 && !slices.ContainsFunc(subjects, func(s view.Subject) bool { return lists(s, t) }) {
+		if n > 0 && !slices.ContainsFunc(subjects, func(s view.Subject) bool { return view.ListingOf(s).About().Lists(t) }) {
 			return nil, nil, usage.Errorf("%s does not name any of the %s; %s", t, joinSubjects(subjects), describeNames(subjects))
 		}
 		if !slices.Contains(things, t) {
@@ -84,7 +64,7 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 		}
 	}
 	listsAny := func(s view.Subject) bool {
-		return slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) })
+		return slices.ContainsFunc(things, func(t thing.Thing) bool { return view.ListingOf(s).About().Lists(t) })
 	}
 	if n == 0 {
 		subjects = slices.DeleteFunc(slices.Clone(view.Holdings), func(s view.Subject) bool { return !listsAny(s) })
@@ -102,12 +82,8 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 
 // isSubjects reports whether an argument is meant as subjects: the name of one, or a list with commas.
 func isSubjects(arg string) bool {
-	return subjectNames[strings.ToLower(arg)] != "" || strings.Contains(arg, ",") && !strings.ContainsAny(arg, "./:")
-}
-
-// lists reports whether a subject can have rows of the thing. A single word may be a host or an endpoint.
-func lists(s view.Subject, t thing.Thing) bool {
-	return slices.Contains(namedSubjects[s], t.Kind) || s == view.SubjectIPs && t.Endpoint != ""
+	_, is := view.SubjectOf(arg)
+	return is || strings.Contains(arg, ",") && !strings.ContainsAny(arg, "./:")
 }
 
 func joinSubjects(subjects []view.Subject) string {
@@ -122,7 +98,7 @@ func joinSubjects(subjects []view.Subject) string {
 func describeNames(subjects []view.Subject) string {
 	var kinds []thing.Kind
 	for _, s := range subjects {
-		for _, k := range namedSubjects[s] {
+		for _, k := range view.ListingOf(s).About().Kinds {
 			if !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
@@ -134,68 +110,13 @@ func describeNames(subjects []view.Subject) string {
 	return "they are named by " + flags.DescribeKinds(kinds)
 }
 
-// rowsOf returns a copy of the book that contains only the rows of the things. It keeps pools, resources and problems, whose
-// rows have no names.
-func rowsOf(book *view.Book, things ...thing.Thing) view.Book {
-	b := *book
-	b.Hosts = matching(b.Hosts, things, func(r view.HostRow, t thing.Thing) bool { return isHost(t, r.Host, r.Path) })
-	b.Routes = matching(b.Routes, things, isRoute)
-	b.DNS = matching(b.DNS, things, func(r view.DNSRow, t thing.Thing) bool { return isHost(t, r.Host, "") })
-	b.IPs = matching(b.IPs, things, isPort)
-	b.Leases = matching(b.Leases, things, isLease)
-	b.Orders = matching(b.Orders, things, isOrder)
-	return b
-}
-
-// matching returns the rows that are about one of the things.
-func matching[R any](rows []R, things []thing.Thing, isAbout func(R, thing.Thing) bool) []R {
-	return slices.DeleteFunc(slices.Clone(rows), func(r R) bool {
-		return !slices.ContainsFunc(things, func(t thing.Thing) bool { return isAbout(r, t) })
-	})
-}
-
-// isHost reports whether a thing is the host or a path of it. A host without a path includes all its paths.
-func isHost(t thing.Thing, host, path string) bool {
-	return t.Kind == thing.Host && strings.EqualFold(t.Host, host) &&
-		(t.Path == "" || strings.TrimSuffix(t.Path, "/") == strings.TrimSuffix(path, "/"))
-}
-
-// isRoute reports whether a route serves the thing: its host, or for an OpenShift Route with a wildcard policy the wildcard,
-// of which its host is only an example.
-func isRoute(r view.RouteRow, t thing.Thing) bool {
-	wildcard, path, _ := strings.Cut(r.Pattern(), "/")
-	return isHost(t, r.Host, r.Path) || r.Wildcard && isHost(t, wildcard, "/"+path)
-}
-
-// isPort reports whether a row is a port of the thing, an address or an endpoint.
-func isPort(r view.IPRow, t thing.Thing) bool {
-	if t.Kind == thing.Address {
-		return t.Addr == r.Address
-	}
-	return t.Endpoint != "" && strings.EqualFold(r.SharingKey, lease.SharingKey(r.Owner, t.Endpoint))
-}
-
-// isLease reports whether a row is a lease of the thing's deployment group. As in other commands, the order and the provider
-// in its name are ignored.
-func isLease(r view.LeaseRow, t thing.Thing) bool {
-	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
-}
-
-// isOrder reports whether a row is the thing, an order, or an order of the thing's deployment group.
-func isOrder(r view.OrderRow, t thing.Thing) bool {
-	if t.Kind == thing.Order {
-		return t.Order.String() == r.Order
-	}
-	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
-}
-
 // completeState completes subjects, and the things that the subjects before them list.
 func completeState(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		var kinds []thing.Kind
 		subjects, _, _ := parseStateArgs(args)
 		for _, s := range subjects {
-			kinds = append(kinds, namedSubjects[s]...)
+			kinds = append(kinds, view.ListingOf(s).About().Kinds...)
 		}
 		out, directive := completeSubjects(cmd, args, toComplete)
 		if strings.Contains(toComplete, "/") { // a name with its kind needs no subject
@@ -219,8 +140,9 @@ func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]str
 		named = append(named, more...)
 	}
 	var out []string
-	for _, s := range append(slices.Clone(view.Subjects), view.SubjectDNS, view.SubjectResources, view.SubjectOrders) {
-		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
+	for _, l := range view.Listings() {
+		about := l.About()
+		if word := before + string(about.Subject); len(about.Words) > 0 && !slices.Contains(named, about.Subject) && strings.HasPrefix(word, toComplete) {
 			out = append(out, word)
 		}
 	}

@@ -27,18 +27,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// emptyMessages are the messages for subjects without rows.
-var emptyMessages = map[view.Subject]string{
-	view.SubjectHosts:     "No hosts held.",
-	view.SubjectIPs:       "No addresses leased.",
-	view.SubjectLeases:    "No leases hold anything.",
-	view.SubjectPools:     "No pools.",
-	view.SubjectRoutes:    "No routes.",
-	view.SubjectDNS:       "No DNS records.",
-	view.SubjectResources: "No resources.",
-	view.SubjectOrders:    "No orders have reserved anything.",
-}
-
 // noteEmpty prints a message if a table or a map in the terminal would be empty.
 func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
 	if !f.print.IsTable() && !f.print.IsHeatMap() {
@@ -50,7 +38,7 @@ func (f *stateFlags) noteEmpty(c *console.Console, book *view.Book) {
 // emptyMessage returns the message for a book without rows.
 func (f *stateFlags) emptyMessage() string {
 	if len(f.subjects) == 1 {
-		return emptyMessages[f.subjects[0]]
+		return view.ListingOf(f.subjects[0]).About().Empty
 	}
 	return "Nothing is held."
 }

@@ -67,7 +67,7 @@ func TestArguments(t *testing.T) {
 				}
 				things = append(things, parsed)
 			}
-			b := rowsOf(book, things...)
+			b := book.Of(things...)
 			if len(book.Hosts) != 3 || book.Hosts[2].Host != "b.example.com" {
 				t.Errorf("the original book has changed: %v", book.Hosts)
 			}
@@ -132,7 +132,7 @@ func TestMissingNamesThingsWithoutRows(t *testing.T) {
 	book := testBook()
 	book.Pools = nil
 	things := []thing.Thing{{Kind: thing.Host, Host: "a.example.com"}, {Kind: thing.Host, Host: "c.example.com"}}
-	rows := selection{named: rowsOf, matches: labels.Everything(), things: things}
+	rows := selection{named: (*view.Book).Of, matches: labels.Everything(), things: things}
 	rows.choose(book)
 	rows.namespace, rows.shard = "n", "s"
 	const want = "host/c.example.com is not found among hosts, dns of namespace n of shard s"

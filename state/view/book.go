@@ -4,13 +4,11 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strconv"
 	"time"
-
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -144,48 +142,17 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 	return b
 }
 
-// Select keeps the rows whose labels match and, if a namespace is given, whose namespace it is. Labels and namespace
-// are those of the lease or, for routes, those of the object. Pools have neither and stay.
-func (b *Book) Select(selector labels.Selector, namespace string) {
-	keep := func(has map[string]string, in string) bool {
-		return selector.Matches(labels.Set(has)) && (namespace == "" || in == namespace)
-	}
-	known := map[*Tenant]bool{}
-	drop := func(t *Tenant) bool {
-		kept, ok := known[t]
-		if !ok {
-			kept = keep(t.Labels(), t.Namespace)
-			known[t] = kept
-		}
-		return !kept
-	}
-	b.Hosts = slices.DeleteFunc(b.Hosts, func(r HostRow) bool { return drop(r.Tenant) })
-	b.IPs = slices.DeleteFunc(b.IPs, func(r IPRow) bool { return drop(r.Tenant) })
-	b.Leases = slices.DeleteFunc(b.Leases, func(r LeaseRow) bool { return drop(r.Tenant) })
-	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return !keep(r.labels, r.Namespace) })
-	b.DNS = slices.DeleteFunc(b.DNS, func(r DNSRow) bool { return drop(r.Tenant) })
-	b.Orders = slices.DeleteFunc(b.Orders, func(r OrderRow) bool { return drop(r.Tenant) })
-}
-
 // EditedLeases returns the leases in the book's rows of whose objects kubectl users own fields, sorted.
 func (b *Book) EditedLeases() []lease.ID {
-	var leases []lease.ID
-	add := func(t *Tenant) {
-		if b.Edited[t.ID()] {
-			leases = append(leases, t.ID())
-		}
+	leases := map[lease.ID]bool{}
+	for _, s := range []Subject{SubjectHosts, SubjectIPs, SubjectLeases} {
+		ListingOf(s).each(b, func(t *Tenant, _ string) {
+			if b.Edited[t.ID()] {
+				leases[t.ID()] = true
+			}
+		})
 	}
-	for _, r := range b.Hosts {
-		add(r.Tenant)
-	}
-	for _, r := range b.IPs {
-		add(r.Tenant)
-	}
-	for _, r := range b.Leases {
-		add(r.Tenant)
-	}
-	slices.SortFunc(leases, lease.ID.Compare)
-	return slices.Compact(leases)
+	return slices.SortedFunc(maps.Keys(leases), lease.ID.Compare)
 }
 
 // Unclaimed counts the hosts and the ports in the book's rows that objects use that were rendered for leases, and that nobody has claimed.
@@ -206,15 +173,9 @@ func (b *Book) Unclaimed() (hosts, ports int) {
 // Changes returns a book with the rows that are new or different since an earlier book. A row that is gone is included
 // once as Released. Pools that are gone are left out, and so are ports without an address that have got one.
 func (b *Book) Changes(earlier *Book) *Book {
-	out := &Book{
-		APIVersion: b.APIVersion, Kind: b.Kind, WithWorkloads: b.WithWorkloads,
-		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, (*HostRow).release),
-		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State, r.Endpoints = StateReleased, nil }),
-		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
-		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
-		Routes: changes(earlier.Routes, b.Routes, RouteRow.key, (*RouteRow).release),
-		DNS:    changes(earlier.DNS, b.DNS, DNSRow.key, func(r *DNSRow) { r.State = StateReleased }),
-		Orders: changes(earlier.Orders, b.Orders, OrderRow.key, func(r *OrderRow) { r.State = StateReleased }),
+	out := &Book{APIVersion: b.APIVersion, Kind: b.Kind, WithWorkloads: b.WithWorkloads}
+	for _, l := range Listings() {
+		l.changes(out, earlier, b)
 	}
 	out.IPs = slices.DeleteFunc(out.IPs, func(gone IPRow) bool {
 		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
@@ -225,53 +186,20 @@ func (b *Book) Changes(earlier *Book) *Book {
 // NextEnd returns when the next hold in the book expires after now, including Margin, or the zero time.
 func (b *Book) NextEnd(now time.Time) time.Time {
 	var next time.Time
-	see := func(expires string) {
-		at, err := time.Parse(time.RFC3339, expires)
-		if end := at.Add(state.Margin + time.Second); err == nil && end.After(now) && (next.IsZero() || end.Before(next)) {
-			next = end
-		}
-	}
-	for _, r := range b.Hosts {
-		see(r.Expires)
-	}
-	for _, r := range b.IPs {
-		see(r.Expires)
-	}
-	for _, r := range b.Orders {
-		see(r.Expires)
+	for _, l := range Listings() {
+		l.each(b, func(_ *Tenant, expires string) {
+			at, err := time.Parse(time.RFC3339, expires)
+			if end := at.Add(state.Margin + time.Second); err == nil && end.After(now) && (next.IsZero() || end.Before(next)) {
+				next = end
+			}
+		})
 	}
 	return next
 }
 
 // Empty reports whether the book has no rows.
 func (b *Book) Empty() bool {
-	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Resources)+len(b.Orders)+
-		len(b.Problems) == 0
-}
-
-func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
-	if now == nil {
-		return nil
-	}
-	known := make(map[string]R, len(before))
-	for _, r := range before {
-		known[key(r)] = r
-	}
-	out := []R{}
-	for _, r := range now {
-		old, ok := known[key(r)]
-		if !ok || !reflect.DeepEqual(old, r) {
-			out = append(out, r)
-		}
-		delete(known, key(r))
-	}
-	for _, r := range before {
-		if _, left := known[key(r)]; left && gone != nil {
-			gone(&r)
-			out = append(out, r)
-		}
-	}
-	return out
+	return !slices.ContainsFunc(Listings(), func(l Listing) bool { return l.count(b) > 0 })
 }
 
 // SubjectProblems are the problems in the book. It is shown on request.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,39 +23,61 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
+// cell returns the cell of a column in the first row of the only list of a book.
+func cell(t *testing.T, b *view.Book, column string, look view.Look) string {
+	t.Helper()
+	for _, l := range view.Listings() {
+		if table := l.Table(b, look); len(table.Rows) > 0 {
+			return table.Rows[0][slices.Index(table.Columns, column)]
+		}
+	}
+	t.Fatal("there is no row")
+	return ""
+}
+
 func TestCells(t *testing.T) {
-	at := metav1.NewTime(testNow.Add(-90 * time.Minute))
-	narrow, wide := &tables{now: func() time.Time { return testNow }}, &tables{wide: true}
 	const wallet = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	look, whole := view.Look{Now: testNow}, view.Look{Whole: true, Now: testNow}
+	host := func(r view.HostRow) *view.Book {
+		if r.Tenant == nil {
+			r.Tenant = &view.Tenant{}
+		}
+		return &view.Book{Hosts: []view.HostRow{r}}
+	}
+	port := func(n uint16) *view.Book {
+		return &view.Book{IPs: []view.IPRow{{Tenant: &view.Tenant{}, Port: n, Protocol: "UDP"}}}
+	}
+	lease := func(addresses ...string) *view.Book {
+		return &view.Book{Leases: []view.LeaseRow{{Tenant: &view.Tenant{}, Addresses: addresses}}}
+	}
+	owner := &view.Tenant{Owner: wallet, DSeq: 7}
+	at := metav1.NewTime(testNow.Add(-90 * time.Minute))
 	for _, c := range []struct{ name, got, want string }{
-		{"an owner in a narrow table", narrow.owner(wallet), "akash1h24…9w3c9h"},
-		{"an owner in a wide table", wide.owner(wallet), wallet},
-		{"no owner", narrow.owner(""), "-"},
+		{"an owner in a narrow table", cell(t, host(view.HostRow{Tenant: owner}), "Owner", look), "akash1h24…9w3c9h"},
+		{"an owner in a wide table", cell(t, host(view.HostRow{Tenant: owner}), "Owner", whole), wallet},
+		{"no owner", cell(t, host(view.HostRow{}), "Owner", look), "-"},
 		{"a wallet that would not become shorter", thing.ShortWallet("akash1h249w3c9hx"), "akash1h249w3c9hx"},
-		{"a number", number(uint32(7)), "7"},
-		{"no number", number(uint64(0)), "-"},
-		{"a backend", backend("web", 80), "web:80"},
-		{"a backend without a port", backend("web", 0), "web"},
-		{"no backend", backend("", 80), "-"},
-		{"a port", portText(view.IPRow{Port: 53, Protocol: "UDP"}), "53/udp"},
-		{"no port", portText(view.IPRow{Protocol: "UDP"}), "-"},
-		{"a route that leads to the Service", routed("ingress", true), "ingress"},
-		{"a route that does not", routed("ingress", false), "no"},
-		{"no route", routed("", false), "-"},
-		{"endpoints", answers(&view.Endpoints{Ready: 1, Total: 2}, true), "1/2"},
-		{"endpoints of a missing Service", answers(&view.Endpoints{Missing: view.MissingService}, true), "no Service"},
-		{"endpoints that are not known", answers(nil, true), "<unknown>"},
-		{"endpoints of what is not routed", answers(nil, false), "-"},
-		{"a message, and why nothing answers", withSilence("another route serves it too", (&view.Endpoints{Missing: view.MissingPort}).Silent("web", 80)), "another route serves it too; Service web has no port 80"},
-		{"why nothing answers", withSilence("", (&view.Endpoints{Missing: view.MissingService}).Silent("web", 80)), "Service web does not exist"},
-		{"a message alone", withSilence("held by deployment 1", (&view.Endpoints{Ready: 1, Total: 2}).Silent("web", 80)), "held by deployment 1"},
-		{"three items", some([]string{"a", "b", "c"}), "a,b,c"},
-		{"five items", some([]string{"a", "b", "c", "d", "e"}), "a,b,c + 2 more..."},
-		{"no items", some(nil), "-"},
-		{"an age", narrow.age(at), "90m"},
-		{"no age", narrow.age(metav1.Time{}), "<unknown>"},
-		{"a time", moment(at), "2026-11-18T07:34:00Z"},
-		{"no time", moment(metav1.Time{}), "-"},
+		{"a number", cell(t, host(view.HostRow{Tenant: owner}), "DSeq", look), "7"},
+		{"no number", cell(t, host(view.HostRow{}), "DSeq", look), "-"},
+		{"a backend", cell(t, host(view.HostRow{Service: "web", Port: 80}), "Service", look), "web:80"},
+		{"a backend without a port", cell(t, host(view.HostRow{Service: "web"}), "Service", look), "web"},
+		{"no backend", cell(t, host(view.HostRow{Port: 80}), "Service", look), "-"},
+		{"a port", cell(t, port(53), "Port", look), "53/udp"},
+		{"no port", cell(t, port(0), "Port", look), "-"},
+		{"a route that leads to the Service", cell(t, host(view.HostRow{Target: "ingress", Routed: true}), "Routed", look), "ingress"},
+		{"a route that does not", cell(t, host(view.HostRow{Target: "ingress"}), "Routed", look), "no"},
+		{"a route of somebody else", cell(t, host(view.HostRow{Target: "ingress", State: view.StateTransferring}), "Routed", look), "-"},
+		{"no route", cell(t, host(view.HostRow{}), "Routed", look), "-"},
+		{"endpoints of a missing Service", cell(t, host(view.HostRow{Service: "web", Target: "ingress", Endpoints: &view.Endpoints{Missing: view.MissingService}}), "Answers", look), "no Service"},
+		{"endpoints that are not known", cell(t, host(view.HostRow{Service: "web", Target: "ingress"}), "Answers", look), "<unknown>"},
+		{"endpoints of what is not routed", cell(t, host(view.HostRow{Service: "web"}), "Answers", look), "-"},
+		{"three items", cell(t, lease("a", "b", "c"), "Addresses", look), "a,b,c"},
+		{"five items", cell(t, lease("a", "b", "c", "d", "e"), "Addresses", look), "a,b,c + 2 more..."},
+		{"no items", cell(t, lease(), "Addresses", look), "-"},
+		{"an age", cell(t, host(view.HostRow{Since: at}), "Age", look), "90m"},
+		{"no age", cell(t, host(view.HostRow{}), "Age", look), "<unknown>"},
+		{"a time", cell(t, host(view.HostRow{Since: at}), "Since", whole), "2026-11-18T07:34:00Z"},
+		{"no time", cell(t, host(view.HostRow{}), "Since", whole), "-"},
 		{"a number of addresses", view.CountText(256), "256"},
 		{"as many addresses as IPv4 has", view.CountText(1 << 32), "2^32"},
 		{"one less", view.CountText(1<<32 - 1), "4294967295"},
@@ -65,6 +88,12 @@ func TestCells(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %q, want %q", c.name, c.got, c.want)
+		}
+	}
+	for message, want := range map[string]string{"another route serves it too": "another route serves it too; Service web has no port 80", "": "Service web has no port 80"} {
+		b := host(view.HostRow{Message: message, Service: "web", Port: 80, Endpoints: &view.Endpoints{Missing: view.MissingPort}})
+		if got := view.ListingOf(view.SubjectHosts).Table(b, look).Messages[0]; got != want {
+			t.Errorf("the message is %q, want %q", got, want)
 		}
 	}
 }
@@ -133,11 +162,11 @@ func TestRules(t *testing.T) {
 	golden.Rules{
 		"pool": func(line string) string {
 			n := numbers(line)
-			return bar(view.PoolRow{Addresses: int64(n[0]), Used: int64(n[1]), Free: int64(n[2])})
+			return cell(t, &view.Book{Pools: []view.PoolRow{{Addresses: int64(n[0]), Used: int64(n[1]), Free: int64(n[2])}}}, "", view.Look{})
 		},
 		"resource": func(line string) string {
 			n := numbers(line)
-			return resourceBar(view.ResourceRow{Allocatable: n[0], InUse: n[1], Reserved: n[2]})
+			return cell(t, &view.Book{Resources: []view.ResourceRow{{Allocatable: n[0], InUse: n[1], Reserved: n[2]}}}, "", view.Look{})
 		},
 		"columns": func(line string) string {
 			columns, err := parseColumns(line)
@@ -157,7 +186,7 @@ func TestRules(t *testing.T) {
 		"hosts": sorted(view.SubjectHosts, book), "ips": sorted(view.SubjectIPs, book),
 		"none": sorted(view.SubjectHosts, func() *view.Book { return &view.Book{} }),
 	}.Check(t, "testdata/rules.txt")
-	if got := resourceBar(view.ResourceRow{Allocatable: math.MaxUint64, Unlimited: true}); got != "" {
+	if got := cell(t, &view.Book{Resources: []view.ResourceRow{{Allocatable: math.MaxUint64, Unlimited: true}}}, "", view.Look{}); got != "" {
 		t.Errorf("what has no limit has the bar %s", got)
 	}
 }
