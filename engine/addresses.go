@@ -168,7 +168,7 @@ func (v view) exhausted() Step {
 		return Step{Wait: "an address of lease " + v.t.Wants[i].Request.Lease.String()}
 	}
 	if v.isListOld() {
-		return do(Request{Verb: List, Kind: state.Address, Why: "whether an address was given up"})
+		return do(Request{Verb: List, On: OfKind(state.Address), Why: "whether an address was given up"})
 	}
 	return v.giveBack(report.Gather(v.missing()))
 }
@@ -300,7 +300,7 @@ func (v view) clearPort(d Desired) Step {
 	case refused:
 		return v.giveBack(r.err)
 	case !checked:
-		return do(Request{Verb: CheckObject, Apply: d.Object, Manager: d.Manager, Makes: true, Why: "whether it could be created again"})
+		return do(Request{Verb: CheckObject, On: OfRendered{Apply: d.Object, Manager: d.Manager, Makes: true}, Why: "whether it could be created again"})
 	}
 	return v.removeAs(old, report.Deleted, "")
 }

@@ -12,15 +12,15 @@ import (
 // failed (before, and moveBack for what others had), and without what ends or is given up (without). Each is a function of the claim and of
 // what was seen; allocate writes it.
 
-// allocate returns the request after which a deployment group has these entries of a claim; none if it has them. A claim of which nobody
-// holds a part any more is deleted.
-func allocate(c *state.Claim, entries []state.Part, r Request) Step {
-	if slices.EqualFunc(entries, c.Entries(r.Group), state.Part.Same) {
+// allocate returns the request after which a deployment group has the entries of a claim that are named; none if it has them. A claim of
+// which nobody holds a part any more is deleted.
+func allocate(c *state.Claim, on OfClaim, r Request) Step {
+	if slices.EqualFunc(on.Parts, c.Entries(on.Group), state.Part.Same) {
 		return Step{}
 	}
-	others := slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != r.Group })
-	r.Verb, r.Name, r.Claim, r.Parts = Put, c.Name(), c, entries
-	if len(partsOnly(entries)) == 0 && !others {
+	others := slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != on.Group })
+	on.Name, on.Claim = c.Name(), c
+	if r.Verb, r.On = Put, on; len(partsOnly(on.Parts)) == 0 && !others {
 		r.Verb = Delete
 	}
 	return do(r)
@@ -32,7 +32,7 @@ func (v view) goBack(names []string, of func(name string, c *state.Claim) Step) 
 		switch s := v.w.see(name); {
 		case v.keeps(name) != nil:
 		case s.Stale:
-			return do(Request{Verb: Get, Name: name, Back: true, Why: "it has changed"})
+			return do(Request{Verb: Get, On: OfClaim{Name: name}, Back: true, Why: "it has changed"})
 		case s.Claim != nil && !s.Claim.Deleting && s.Claim.Unreadable == "":
 			if back := of(name, s.Claim); !back.idle() {
 				return back
@@ -120,11 +120,11 @@ func partsOnly(entries []state.Part) []state.Part {
 func (v view) evict(c *state.Claim) Step {
 	const why = "its hold has ended"
 	if c.Ended(v.w.Time) {
-		return do(Request{Verb: Delete, Name: c.Name(), Claim: c, Why: why})
+		return do(Request{Verb: Delete, On: OfClaim{Name: c.Name(), Claim: c}, Why: why})
 	}
 	for _, g := range c.Groups() {
 		kept := without(c, g, func(p state.Part) bool { return p.Ended(v.w.Time) })
-		if s := allocate(c, kept, Request{Group: g, Why: why}); !s.idle() {
+		if s := allocate(c, OfClaim{Group: g, Parts: kept}, Request{Why: why}); !s.idle() {
 			return s
 		}
 	}

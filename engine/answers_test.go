@@ -18,15 +18,16 @@ func (c *command) mayWrite(r engine.Request) bool {
 }
 
 func isWrite(r engine.Request) bool {
-	return slices.Contains([]engine.Verb{
-		engine.Put, engine.Delete, engine.PutObject, engine.CreateObject, engine.DeleteObject, engine.Keep, engine.Forget, engine.Touch,
-	}, r.Verb)
+	return r.Verb.IsPinned()
 }
+
+// ownerOf is whose things a request reads; empty for all.
+func ownerOf(r engine.Request) string { return string(engine.On[engine.OfOwner](r)) }
 
 // reads returns what a command has read first of everything.
 func (c *command) reads(r engine.Request) *reading {
 	if c.half == nil {
-		c.half = c.ledger.readLedger(r.Owner, c.nonce)
+		c.half = c.ledger.readLedger(ownerOf(r), c.nonce)
 		c.waited = c.waited || c.ledger.meets(c)
 	}
 	return c.half
@@ -46,7 +47,7 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 	switch r.Verb {
 	case engine.ReadAll, engine.Look:
 		half := c.reads(r)
-		now := l.readObjects(half, r.Owner)
+		now := l.readObjects(half, ownerOf(r))
 		c.half = nil
 		if l.breach == "claims are read before objects" && l.past != nil {
 			l.past, now = now, l.past
@@ -66,25 +67,25 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		undoing.Phase = state.Undoing
 		l.put(&undoing)
 	case engine.Get:
-		if now := l.claims[r.Name]; l.breach == "a wildcard is read after the host is claimed" && now != nil && now.Kind == state.Wildcard && now.Owner != owner {
-			return engine.Answer{Claim: c.first[r.Name]}
+		if now := l.claims[r.On.String()]; l.breach == "a wildcard is read after the host is claimed" && now != nil && now.Kind == state.Wildcard && now.Owner != owner {
+			return engine.Answer{Claim: c.first[r.On.String()]}
 		}
-		claim := l.claims[r.Name]
+		claim := l.claims[r.On.String()]
 		if c.half != nil {
 			claim, c.half = c.half.claims[0], nil
 		}
 		return engine.Answer{Claim: l.settled(claim, c.nonce)}
 	case engine.List:
-		if l.breach == "hosts are listed after the wildcard is claimed" && r.Kind == state.Host {
+		if l.breach == "hosts are listed after the wildcard is claimed" && r.On == engine.OfKind(state.Host) {
 			return engine.Answer{Claims: slices.Collect(maps.Values(c.first))}
 		}
-		return engine.Answer{Claims: slices.DeleteFunc(l.list("", c.nonce), func(c *state.Claim) bool { return c.Kind != r.Kind })}
+		return engine.Answer{Claims: slices.DeleteFunc(l.list("", c.nonce), func(c *state.Claim) bool { return engine.OfKind(c.Kind) != r.On })}
 	case engine.Put, engine.Delete:
 		return l.write(r, c.nonce)
 	case engine.GetObject:
-		a.Live = l.live(engine.Key{Kind: r.Object.Kind, Namespace: r.Object.Live.GetNamespace(), Name: r.Object.Live.GetName()})
+		a.Live = l.live(keyOf(r))
 	case engine.GetLive:
-		a.Live = l.live(r.Key)
+		a.Live = l.live(keyOf(r))
 	case engine.PutObject:
 		return l.apply(r, false)
 	case engine.CheckObject:
@@ -92,11 +93,11 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 	case engine.CreateObject:
 		return l.create(r)
 	case engine.DeleteObject:
-		return l.remove(r.Object)
+		return l.remove(engine.On[engine.OfObject](r).Object)
 	case engine.Touch:
-		l.touch(r.Object, c.nonce)
+		l.touch(engine.On[engine.OfObject](r).Object, c.nonce)
 	case engine.GetDefinition:
-		a.Definition = l.definitions[r.Group]
+		a.Definition = l.definitions[engine.On[engine.OfDefinition](r).Group]
 	case engine.Keep:
 		return l.keep(r)
 	case engine.Forget:
@@ -104,7 +105,7 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 	case engine.ReadRuns:
 		a.Runs.Reserved = l.reserved
 	case engine.Unreserve:
-		l.reserved = slices.DeleteFunc(slices.Clone(l.reserved), func(id lease.ID) bool { return id == r.Lease })
+		l.reserved = slices.DeleteFunc(slices.Clone(l.reserved), func(id lease.ID) bool { return id == r.On })
 	case engine.ReadRunning:
 		o := deploymentOf(c.wants[0].Request.Lease)
 		a.Running.Stages = [][]render.Object{{o}}
@@ -113,7 +114,7 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		}
 	case engine.ReadAnnouncements:
 		for nonce, other := range l.announced {
-			a.Announced = a.Announced || nonce != c.nonce && other.Names(r.Group)
+			a.Announced = a.Announced || nonce != c.nonce && other.Names(engine.On[lease.Group](r))
 		}
 	}
 	return a

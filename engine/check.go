@@ -40,7 +40,7 @@ func (v view) check(stages [][]Desired) Step {
 		}
 		if now := v.w.live(k); now.conflict != nil {
 			s, err := v.overcome(d, now)
-			if err == nil && (s.idle() || len(s.Requests) == 1 && s.Requests[0].Overwrites != "") {
+			if err == nil && (s.idle() || len(s.Requests) == 1 && overwrites(s.Requests[0])) {
 				continue // it stays, or is overwritten in its turn, if nothing else is refused
 			}
 			return v.orGiveBack(s, err)
@@ -57,12 +57,12 @@ func (v view) check(stages [][]Desired) Step {
 		if len(all.Requests) == most {
 			break
 		}
-		r := v.applies(CheckObject, d, o, v.w.live(k).live, "whether it would be refused, before "+first.String()+" is written")
-		if err := v.keptByOthers(d, r); err != nil {
+		on := v.applies(d, o, v.w.live(k).live)
+		if err := v.keptByOthers(d, on); err != nil {
 			return v.giveBack(err)
 		}
 		if !asks {
-			all.Requests = append(all.Requests, r)
+			all.Requests = append(all.Requests, Request{Verb: CheckObject, On: on, Why: "whether it would be refused, before " + first.String() + " is written"})
 		}
 	}
 	return all
@@ -123,7 +123,7 @@ func (v view) obstructed(d Desired, r refusal) (Step, error) {
 		return Step{Wait: "the API server to notice that " + old.String() + " is gone", Until: r.at.Add(100 * time.Millisecond)}, nil
 	}
 	o, _ := v.asApplied(d)
-	return do(Request{Verb: CheckObject, Apply: o, Manager: d.Manager, Over: v.w.live(d.key()).live, Why: "the old route is gone"}), nil
+	return do(Request{Verb: CheckObject, On: OfRendered{Apply: o, Manager: d.Manager, Over: v.w.live(d.key()).live}, Why: "the old route is gone"}), nil
 }
 
 // obstacle returns the route that a rejection names and that the new one replaces.
@@ -154,7 +154,7 @@ func (v view) makeWay(of Key, old Object, refused error) (Step, error) {
 		if r, cannot := v.f.refusals[k]; cannot {
 			return Step{}, fmt.Errorf("%w\n%s stays: it could not be put back: %w", refused, old, r.err)
 		}
-		return do(Request{Verb: CheckObject, Apply: again, Manager: lease.FieldManager, Makes: true, Why: "whether it could be put back"}), nil
+		return do(Request{Verb: CheckObject, On: OfRendered{Apply: again, Manager: lease.FieldManager, Makes: true}, Why: "whether it could be put back"}), nil
 	}
 	if s := v.readUnder(old); !s.idle() {
 		return s, nil
@@ -164,7 +164,10 @@ func (v view) makeWay(of Key, old Object, refused error) (Step, error) {
 		return Step{}, fmt.Errorf("%w\n%s stays: it serves for another lease by now", refused, old)
 	}
 	for i := range s.Requests {
-		s.Requests[i].For = of
+		if on, is := s.Requests[i].On.(OfObject); is {
+			on.For = of
+			s.Requests[i].On = on
+		}
 	}
 	return s, nil
 }
@@ -179,10 +182,10 @@ func (v view) putBack() Step {
 		case v.f.objects[old.uid()].deleted == 0 || lost[k] != nil || now.live != nil && !now.stale:
 			continue
 		case now.stale:
-			return do(Request{Verb: GetLive, Key: k, Name: k.String(), Back: true, Why: "whether it was put back"})
+			return do(Request{Verb: GetLive, On: k, Back: true, Why: "whether it was put back"})
 		}
 		return do(Request{
-			Verb: PutObject, Apply: copyOf(old), Manager: lease.FieldManager, Back: true, Why: "the new route was refused",
+			Verb: PutObject, On: OfRendered{Apply: copyOf(old), Manager: lease.FieldManager}, Back: true, Why: "the new route was refused",
 			Event: &Event{Action: report.Created, Of: k, Message: "put back"},
 		})
 	}

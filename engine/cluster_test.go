@@ -35,17 +35,18 @@ type stored struct {
 
 // apply applies an object over the one that a request has seen, or only says whether it would be refused.
 func (l *ledger) apply(r engine.Request, dry bool) engine.Answer {
-	k, body := engine.KeyOf(r.Apply), l.explored.rendered(r.Apply)
+	on := engine.On[engine.OfRendered](r)
+	k, body := engine.KeyOf(on.Apply), l.explored.rendered(on.Apply)
 	was := l.objects[k]
-	if r.Makes {
+	if on.Makes {
 		was = nil
 	}
 	switch _, there := l.objects[namespaceKey(k.Namespace)]; {
 	case !there && slices.ContainsFunc(l.tenants(), func(id lease.ID) bool { return id.Namespace() == k.Namespace }):
 		return engine.Answer{Err: fmt.Errorf("namespaces %q not found", k.Namespace)}
-	case was != nil && was.manager != r.Manager && !r.Force:
+	case was != nil && was.manager != on.Manager && !on.Force:
 		return engine.Answer{Err: fmt.Errorf("conflict with %q", was.manager), Owned: true, Managers: []string{was.manager}}
-	case l.breach != "applies are pinned" && !was.isVersion(r.Over):
+	case l.breach != "applies are pinned" && !was.isVersion(on.Over):
 		return engine.Answer{Stale: true, Err: errStale}
 	}
 	if err := l.admit(k, body); err != nil {
@@ -54,10 +55,10 @@ func (l *ledger) apply(r engine.Request, dry bool) engine.Answer {
 	if dry {
 		return engine.Answer{}
 	}
-	if was != nil && was.manager == r.Manager && reflect.DeepEqual(was.applied, body) {
+	if was != nil && was.manager == on.Manager && reflect.DeepEqual(was.applied, body) {
 		return engine.Answer{Live: was.live}
 	}
-	return engine.Answer{Live: l.store(k, r.Manager, body, was), Made: was == nil}
+	return engine.Answer{Live: l.store(k, on.Manager, body, was), Made: was == nil}
 }
 
 // store keeps an object as a manager has applied it.
@@ -177,11 +178,12 @@ func namespaceKey(name string) engine.Key { return engine.Key{Kind: kinds.Namesp
 
 // create creates an object, or says that there is one.
 func (l *ledger) create(r engine.Request) engine.Answer {
-	k := engine.KeyOf(r.Apply)
+	on := engine.On[engine.OfRendered](r)
+	k := engine.KeyOf(on.Apply)
 	if l.objects[k] != nil {
 		return engine.Answer{}
 	}
-	return engine.Answer{Live: l.store(k, r.Manager, l.explored.rendered(r.Apply), nil), Made: true}
+	return engine.Answer{Live: l.store(k, on.Manager, l.explored.rendered(on.Apply), nil), Made: true}
 }
 
 // namespaceOf is the namespace of a lease, with Akash's labels.

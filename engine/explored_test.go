@@ -243,8 +243,8 @@ func (h *history) goOn(c *command, answer func(engine.Request) engine.Answer) {
 		}
 	case ok && (r.Verb == engine.ReadAll || r.Verb == engine.Look) && c.half == nil && h.torn:
 		c.reads(r)
-	case ok && r.Verb == engine.Get && c.half == nil && h.meetsMark(c, r.Name):
-		c.half = &reading{claims: []*state.Claim{h.ledger.claims[r.Name]}, sum: sumOfClaim(h.ledger.claims[r.Name])}
+	case ok && r.Verb == engine.Get && c.half == nil && h.meetsMark(c, r.On.String()):
+		c.half = &reading{claims: []*state.Claim{h.ledger.claims[r.On.String()]}, sum: sumOfClaim(h.ledger.claims[r.On.String()])}
 	case !ok && len(waits) == 0 && len(c.turn.Fenced) > 0 && !c.buried && h.ledger.isAlive(c):
 		c.bury()
 	default:

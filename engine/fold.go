@@ -71,15 +71,15 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	}
 	switch r.Verb {
 	case GetLive:
-		w.seeLive(r.Key, a.Live, sent, answered)
+		w.seeLive(r.On.(Key), a.Live, sent, answered)
 	case PutObject:
 		w.foldPut(f, r, a, answered)
 	case CheckObject:
 		w.foldCheck(t, f, r, a, answered)
 	case CreateObject:
-		w.made[KeyOf(r.Apply)] = true
-		if a.Made {
-			f.done[KeyOf(r.Apply)] = done{action: report.Created}
+		k := KeyOf(On[OfRendered](r).Apply)
+		if w.made[k] = true; a.Made {
+			f.done[k] = done{action: report.Created}
 		}
 	case Keep:
 		f.kept.foldKeep(r, a, answered)
@@ -94,7 +94,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case Disown:
 		f.disowned = true
 	case Touch:
-		f.touched[r.Object.uid()] = true
+		f.touched[On[OfObject](r).Object.uid()] = true
 	case ReadAll:
 		w.ReadAll(a.Claims, a.Objects, sent)
 	case Announce:
@@ -103,47 +103,51 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.Turn.Undoing = answered
 	case Get:
 		if !a.Stale {
-			w.fold(r.Name, a.Claim, sent, answered)
+			w.fold(On[OfClaim](r).Name, a.Claim, sent, answered)
 		}
 	case List:
-		w.foldList(r.Kind, a.Claims, sent)
+		w.foldList(state.Kind(On[OfKind](r)), a.Claims, sent)
 	case Look:
-		w.looks[r.Owner] = look{a.Objects, sent}
-		w.foldOwner(a.Claims, []string{r.Owner}, sent)
+		owner := string(On[OfOwner](r))
+		w.looks[owner] = look{a.Objects, sent}
+		w.foldOwner(a.Claims, []string{owner}, sent)
 	case Leave:
 		f.left = sent
 	case RemovePool:
-		f.unpooled[r.Address] = true
+		address := On[OfPool](r).Address
+		f.unpooled[address] = true
 		for _, kind := range kinds.Pools {
-			k := Key{kind, t.Settings.Config.IP.MetalLBNamespace, config.AddressPoolName(r.Address)}
+			k := Key{kind, t.Settings.Config.IP.MetalLBNamespace, config.AddressPoolName(address)}
 			w.seeLive(k, nil, sent, answered)
 		}
 	case GetObject:
 		f.foldObject(r, a.Live, sent, answered, w.Clock)
-		w.seeLive(r.Object.key(), a.Live, sent, answered)
+		w.seeLive(On[OfObject](r).Object.key(), a.Live, sent, answered)
 	case DeleteObject, Withdraw:
 		f.foldDelete(r, a, sent, answered, w.Clock)
-		if s := f.objects[r.Object.uid()]; !a.Stale && !s.there && r.Verb == DeleteObject {
-			w.seeLive(r.Object.key(), nil, sent, answered)
+		on := On[OfObject](r)
+		if s := f.objects[on.Object.uid()]; !a.Stale && !s.there && r.Verb == DeleteObject {
+			w.seeLive(on.Object.key(), nil, sent, answered)
 		}
-		if r.For != (Key{}) {
-			f.ways[r.For] = r.Object
+		if on.For != (Key{}) {
+			f.ways[on.For] = on.Object
 		}
 	case GetDefinition:
 		f.kept.foldRead(r, a, sent, f.mark)
-		w.Turn.Met = w.Turn.Met || r.Compares && !a.Definition.IsVersion(r.Was)
+		on := On[OfDefinition](r)
+		w.Turn.Met = w.Turn.Met || on.Compares && !a.Definition.IsVersion(on.Was)
 	case Forget:
 		f.kept.fold(r, a, w.Clock)
 	case ReadRuns:
 		f.runs = seenRuns{a.Runs, sent}
 	case Unreserve:
-		f.unreserved[r.Lease] = true
+		f.unreserved[r.On.(lease.ID)] = true
 	case ReadAnnouncements:
 		f.announced = seenAnnouncements{a.Announced, sent}
 	case Put, Delete:
 		w.foldWrite(f, r, a, answered)
-		if r.Optional && a.Stale && w.see(r.Name).Misses >= t.Settings.Tries {
-			f.refused[r.Name] = a.Err
+		if r.Optional && a.Stale && w.see(r.known()).Misses >= t.Settings.Tries {
+			f.refused[r.known()] = a.Err
 		}
 	}
 }
@@ -155,9 +159,9 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	}
 	switch {
 	case r.Back, r.Optional:
-		f.refused[r.Name] = err
+		f.refused[r.known()] = err
 	case r.Verb == Look:
-		w.unread[r.Owner] = failure{err, sent}
+		w.unread[r.On.String()] = failure{err, sent}
 		f.failed = cmp.Or(f.failed, err)
 	case r.Verb == ReadAll && w.Objects == nil: // nothing was taken; it would fail for the others, too
 		for _, f := range w.leases {
@@ -273,36 +277,37 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 
 // foldWrite records the answer to a write.
 func (w *World) foldWrite(f *facts, r Request, a Answer, answered Stamp) {
+	on := On[OfClaim](r)
 	isMarked := func(p state.Part) bool { return p.Run == f.mark }
-	if r.Verb == Put && !a.Stale && !protocol.Holds(a.Claim, r.Group, r.Parts) {
+	if r.Verb == Put && !a.Stale && !protocol.Holds(a.Claim, on.Group, on.Parts) {
 		a.Stale = true
 	}
-	if r.Verb == Put && slices.ContainsFunc(r.Parts, isMarked) && (!a.Stale || a.Unclear) {
-		known := f.taken[r.Name]
-		if before := r.Claim.Entries(r.Group); !slices.ContainsFunc(before, isMarked) {
+	if r.Verb == Put && slices.ContainsFunc(on.Parts, isMarked) && (!a.Stale || a.Unclear) {
+		known := f.taken[on.Name]
+		if before := on.Claim.Entries(on.Group); !slices.ContainsFunc(before, isMarked) {
 			known.Before = before
 		}
-		for _, p := range r.Claim.Parts {
+		for _, p := range on.Claim.Parts {
 			same := func(q state.Part) bool { return q.Key == p.Key }
-			if r.Force && p.Lease.Group() != r.Group && slices.ContainsFunc(r.Parts, same) {
+			if on.Force && p.Lease.Group() != on.Group && slices.ContainsFunc(on.Parts, same) {
 				known.Theirs = append(slices.DeleteFunc(slices.Clone(known.Theirs), same), p) // an earlier write may have had no answer
 			}
 		}
-		if known.Written == 0 || r.Anew {
-			known.Anew, known.Written, known.At = known.Anew || r.Anew, answered, w.Clock
+		if known.Written == 0 || on.Anew {
+			known.Anew, known.Written, known.At = known.Anew || on.Anew, answered, w.Clock
 		}
-		f.taken[r.Name] = known
+		f.taken[on.Name] = known
 	}
-	if known, took := f.taken[r.Name]; took && r.Verb == Put && len(r.Parts) == 0 && !a.Stale {
-		known.Disowned = append(known.Disowned, r.Group)
-		f.taken[r.Name] = known
+	if known, took := f.taken[on.Name]; took && r.Verb == Put && len(on.Parts) == 0 && !a.Stale {
+		known.Disowned = append(known.Disowned, on.Group)
+		f.taken[on.Name] = known
 	}
-	was, s := w.see(r.Name), Seen{Claim: a.Claim, Sent: answered, Answered: answered, At: w.Clock}
+	was, s := w.see(on.Name), Seen{Claim: a.Claim, Sent: answered, Answered: answered, At: w.Clock}
 	s.Read = was.Read
 	if a.Stale {
 		s.Claim, s.Stale, s.Unclear, s.Misses, s.Why = was.Claim, true, a.Unclear, was.Misses+1, a.Err
 	}
-	w.note(r.Name, s)
+	w.note(on.Name, s)
 }
 
 // tell tells what became of objects of a stage, in their order, once all of them are as wanted. Of an object that leases share, one

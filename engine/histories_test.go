@@ -263,7 +263,7 @@ func (h *history) arrive(c *command, f flying, answer func(engine.Request) engin
 	switch r.Verb {
 	case engine.Put, engine.Delete:
 		h.judgeGivenUp(c, r)
-		defer h.judgeGone(c, r, h.ledger.claims[r.Name])
+		defer h.judgeGone(c, r, h.ledger.claims[r.On.String()])
 	case engine.DeleteObject, engine.PutObject:
 		defer h.judgeObject(c, r, before, h.ledger.live(keyOf(r)))
 	}
@@ -274,8 +274,8 @@ func (h *history) arrive(c *command, f flying, answer func(engine.Request) engin
 	if r.Verb == engine.Announce || r.Verb == engine.ReadAll && !c.wrote { // a late write may have come between
 		c.had, c.final = h.holds(c, true), h.holds(c, false)
 	}
-	if isWrite && (a.Err == nil || a.Unclear) && r.Name != "" {
-		h.last[holding{name: r.Name, group: r.Group}], c.wrote = c.name, true
+	if isWrite && (a.Err == nil || a.Unclear) && r.WritesClaim() {
+		h.last[holding{name: r.On.String(), group: engine.On[engine.OfClaim](r).Group}], c.wrote = c.name, true
 	}
 	if r.Verb == engine.Look || r.Verb == engine.ReadAll {
 		c.looked = map[types.UID]bool{}
@@ -289,7 +289,7 @@ func (h *history) arrive(c *command, f flying, answer func(engine.Request) engin
 		h.judgeLate(c, r)
 	}
 	if (r.Verb == engine.Keep || r.Verb == engine.Forget) && took {
-		h.judgeDefinition(c, r.Group)
+		h.judgeDefinition(c, engine.On[engine.OfDefinition](r).Group)
 	}
 	if g := c.wants[f.place].Request.Lease.Group(); r.Verb == engine.PutObject && took && !slices.Contains(c.objects, g) {
 		c.objects = append(slices.Clip(c.objects), g)

@@ -17,13 +17,13 @@ import (
 
 // keyOf is the key of the object that a request reads, writes or deletes.
 func keyOf(r engine.Request) engine.Key {
-	switch r.Verb {
-	case engine.DeleteObject, engine.GetObject:
-		return engine.Key{Kind: r.Object.Kind, Namespace: r.Object.Live.GetNamespace(), Name: r.Object.Live.GetName()}
-	case engine.GetLive:
-		return r.Key
+	switch on := r.On.(type) {
+	case engine.OfObject:
+		return engine.Key{Kind: on.Object.Kind, Namespace: on.Object.Live.GetNamespace(), Name: on.Object.Live.GetName()}
+	case engine.Key:
+		return on
 	}
-	return engine.KeyOf(r.Apply)
+	return engine.KeyOf(engine.On[engine.OfRendered](r).Apply)
 }
 
 // judgeObject says what is wrong with a write or a delete of an object that was there before: it is neither the live one of another

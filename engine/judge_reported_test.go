@@ -13,14 +13,15 @@ import (
 // judgeGone says what is wrong with a write of a claim: what has no end does not get one, and what was reported as had stays, unless its
 // hold has ended, or a command gives it up that is to do so and was not taken for crashed before.
 func (h *history) judgeGone(c *command, r engine.Request, was *state.Claim) {
-	for _, p := range was.PartsOf(r.Group) {
-		if now := h.ledger.claims[r.Name].Part(p.Key); now != nil && now.Expires != "" && p.Expires == "" {
-			h.wrong("%s makes a hold of %s, which %s has claimed", c.name, r.Name, r.Group)
+	on := engine.On[engine.OfClaim](r)
+	for _, p := range was.PartsOf(on.Group) {
+		if now := h.ledger.claims[on.Name].Part(p.Key); now != nil && now.Expires != "" && p.Expires == "" {
+			h.wrong("%s makes a hold of %s, which %s has claimed", c.name, on.Name, on.Group)
 		}
 	}
 	for had := range h.reported {
 		own := h.ledger.claims[had.name].Part(had.key)
-		if had.name != r.Name || own != nil && own.Lease.Group() == had.group {
+		if had.name != on.Name || own != nil && own.Lease.Group() == had.group {
 			continue
 		}
 		delete(h.reported, had)

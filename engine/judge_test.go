@@ -13,12 +13,13 @@ import (
 // judgeGivenUp says what is wrong with a write that gives up entries of a claim: nothing may serve them that was there when the
 // command has last looked.
 func (h *history) judgeGivenUp(c *command, r engine.Request) {
-	if was := h.ledger.claims[r.Name]; was == nil || len(r.Parts) > 0 || len(r.Claim.PartsOf(r.Group)) == 0 || r.Back || c.wants[0].Adopt {
+	on := engine.On[engine.OfClaim](r)
+	if was := h.ledger.claims[on.Name]; was == nil || len(on.Parts) > 0 || len(on.Claim.PartsOf(on.Group)) == 0 || r.Back || c.wants[0].Adopt {
 		return
 	}
-	for _, o := range h.ledger.routes(r.Claim.Thing) {
-		if o.Group == r.Group && c.looked[o.Live.GetUID()] {
-			h.wrong("%s gives up %s, which %s serves", c.name, r.Claim.Thing, o)
+	for _, o := range h.ledger.routes(on.Claim.Thing) {
+		if o.Group == on.Group && c.looked[o.Live.GetUID()] {
+			h.wrong("%s gives up %s, which %s serves", c.name, on.Claim.Thing, o)
 		}
 	}
 }
@@ -26,13 +27,13 @@ func (h *history) judgeGivenUp(c *command, r engine.Request) {
 // judgeLate says what is wrong with a late write of a command that was taken for crashed: nothing goes on which a later command
 // relied.
 func (h *history) judgeLate(c *command, r engine.Request) {
-	if r.Name == "" {
+	if !r.WritesClaim() {
 		return
 	}
 	for _, w := range c.wants {
 		g := w.Request.Lease.Group()
-		if slices.Contains(h.relied[r.Name+g.String()], c.name) && len(h.ledger.claims[r.Name].PartsOf(g)) == 0 {
-			h.wrong("%s has given up %s late, on which a later command of %s relies", c.name, r.Name, g)
+		if slices.Contains(h.relied[r.On.String()+g.String()], c.name) && len(h.ledger.claims[r.On.String()].PartsOf(g)) == 0 {
+			h.wrong("%s has given up %s late, on which a later command of %s relies", c.name, r.On.String(), g)
 		}
 	}
 }

@@ -48,9 +48,9 @@ func (v view) readDefinition() Step {
 	d, known := v.kept()
 	switch asks := len(v.want.Request.Hosts) + len(v.want.Request.Endpoints); {
 	case !known && (asks == 0 || v.want.Apply.Heal || v.follows()):
-		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Early: true, Why: "whether the lease was applied otherwise"})
 	case v.w.Turn.Alone > 0 && known && !v.holdsNothing() && max(v.f.kept.sent, v.w.read) < v.w.Turn.Alone:
-		return do(Request{Verb: GetDefinition, Group: v.group, Was: d, Compares: true, Why: "whether another command has applied the lease meanwhile"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group, Was: d, Compares: true}, Why: "whether another command has applied the lease meanwhile"})
 	}
 	return Step{}
 }
@@ -70,7 +70,7 @@ func (v view) checkOwned() Step {
 		return v.giveBack(&report.SuspendedError{Lease: v.group})
 	case v.want.Owned == nil && !v.want.Obeys, old && v.w.Turn.Alone == 0:
 	case old:
-		return do(Request{Verb: GetDefinition, Group: v.group, Why: "which source owns the lease"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "which source owns the lease"})
 	case v.want.Owned != nil && !slices.Contains(v.want.Owned, source):
 		return v.giveBack(&report.SourceError{Lease: v.group, Source: source})
 	case v.want.Release != nil && v.want.Release.Emptied && !d.IsEmpty():
@@ -98,7 +98,7 @@ func (v view) confirmManifest(after Stamp) Step {
 	k := Key{kinds.Manifest, v.t.Settings.Config.ManifestNamespace, v.id.Namespace()}
 	now, read := v.w.lives[k]
 	if !read || now.sent <= after {
-		return do(Request{Verb: GetLive, Key: k, Why: "what Akash's provider says of the lease now"})
+		return do(Request{Verb: GetLive, On: k, Why: "what Akash's provider says of the lease now"})
 	}
 	var is lease.Manifest
 	if now.live != nil {
@@ -130,16 +130,16 @@ func (v view) keep() Step {
 		if s := v.pause("the definition of lease "+v.group.String(), k.misses, k.at); !s.idle() {
 			return s
 		}
-		return do(Request{Verb: GetDefinition, Group: v.group, Why: "it has changed"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "it has changed"})
 	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && d.Target == target && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
 	case !known && !v.tookAnew():
-		return do(Request{Verb: GetDefinition, Group: v.group, Early: true, Why: "whether the lease was applied otherwise"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Early: true, Why: "whether the lease was applied otherwise"})
 	case d != nil && d.Deleting:
 		return Step{} // a finalizer delays the deletion; the next apply writes the definition
 	}
 	if apply.Heal && d != nil {
-		return do(Request{Verb: Keep, Group: v.group, Definition: d.WithTarget(d.Target, v.mark), Was: d, Why: "what the lease is applied with"})
+		return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: d.WithTarget(d.Target, v.mark), Was: d}, Why: "what the lease is applied with"})
 	}
 	want, err := kept.New(apply.Definition, v.mark)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
@@ -154,7 +154,7 @@ func (v view) keep() Step {
 		if d == nil {
 			return Step{}
 		}
-		return do(Request{Verb: Forget, Group: v.group, Definition: d, Why: "the lease has another one, which is too long to keep"})
+		return do(Request{Verb: Forget, On: OfDefinition{Group: v.group, Definition: d}, Why: "the lease has another one, which is too long to keep"})
 	}
 	if err != nil {
 		return v.giveBack(err)
@@ -163,7 +163,7 @@ func (v view) keep() Step {
 		want.Source = d.Source // it stays that source's
 	}
 	want.Target = target
-	return do(Request{Verb: Keep, Group: v.group, Definition: want, Was: d, Why: "what the lease is applied with"})
+	return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: want, Was: d}, Why: "what the lease is applied with"})
 }
 
 // keepTarget keeps with the definition to which kind the lease's routes have all been moved: who heals the lease writes that.
@@ -176,30 +176,30 @@ func (v view) keepTarget() Step {
 	case k.misses >= v.t.Settings.Tries:
 		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
 	case k.sent == 0 || k.sent <= v.w.Turn.Alone:
-		return do(Request{Verb: GetDefinition, Group: v.group, Early: v.w.Turn.Alone == 0, Why: "which kind of routes it is healed with"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Early: v.w.Turn.Alone == 0, Why: "which kind of routes it is healed with"})
 	case k.definition == nil || k.definition.Deleting || k.definition.Target == *m.Target:
 		return Step{}
 	}
 	want := k.definition.WithTarget(*m.Target, v.mark)
-	return do(Request{Verb: Keep, Group: v.group, Definition: want, Was: k.definition, Why: "its routes are of another kind"})
+	return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: want, Was: k.definition}, Why: "its routes are of another kind"})
 }
 
 // unkeep gives the ledger the definition back that it kept before, unless another command has written one since.
 func (v view) unkeep() Step {
-	k, name := v.f.kept, kept.Name(v.group)
+	k := v.f.kept
 	now := k.definition
 	switch {
 	case v.want.Apply == nil, v.keepsDefinition() != nil, !k.isOurs(), k.back, now != nil && k.sent > 0 && now.Run != v.mark:
 		return Step{}
 	case k.sent == 0:
-		return do(Request{Verb: GetDefinition, Name: name, Group: v.group, Back: true, Why: "it has changed"})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Back: true, Why: "it has changed"})
 	case k.before == nil || k.before.Deleting:
 		if now == nil {
 			return Step{}
 		}
-		return do(Request{Verb: Forget, Name: name, Group: v.group, Definition: now, Back: true, Why: "the lease was refused"})
+		return do(Request{Verb: Forget, On: OfDefinition{Group: v.group, Definition: now}, Back: true, Why: "the lease was refused"})
 	}
-	return do(Request{Verb: Keep, Name: name, Group: v.group, Definition: k.before, Was: now, Back: true, Why: "the lease was refused"})
+	return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: k.before, Was: now}, Back: true, Why: "the lease was refused"})
 }
 
 // keepsDefinition returns why the definition that was kept before cannot be given back; nil if it can.
@@ -215,12 +215,13 @@ func (s seenDefinition) isOurs() bool { return s.written || s.unclear }
 
 // foldKeep records the answer to a write of the kept definition.
 func (s *seenDefinition) foldKeep(r Request, a Answer, answered Stamp) {
+	on := On[OfDefinition](r)
 	if a.Stale {
 		s.sent, s.why, s.unclear = 0, a.Err, a.Unclear
 		s.misses++
 	}
 	if !s.written {
-		s.before = r.Was
+		s.before = on.Was
 	}
 	if a.Stale {
 		return

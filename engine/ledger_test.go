@@ -224,24 +224,25 @@ func (l *ledger) list(owner, own string) (out []*state.Claim) {
 
 // write writes or deletes a claim if it is as the request has seen it.
 func (l *ledger) write(r engine.Request, own string) engine.Answer {
-	was := l.claims[r.Name]
-	if l.breach != "writes are pinned" && ((was == nil) != (r.Claim.UID == "") || was != nil && was.ResourceVersion != r.Claim.ResourceVersion) {
+	on := engine.On[engine.OfClaim](r)
+	was := l.claims[on.Name]
+	if l.breach != "writes are pinned" && ((was == nil) != (on.Claim.UID == "") || was != nil && was.ResourceVersion != on.Claim.ResourceVersion) {
 		return engine.Answer{Stale: true, Err: errStale}
 	}
-	version := l.next(r.Name)
+	version := l.next(on.Name)
 	if r.Verb == engine.Delete {
-		delete(l.claims, r.Name)
+		delete(l.claims, on.Name)
 		return engine.Answer{}
 	}
-	now := *r.Claim
+	now := *on.Claim
 	now.Parts, now.Waits = nil, nil
-	for _, p := range slices.Concat(r.Claim.Parts, r.Claim.Waits) {
-		taken := r.Force && slices.ContainsFunc(r.Parts, func(q state.Part) bool { return q.Key == p.Key })
-		if p.Lease.Group() != r.Group && !taken {
+	for _, p := range slices.Concat(on.Claim.Parts, on.Claim.Waits) {
+		taken := on.Force && slices.ContainsFunc(on.Parts, func(q state.Part) bool { return q.Key == p.Key })
+		if p.Lease.Group() != on.Group && !taken {
 			now.Parts = append(now.Parts, p)
 		}
 	}
-	now.Parts = append(now.Parts, r.Parts...)
+	now.Parts = append(now.Parts, on.Parts...)
 	now.Waits = slices.DeleteFunc(slices.Clone(now.Parts), func(p state.Part) bool { return p.For == "" })
 	now.Parts = slices.DeleteFunc(now.Parts, func(p state.Part) bool { return p.For != "" })
 	switch l.breach {
@@ -253,35 +254,36 @@ func (l *ledger) write(r engine.Request, own string) engine.Answer {
 		now.Waits = nil
 	}
 	now.Former = nil // whose field managers still own fields
-	for _, g := range slices.Concat(r.Claim.Former, r.Claim.Groups()) {
-		if g != r.Group && len(now.Entries(g)) == 0 {
+	for _, g := range slices.Concat(on.Claim.Former, on.Claim.Groups()) {
+		if g != on.Group && len(now.Entries(g)) == 0 {
 			now.Former = append(now.Former, g)
 		}
 	}
 	if now.UID == "" {
-		now.UID, now.Created = types.UID(r.Name+" "+version), l.now
+		now.UID, now.Created = types.UID(on.Name+" "+version), l.now
 	}
 	now.ResourceVersion = version
-	l.claims[r.Name] = &now
-	return engine.Answer{Claim: l.read(r.Name, own)}
+	l.claims[on.Name] = &now
+	return engine.Answer{Claim: l.read(on.Name, own)}
 }
 
 // keep writes the definition that the ledger keeps, if it is as the request has seen it.
 func (l *ledger) keep(r engine.Request) engine.Answer {
-	was := l.definitions[r.Group]
+	on := engine.On[engine.OfDefinition](r)
+	was := l.definitions[on.Group]
 	switch {
-	case l.breach != "definitions are pinned" && !was.IsVersion(r.Was):
+	case l.breach != "definitions are pinned" && !was.IsVersion(on.Was):
 		return engine.Answer{Stale: true, Err: errStale}
-	case was.Same(r.Definition):
+	case was.Same(on.Definition):
 		return engine.Answer{Definition: was}
 	}
-	version := l.next(kept.Name(r.Group))
-	now := *r.Definition
-	now.UID, now.ResourceVersion = types.UID(kept.Name(r.Group)+" "+version), version
+	version := l.next(kept.Name(on.Group))
+	now := *on.Definition
+	now.UID, now.ResourceVersion = types.UID(kept.Name(on.Group)+" "+version), version
 	if was != nil {
 		now.UID, now.Suspended = was.UID, was.Suspended // no apply changes that
 	}
-	l.definitions[r.Group] = &now
+	l.definitions[on.Group] = &now
 	return engine.Answer{Definition: &now}
 }
 
@@ -294,12 +296,13 @@ func (l *ledger) suspend(g lease.Group) {
 
 // forget deletes the definition that the ledger keeps, if it is as the request has seen it.
 func (l *ledger) forget(r engine.Request) engine.Answer {
-	switch was := l.definitions[r.Group]; {
-	case l.breach != "definitions are pinned" && was != nil && !was.IsVersion(r.Definition):
+	on := engine.On[engine.OfDefinition](r)
+	switch was := l.definitions[on.Group]; {
+	case l.breach != "definitions are pinned" && was != nil && !was.IsVersion(on.Definition):
 		return engine.Answer{Stale: true, Err: errStale}
 	case was != nil:
-		l.next(kept.Name(r.Group))
-		delete(l.definitions, r.Group)
+		l.next(kept.Name(on.Group))
+		delete(l.definitions, on.Group)
 	}
 	return engine.Answer{}
 }

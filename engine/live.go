@@ -129,7 +129,8 @@ type done struct {
 
 // foldPut records the answer to the apply of an object.
 func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
-	k, body := KeyOf(r.Apply), render.Rendered(r.Apply).Object
+	on := On[OfRendered](r)
+	k, body := KeyOf(on.Apply), render.Rendered(on.Apply).Object
 	was := w.live(k)
 	w.pooled = w.pooled || slices.Contains(kinds.Pools, k.Kind)
 	switch {
@@ -138,14 +139,14 @@ func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 		was.misses++
 		w.lives[k] = was.refusedBy(a, answered)
 		if a.Unclear {
-			f.unclear[k] = Desired{Object: r.Apply, Manager: r.Manager}
+			f.unclear[k] = Desired{Object: on.Apply, Manager: on.Manager}
 		}
 	case a.Err != nil:
 		f.refuse(k, body, a.Err, answered, w.Clock)
 	default:
 		now := seenLive{live: a.Live, sent: answered, answered: answered, at: w.Clock, wrote: body, misses: was.misses}
 		switch {
-		case isDeleting(r.Over): // the dry run of what comes once that is gone
+		case isDeleting(on.Over): // the dry run of what comes once that is gone
 			now.live = a.Live.DeepCopy()
 			now.live.SetDeletionTimestamp(nil)
 		case isDeleting(a.Live):
@@ -158,19 +159,20 @@ func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 
 // written records what an apply has done.
 func (f *facts) written(k Key, r Request, a Answer, answered Stamp) {
+	on := On[OfRendered](r)
 	action := report.Configured
 	switch {
-	case r.Over == nil || isDeleting(r.Over) || a.Made || a.Live.GetUID() != r.Over.GetUID():
+	case on.Over == nil || isDeleting(on.Over) || a.Made || a.Live.GetUID() != on.Over.GetUID():
 		action = report.Created
 		f.made[k] = a.Live
-	case r.Touch || a.Live.GetResourceVersion() == r.Over.GetResourceVersion():
+	case on.Touch || a.Live.GetResourceVersion() == on.Over.GetResourceVersion():
 		action = report.Unchanged
 	}
 	if was, known := f.done[k]; known && was.action != report.Unchanged {
 		action = was.action
 	}
 	f.done[k] = done{
-		action: action, told: f.done[k].told && f.done[k].action == action, overwrote: cmp.Or(r.Overwrites, f.done[k].overwrote),
+		action: action, told: f.done[k].told && f.done[k].action == action, overwrote: cmp.Or(on.Overwrites, f.done[k].overwrote),
 		changes: cmp.Or(f.done[k].changes, r.Changes),
 	}
 	f.wrote = max(f.wrote, answered)
@@ -201,7 +203,8 @@ func (s seenLive) refusedBy(a Answer, answered Stamp) seenLive {
 // foldCheck records the answer to the dry run of an apply. One without an answer says nothing: it is sent again, and counts as refused
 // after some tries.
 func (w *World) foldCheck(t *Transaction, f *facts, r Request, a Answer, answered Stamp) {
-	k, body := KeyOf(r.Apply), render.Rendered(r.Apply).Object
+	on := On[OfRendered](r)
+	k, body := KeyOf(on.Apply), render.Rendered(on.Apply).Object
 	if s := w.live(k); s.conflict != nil {
 		c := *s.conflict
 		switch c.asked = answered; {
@@ -258,7 +261,7 @@ func (v view) stillServed() Step {
 		for _, o := range v.want.Serves {
 			s := v.f.objects[o.uid()]
 			if s.sent <= taken.Written {
-				return do(Request{Verb: GetObject, Object: o, Why: "whether it still serves what was taken for it"})
+				return do(Request{Verb: GetObject, On: OfObject{Object: o}, Why: "whether it still serves what was taken for it"})
 			}
 			if id, labelled := lease.IDFromLabels(s.object.Live.GetLabels()); s.there && !isDeleting(s.object.Live) && labelled && id.Group() == v.group {
 				return Step{}

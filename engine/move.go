@@ -164,7 +164,7 @@ func (v view) readMovedUnder() (out Step) {
 	}
 	for _, m := range v.want.Move.Routes {
 		if !v.isGone(m) && v.w.see(m.Ground.Name).Sent < max(v.w.Turn.Alone, v.w.live(m.Old.key()).sent) {
-			out.Requests = append(out.Requests, Request{Verb: Get, Name: m.Ground.Name, Why: "who holds it now"})
+			out.Requests = append(out.Requests, Request{Verb: Get, On: OfClaim{Name: m.Ground.Name}, Why: "who holds it now"})
 		}
 	}
 	return out
@@ -226,7 +226,7 @@ func (v view) endOne(m Moving) Step {
 		return Step{}
 	}
 	if v.t.Settings.Waits && v.w.live(m.New).sent <= v.w.Turn.Alone {
-		return do(Request{Verb: GetLive, Key: m.New, Why: "whether it is still there"})
+		return do(Request{Verb: GetLive, On: m.New, Why: "whether it is still there"})
 	}
 	s := v.removeAs(m.Old, report.Deleted, m.Message)
 	for i := range s.Requests {

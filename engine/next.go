@@ -113,7 +113,7 @@ func (v view) readAgain(name, why string) Step {
 	if at := v.again(v.w.see(name).At); at.After(v.w.Clock) {
 		return Step{Wait: why, Until: at}
 	}
-	return do(Request{Verb: Get, Name: name, Why: why})
+	return do(Request{Verb: Get, On: OfClaim{Name: name}, Why: why})
 }
 
 // again returns when the lease reads something again that it has read at a time: the longer it has waited, the later.
@@ -139,7 +139,7 @@ func (v view) isStale(h state.Hold, s Seen) (Step, bool) {
 	case !pause.idle():
 		return pause, true
 	}
-	return do(Request{Verb: Get, Name: h.Name(), Why: "it has changed"}), true
+	return do(Request{Verb: Get, On: OfClaim{Name: h.Name()}, Why: "it has changed"}), true
 }
 
 // pause returns the wait before a thing is read again of which some writes have missed, the last one at a time: the more have,

@@ -70,11 +70,12 @@ type seenObject struct {
 
 // foldObject records an object as it was read again.
 func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
-	o := r.Object
+	on := On[OfObject](r)
+	o := on.Object
 	s := f.objects[o.uid()]
 	s.there = live != nil && live.GetUID() == o.uid() && state.SameTenant(o.Live, live)
 	if !s.there && s.by == 0 {
-		s.by = r.Read
+		s.by = on.Read
 	}
 	if s.object = o; s.there {
 		s.object.Live = live
@@ -91,21 +92,22 @@ func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, ans
 // foldDelete records the answer to the delete of an object, or to the withdrawal from it. An object without finalizers is
 // gone then.
 func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Time) {
-	s := f.objects[r.Object.uid()]
-	s.object, s.there, s.answered, s.at = r.Object, true, answered, at
+	on := On[OfObject](r)
+	s := f.objects[on.Object.uid()]
+	s.object, s.there, s.answered, s.at = on.Object, true, answered, at
 	switch {
 	case a.Stale:
 		s.stale, s.unclear, s.why = true, s.unclear || a.Unclear, a.Err
 		s.misses++
 	default:
-		s.deleted, s.by, s.stale = answered, r.Read, false
-		s.there = r.Verb == DeleteObject && len(r.Object.Live.GetFinalizers()) > 0
+		s.deleted, s.by, s.stale = answered, on.Read, false
+		s.there = r.Verb == DeleteObject && len(on.Object.Live.GetFinalizers()) > 0
 		if r.Event != nil && r.Event.Then != "" {
-			s.ends = Event{Action: r.Event.Then, Object: r.Object}
+			s.ends = Event{Action: r.Event.Then, Object: on.Object}
 		}
 	}
 	s.sent = sent
-	f.objects[r.Object.uid()] = s
+	f.objects[on.Object.uid()] = s
 }
 
 // reading returns the latest reading of everything that the owner has.
@@ -127,7 +129,7 @@ func (v view) readOwner(after Stamp, why string) Step {
 			return do(Request{Verb: ReadAll, Why: why})
 		}
 	}
-	return do(Request{Verb: Look, Owner: v.group.Owner, Why: why})
+	return do(Request{Verb: Look, On: OfOwner(v.group.Owner), Why: why})
 }
 
 // changed returns when the lease last saw that something has gone that may have served a claim; 0 if nothing has.
@@ -164,11 +166,11 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 	case s.stale && !pause.idle():
 		return pause
 	case s.stale && !s.unclear:
-		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "it has changed"})
+		return do(Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Why: "it has changed"})
 	case s.stale:
-		return do(Request{Verb: GetObject, Object: o, Read: v.reading().sent, Event: event, Why: "whether it was deleted"})
+		return do(Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Event: event, Why: "whether it was deleted"})
 	case o.Stays:
-		return do(Request{Verb: Withdraw, Object: o, Why: "Akash's provider keeps it"})
+		return do(Request{Verb: Withdraw, On: OfObject{Object: o}, Why: "Akash's provider keeps it"})
 	case known:
 		o.Live = s.object.Live
 	}
@@ -177,7 +179,7 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 			event.Then = action
 		}
 	}
-	return do(Request{Verb: DeleteObject, Object: o, Event: event, Changes: changes, Again: known, Read: v.reading().sent, Why: cmp.Or(message, "the lease gives it up")})
+	return do(Request{Verb: DeleteObject, On: OfObject{Object: o, Again: known, Read: v.reading().sent}, Event: event, Changes: changes, Why: cmp.Or(message, "the lease gives it up")})
 }
 
 // await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
@@ -203,7 +205,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 		case !next.idle():
 			return next
 		}
-		look := Request{Verb: GetObject, Object: o, Read: v.reading().sent, Why: "whether it is gone"}
+		look := Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Why: "whether it is gone"}
 		if known && s.ends.Action != "" {
 			look.Event = &s.ends
 		}
@@ -243,7 +245,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	}
 	switch {
 	case now.sent <= now.conflict.refused: // read it again
-		return do(Request{Verb: GetLive, Key: k, Why: "who has written it"}), nil
+		return do(Request{Verb: GetLive, On: k, Why: "who has written it"}), nil
 	case live == nil, now.misses >= v.t.Settings.Tries && errors.Is(now.why, now.conflict.err):
 		return refused()
 	case now.misses >= v.t.Settings.Tries:
@@ -262,10 +264,8 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 		return v.tellOnce(Event{Action: report.Kept, Of: k, Message: message}, "declared "+k.String()), nil
 	}
 	runs := v.runs(d.Object)
-	check := v.applies(CheckObject, d, o, live, "who owns what of it now")
-	switch {
-	case (runs || mine && (claimLike || v.t.Settings.Reclaims)) && now.conflict.asked <= now.sent:
-		return do(check), nil
+	if (runs || mine && (claimLike || v.t.Settings.Reclaims)) && now.conflict.asked <= now.sent {
+		return do(Request{Verb: CheckObject, On: v.applies(d, o, live), Why: "who owns what of it now"}), nil
 	}
 	byHand := v.t.Settings.Reclaims && v.byHand(d, live, managers)
 	switch {
@@ -318,21 +318,20 @@ func (v view) applied(d Desired) render.Object {
 
 // seize applies an object by force.
 func (v view) seize(d Desired, live *unstructured.Unstructured) Step {
-	r := v.applies(PutObject, d, v.applied(d), live, "the lease takes it over")
-	r.Force = true
-	return do(r)
+	on := v.applies(d, v.applied(d), live)
+	on.Force = true
+	return do(Request{Verb: PutObject, On: on, Why: "the lease takes it over"})
 }
 
 // seizeByHand applies an object by force that somebody has changed by hand, and tells what that overwrites.
 func (v view) seizeByHand(d Desired, live *unstructured.Unstructured) Step {
-	s := v.seize(d, live)
-	r := &s.Requests[0]
+	on := v.applies(d, v.applied(d), live)
 	var taken []string
-	for _, f := range plan.Write(d.Object.Kind.Singular, render.Rendered(r.Apply).Object, live, d.Manager).Conflicts() {
+	for _, f := range plan.Write(d.Object.Kind.Singular, render.Rendered(on.Apply).Object, live, d.Manager).Conflicts() {
 		taken = append(taken, report.Taken(f))
 	}
-	r.Why, r.Overwrites = "somebody has changed it by hand", "taken back: "+strings.Join(taken, "; ")
-	return s
+	on.Force, on.Overwrites = true, "taken back: "+strings.Join(taken, "; ")
+	return do(Request{Verb: PutObject, On: on, Why: "somebody has changed it by hand"})
 }
 
 // byHand reports whether fields of an object that other managers own are those that kubectl users have set on one that this
@@ -352,7 +351,7 @@ func (v view) byHand(d Desired, live *unstructured.Unstructured, managers []stri
 func (v view) readGrounds(k Key, live *unstructured.Unstructured, answered Stamp) Step {
 	for _, g := range v.w.Objects.Grounds(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.claimsOf(v.group)) {
 		if v.w.see(g.Name).Sent <= answered {
-			return do(Request{Verb: Get, Name: g.Name, Why: "who holds it now"})
+			return do(Request{Verb: Get, On: OfClaim{Name: g.Name}, Why: "who holds it now"})
 		}
 	}
 	return Step{}

@@ -51,7 +51,7 @@ func (v view) readTargets() Step {
 	if err != nil || len(records.Unknown) == 0 {
 		return Step{}
 	}
-	return do(Request{Verb: ReadTargets, Hosts: records.Unknown, Early: true, Why: "where the hosts are reached"})
+	return do(Request{Verb: ReadTargets, On: OfHosts(records.Unknown), Early: true, Why: "where the hosts are reached"})
 }
 
 // writeRecords writes the records whose values are known, host by host. The records that they replace are deleted first: the
@@ -150,7 +150,7 @@ func (v view) awaitReplaced(replaced []Replaced) (gone bool, s Step) {
 		case !next.idle():
 			return false, next
 		}
-		return false, do(Request{Verb: GetObject, Object: old.Object, Why: "whether it is gone"})
+		return false, do(Request{Verb: GetObject, On: OfObject{Object: old.Object}, Why: "whether it is gone"})
 	}
 	return true, Step{}
 }
@@ -305,7 +305,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		return Step{}
 	}
 	if onGateway(k.Kind) && v.w.live(gateway).sent <= max(v.f.wrote, v.w.read) {
-		return do(Request{Verb: GetLive, Key: gateway, Why: "whether it is programmed"})
+		return do(Request{Verb: GetLive, On: gateway, Why: "whether it is programmed"})
 	}
 	lacks := func(s seenLive) string {
 		switch {
@@ -330,7 +330,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		}}}
 	}
 	if onGateway(k.Kind) && len(s.Requests) > 0 && v.w.live(gateway).sent < v.w.live(k).sent { // both are looked at again
-		s.Requests = []Request{{Verb: GetLive, Key: gateway, Why: "whether it is programmed"}}
+		s.Requests = []Request{{Verb: GetLive, On: gateway, Why: "whether it is programmed"}}
 	}
 	return s
 }

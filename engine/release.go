@@ -94,7 +94,7 @@ func (v view) readKept() Step {
 	if v.want.Release == nil || !v.everything() && len(v.want.Release.Named) == 0 || known {
 		return Step{}
 	}
-	r := Request{Verb: GetDefinition, Group: v.group, Why: "nothing may heal a lease that is released"}
+	r := Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "nothing may heal a lease that is released"}
 	r.Early = v.f.kept.sent == 0 && (len(v.want.Release.Named) > 0 || v.isIdle())
 	switch k := v.f.kept; {
 	case k.misses >= v.t.Settings.Tries:
@@ -104,7 +104,7 @@ func (v view) readKept() Step {
 			return s
 		}
 		if r.Why = "it has changed"; k.unclear {
-			r.Definition, r.Why = k.definition, "whether it was deleted"
+			r.On, r.Why = OfDefinition{Group: v.group, Definition: k.definition}, "whether it was deleted"
 		}
 	}
 	return do(r)
@@ -117,9 +117,9 @@ func (v view) readLate() Step {
 	case !v.everything() || !v.succeeds():
 		return Step{}
 	case v.f.kept.sent <= after:
-		return do(Request{Verb: GetDefinition, Group: v.group, Why: why})
+		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: why})
 	case v.f.runs.sent <= after:
-		return do(Request{Verb: ReadRuns, Group: v.group, Why: why})
+		return do(Request{Verb: ReadRuns, On: v.group, Why: why})
 	}
 	return Step{}
 }
@@ -158,7 +158,7 @@ func (v view) forget() Step {
 	if !v.everything() || d == nil || d.Deleting {
 		return Step{}
 	}
-	return do(Request{Verb: Forget, Group: v.group, Definition: d, Why: "nothing may heal a lease that is released"})
+	return do(Request{Verb: Forget, On: OfDefinition{Group: v.group, Definition: d}, Why: "nothing may heal a lease that is released"})
 }
 
 // succeedCrashed takes the turn of a lease that holds nothing, if another command has announced itself for it: that command
@@ -168,7 +168,7 @@ func (v view) succeedCrashed() Step {
 	case !v.everything() || v.w.Turn.Alone > 0:
 		return Step{}
 	case v.f.announced.sent == 0:
-		return do(Request{Verb: ReadAnnouncements, Group: v.group, Early: true, Why: "whether a command for the lease has crashed"})
+		return do(Request{Verb: ReadAnnouncements, On: v.group, Early: true, Why: "whether a command for the lease has crashed"})
 	case v.f.announced.names:
 		return do(Request{Verb: Announce, Why: "a command for the lease may have crashed"})
 	}
@@ -212,7 +212,7 @@ func (v view) left() (out Left) {
 func (s *seenDefinition) foldRead(r Request, a Answer, sent Stamp, mark string) {
 	s.written = s.written || a.Definition != nil && a.Definition.Run == mark
 	s.definition, s.sent, s.unclear = a.Definition, sent, false
-	s.deleted = s.deleted || r.Definition != nil && a.Definition == nil
+	s.deleted = s.deleted || On[OfDefinition](r).Definition != nil && a.Definition == nil
 }
 
 // fold records the answer to a delete of the kept definition. One that met another version is read again.
@@ -223,7 +223,7 @@ func (s *seenDefinition) fold(r Request, a Answer, at time.Time) {
 		return
 	}
 	if !s.written {
-		s.before, s.written = r.Definition, true
+		s.before, s.written = On[OfDefinition](r).Definition, true
 	}
 	s.definition, s.deleted, s.back = nil, true, r.Back
 }
@@ -259,7 +259,7 @@ func (v view) giveBack(why error) Step {
 	}
 	if s := v.goBack(v.takenNames(), func(name string, c *state.Claim) Step {
 		had := v.before(name, c)
-		return allocate(c, had, Request{Group: v.group, Back: true, Why: why.Error(), Event: v.givenUp(report.Released, c, had)})
+		return allocate(c, OfClaim{Group: v.group, Parts: had}, Request{Back: true, Why: why.Error(), Event: v.givenUp(report.Released, c, had)})
 	}); !s.idle() {
 		return s
 	}
@@ -291,7 +291,7 @@ func (v view) takeOff() Step {
 		}
 		if s := v.removeAs(o, report.Deleted, "taken back"); !s.idle() {
 			for i := range s.Requests {
-				s.Requests[i].Back, s.Requests[i].Name = true, string(o.uid())
+				s.Requests[i].Back = true
 			}
 			return s
 		}
@@ -309,7 +309,7 @@ func (v view) finalize() Step {
 		if !ok {
 			return Step{}
 		}
-		return allocate(c, entries, Request{Group: v.group, Back: true, Why: "what rests on it stays"})
+		return allocate(c, OfClaim{Group: v.group, Parts: entries}, Request{Back: true, Why: "what rests on it stays"})
 	})
 }
 

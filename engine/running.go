@@ -45,7 +45,7 @@ func (v view) readRunning() Step {
 	if v.want.Apply == nil || v.want.Apply.Workloads == nil || v.f.running.sent > v.w.Turn.Alone && v.f.running.sent > 0 {
 		return Step{}
 	}
-	return do(Request{Verb: ReadRunning, Early: v.f.running.sent == 0, Version: v.f.running.running.Version, Why: "what the lease runs"})
+	return do(Request{Verb: ReadRunning, On: OfVersion(v.f.running.running.Version), Early: v.f.running.sent == 0, Why: "what the lease runs"})
 }
 
 // reserve makes the order's reservation the lease's, after the lease has its claims.
@@ -156,7 +156,7 @@ func (v view) readRuns() Step {
 	if !v.everything() || v.f.runs.sent > 0 && v.f.runs.sent > v.w.Turn.Alone {
 		return Step{}
 	}
-	return do(Request{Verb: ReadRuns, Group: v.group, Early: v.f.runs.sent == 0, Why: "what the lease runs goes with it"})
+	return do(Request{Verb: ReadRuns, On: v.group, Early: v.f.runs.sent == 0, Why: "what the lease runs goes with it"})
 }
 
 // endRuns deletes what the lease runs, and gives up its reservations, once nothing of it serves. It does neither while Akash's
@@ -231,7 +231,7 @@ func (v view) unreserve(id lease.ID) Step {
 	if id == (lease.ID{}) || v.f.unreserved[id] {
 		return Step{}
 	}
-	return do(Request{Verb: Unreserve, Lease: id, Why: "nothing of the lease runs any more"})
+	return do(Request{Verb: Unreserve, On: id, Why: "nothing of the lease runs any more"})
 }
 
 // declared names what Akash's provider declares for the leases whose workloads would end.

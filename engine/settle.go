@@ -71,7 +71,7 @@ func (v view) prune() (all Step) {
 func (v view) giveUp(c *state.Claim) Step {
 	now, s := v.reading(), v.w.see(c.Name())
 	keep := without(c, v.group, func(p state.Part) bool { return v.goes(now.objects, c, p) })
-	step := allocate(c, keep, Request{Group: v.group, Why: "the lease does not ask for it, and nothing serves it"})
+	step := allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: "the lease does not ask for it, and nothing serves it"})
 	if step.idle() || c.Deleting || c.Unreadable != "" {
 		return Step{}
 	}
@@ -88,7 +88,7 @@ func (v view) giveUp(c *state.Claim) Step {
 	case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
 		return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
 	case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
-		return do(Request{Verb: RemovePool, Address: c.Addr(), Action: v.deleted(), Why: "nobody holds the address any more"})
+		return do(Request{Verb: RemovePool, On: OfPool{c.Addr(), v.deleted()}, Why: "nobody holds the address any more"})
 	}
 	r.Changes = v.changeClaim(plan.GiveUp, c, keep)
 	return do(r)
@@ -119,8 +119,8 @@ func (v view) settle() (all Step) {
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if entries, ok := v.final(h, c); ok {
-			r := Request{Group: v.group, Why: "what the lease has of it in the end", Changes: v.changeClaim(plan.Claim, c, entries)}
-			if s := allocate(c, entries, r); !s.idle() && !all.joins(s, Request.writesHost) {
+			r := Request{Why: "what the lease has of it in the end", Changes: v.changeClaim(plan.Claim, c, entries)}
+			if s := allocate(c, OfClaim{Group: v.group, Parts: entries}, r); !s.idle() && !all.joins(s, Request.writesHost) {
 				break
 			}
 		}
@@ -166,7 +166,7 @@ func (v view) note() (all Step) {
 			case !c.Full(v.group): // else there is no room for it
 				entries = append(entries, note)
 			}
-			s := allocate(c, entries, Request{Group: v.group, Optional: true, Why: "the lease waits for it"})
+			s := allocate(c, OfClaim{Group: v.group, Parts: entries}, Request{Optional: true, Why: "the lease waits for it"})
 			if s.idle() {
 				continue
 			}

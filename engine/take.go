@@ -198,9 +198,10 @@ func (v view) put(taken protocol.Taken) Request {
 		c = &rekeyed
 	}
 	parts := beside(c, v.group, taken.Parts)
-	r := Request{Verb: Put, Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew, Why: "it is free"}
+	on := OfClaim{Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew}
+	r := Request{Verb: Put, Why: "it is free"}
 	if from := v.takenFrom(c, parts); len(from) > 0 {
-		r.Force, r.Why = true, "it is transferred"
+		on.Force, r.Why = true, "it is transferred"
 		r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "from " + groupsText(from), From: from}
 	} else if taken.Anew {
 		r.Event = &Event{Action: report.Claimed, Kind: string(c.Kind), Thing: c.Thing}
@@ -208,6 +209,7 @@ func (v view) put(taken protocol.Taken) Request {
 	} else {
 		r.Why = "another command that crashed may be about to give it up"
 	}
+	r.On = on
 	return r
 }
 
@@ -228,7 +230,7 @@ func (v view) bind() Step {
 		if h.Kind != state.Wildcard || len(c.PartsOf(v.group)) == 0 || protocol.IsBound(c, v.group) {
 			continue
 		}
-		all, list := v.w.lists[state.Host], Request{Verb: List, Kind: state.Host, Why: "the hosts below " + h.Thing}
+		all, list := v.w.lists[state.Host], Request{Verb: List, On: OfKind(state.Host), Why: "the hosts below " + h.Thing}
 		if all.sent <= max(v.f.taken[h.Name()].Written, v.w.Turn.Alone) {
 			return do(list)
 		}
@@ -252,7 +254,7 @@ func (v view) bind() Step {
 			slices.SortFunc(ended, (*state.Claim).Compare)
 			return v.evictAll(ended)
 		}
-		return allocate(c, beside(c, v.group, parts), Request{Group: v.group, Why: "no host of another owner is below it"})
+		return allocate(c, OfClaim{Group: v.group, Parts: beside(c, v.group, parts)}, Request{Why: "no host of another owner is below it"})
 	}
 	return Step{}
 }
@@ -306,7 +308,7 @@ func (v view) lookAbove() Step {
 		return v.readAbove(unread...)
 	}
 	s := v.readAbove(unread...)
-	s.Requests[0].Verb, s.Requests[0].Kind, s.Requests[0].Why = List, state.Wildcard, "which of them exclude the hosts"
+	s.Requests[0].Verb, s.Requests[0].On, s.Requests[0].Why = List, OfKind(state.Wildcard), "which of them exclude the hosts"
 	return s
 }
 
@@ -314,7 +316,7 @@ func (v view) lookAbove() Step {
 func (v view) readAbove(over ...string) Step {
 	slices.Sort(over)
 	return do(Request{
-		Verb: Get, Name: state.HostName(over[0]), Why: "whether it excludes the host",
+		Verb: Get, On: OfClaim{Name: state.HostName(over[0])}, Why: "whether it excludes the host",
 		Fails: "its hosts could not be compared with the wildcards above them (" + strings.Join(over, ", ") + ")",
 	})
 }

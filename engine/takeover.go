@@ -32,32 +32,32 @@ func (v view) isOwn(d Desired, live *unstructured.Unstructured) bool {
 	return labelled && id.Group() == v.group
 }
 
-// applies returns the request that applies an object over the one that was seen, or does so as a dry run.
-func (v view) applies(verb Verb, d Desired, o render.Object, live *unstructured.Unstructured, why string) Request {
-	r := Request{Verb: verb, Apply: o, Manager: d.Manager, Over: live, Why: why}
+// applies returns what applies an object over the one that was seen.
+func (v view) applies(d Desired, o render.Object, live *unstructured.Unstructured) OfRendered {
+	on := OfRendered{Apply: o, Manager: d.Manager, Over: live}
 	if over := v.over(d, o, live); over != live {
-		r.Taken = over
+		on.Taken = over
 	}
-	return r
+	return on
 }
 
-// over returns what the request applies to, with the managed fields that it has then.
-func (r Request) over() *unstructured.Unstructured {
-	if r.Taken != nil {
-		return r.Taken
+// over returns what it applies to, with the managed fields that this has then.
+func (on OfRendered) over() *unstructured.Unstructured {
+	if on.Taken != nil {
+		return on.Taken
 	}
-	return r.Over
+	return on.Over
 }
 
 // tookBack says which values of kubectl users an apply takes back without force, because it becomes their manager.
-func (v view) tookBack(r Request) string {
-	if r.Taken == nil || !v.t.Settings.Reclaims {
+func (v view) tookBack(on OfRendered) string {
+	if on.Taken == nil || !v.t.Settings.Reclaims {
 		return ""
 	}
-	want := render.Rendered(r.Apply).Object
-	still := plan.Fields(r.Taken, want, r.Manager)
+	want := render.Rendered(on.Apply).Object
+	still := plan.Fields(on.Taken, want, on.Manager)
 	var taken []string
-	for _, f := range plan.Fields(r.Over, want, r.Manager) {
+	for _, f := range plan.Fields(on.Over, want, on.Manager) {
 		same := func(now plan.Field) bool { return now.Conflict && slices.Equal(now.Path, f.Path) }
 		if f.Conflict && !slices.ContainsFunc(still, same) {
 			taken = append(taken, report.Taken(f))
@@ -70,12 +70,12 @@ func (v view) tookBack(r Request) string {
 }
 
 // keptByOthers returns the error of an apply after which others keep fields that the lease does not want any more. A plan shows them.
-func (v view) keptByOthers(d Desired, r Request) error {
-	over := r.over()
+func (v view) keptByOthers(d Desired, on OfRendered) error {
+	over := on.over()
 	if over == nil || isDeleting(over) || v.t.Settings.Plans {
 		return nil
 	}
-	c := plan.Change{Fields: slices.DeleteFunc(plan.Fields(over, render.Rendered(r.Apply).Object, d.Manager), func(f plan.Field) bool { return f.After != nil || !f.Conflict })}
+	c := plan.Change{Fields: slices.DeleteFunc(plan.Fields(over, render.Rendered(on.Apply).Object, d.Manager), func(f plan.Field) bool { return f.After != nil || !f.Conflict })}
 	managers := c.Others()
 	if len(managers) == 0 {
 		return nil

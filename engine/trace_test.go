@@ -288,9 +288,9 @@ func (s *story) fold(c *command, place int, r engine.Request, sent engine.Stamp,
 	case r.Verb == engine.CheckObject:
 		fmt.Fprintf(&s.out, ": it would be admitted")
 	case r.Verb == engine.GetLive:
-		fmt.Fprintf(&s.out, "\n  %s", textOfObject(r.Key, a.Live))
+		fmt.Fprintf(&s.out, "\n  %s", textOfObject(keyOf(r), a.Live))
 	case r.Verb == engine.PutObject:
-		fmt.Fprintf(&s.out, "\n  %s", textOfObject(engine.KeyOf(r.Apply), a.Live))
+		fmt.Fprintf(&s.out, "\n  %s", textOfObject(keyOf(r), a.Live))
 	}
 	fmt.Fprintln(&s.out)
 	c.fold(place, r, a, sent)

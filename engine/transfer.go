@@ -55,7 +55,7 @@ func (v view) unmovable() Step {
 func (v view) disownFormer() Step {
 	for _, c := range v.named() {
 		if groups := v.disowns(c); len(groups) > 0 && v.isMarked(c) {
-			return do(Request{Verb: Put, Name: c.Name(), Claim: c, Group: groups[0], Why: "it holds nothing of it any more"})
+			return do(Request{Verb: Put, On: OfClaim{Name: c.Name(), Claim: c, Group: groups[0]}, Why: "it holds nothing of it any more"})
 		}
 	}
 	return v.tellHeld()
@@ -109,13 +109,13 @@ func (v view) moveBack() Step {
 		case len(theirs) > 0:
 			g := theirs[0].Lease.Group()
 			parts := slices.DeleteFunc(slices.Clone(theirs), func(p state.Part) bool { return p.Lease.Group() != g })
-			r := Request{Group: g, Force: true, Back: true, Why: "it is given back"}
+			r := Request{Back: true, Why: "it is given back"}
 			if last := theirs[len(theirs)-1].Lease.Group(); last == g {
 				r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "back", To: g}
 			}
-			return allocate(c, beside(c, g, parts), r)
+			return allocate(c, OfClaim{Group: g, Parts: beside(c, g, parts), Force: true}, r)
 		case slices.Contains(v.disowns(c), v.group):
-			return do(Request{Verb: Put, Name: name, Claim: c, Group: v.group, Back: true, Why: "it holds nothing of it any more"})
+			return do(Request{Verb: Put, On: OfClaim{Name: name, Claim: c, Group: v.group}, Back: true, Why: "it holds nothing of it any more"})
 		}
 		return Step{}
 	})
@@ -136,7 +136,7 @@ func (v view) touchFormer() Step {
 			if v.f.touched[o.uid()] || known && (s.deleted > 0 || !s.there) || v.defines(o) {
 				continue
 			}
-			return do(Request{Verb: Touch, Object: o, Why: "a crashed command may be about to delete it"})
+			return do(Request{Verb: Touch, On: OfObject{Object: o}, Why: "a crashed command may be about to delete it"})
 		}
 	}
 	return Step{}

@@ -112,7 +112,7 @@ func (v view) readUnder(o Object) Step {
 	}
 	for _, name := range o.Near {
 		if v.w.see(name).Sent < s.sent {
-			return do(Request{Verb: Get, Name: name, Why: "who holds it now"})
+			return do(Request{Verb: Get, On: OfClaim{Name: name}, Why: "who holds it now"})
 		}
 	}
 	return Step{}
@@ -189,7 +189,7 @@ func (v view) removeAll(objects []Object) (all Step) {
 		if s.idle() {
 			s = v.remove(o, "")
 		}
-		if !s.idle() && !all.joins(s, func(with Request) bool { return with.Verb == DeleteObject && with.Object.Kind == o.Kind }) {
+		if !s.idle() && !all.joins(s, func(with Request) bool { return with.Verb == DeleteObject && On[OfObject](with).Object.Kind == o.Kind }) {
 			break
 		}
 	}

@@ -87,12 +87,14 @@ func (v view) writeAll(objects []Desired) (all Step, _ error) {
 		return wait, nil
 	}
 	// What is overwritten comes last: another object may be refused.
-	forced := func(r Request) bool { return r.Overwrites != "" }
-	if rest := slices.DeleteFunc(slices.Clone(all.Requests), forced); len(rest) > 0 {
+	if rest := slices.DeleteFunc(slices.Clone(all.Requests), overwrites); len(rest) > 0 {
 		all.Requests = rest
 	}
 	return all, nil
 }
+
+// overwrites reports whether a request overwrites what others have set.
+func overwrites(r Request) bool { return On[OfRendered](r).Overwrites != "" }
 
 // writeOne applies an object unless it is as wanted. If the one that is there is being deleted, that is waited for. The error is why the
 // object cannot be written.
@@ -123,16 +125,16 @@ func (v view) writeOne(d Desired) (Step, error) {
 	if s := v.confirm(o, now); !s.idle() {
 		return s, nil
 	}
-	r := v.applies(PutObject, d, o, now.live, "the lease wants it")
-	if r.Touch, r.Anew = touch, now.misses > 0; touch {
-		r.Why = "a crashed command may be about to write it"
-		return do(r), nil
+	on := v.applies(d, o, now.live)
+	on.Touch, on.Again = touch, now.misses > 0
+	if touch {
+		return do(Request{Verb: PutObject, On: on, Why: "a crashed command may be about to write it"}), nil
 	}
-	if err := v.keptByOthers(d, r); err != nil {
+	if err := v.keptByOthers(d, on); err != nil {
 		return Step{}, err
 	}
-	r.Overwrites = v.tookBack(r)
-	over := r.over()
+	on.Overwrites = v.tookBack(on)
+	r, over := Request{Verb: PutObject, On: on, Why: "the lease wants it"}, on.over()
 	if isDeleting(over) { // a dry run takes it for gone
 		over = nil
 	}
@@ -153,7 +155,7 @@ func isDeleting(o *unstructured.Unstructured) bool {
 func (v view) confirm(o render.Object, now seenLive) Step {
 	for _, g := range v.grounds(o) {
 		if v.t.Settings.Waits && v.w.see(g.Name).Sent < now.sent {
-			return do(Request{Verb: Get, Name: g.Name, Why: "whether the lease still holds it"})
+			return do(Request{Verb: Get, On: OfClaim{Name: g.Name}, Why: "whether the lease still holds it"})
 		}
 	}
 	return Step{}
@@ -167,7 +169,7 @@ func (v view) readLive(k Key, now seenLive) (Step, error) {
 	if pause := v.pause(k.String(), now.misses, now.at); !pause.idle() {
 		return pause, nil
 	}
-	return do(Request{Verb: GetLive, Key: k, Why: "it has changed"}), nil
+	return do(Request{Verb: GetLive, On: k, Why: "it has changed"}), nil
 }
 
 // awaitDeletion waits until an object that is being deleted is gone: a write to it would be lost.
@@ -189,7 +191,7 @@ func (v view) awaitDeletion(d Desired, now seenLive) (Step, error) {
 // awaitLive reads an object again and again until done is true for it, at most for the lease's wait time; then late is true.
 func (v view) awaitLive(k Key, what string, done func(seenLive) bool) (s Step, late bool) {
 	now, over := v.w.live(k), v.f.began.Add(v.t.Settings.Wait)
-	read := Step{Requests: []Request{{Verb: GetLive, Key: k, Why: "it is waited for"}}, Budgeted: true}
+	read := Step{Requests: []Request{{Verb: GetLive, On: k, Why: "it is waited for"}}, Budgeted: true}
 	switch {
 	case done(now):
 		return Step{}, false
@@ -240,7 +242,7 @@ func (v view) makeNamespace(d Desired) (Step, error) {
 		return Step{}, nil
 	}
 	return do(Request{
-		Verb: CreateObject, Apply: d.Object, Manager: d.Manager, Why: "the lease has none",
+		Verb: CreateObject, On: OfRendered{Apply: d.Object, Manager: d.Manager}, Why: "the lease has none",
 		Changes: v.change(func() plan.Change {
 			return plan.Write(k.Kind.Singular, render.Rendered(d.Object).Object, nil, d.Manager)
 		}),
@@ -319,7 +321,7 @@ func (v view) tookOff(k Key) bool {
 func (v view) readUnclear() Step {
 	for _, k := range keysOf(v.f.unclear) {
 		if v.w.live(k).stale && v.f.refused[k.String()] == nil {
-			return do(Request{Verb: GetLive, Key: k, Name: k.String(), Back: true, Why: "whether it was written"})
+			return do(Request{Verb: GetLive, On: k, Back: true, Why: "whether it was written"})
 		}
 	}
 	return Step{}

@@ -24,6 +24,7 @@ import (
 // ask sends the request of a reply and adds its answer. An error that is neither stale nor unclear says that it was refused.
 func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *reply) (err error) {
 	c, r, answer := l.command, out.request, &out.answer
+	object, definition := engine.On[engine.OfObject](r), engine.On[engine.OfDefinition](r)
 	switch r.Verb {
 	case engine.ReadAll:
 		if out.read, err = l.work.Read(ctx); err == nil {
@@ -34,14 +35,14 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	case engine.Undo:
 		err = l.turn.Undo(ctx)
 	case engine.Get:
-		answer.Claim, err = observed.ReadClaim(ctx, c.Ledger, r.Name)
+		answer.Claim, err = observed.ReadClaim(ctx, c.Ledger, r.On.String())
 	case engine.List:
 		err = c.Ledger.Until(ctx, func(ctx context.Context) (err error) {
-			answer.Claims, err = c.Ledger.List(ctx, r.Kind)
+			answer.Claims, err = c.Ledger.List(ctx, state.Kind(r.On.String()))
 			return err
 		})
 	case engine.Look:
-		out.read, err = l.look(ctx, s, r.Owner, answer)
+		out.read, err = l.look(ctx, s, r.On.String(), answer)
 	case engine.Leave:
 		err = reservation.LeaveAddresses(ctx, c.Cluster, c.Options.Config, reservation.Leasing{
 			Lease: one.X.Request.Lease, Mark: l.marks[out.place], Ledger: c.Ledger, Waiting: func(what string) {
@@ -49,45 +50,53 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			},
 		})
 	case engine.RemovePool:
-		err = pools.New(c.Options.Config, one.X.Snapshot).Remove(ctx, one.X, r.Address, r.Action)
+		pool := engine.On[engine.OfPool](r)
+		err = pools.New(c.Options.Config, one.X.Snapshot).Remove(ctx, one.X, pool.Address, pool.Action)
 	case engine.Put, engine.Delete:
-		return l.write(ctx, r, answer)
+		return l.write(ctx, r.Verb, engine.On[engine.OfClaim](r), answer)
 	case engine.GetObject:
-		answer.Live, err = c.Cluster.Get(ctx, r.Object.Kind, r.Object.Live.GetNamespace(), r.Object.Live.GetName())
-	case engine.DeleteObject, engine.Forget:
-		return l.delete(ctx, r, answer)
+		answer.Live, err = c.Cluster.Get(ctx, object.Object.Kind, object.Object.Live.GetNamespace(), object.Object.Live.GetName())
+	case engine.DeleteObject:
+		return l.delete(ctx, object, answer)
+	case engine.Forget:
+		if err = c.Ledger.Forget(ctx, definition.Definition); err != nil && !errors.Is(err, ledger.ErrAgain) {
+			err = fmt.Errorf("the definition of lease %s in the ledger: %w", definition.Group, err)
+		}
+		answer.Unclear = err != nil && cluster.IsUnclear(err)
+		answer.Stale = answer.Unclear || cluster.IsOvertaken(err) || errors.Is(err, ledger.ErrAgain)
 	case engine.Withdraw:
-		err = one.X.Withdraw(ctx, owned(r.Object))
+		err = one.X.Withdraw(ctx, owned(object.Object))
 	case engine.Touch:
-		err = l.touch(ctx, r.Object, l.marks[out.place])
+		err = l.touch(ctx, object.Object, l.marks[out.place])
 	case engine.GetDefinition:
-		answer.Definition, err = observed.ReadDefinition(ctx, c.Ledger, r.Group)
+		answer.Definition, err = observed.ReadDefinition(ctx, c.Ledger, definition.Group)
 	case engine.ReadRuns:
 		err = l.readRuns(ctx, one, s, answer)
 	case engine.Unreserve:
-		err = l.unreserve(ctx, one, r.Lease)
+		err = l.unreserve(ctx, one, engine.On[lease.ID](r))
 	case engine.GetLive:
-		answer.Live, err = c.Cluster.Get(ctx, r.Key.Kind, r.Key.Namespace, r.Key.Name)
+		k := engine.On[engine.Key](r)
+		answer.Live, err = c.Cluster.Get(ctx, k.Kind, k.Namespace, k.Name)
 	case engine.PutObject:
-		return l.put(ctx, r, answer)
+		return l.put(ctx, engine.On[engine.OfRendered](r), answer)
 	case engine.CheckObject:
-		return l.check(ctx, r, answer)
+		return l.check(ctx, engine.On[engine.OfRendered](r), answer)
 	case engine.CreateObject:
-		answer.Made, err = l.create(ctx, r)
+		answer.Made, err = l.create(ctx, engine.On[engine.OfRendered](r))
 	case engine.Keep:
-		answer.Definition, err = c.Ledger.Keep(ctx, r.Definition, r.Group, r.Was)
+		answer.Definition, err = c.Ledger.Keep(ctx, definition.Definition, definition.Group, definition.Was)
 		answer.Unclear = err != nil && cluster.IsUnclear(err)
 		answer.Stale = answer.Unclear || errors.Is(err, ledger.ErrAgain)
 	case engine.ReadTargets:
-		answer.Targets, err = records.Targets(ctx, one.X.Snapshot, c.Cluster, c.Options.Config, one.X.Request.Lease, r.Hosts, l.work.Fresh)
+		answer.Targets, err = records.Targets(ctx, one.X.Snapshot, c.Cluster, c.Options.Config, one.X.Request.Lease, engine.On[engine.OfHosts](r), l.work.Fresh)
 	case engine.ReadRunning:
-		answer.Running, err = l.readRunning(ctx, one, s, r.Version)
+		answer.Running, err = l.readRunning(ctx, one, s, string(engine.On[engine.OfVersion](r)))
 	case engine.TakeReserved:
 		err = l.takeReserved(ctx, one, s, answer)
 	case engine.Disown:
 		err = one.Work.EndAdoption(ctx)
 	case engine.ReadAnnouncements:
-		answer.Announced, err = l.announced(ctx, r.Group)
+		answer.Announced, err = l.announced(ctx, engine.On[lease.Group](r))
 	}
 	return err
 }
@@ -100,23 +109,16 @@ func (l *loop) announced(ctx context.Context, g lease.Group) (bool, error) {
 	}), err
 }
 
-// delete deletes an object, or the kept definition, as it was seen.
-func (l *loop) delete(ctx context.Context, r engine.Request, answer *engine.Answer) (err error) {
-	c, o := l.command, r.Object.Live
-	if r.Verb == engine.Forget {
-		if err = c.Ledger.Forget(ctx, r.Definition); err != nil && !errors.Is(err, ledger.ErrAgain) {
-			err = fmt.Errorf("the definition of lease %s in the ledger: %w", r.Group, err)
-		}
-	} else {
-		if r.Again {
-			ctx = cluster.Anew(ctx)
-		}
-		err = c.Cluster.DeletePinned(ctx, r.Object.Kind, o.GetNamespace(), o.GetName(), o.GetUID(), o.GetResourceVersion())
-		err = c.Cluster.Explain(err, "delete", r.Object.Kind.Resource())
+// delete deletes an object as it was seen.
+func (l *loop) delete(ctx context.Context, on engine.OfObject, answer *engine.Answer) error {
+	c, kind, o := l.command.Cluster, on.Object.Kind, on.Object.Live
+	if on.Again {
+		ctx = cluster.Anew(ctx)
 	}
-	if err != nil {
+	err := c.DeletePinned(ctx, kind, o.GetNamespace(), o.GetName(), o.GetUID(), o.GetResourceVersion())
+	if err = c.Explain(err, "delete", kind.Resource()); err != nil {
 		answer.Unclear = cluster.IsUnclear(err)
-		answer.Stale = answer.Unclear || cluster.IsOvertaken(err) || errors.Is(err, ledger.ErrAgain)
+		answer.Stale = answer.Unclear || cluster.IsOvertaken(err)
 	}
 	return err
 }
@@ -143,17 +145,17 @@ func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string
 }
 
 // write writes or deletes a claim.
-func (l *loop) write(ctx context.Context, r engine.Request, answer *engine.Answer) (err error) {
+func (l *loop) write(ctx context.Context, verb engine.Verb, on engine.OfClaim, answer *engine.Answer) (err error) {
 	book := l.command.Ledger
 	switch {
-	case r.Verb == engine.Delete:
-		err = book.Delete(ctx, r.Claim)
-	case len(r.Parts) == 0:
-		answer.Claim, err = book.Withdraw(ctx, r.Claim, r.Group)
-	case r.Force:
-		answer.Claim, err = book.Seize(ctx, r.Claim, r.Group, r.Parts)
+	case verb == engine.Delete:
+		err = book.Delete(ctx, on.Claim)
+	case len(on.Parts) == 0:
+		answer.Claim, err = book.Withdraw(ctx, on.Claim, on.Group)
+	case on.Force:
+		answer.Claim, err = book.Seize(ctx, on.Claim, on.Group, on.Parts)
 	default:
-		answer.Claim, err = book.Put(ctx, r.Claim, r.Group, r.Parts)
+		answer.Claim, err = book.Put(ctx, on.Claim, on.Group, on.Parts)
 	}
 	if err != nil {
 		answer.Unclear = cluster.IsUnclear(err)

@@ -234,7 +234,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	}
 	for _, one := range l.leases {
-		if r.read != nil && one.concluded == nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == r.request.Owner) {
+		if r.read != nil && one.concluded == nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == string(engine.On[engine.OfOwner](r.request))) {
 			one.X.Snapshot = r.read
 		}
 	}

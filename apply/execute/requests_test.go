@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 			}
 			object := cluster.Applicable(tt.kind, ot.Object(tt.kind, ot.Shop, "a", nil))
 			l, answer, got := &loop{command: command.New(c, command.Options{Config: config.Default()})}, engine.Answer{}, known
-			switch err := l.check(t.Context(), engine.Request{Apply: object, Manager: "m", Makes: makes}, &answer); {
+			switch err := l.check(t.Context(), engine.OfRendered{Apply: object, Manager: "m", Makes: makes}, &answer); {
 			case answer.Unclear && answer.Stale && err != nil:
 				got = unclear
 			case err != nil:

@@ -210,21 +210,21 @@ func (l *loop) unreserve(ctx context.Context, one *Lease, id lease.ID) error {
 }
 
 // put applies an object over the one that was seen, after its manager has taken over fields of others.
-func (l *loop) put(ctx context.Context, r engine.Request, answer *engine.Answer) (err error) {
-	if r.Anew {
+func (l *loop) put(ctx context.Context, on engine.OfRendered, answer *engine.Answer) (err error) {
+	if on.Again {
 		ctx = cluster.Anew(ctx)
 	}
-	over := r.Over
-	if r.Taken != nil {
-		if over, err = l.command.Cluster.SetManagers(ctx, r.Apply.Kind, r.Taken, lease.FieldManager); err != nil {
-			return l.refused(err, "patch", r.Apply.Kind, answer)
+	over := on.Over
+	if on.Taken != nil {
+		if over, err = l.command.Cluster.SetManagers(ctx, on.Apply.Kind, on.Taken, lease.FieldManager); err != nil {
+			return l.refused(err, "patch", on.Apply.Kind, answer)
 		}
 	}
-	meta, made, err := l.command.Cluster.ApplyOver(ctx, r.Apply, r.Manager, over, r.Force)
+	meta, made, err := l.command.Cluster.ApplyOver(ctx, on.Apply, on.Manager, over, on.Force)
 	if err != nil {
-		return l.refused(err, "patch", r.Apply.Kind, answer)
+		return l.refused(err, "patch", on.Apply.Kind, answer)
 	}
-	answer.Live, answer.Made = applied(r.Apply, meta), made
+	answer.Live, answer.Made = applied(on.Apply, meta), made
 	return nil
 }
 
@@ -255,28 +255,28 @@ func applied(o render.Object, meta *metav1.PartialObjectMetadata) *unstructured.
 }
 
 // check sends an apply, or a create, as a dry run. Webhooks that know no dry runs say nothing.
-func (l *loop) check(ctx context.Context, r engine.Request, answer *engine.Answer) error {
+func (l *loop) check(ctx context.Context, on engine.OfRendered, answer *engine.Answer) error {
 	c := l.command.Cluster
-	verb, ask := "patch", func() error { return c.Refusal(ctx, r.Apply, r.Manager, r.Over, r.Taken) }
-	if r.Makes {
-		verb, ask = "create", func() error { return c.CreateRefusal(ctx, r.Apply, r.Manager) }
+	verb, ask := "patch", func() error { return c.Refusal(ctx, on.Apply, on.Manager, on.Over, on.Taken) }
+	if on.Makes {
+		verb, ask = "create", func() error { return c.CreateRefusal(ctx, on.Apply, on.Manager) }
 	}
 	err := ask()
 	switch {
 	case err == nil, apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
 		return nil
-	case r.Apply.Kind == kinds.RoleBinding && apierrors.IsNotFound(err): // its Role, by which it is judged, is written before it
+	case on.Apply.Kind == kinds.RoleBinding && apierrors.IsNotFound(err): // its Role, by which it is judged, is written before it
 		return nil
 	}
-	return l.refused(err, verb, r.Apply.Kind, answer)
+	return l.refused(err, verb, on.Apply.Kind, answer)
 }
 
 // create creates an object; made is false if it exists already. After an answer that does not tell whether it took effect, the
 // request is sent again, and an object that exists then counts as created.
-func (l *loop) create(ctx context.Context, r engine.Request) (made bool, err error) {
+func (l *loop) create(ctx context.Context, on engine.OfRendered) (made bool, err error) {
 	c, unclear := l.command.Cluster, false
 	tried := c.Retry(ctx, func(ctx context.Context) (bool, error) {
-		err = c.Create(ctx, r.Apply, r.Manager)
+		err = c.Create(ctx, on.Apply, on.Manager)
 		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
 		if apierrors.IsAlreadyExists(err) {
 			err = nil
@@ -285,7 +285,7 @@ func (l *loop) create(ctx context.Context, r engine.Request) (made bool, err err
 		return err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil, nil
 	})
 	if err != nil {
-		err = fmt.Errorf("%s: %w", r.Apply, c.Explain(err, "create", r.Apply.Kind.Resource()))
+		err = fmt.Errorf("%s: %w", on.Apply, c.Explain(err, "create", on.Apply.Kind.Resource()))
 	}
 	return made, cmp.Or(err, tried)
 }
