@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -91,14 +90,15 @@ func (r *reconciler) ready(b *testing.B) bool {
 	return code == http.StatusOK
 }
 
-var depth = regexp.MustCompile(`(?m)^workqueue_depth\{.*name="leases".*\} (\S+)$`)
+var depth = regexp.MustCompile(`(?m)^workqueue_(?:depth|unfinished_work_seconds)\{.*name="leases".*\} (\S+)$`)
 
 // settled waits until nothing is due any more.
 func (r *reconciler) settled(b *testing.B) {
 	b.Helper()
 	for quiet := 0; quiet < 3; {
 		_, text := r.get(b, "/metrics")
-		if m := depth.FindStringSubmatch(text); m != nil && m[1] == "0" && strings.Contains(text, `controller_runtime_active_workers{controller="leases"} 0`) {
+		busy := func(m []string) bool { return m[1] != "0" }
+		if all := depth.FindAllStringSubmatch(text, -1); len(all) > 1 && !slices.ContainsFunc(all, busy) {
 			quiet++
 		} else {
 			quiet = 0

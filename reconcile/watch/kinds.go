@@ -12,13 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientcache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -60,18 +55,18 @@ func wholeOf(kind schema.GroupVersionKind) client.Object {
 
 // watchAll watches the kinds that are read and that the cluster serves, unless they are watched. Who may not watch nodes, or whether
 // Akash's operators run, lists them each time, or goes on without them.
-func (r *reconciler) watchAll(ctx context.Context, c controller.TypedController[lease.Group]) error {
+func (r *reconciler) watchAll(ctx context.Context) error {
 	cfg := r.opts.Command.Config
 	all := []watching{
-		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true},
-		{nodes, wholeOf(nodeKind), "", false}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), observed.OperatorsNamespace, false},
-		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true},
+		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true, nil}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true, nil},
+		{nodes, wholeOf(nodeKind), "", false, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), observed.OperatorsNamespace, false, nil},
+		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true, nil},
 	}
 	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools, kinds.RecordsOf(cfg)) {
-		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true})
+		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true, nil})
 	}
 	for _, one := range all {
-		if err := r.watch(ctx, c, one); err != nil {
+		if err := r.watch(ctx, one); err != nil {
 			return err
 		}
 	}
@@ -84,6 +79,7 @@ type watching struct {
 	object    client.Object
 	namespace string
 	required  bool
+	informer  cache.Informer
 }
 
 // may reports whether this user may watch a resource.
@@ -98,7 +94,7 @@ func (r *reconciler) may(ctx context.Context, w watching) (bool, error) {
 }
 
 // watch watches a kind if the cluster serves it.
-func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lease.Group], w watching) error {
+func (r *reconciler) watch(ctx context.Context, w watching) error {
 	resource, o := w.resource, w.object
 	kind := o.GetObjectKind().GroupVersionKind()
 	r.watched.mu.RLock()
@@ -134,13 +130,14 @@ func (r *reconciler) watch(ctx context.Context, c controller.TypedController[lea
 	}}); err != nil {
 		return err
 	}
-	if err := c.Watch(source.TypedKind[client.Object, lease.Group](r.watched.cache, o, r.handler(resource))); err != nil {
-		return err
-	}
+	w.informer = informer
 	r.watched.mu.Lock()
-	defer r.watched.mu.Unlock()
 	r.watched.kinds[resource] = w
 	delete(r.watched.missing, resource)
+	r.watched.mu.Unlock()
+	if r.elected {
+		return r.enqueue(w)
+	}
 	return nil
 }
 
@@ -150,32 +147,39 @@ func isShown(object any) bool {
 	return !ok || !state.IsElection(o.Name)
 }
 
-// handler makes the deployment groups due that an object concerns, as it was and as it is: those that do not fail, because what a command
-// that has failed has written is no reason to try it again. Where the object may have been in the way, those that fail are due too.
-func (r *reconciler) handler(resource schema.GroupVersionResource) handler.TypedEventHandler[client.Object, lease.Group] {
-	type queue = workqueue.TypedRateLimitingInterface[lease.Group]
-	see := func(q queue, was, is client.Object) {
+// enqueue makes the deployment groups due that an object of a kind concerns, as it was and as it is, from now on, and those of all that are
+// there: those that do not fail, because what a command that has failed has written is no reason to try it again. Where the object may
+// have been in the way, those that fail are due too.
+func (r *reconciler) enqueue(w watching) error {
+	see := func(was, is any) {
 		var groups []lease.Group
-		for _, o := range []client.Object{was, is} {
+		before, after := objectOf(was), objectOf(is)
+		for _, o := range []client.Object{before, after} {
 			if o != nil {
-				groups = append(groups, r.concerned(resource, o)...)
+				groups = append(groups, r.concerned(w.resource, o)...)
 			}
 		}
-		for _, one := range r.failing.due(groups, r.frees(resource, was, is), time.Now()) {
-			q.AddAfter(one.group, one.after)
+		for _, one := range r.failing.due(groups, r.frees(w.resource, before, after), time.Now()) {
+			r.queue.due.AddAfter(one.group, one.after)
 		}
-		if resource == kinds.Manifest.Resource() {
+		if w.resource == kinds.Manifest.Resource() {
 			select {
 			case r.manifests <- struct{}{}:
 			default:
 			}
 		}
 	}
-	return handler.TypedFuncs[client.Object, lease.Group]{
-		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], q queue) { see(q, nil, e.Object) },
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], q queue) { see(q, e.Object, nil) },
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], q queue) {
-			see(q, e.ObjectOld, e.ObjectNew)
-		},
+	_, err := w.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+		AddFunc: func(is any) { see(nil, is) }, UpdateFunc: see, DeleteFunc: func(was any) { see(was, nil) },
+	})
+	return err
+}
+
+// objectOf returns the object of an informer's event, or as it was seen last where its deletion was missed; nil for none.
+func objectOf(o any) client.Object {
+	if missed, ok := o.(clientcache.DeletedFinalStateUnknown); ok {
+		o = missed.Obj
 	}
+	object, _ := o.(client.Object)
+	return object
 }

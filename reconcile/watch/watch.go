@@ -22,16 +22,12 @@ import (
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	controllers "sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -106,7 +102,7 @@ func prepare(
 	if err != nil {
 		return nil, err
 	}
-	shared, again, grace, deadline := true, true, stopping, renewed
+	shared, grace, deadline := true, stopping, renewed
 	mgr, err := manager.New(opts.Rest, manager.Options{
 		Cache: cache.Options{
 			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
@@ -134,23 +130,8 @@ func prepare(
 		}), append(r.names, reconcile.OfManifests)
 	}
 	r.whole.complain = opts.Complain
-	r.batches = newBatches(batchesAtOnce, state.MaxAnnounced, r.work, r.whole.note)
-	r.after = newBatches(aftersAtOnce, state.MaxAnnounced, r.leases.WorkAfter, r.whole.note)
-	silent := func(*lease.Group) logr.Logger { return logr.Discard() } // the events of the commands say what has failed
-	c, err := controller.NewTyped("leases", mgr, controller.TypedOptions[lease.Group]{
-		Reconciler: r, SkipNameValidation: &again, MaxConcurrentReconciles: 2 * state.MaxAnnounced, LogConstructor: silent,
-		RateLimiter: backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute), &r.failing},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := r.watchAll(ctx, c); err != nil {
-		return nil, err
-	}
-	if err := c.Watch(source.TypedFunc[lease.Group](func(ctx context.Context, q workqueue.TypedRateLimitingInterface[lease.Group]) error {
-		go r.follow(ctx, c, q)
-		return nil
-	})); err != nil {
+	r.queue = newQueue(r.work, r.leases.WorkAfter, &r.failing, r.whole.note, opts.Cluster.Now)
+	if err := r.watchAll(ctx); err != nil {
 		return nil, err
 	}
 	w := r.world(watching, metrics)
@@ -158,6 +139,9 @@ func prepare(
 		shown.Show(ctx, w)
 		return nil
 	}))
+	if err == nil {
+		err = mgr.Add(manager.RunnableFunc(r.reconcile))
+	}
 	if err == nil {
 		err = mgr.Add(r.recording(opts.Cluster))
 	}
@@ -179,11 +163,11 @@ type reconciler struct {
 	client  client.Client
 	watched *watched
 	leases  *reconcile.Reconciler
-	// batches are worked on at once, after those that wait for another command: all that wait for the same one together.
-	batches, after *batches
-	failing        failures
-	whole          complaints
-	memory         *cluster.Memory
+	queue   *queue
+	elected bool
+	failing failures
+	whole   complaints
+	memory  *cluster.Memory
 	// sources say which leases there are to be, by their names. manifests has an item if a Manifest has changed.
 	sources   []sources.Source
 	names     []string
@@ -192,20 +176,19 @@ type reconciler struct {
 	said chan struct{}
 }
 
-// Reconcile does what is due for a deployment group. While another command is announced for it, it waits for the end of that, and then is
-// worked on after that command, with the others for which that is announced: it may have crashed.
-func (r *reconciler) Reconcile(ctx context.Context, g lease.Group) (controllers.Result, error) {
-	err := r.batches.do(ctx, g, "")
-	if busy, is := errors.AsType[*busyError](err); is {
-		if wait := others - r.opts.Cluster.Now().Sub(busy.by.Begun); wait > 0 {
-			return controllers.Result{RequeueAfter: wait}, nil
+// reconcile works on what is due until the context ends. It begins with all that is watched.
+func (r *reconciler) reconcile(ctx context.Context) error {
+	for _, w := range r.watched.kinds {
+		if err := r.enqueue(w); err != nil {
+			return err
 		}
-		err = r.after.do(ctx, g, busy.by.Nonce)
 	}
-	if recovered := r.failing.note(g, err, time.Now()); recovered { // what has happened meanwhile made it not due
-		return controllers.Result{RequeueAfter: time.Millisecond}, nil
-	}
-	return controllers.Result{}, err
+	r.elected = true
+	var following sync.WaitGroup
+	following.Go(func() { r.follow(ctx) })
+	r.queue.run(ctx)
+	following.Wait()
+	return nil
 }
 
 // work does what is due for those deployment groups for which no other command is announced. The error says why nothing was done.
@@ -228,7 +211,7 @@ func (r *reconciler) work(ctx context.Context, groups []lease.Group) (map[lease.
 }
 
 // follow follows the sources, and decides everything anew from time to time.
-func (r *reconciler) follow(ctx context.Context, c controller.TypedController[lease.Group], q workqueue.TypedRateLimitingInterface[lease.Group]) {
+func (r *reconciler) follow(ctx context.Context) {
 	work := parallel.New(len(r.sources) + 2)
 	var first sync.WaitGroup
 	first.Add(len(r.sources))
@@ -248,7 +231,7 @@ func (r *reconciler) follow(ctx context.Context, c controller.TypedController[le
 				}
 				changed := r.leases.Says(i, reconcile.SaidOf(r.names[i], set))
 				said()
-				r.add(ctx, q, func(v *reconcile.View) []lease.Group { return append(changed, v.Over()...) })
+				r.add(ctx, func(v *reconcile.View) []lease.Group { return append(changed, v.Over()...) })
 			})
 		})
 	}
@@ -261,10 +244,10 @@ func (r *reconciler) follow(ctx context.Context, c controller.TypedController[le
 				return nil
 			case <-tick.C:
 				r.memory.Clear()
-				if err := r.watchAll(ctx, c); err != nil {
+				if err := r.watchAll(ctx); err != nil {
 					r.opts.Complain(err)
 				}
-				r.add(ctx, q, (*reconcile.View).Groups)
+				r.add(ctx, (*reconcile.View).Groups)
 			}
 		}
 	})
@@ -274,13 +257,13 @@ func (r *reconciler) follow(ctx context.Context, c controller.TypedController[le
 }
 
 // add makes deployment groups due.
-func (r *reconciler) add(ctx context.Context, q workqueue.TypedRateLimitingInterface[lease.Group], which func(*reconcile.View) []lease.Group) {
+func (r *reconciler) add(ctx context.Context, which func(*reconcile.View) []lease.Group) {
 	view, err := r.leases.Look(ctx)
 	if r.whole.note(err); err != nil {
 		return
 	}
 	for _, g := range which(view) {
-		q.Add(g)
+		r.queue.due.Add(g)
 	}
 }
 

@@ -3,8 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -192,4 +194,115 @@ func (r *reconciler) failed(ctx context.Context) ([]reconcile.Failing, error) {
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// The limits of what watched objects share: how many strings and maps, and how long they may be.
+const (
+	mostShared    = 10000
+	longestString = 128
+	longestMap    = 4096
+)
+
+// sharing lets watched objects share what is the same in many of them: strings, and maps, such as those of managed fields. That is most of
+// what they take.
+type sharing struct {
+	mu      sync.Mutex
+	strings map[string]string
+	// maps are those that were seen first, by their texts. text is that of the value that is being shared.
+	maps map[string]any
+	text []byte
+}
+
+// transform is what the cache does with each object before it keeps it.
+func (s *sharing) transform(o any) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch o := o.(type) {
+	case *metav1.PartialObjectMetadata:
+		o.Labels, o.Annotations = s.all(o.Labels), s.all(o.Annotations)
+		for i, entry := range o.ManagedFields {
+			o.ManagedFields[i].Manager = s.string(entry.Manager)
+			if entry.FieldsV1 != nil {
+				o.ManagedFields[i].FieldsV1 = share(s, entry.FieldsV1.GetRawBytes(), entry.FieldsV1)
+			}
+		}
+	case *unstructured.Unstructured:
+		for name, v := range o.Object {
+			s.text = s.text[:0]
+			o.Object[name] = s.value(v)
+		}
+	}
+	return o, nil
+}
+
+// all returns the same entries with shared strings.
+func (s *sharing) all(entries map[string]string) map[string]string {
+	if entries == nil {
+		return nil
+	}
+	out := make(map[string]string, len(entries))
+	for k, v := range entries {
+		out[s.string(k)] = s.string(v)
+	}
+	return out
+}
+
+// string returns the string of the same text that was seen first.
+func (s *sharing) string(text string) string {
+	if len(text) > longestString {
+		return text
+	}
+	if first, ok := s.strings[text]; ok {
+		return first
+	}
+	if s.strings == nil || len(s.strings) >= mostShared {
+		s.strings = map[string]string{}
+	}
+	s.strings[text] = text
+	return text
+}
+
+// value returns the same value, in which strings and maps are shared, and adds its text.
+func (s *sharing) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		s.text = strconv.AppendQuote(s.text, v)
+		return s.string(v)
+	case int64:
+		s.text = strconv.AppendInt(s.text, v, 10)
+	case []any:
+		s.text = append(s.text, '[')
+		for i, one := range v {
+			v[i] = s.value(one)
+			s.text = append(s.text, ',')
+		}
+		s.text = append(s.text, ']')
+	case map[string]any:
+		begin, out := len(s.text), make(map[string]any, len(v))
+		s.text = append(s.text, '{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			s.text = append(strconv.AppendQuote(s.text, name), ':')
+			out[s.string(name)] = s.value(v[name])
+		}
+		s.text = append(s.text, '}')
+		return share(s, s.text[begin:], out)
+	default:
+		s.text = fmt.Appendf(s.text, "%T(%v)", v, v)
+	}
+	return v
+}
+
+// share returns what was seen first of the same text.
+func share[T any](s *sharing, text []byte, v T) T {
+	if len(text) > longestMap {
+		return v
+	}
+	if first, ok := s.maps[string(text)].(T); ok {
+		return first
+	}
+	if s.maps == nil || len(s.maps) >= mostShared {
+		s.maps = map[string]any{}
+	}
+	s.maps[string(text)] = v
+	return v
 }

@@ -65,7 +65,7 @@ func (r *reconciled) decided(ctx context.Context) (n int) {
 	}
 	defer response.Body.Close() //nolint:errcheck // it has been read
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), `controller_runtime_reconcile_total{controller="leases"`) {
+		if strings.HasPrefix(lines.Text(), `workqueue_work_duration_seconds_count{controller="leases"`) {
 			value, err := strconv.Atoi(lines.Text()[strings.LastIndex(lines.Text(), " ")+1:])
 			must(r.w.T, err)
 			n += value

@@ -2,14 +2,16 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	_ "sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue" // registers the metrics of work queues
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -21,96 +23,127 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// batches joins the deployment groups that become due while others are worked on, so that one command, with one announcement and one
-// reading, does for many what it does for one.
-type batches struct {
-	// work does what is due for some groups, and returns what has failed, or why nothing was done. ended is told of the latter, and with
-	// nil that something was.
-	work  func(context.Context, []lease.Group) (map[lease.Group]error, error)
+// worker does what is due for deployment groups.
+type worker func(context.Context, []lease.Group) (map[lease.Group]error, error)
+
+// queue has the deployment groups of which something may be due. Those that become due while others are worked on are worked on together, so
+// that one command, with one announcement and one reading, does for many what it does for one.
+type queue struct {
+	due workqueue.TypedRateLimitingInterface[lease.Group]
+	// work returns what has failed, with a busyError of each group for which another command is announced, or why nothing was done. after works
+	// on those in the same way, which wait for the same command. Neither gets more groups than one announcement can name.
+	work, after worker
+	failing     *failures
+	// ended is told why nothing was done for a batch, and with nil that something was.
 	ended func(error)
-	// most is how many groups are in a batch at most.
-	most int
-
-	mu      sync.Mutex
-	waiting []due
-	// free are the workers that wait for groups.
-	free chan struct{}
+	now   func() time.Time
+	// afters has an item for each command that works after another one.
+	afters chan struct{}
 }
 
-// due is a deployment group, and where its answer goes. Only those of one kind are in a batch.
-type due struct {
-	group lease.Group
-	kind  string
-	done  chan error
-}
-
-// newBatches returns batches of which so many are worked on at a time.
-func newBatches(workers, most int, work func(context.Context, []lease.Group) (map[lease.Group]error, error), ended func(error)) *batches {
-	b := &batches{work: work, ended: ended, most: most, free: make(chan struct{}, workers)}
-	for range workers {
-		b.free <- struct{}{}
+// newQueue returns an empty queue.
+func newQueue(work, after worker, failing *failures, ended func(error), now func() time.Time) *queue {
+	limiter := backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute), failing}
+	return &queue{
+		due:  workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[lease.Group]{Name: "leases"}),
+		work: work, after: after, failing: failing, ended: ended, now: now, afters: make(chan struct{}, aftersAtOnce),
 	}
-	return b
 }
 
-// do does what is due for a group, with others of its kind that are due.
-func (b *batches) do(ctx context.Context, g lease.Group, kind string) error {
-	one := due{g, kind, make(chan error, 1)}
-	b.mu.Lock()
-	b.waiting = append(b.waiting, one)
-	b.mu.Unlock()
+// run works on what is due until the context ends, and returns when nothing is under way any more.
+func (q *queue) run(ctx context.Context) {
+	defer context.AfterFunc(ctx, q.due.ShutDown)()
+	var under sync.WaitGroup
+	free := make(chan struct{}, batchesAtOnce)
 	for {
-		select {
-		case err := <-one.done:
+		free <- struct{}{}
+		groups := q.next()
+		if len(groups) == 0 {
+			break
+		}
+		under.Go(func() {
+			defer func() { <-free }()
+			q.batch(ctx, groups, &under)
+		})
+	}
+	under.Wait()
+}
+
+// next waits until something is due, and takes all that is then, at most what one announcement can name. It returns nothing once the queue is
+// shut down and empty.
+func (q *queue) next() (groups []lease.Group) {
+	for len(groups) == 0 || len(groups) < state.MaxAnnounced && q.due.Len() > 0 { // nobody else takes from it
+		g, over := q.due.Get()
+		if over {
+			break
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// batch works on deployment groups. Those for which another command is announced are worked on after that one, with others for which it is
+// announced: it may have crashed. Before, they wait for the end of it.
+func (q *queue) batch(ctx context.Context, groups []lease.Group, under *sync.WaitGroup) {
+	failed, after := q.do(ctx, q.work, groups), map[string][]lease.Group{}
+	for _, g := range groups {
+		busy, is := errors.AsType[*busyError](failed[g])
+		if !is {
+			q.end(g, failed[g])
+			continue
+		}
+		if wait := others - q.now().Sub(busy.by.Begun); wait > 0 {
+			q.again(g, wait)
+			continue
+		}
+		after[busy.by.Nonce] = append(after[busy.by.Nonce], g)
+	}
+	for _, groups := range after {
+		under.Go(func() {
+			q.afters <- struct{}{}
+			defer func() { <-q.afters }()
+			failed := q.do(ctx, q.after, groups)
+			for _, g := range groups {
+				q.end(g, failed[g])
+			}
+		})
+	}
+}
+
+// do works on deployment groups, and returns the error of each. A panic is the error of all, as is why nothing was done.
+func (q *queue) do(ctx context.Context, work worker, groups []lease.Group) (failed map[lease.Group]error) {
+	err := ctx.Err()
+	if err == nil {
+		err = parallel.Guard(func() (err error) {
+			failed, err = work(ctx, groups)
 			return err
-		case <-b.free:
-		}
-		worked := b.next(ctx)
-		b.free <- struct{}{}
-		if !worked { // another worker has taken it
-			return <-one.done
-		}
+		})
 	}
-}
-
-// take takes a batch of those that wait: the first, and others of its kind.
-func (b *batches) take() (taken []due) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var rest []due
-	for _, one := range b.waiting {
-		if len(taken) < b.most && one.kind == b.waiting[0].kind {
-			taken = append(taken, one)
-		} else {
-			rest = append(rest, one)
-		}
-	}
-	b.waiting = rest
-	return taken
-}
-
-// next works on the groups that wait. It reports whether there were any. A panic is the error of each of them.
-func (b *batches) next(ctx context.Context) bool {
-	taken := b.take()
-	if len(taken) == 0 {
-		return false
-	}
-	groups := make([]lease.Group, len(taken))
-	for i, one := range taken {
-		groups[i] = one.group
-	}
-	var failed map[lease.Group]error
-	err := parallel.Guard(func() (err error) {
-		failed, err = b.work(ctx, groups)
-		return err
-	})
-	if b.ended(err); err != nil {
+	if q.ended(err); err != nil {
 		failed = reconcile.FailAll(groups, err)
 	}
-	for _, one := range taken {
-		one.done <- failed[one.group]
+	return failed
+}
+
+// end ends the work on a deployment group.
+func (q *queue) end(g lease.Group, err error) {
+	switch recovered := q.failing.note(g, err, time.Now()); {
+	case recovered: // what has happened meanwhile made it not due
+		q.again(g, time.Millisecond)
+		return
+	case err != nil:
+		q.due.AddRateLimited(g)
+	default:
+		q.due.Forget(g)
 	}
-	return true
+	q.due.Done(g)
+}
+
+// again ends the work on a deployment group that is due again after a while.
+func (q *queue) again(g lease.Group, after time.Duration) {
+	q.due.Forget(g)
+	q.due.AddAfter(g, after)
+	q.due.Done(g)
 }
 
 // busyError says that another command is announced for a deployment group.
@@ -171,52 +204,6 @@ func busyOf(
 		}
 	}
 	return busy, nil
-}
-
-// mostFields is how many lists of managed fields are shared at most.
-const mostFields = 10000
-
-// sharing lets watched objects share the lists of their managed fields, which are the same in many of them and half of what they take.
-type sharing struct {
-	mu sync.Mutex
-	// fields are lists of managed fields by their JSON.
-	fields map[string]any
-}
-
-// transform is what the cache does with each object before it keeps it.
-func (s *sharing) transform(o any) (any, error) {
-	switch o := o.(type) {
-	case *metav1.PartialObjectMetadata:
-		for i, entry := range o.ManagedFields {
-			if entry.FieldsV1 != nil {
-				o.ManagedFields[i].FieldsV1 = share(s, entry.FieldsV1.GetRawString(), entry.FieldsV1)
-			}
-		}
-	case *unstructured.Unstructured:
-		entries, _, _ := unstructured.NestedFieldNoCopy(o.Object, "metadata", "managedFields")
-		all, _ := entries.([]any)
-		for _, entry := range all {
-			fields, _ := entry.(map[string]any)
-			if text, err := json.Marshal(fields["fieldsV1"]); err == nil && fields["fieldsV1"] != nil {
-				fields["fieldsV1"] = share(s, string(text), fields["fieldsV1"])
-			}
-		}
-	}
-	return o, nil
-}
-
-// share returns the fields of the same JSON that were seen first.
-func share[T any](s *sharing, text string, fields T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first, ok := s.fields[text].(T); ok {
-		return first
-	}
-	if s.fields == nil || len(s.fields) >= mostFields {
-		s.fields = map[string]any{}
-	}
-	s.fields[text] = fields
-	return fields
 }
 
 // concerned returns the deployment groups that an object concerns.

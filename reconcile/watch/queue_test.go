@@ -1,0 +1,149 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// What becomes due while batches are worked on is the next one, at most what one announcement can name: no group waits for more than that,
+// and each has its own answer. A panic is the error of each group of its batch, and the next batches are worked on as before.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var sizes []int
+		var said []error
+		goOn, failed, f := make(chan struct{}), errors.New("failed"), failures{}
+		q := newQueue(func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
+			mu.Lock()
+			sizes = append(sizes, len(groups))
+			mu.Unlock()
+			if <-goOn; slices.Contains(groups, group(900)) {
+				panic("a fault")
+			}
+			errs := map[lease.Group]error{}
+			for _, g := range groups {
+				if g.DSeq%2 == 0 {
+					errs[g] = fmt.Errorf("%w: %d", failed, g.DSeq)
+				}
+			}
+			return errs, nil
+		}, nil, &f, new(complaints{complain: func(err error) { said = append(said, err) }}).note, time.Now)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { q.run(ctx) })
+		for n := range batchesAtOnce {
+			q.due.Add(group(n))
+			synctest.Wait()
+		}
+		for n := batchesAtOnce; n < 901; n++ {
+			q.due.Add(group(n))
+			q.due.Add(group(n)) // what is due twice is worked on once
+		}
+		synctest.Wait()
+		close(goOn)
+		synctest.Wait()
+		all := f.all()
+		for n := range 901 {
+			err := all[group(n)].Err
+			_, fault := errors.AsType[*parallel.FaultError](err)
+			if even := n%2 == 0; fault != (n >= batchesAtOnce+state.MaxAnnounced) || !fault && (even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n)) {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
+		slices.Sort(sizes) // two begin at a time
+		want := append(slices.Repeat([]int{1}, batchesAtOnce), 901-batchesAtOnce-state.MaxAnnounced, state.MaxAnnounced)
+		if !slices.Equal(sizes, want) || len(said) != 1 {
+			t.Errorf("batches of %v, want %v, and it is said: %v", sizes, want, said)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+// After a command that has crashed one command works on all leases for which it was announced that are due together, and not one on each.
+// What waits for one does not wait for another, and keeps nothing else from being worked on.
+func TestAfterOthers(t *testing.T) {
+	for name, nonce := range map[string]func(n uint64) string{
+		"one":  func(uint64) string { return "crashed" },
+		"many": func(n uint64) string { return strconv.FormatUint(n, 10) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n = 400
+				var mu sync.Mutex
+				commands, running, free, goOn := 0, 0, 0, make(chan struct{})
+				count := func(of *int) int {
+					mu.Lock()
+					defer mu.Unlock()
+					return *of
+				}
+				begun := time.Now()
+				q := newQueue(func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
+					busy := map[lease.Group]error{}
+					for _, g := range groups {
+						if g.DSeq < n {
+							busy[g] = &busyError{&state.Announcement{Nonce: nonce(g.DSeq), Begun: begun}}
+						} else {
+							mu.Lock()
+							free++
+							mu.Unlock()
+						}
+					}
+					return busy, nil
+				}, func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
+					mu.Lock()
+					commands++
+					if running++; running > aftersAtOnce {
+						t.Errorf("%d commands run at once", running)
+					}
+					mu.Unlock()
+					<-goOn
+					mu.Lock()
+					defer mu.Unlock()
+					for _, g := range groups {
+						if nonce(g.DSeq) != nonce(groups[0].DSeq) {
+							t.Errorf("%s and %s are in one command", g, groups[0])
+						}
+					}
+					running--
+					return nil, nil
+				}, &failures{}, new(complaints).note, time.Now)
+				for g := range n {
+					q.due.Add(group(g))
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				all.Go(func() { q.run(ctx) })
+				synctest.Wait()
+				if n := count(&commands); n > 0 {
+					t.Errorf("%d commands do not wait for the other one", n)
+				}
+				time.Sleep(others)
+				synctest.Wait()
+				q.due.Add(group(n))
+				synctest.Wait()
+				if n := count(&free); n != 1 {
+					t.Errorf("what nobody is announced for was worked on %d times", n)
+				}
+				close(goOn)
+				synctest.Wait()
+				if got := count(&commands); name == "one" && got > batchesAtOnce || name == "many" && got != n {
+					t.Errorf("%d commands", got)
+				}
+				stop()
+				all.Wait()
+			})
+		})
+	}
+}
