@@ -216,20 +216,21 @@ func (a *Applier) awaitAll(ctx context.Context, one *execute.Lease, of applied) 
 // then. It returns the records.
 func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied) ([]render.Object, error) {
 	x, done := one.X, one.Outcome.Applied
-	unknown := done.Unknown
-	waited := x.Poll(ctx, "the cluster to publish where "+lease.Count(len(unknown), "host")+" is reached", func(ctx context.Context) (bool, error) {
+	missing := len(done.Unknown)
+	waited := x.Await(ctx, "the cluster to publish where "+lease.Count(missing, "host")+" is reached", func(ctx context.Context) (waiting []string, _ error) {
 		targets, err := records.Targets(ctx, x.Snapshot, a.Command.Cluster, a.Command.Options.Config, x.Request.Lease, done.Unknown, true)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		unknown = slices.DeleteFunc(slices.Clone(done.Unknown), func(h render.UnknownHost) bool { return !targets[h.Name].Empty() })
-		return len(unknown) == 0, nil
+		for _, h := range done.Unknown {
+			if targets[h.Name].Empty() {
+				waiting = append(waiting, "host "+h.Name+": "+published.Missing(a.Command.Options.Config, h))
+			}
+		}
+		missing = len(waiting)
+		return waiting, nil
 	})
-	var waiting []string
-	for _, h := range unknown {
-		waiting = append(waiting, "host "+h.Name+": "+published.Missing(a.Command.Options.Config, h))
-	}
-	if waited = x.TimedOut(waited, waiting...); len(unknown) == len(done.Unknown) {
+	if missing == len(done.Unknown) {
 		return done.Records, waited
 	}
 	opts := a.Command.Options

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -309,10 +308,20 @@ func UndoContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(context.WithoutCancel(ctx), undoTimeout, errUndoTimeout)
 }
 
-// Poll calls done until it returns true, at least once, and at most until the run's wait time is over. What says for what it waits.
-func (x *Executor) Poll(ctx context.Context, what string, done wait.ConditionWithContextFunc) error {
+// Await asks until nothing is lacking any more what the run waits for, at least once, and at most until the run's wait time is over: then
+// the error has what was lacking last. What says for what it waits.
+func (x *Executor) Await(ctx context.Context, what string, lacking func(context.Context) ([]string, error)) error {
 	defer x.Waits(what)()
-	return x.Command.WaitUntil(ctx, x.Left(), done)
+	var last []string
+	err := x.Command.WaitUntil(ctx, x.Left(), func(ctx context.Context) (bool, error) {
+		now, err := lacking(ctx)
+		if err != nil { // the time may be over: what was lacking last stays
+			return false, err
+		}
+		last = now
+		return len(now) == 0, nil
+	})
+	return x.TimedOut(err, last...)
 }
 
 // Waits tells for what the run waits, since when and how long at most, unless over is called soon. Nothing is told after over has

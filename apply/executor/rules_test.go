@@ -99,7 +99,12 @@ func TestWaitsAreTold(t *testing.T) {
 				x.Left()
 				time.Sleep(tt.before)
 				since := time.Now()
-				_ = x.Poll(t.Context(), "a", func(context.Context) (bool, error) { return time.Since(since) >= tt.takes, nil })
+				_ = x.Await(t.Context(), "a", func(context.Context) ([]string, error) {
+					if time.Since(since) < tt.takes {
+						return []string{"a"}, nil
+					}
+					return nil, nil
+				})
 				time.Sleep(time.Hour)
 				if diff := cmp.Diff(tt.want, got); diff != "" || x.Changed() {
 					t.Errorf("told is (-want +got):\n%schanged: %v", diff, x.Changed())

@@ -37,6 +37,33 @@ type Lease struct {
 	Work *workloads.Work
 }
 
+// each asks what each object lacks, until it lacks nothing.
+func each(objects []render.Object, lacks func(context.Context, render.Object) (string, error)) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) (all []string, _ error) {
+		var lacking []render.Object
+		for _, o := range objects {
+			text, err := lacks(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			if text != "" {
+				lacking, all = append(lacking, o), append(all, text)
+			}
+		}
+		objects = lacking
+		return all, nil
+	}
+}
+
+// namesOf returns what people call objects.
+func namesOf(objects []render.Object) string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		names[i] = o.Kind.Singular + "/" + o.Name
+	}
+	return strings.Join(names, ", ")
+}
+
 // Operators waits until Akash's operators have created what was left to them, as the claims say. Existence is not enough:
 // if an operator is down, the former route remains.
 func (l *Lease) Operators(ctx context.Context) error {
@@ -44,22 +71,22 @@ func (l *Lease) Operators(ctx context.Context) error {
 	agrees := func(o render.Object, live *unstructured.Unstructured) bool {
 		return operators.Agrees(s, l.Definition, l.X.Request.Lease, o, live)
 	}
-	for _, o := range l.Desired {
-		if !s.Operators.Theirs(o) || agrees(o, s.TheirRoute(o)) && !l.X.Changed() {
-			continue
-		}
-		err := l.X.Poll(ctx, "Akash's operator to create what belongs to "+o.Kind.Singular+"/"+o.Name, func(ctx context.Context) (bool, error) {
-			live, err := l.getTheirs(ctx, o)
-			return err == nil && agrees(o, live), err
-		})
-		if err != nil {
-			return l.X.TimedOut(err, operators.WaitingFor(o)+operators.OtherProtocol(s, l.X.Group, o))
+	waiting := slices.DeleteFunc(slices.Clone(l.Desired), func(o render.Object) bool {
+		return !s.Operators.Theirs(o) || agrees(o, s.TheirRoute(o)) && !l.X.Changed()
+	})
+	if len(waiting) == 0 {
+		return nil
+	}
+	return l.X.Await(ctx, "Akash's operator to create what belongs to "+namesOf(waiting), each(waiting, func(ctx context.Context, o render.Object) (string, error) {
+		live, err := l.getTheirs(ctx, o)
+		if err != nil || !agrees(o, live) {
+			return operators.WaitingFor(o) + operators.OtherProtocol(s, l.X.Group, o), err
 		}
 		if l.X.Changed() && o.Kind != kinds.Service {
 			l.X.Event(report.Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
 		}
-	}
-	return nil
+		return "", nil
+	}))
 }
 
 // getTheirs reads what an operator has created for a rendered object, or nil.
@@ -82,23 +109,7 @@ func (l *Lease) Served(ctx context.Context) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	var reasons []string
-	err := l.X.Poll(ctx, "DNS controllers to serve "+lease.Count(len(waiting), "record"), func(ctx context.Context) (bool, error) {
-		var unserved []render.Object
-		var now []string
-		for _, o := range waiting {
-			reason, err := l.whyUnserved(ctx, o)
-			if err != nil { // the time may be over: the last reasons stay
-				return false, err
-			}
-			if reason != "" {
-				unserved, now = append(unserved, o), append(now, reason)
-			}
-		}
-		waiting, reasons = unserved, now
-		return len(waiting) == 0, nil
-	})
-	return l.X.TimedOut(err, reasons...)
+	return l.X.Await(ctx, "DNS controllers to serve "+lease.Count(len(waiting), "record"), each(waiting, l.whyUnserved))
 }
 
 // whyUnserved reads a record and returns what it waits for; it is empty if the record is published.
@@ -194,43 +205,49 @@ func (l *Lease) reportProgress(s rollout.Service, reported map[string]string) {
 // Accepted waits until a router accepts each route of the lease, if routers report on the kind. known is false if it stays
 // unknown whether a route serves as defined: nobody reports on it, or Akash's hostname operator gives it other options.
 func (l *Lease) Accepted(ctx context.Context) (known bool, err error) {
-	s := l.X.Snapshot
+	s, waiting := l.X.Snapshot, []render.Object(nil)
 	known = true
 	for _, o := range l.Desired {
-		if s.Operators.Theirs(o) {
+		switch {
+		case s.Operators.Theirs(o):
 			known = known && operators.UnlikeOf(s, l.Definition, l.X.Request.Lease, o) == ""
-			continue
+		case slices.Contains(kinds.Reporting, o.Kind) && (l.X.Changed() || !acceptedAlready(s.Find(o))):
+			waiting = append(waiting, o)
 		}
-		if !slices.Contains(kinds.Reporting, o.Kind) || !l.X.Changed() && acceptedAlready(s.Find(o)) {
-			continue
-		}
-		judged, err := AwaitRoute(ctx, l.X, o, state.Accepted)
+	}
+	judged, err := AwaitRoutes(ctx, l.X, waiting, state.Accepted)
+	return known && judged && err == nil, err
+}
+
+// AwaitRoutes waits until done is true for the reports on each route. judged is false if no controller reports on one: for that it does
+// not wait.
+func AwaitRoutes(ctx context.Context, x *executor.Executor, routes []render.Object, done func([]state.Report) bool) (judged bool, err error) {
+	waiting := []render.Object(nil)
+	for _, o := range routes {
+		judged, err := reportsOn(ctx, x, o)
 		if err != nil {
 			return false, err
 		}
-		known = known && judged
+		if judged {
+			waiting = append(waiting, o)
+		}
 	}
-	return known, nil
-}
-
-// AwaitRoute waits until done is true for a route's reports. judged is false if no controller reports on it: then it does
-// not wait.
-func AwaitRoute(ctx context.Context, x *executor.Executor, o render.Object, done func([]state.Report) bool) (judged bool, err error) {
-	if judged, err = reportsOn(ctx, x, o); err != nil || !judged {
-		return false, err
+	if len(waiting) == 0 {
+		return len(routes) == 0, nil
 	}
-	var last []state.Report
-	err = x.Poll(ctx, "a router to accept "+o.Kind.Singular+"/"+o.Name, func(ctx context.Context) (bool, error) {
+	err = x.Await(ctx, "a router to accept "+namesOf(waiting), each(waiting, func(ctx context.Context, o render.Object) (string, error) {
 		live, err := x.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		var last []state.Report
 		if live != nil {
 			last = state.Reports(live, state.Routers{})
 		}
-		return done(last), err
-	})
-	if err == nil {
+		if err != nil || !done(last) {
+			return state.ToBeAccepted(o.Kind, o.Namespace, o.Name, last), err
+		}
 		reportAccepted(x, o, last)
-	}
-	return true, x.TimedOut(err, state.ToBeAccepted(o.Kind, o.Namespace, o.Name, last))
+		return "", nil
+	}))
+	return len(waiting) == len(routes), err
 }
 
 // acceptedAlready reports whether a route was accepted when it was read, or nobody reported on it.

@@ -390,21 +390,20 @@ func (m *leaseMigration) awaitServing(ctx context.Context, o render.Object) erro
 		if !slices.Contains(kinds.Reporting, o.Kind) {
 			return nil
 		}
-		_, err := live.AwaitRoute(ctx, m.x, o, state.Serves)
+		_, err := live.AwaitRoutes(ctx, m.x, []render.Object{o}, state.Serves)
 		return err
 	}
-	missing := ""
-	err := m.x.Poll(ctx, "a controller to report that "+o.Kind.Singular+"/"+o.Name+" serves", func(ctx context.Context) (bool, error) {
-		now, err := m.notServing(ctx, o)
-		if err == nil { // the last read may fail because of the deadline
-			missing = now
+	err := m.x.Await(ctx, "a controller to report that "+o.Kind.Singular+"/"+o.Name+" serves", func(ctx context.Context) ([]string, error) {
+		missing, err := m.notServing(ctx, o)
+		if err != nil || missing == "" {
+			return nil, err
 		}
-		return now == "" && err == nil, err
+		return []string{missing + "; the same command goes on, and --assume-serving does without a controller's word"}, nil
 	})
-	if err == nil && missing == "" && m.x.Changed() {
+	if err == nil && m.x.Changed() {
 		m.x.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
 	}
-	return m.x.TimedOut(err, missing+"; the same command goes on, and --assume-serving does without a controller's word")
+	return err
 }
 
 // notServing reads a route, and its Gateway where that says whether it serves: several routes of a host may be on it, of
