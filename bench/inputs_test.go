@@ -93,7 +93,7 @@ func values(b *testing.B, leases string, workloads bool) string {
 	defer in.Close() //nolint:errcheck // only read
 	return file(b, func(w io.Writer) {
 		fmt.Fprintln(w, "leases:")
-		options := input.Options{DocumentSize: config.Default().Limits.DocumentSize, Workloads: workloads}
+		options := input.Options{DocumentSize: int64(config.Default().Limits.DocumentSize), Workloads: workloads}
 		problems, err := input.Read(b.Context(), in, leases, options, func(d *lease.Definition) error {
 			id := d.Lease
 			_, err := fmt.Fprintf(w, "- {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s, host: %s, service: web, port: 80, namespace: %s, definition: %q}\n",
