@@ -28,6 +28,8 @@ import (
 type Applier struct {
 	// Command is the command that it runs.
 	Command *command.Command
+	// seen is what was read of the cluster for it; nil if it has to read.
+	seen *observed.Snapshot
 }
 
 // New returns an Applier for a cluster.
@@ -116,6 +118,9 @@ func (a *Applier) applying(applies []applied) execute.Work {
 	return execute.Work{
 		Command: a.Command,
 		Read: func(ctx context.Context) (*observed.Snapshot, error) {
+			if a.seen != nil {
+				return a.seen, nil
+			}
 			return observed.ReadWithOperators(ctx, a.Command, observed.Reading{
 				Addresses: endpoints, Pools: a.Command.Options.Config.IP.Mode == config.ModeDedicated,
 				Further: kinds.RecordsOf(a.Command.Options.Config), Definitions: groups, Holders: !a.Command.Options.Heal,

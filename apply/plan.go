@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -33,13 +34,20 @@ func Plan(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []
 // Preview is Plan with the events of a dry run (Options.Report) and the error of the apply, which includes refused
 // leases.
 func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
+	return preview(ctx, c, opts, nil, defs)
+}
+
+// preview is Preview by what was read of the cluster; nil to read it.
+func preview(ctx context.Context, c *cluster.Cluster, opts command.Options, seen *observed.Snapshot, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
 	opts.DryRun, opts.Wait, opts.Progress, opts.Only = command.DryRunClient, 0, nil, nil //nolint:forbidigo // sets the option
 	opts.Plan = func(id lease.ID, change plan.Change) {
 		forget(&change)
 		byLease[id] = append(byLease[id], change)
 	}
-	err := New(c, opts).Apply(ctx, defs)
+	a := New(c, opts)
+	a.seen = seen
+	err := a.Apply(ctx, defs)
 	refused, _ := refusals(err)
 	leases := make([]plan.Lease, 0, len(defs))
 	shared := map[string]bool{}

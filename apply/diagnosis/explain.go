@@ -10,7 +10,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
@@ -26,9 +25,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Explain explains the state of hosts, addresses, IP endpoints, leases and orders.
+// Explain explains the state of hosts, addresses, IP endpoints, leases and orders in a cluster that was read. Orders need no reading.
 func Explain(
-	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing,
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, things []thing.Thing,
 ) ([]diagnose.Explanation, error) {
 	orders, err := explainOrders(ctx, c, cfg, things)
 	if err != nil {
@@ -36,7 +35,7 @@ func Explain(
 	}
 	var around *diagnose.View
 	if len(things) > len(orders) {
-		if around, err = viewOf(ctx, c, cfg, things); err != nil {
+		if around, err = viewOf(ctx, c, cfg, s, things); err != nil {
 			return nil, err
 		}
 	}
@@ -51,14 +50,8 @@ func Explain(
 	return out, nil
 }
 
-// viewOf reads what explanations of hosts, addresses, IP endpoints and leases need.
-func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (*diagnose.View, error) {
-	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{
-		Addresses: true, Further: kinds.RecordsOf(cfg), Runs: true,
-	})
-	if err != nil {
-		return nil, err
-	}
+// viewOf returns what hosts, addresses, IP endpoints and leases are explained by.
+func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, things []thing.Thing) (*diagnose.View, error) {
 	contents := contents(s, c.Now())
 	if err := book.ReadSlices(ctx, c, &contents.Backends); err != nil {
 		return nil, err
@@ -67,9 +60,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 		Config: cfg, Claims: s.List(), Pools: contents.Pools,
 		Book: view.NewBook(cfg, contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...),
 		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(), Unserved: map[string]string{},
-	}
-	if around.Suspended, err = ledger.New(c, cfg.LedgerNamespace).Suspended(ctx); err != nil {
-		return nil, err
+		Suspended: s.Suspended(), Unlike: unlikeDefined(s, things),
 	}
 	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
@@ -81,10 +72,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 			around.Unserved[o.GetNamespace()+"/"+o.GetName()] = why
 		}
 	}
-	if around.Unlike, err = unlikeDefined(ctx, s, ledger.New(c, cfg.LedgerNamespace), things); err != nil {
-		return nil, err
-	}
-	a := command.New(c, command.Options{Config: cfg})
+	a := commandOf(c, cfg)
 	if around.Records, err = records.OwnRecords(ctx, s, a); err != nil {
 		return nil, err
 	}

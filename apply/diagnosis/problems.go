@@ -23,6 +23,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -31,19 +32,22 @@ import (
 func Problems(
 	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string,
 ) ([]state.Problem, error) {
-	cmd := command.New(c, command.Options{Config: cfg, Operators: observed.OperatorsAuto})
-	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), Reading)
-	if err == nil {
-		s.Manifests, err = observed.OperatorManifests(ctx, cmd)
-	}
+	s, err := Read(ctx, c, cfg, kinds.Records)
 	if err != nil {
 		return nil, err
 	}
+	return ProblemsIn(ctx, c, cfg, s, crashedAfter, namespace)
+}
+
+// ProblemsIn is Problems for a cluster that was read.
+func ProblemsIn(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, crashedAfter time.Duration, namespace string,
+) ([]state.Problem, error) {
 	routers, err := observed.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := Facts(ctx, s, cmd, crashedAfter, routers, "")
+	facts, err := Facts(ctx, s, commandOf(c, cfg), crashedAfter, routers, "")
 	if err != nil {
 		return nil, err
 	}
@@ -55,27 +59,32 @@ func Problems(
 }
 
 // Reading is what a snapshot has to contain to find problems.
-var Reading = observed.Reading{Addresses: true, Further: kinds.Records, AllDefinitions: true, Runs: true}
+var Reading = observed.Reading{Addresses: true, Further: kinds.Records, Ledger: true}
+
+// Read reads what problems are found by and things explained, with those kinds of DNS records.
+func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, records []kinds.Kind) (*observed.Snapshot, error) {
+	how := Reading
+	how.Further, how.Shows = records, true
+	return observed.ReadWithOperators(ctx, commandOf(c, cfg), how)
+}
+
+// commandOf returns a command that shows what is in a cluster.
+func commandOf(c *cluster.Cluster, cfg *config.ProviderConfig) *command.Command {
+	return command.New(c, command.Options{Config: cfg, Operators: observed.OperatorsAuto})
+}
 
 // Facts returns what problems are computed from; own is the nonce of the announcement of the command that asks.
 func Facts(
 	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers, own string,
 ) (diagnose.ProblemFacts, error) {
 	contents, cfg := contents(s, c.Cluster.Now()), c.Options.Config
-	var err error
-	if contents.Reservations, err = c.Ledger.Reservations(ctx, ""); err != nil {
-		return diagnose.ProblemFacts{}, err
-	}
-	lost, err := reservation.Lost(ctx, c.Cluster, cfg, contents.Reservations, contents.Claims)
+	contents.Reservations = s.Reservations
+	lost, err := reservation.Lost(ctx, c.Cluster, cfg, contents)
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
 	// They are read after the ledger: what a lease ran that was released since is not seen.
 	manifests, err := observed.SeenManifests(ctx, c.Cluster, cfg)
-	if err != nil {
-		return diagnose.ProblemFacts{}, err
-	}
-	failing, err := c.Ledger.Failing(ctx)
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
@@ -91,7 +100,7 @@ func Facts(
 		},
 		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
 		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: own,
-		Lost: lost, Failing: failing,
+		Lost: lost, Failing: s.Failing,
 	}
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks
@@ -190,7 +199,7 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 
 // unlikeDefined says, for hosts of the things, which HTTP options the route that Akash's hostname operator made has instead
 // of those of the definition with which its lease was last applied.
-func unlikeDefined(ctx context.Context, s *observed.Snapshot, l ledger.Ledger, things []thing.Thing) (map[string]string, error) {
+func unlikeDefined(s *observed.Snapshot, things []thing.Thing) map[string]string {
 	unlike, defs := map[string]string{}, map[lease.Group]*lease.Definition{}
 	for _, c := range s.List() {
 		part := c.Part(state.RouteKey("/"))
@@ -205,12 +214,8 @@ func unlikeDefined(ctx context.Context, s *observed.Snapshot, l ledger.Ledger, t
 		}
 		g := part.Lease.Group()
 		if _, read := defs[g]; !read {
-			d, err := observed.ReadDefinition(ctx, l, g)
-			if err != nil {
-				return nil, err
-			}
-			if defs[g] = nil; d != nil {
-				defs[g], _ = d.Decode() // one that cannot be decoded is a problem of its own
+			if defs[g] = nil; s.Definitions[kept.Name(g)] != nil {
+				defs[g], _ = s.Definitions[kept.Name(g)].Decode() // one that cannot be decoded is a problem of its own
 			}
 		}
 		if def := defs[g]; def != nil {
@@ -219,7 +224,7 @@ func unlikeDefined(ctx context.Context, s *observed.Snapshot, l ledger.Ledger, t
 			}
 		}
 	}
-	return unlike, nil
+	return unlike
 }
 
 // operatorsRoute returns the route of a host that Akash's hostname operator made for a lease, or nil.

@@ -51,25 +51,33 @@ func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 	if len(kinds) == 1 {
 		opts.LabelSelector = state.LabelKind + " in (" + string(kinds[0]) + "," + state.KindRun + ")"
 	}
-	return l.list(ctx, opts, announced{})
+	return l.list(ctx, opts, announced{}, nil)
 }
 
 // ListOwner lists the claims of one owner, like List.
 func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, error) {
-	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + ClaimsOnly}, nil)
+	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + ClaimsOnly}, nil, nil)
 }
 
-// list lists claims. If opts selects announcements too, list adds them to there, which must not be nil then.
-func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announced) ([]*state.Claim, error) {
+// list lists claims. If opts selects announcements too, list adds them to there, which must not be nil then; if it selects everything, to
+// beside what else there is.
+func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announced, beside *Everything) ([]*state.Claim, error) {
 	var claims []*state.Claim
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+		if beside != nil && beside.add(meta, l.cluster.Now()) {
+			return
+		}
 		if c, ok := l.recall(meta); ok {
 			claims = append(claims, c)
 		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok && there != nil {
 			there.add(nonce, meta)
 			l.runs.meetAnnounced(nonce, meta)
 		}
-	}, func() { claims = nil })
+	}, func() {
+		if claims = nil; beside != nil {
+			*beside = Everything{}
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -254,15 +262,6 @@ func (l Ledger) delete(ctx context.Context, name string, uid *types.UID, version
 
 // managerOfRecords is the field manager of what reconcilers record.
 const managerOfRecords = "akash-net-reconciler"
-
-// Failing reads which leases the reconcilers record as failing.
-func (l Ledger) Failing(ctx context.Context) (all []state.Failing, err error) {
-	opts := metav1.ListOptions{LabelSelector: state.LabelComponent + "=" + state.ComponentFailing}
-	err = cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
-		all = append(all, state.ReadFailing(meta.Annotations[state.AnnotationFailing], l.cluster.Now())...)
-	}, func() { all = nil })
-	return all, err
-}
 
 // RecordFailing records which leases fail of a set of sources, in place of what was recorded. Without one it deletes the record.
 func (l Ledger) RecordFailing(ctx context.Context, set []string, all []state.Failing) error {

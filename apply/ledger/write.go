@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
@@ -248,4 +250,38 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 		return Look{}, err
 	}
 	return look, l.settle(ctx, look.Leased, there)
+}
+
+// Everything is what the ledger has at one moment, without the announcements of commands.
+type Everything struct {
+	// Claims are as of List.
+	Claims       []*state.Claim
+	Definitions  []*kept.Definition
+	Reservations []*reserved.Claim
+	Failing      []state.Failing
+}
+
+// All reads everything in the ledger by one LIST that is not older than the request.
+func (l Ledger) All(ctx context.Context) (all Everything, err error) {
+	all.Claims, err = l.list(ctx, metav1.ListOptions{}, announced{}, &all)
+	return all, err
+}
+
+// add adds what is no claim by its label, and reports whether it is none.
+func (all *Everything) add(meta *metav1.ObjectMeta, now time.Time) bool {
+	switch _, defines := meta.Labels[kept.Label]; {
+	case defines:
+		if d, ok := kept.Read(meta); ok {
+			all.Definitions = append(all.Definitions, d)
+		}
+	case meta.Labels[state.LabelKind] == state.KindResources:
+		if c, ok := reserved.Read(meta); ok {
+			all.Reservations = append(all.Reservations, c)
+		}
+	case meta.Labels[state.LabelComponent] == state.ComponentFailing:
+		all.Failing = append(all.Failing, state.ReadFailing(meta.Annotations[state.AnnotationFailing], now)...)
+	default:
+		return false
+	}
+	return true
 }

@@ -123,6 +123,20 @@ func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.
 	return out
 }
 
+// Suspended returns the deployment groups that the reconciler leaves as they are, if everything in the ledger was read, without those
+// whose definition cannot be read.
+func (s *Snapshot) Suspended() map[lease.Group]bool {
+	groups := map[lease.Group]bool{}
+	for _, d := range s.Definitions {
+		if d.Suspended {
+			if def, err := d.Decode(); err == nil {
+				groups[def.Lease.Group()] = true
+			}
+		}
+	}
+	return groups
+}
+
 // Reported reports whether any route of the kind has entries in this field of its status.
 func (s *Snapshot) Reported(kind kinds.Kind, field string) bool {
 	for o := range s.Of(kind) {

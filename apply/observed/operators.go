@@ -47,6 +47,8 @@ type operators struct {
 	Hostname, IP bool
 	// Off is true if the user turned the operators off but they run.
 	Off bool
+	// Unknown is true if the user may not see which run.
+	Unknown bool
 }
 
 // findOperators finds the operators that run. It also looks for operators that the user has turned off; if that is

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -162,7 +163,7 @@ func KeptLeases(ctx context.Context, c *cluster.Cluster, ledgerNamespace string)
 // wrote, which may serve without a claim, what it runs, stored definitions, and reservations that a lease has taken over.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
 	l := ledger.New(c, cfg.LedgerNamespace)
-	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), AllDefinitions: true})
+	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), Ledger: true})
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +184,12 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	for _, m := range running {
 		holdingOf(groups, m.Group).Namespaces[m.Namespace] = true
 	}
-	leased, err := ReservedBy(ctx, l, "")
-	for g, ids := range leased {
+	for g, ids := range reservedBy(s.Reservations) {
 		for _, id := range ids {
 			holdingOf(groups, g).Namespaces[id.Namespace()] = true
 		}
 	}
-	return groups, err
+	return groups, nil
 }
 
 // unheldDefinitions returns the stored definitions of groups that are not known. It leaves out definitions that cannot
@@ -236,6 +236,10 @@ func holdingOf(groups map[lease.Group]*Holding, g lease.Group) *Holding {
 // owner is empty.
 func ReservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.Group][]lease.ID, error) {
 	all, err := l.Reservations(ctx, owner)
+	return reservedBy(all), err
+}
+
+func reservedBy(all []*reserved.Claim) map[lease.Group][]lease.ID {
 	leased := map[lease.Group][]lease.ID{}
 	for _, c := range all {
 		if o := c.Order; c.Bound != nil && c.Bound.Provider != "" && !c.Deleting {
@@ -243,7 +247,7 @@ func ReservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.G
 			leased[o.Group()] = append(leased[o.Group()], id)
 		}
 	}
-	return leased, err
+	return leased
 }
 
 // OnlyOwner returns the owner of the deployment groups, or "" if they have several.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,6 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // Snapshot is what a run has read before it decides: one LIST of each kind. The work on many leases reads one snapshot at
@@ -71,8 +73,11 @@ type Snapshot struct {
 	Definitions map[string]*kept.Definition
 	// HoldersOnly is true if only definitions of groups with claims were read.
 	HoldersOnly bool
-	// Runs are the announcements of commands, if asked for.
-	Runs []*state.Announcement
+	// Runs are the announcements of commands, Reservations those of orders, and Failing the leases that reconcilers record as
+	// failing: if everything in the ledger was asked for.
+	Runs         []*state.Announcement
+	Reservations []*reserved.Claim
+	Failing      []state.Failing
 	// Gateway caches the target of the Gateway.
 	Gateway *published.Gateway
 	// memory has what the objects say by themselves, if they were read before.
@@ -99,13 +104,14 @@ type Reading struct {
 	// owner reads only objects with the label of one owner. The namespaces are then copied from before.
 	owner  string
 	before *Snapshot
-	// Definitions are the groups whose stored definitions are read; AllDefinitions reads those of all groups.
-	Definitions    []lease.Group
-	AllDefinitions bool
+	// Definitions are the groups whose stored definitions are read.
+	Definitions []lease.Group
+	// Ledger reads everything in the ledger: the definitions of all groups, reservations, announcements.
+	Ledger bool
+	// Shows is true for what writes nothing: which of Akash's operators run may stay unknown.
+	Shows bool
 	// Holders reads definitions only of groups that hold or note something on a claim: other groups rarely have one.
 	Holders bool
-	// Runs also reads the announcements of commands.
-	Runs bool
 }
 
 // selector returns the label selector for a kind: of one owner, if the reading is of one. Pools belong to no owner.
@@ -138,9 +144,6 @@ func (how Reading) kinds() []kinds.Kind {
 
 // definitions reads the stored definitions.
 func (how Reading) definitions(ctx context.Context, l ledger.Ledger, claims []*state.Claim) (map[string]*kept.Definition, error) {
-	if how.AllDefinitions {
-		return listDefinitions(ctx, l, "", func(string) bool { return true })
-	}
 	groups := how.Definitions
 	if how.Holders {
 		holders := sets.New[lease.Group]()
@@ -152,9 +155,14 @@ func (how Reading) definitions(ctx context.Context, l ledger.Ledger, claims []*s
 	return readDefinitions(ctx, l, groups)
 }
 
-// claims reads the claims, only of one owner if the reading is of one.
-func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim, error) {
-	if how.owner != "" {
+// claims reads the claims, only of one owner if the reading is of one, or everything in the ledger.
+func (how Reading) claims(ctx context.Context, l ledger.Ledger, s *Snapshot) (claims []*state.Claim, err error) {
+	switch {
+	case how.Ledger:
+		all, err := l.All(ctx)
+		s.Definitions, s.Reservations, s.Failing = byName(all.Definitions), all.Reservations, all.Failing
+		return all.Claims, err
+	case how.owner != "":
 		return l.ListOwner(ctx, how.owner)
 	}
 	return l.List(ctx)
@@ -169,21 +177,19 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	var metas []*metav1.ObjectMeta
 	lists := make(map[string][]*unstructured.Unstructured)
 	var mu sync.Mutex
-	claims, err := how.claims(ctx, l)
+	claims, err := how.claims(ctx, l, s)
 	if err != nil {
 		return nil, err
 	}
 	group, reading := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		s.Definitions, err = how.definitions(reading, l, claims)
+		if how.Ledger {
+			s.Runs, err = l.Announcements(reading)
+		} else {
+			s.Definitions, err = how.definitions(reading, l, claims)
+		}
 		return err
 	})
-	if how.Runs {
-		group.Go(func() (err error) {
-			s.Runs, err = l.Announcements(reading)
-			return err
-		})
-	}
 	if how.owner == "" {
 		group.Go(func() (err error) {
 			metas, err = c.Metas(reading, cluster.Namespaces, "")
@@ -211,7 +217,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if how.Runs {
+	if how.Ledger {
 		announced := map[string]*state.Announcement{}
 		for _, a := range s.Runs {
 			announced[a.Nonce] = a
@@ -321,10 +327,12 @@ func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*S
 		return err
 	})
 	group.Go(func() (err error) {
-		if found, err = findOperators(groupCtx, c); err != nil || !found.Hostname {
-			return err
+		if found, err = findOperators(groupCtx, c); err == nil && found.Hostname {
+			manifests, err = readManifests(groupCtx, c)
 		}
-		manifests, err = readManifests(groupCtx, c)
+		if how.Shows && (apierrors.IsForbidden(err) || cluster.IsMissingKind(err)) {
+			found.Unknown, manifests, err = true, nil, nil
+		}
 		return err
 	})
 	if err := group.Wait(); err != nil {

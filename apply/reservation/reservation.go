@@ -178,35 +178,30 @@ func Params(p *reserved.Part) map[uint32]*lease.SchedulerParams {
 	return out
 }
 
-// Lost returns the names of the reservations that no longer fit the cluster, given all reservations and all claims. It reads
+// Lost returns the names of the reservations that no longer fit the cluster, of which everything but the capacity was read. It reads
 // nodes and pods only if something is bound, and returns nil if the user may not.
-func Lost(
-	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, all []*reserved.Claim, claims []*state.Claim,
-) (map[string]bool, error) {
-	if !slices.ContainsFunc(all, func(c *reserved.Claim) bool { return c.Bound != nil }) {
+func Lost(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, in view.Contents) (map[string]bool, error) {
+	if !slices.ContainsFunc(in.Reservations, func(c *reserved.Claim) bool { return c.Bound != nil }) {
 		return nil, nil
 	}
-	names, err := lost(ctx, c, cfg, all, claims, c.Now())
+	var fold observed.Fold
+	_, err := readCluster(ctx, c, cfg, &fold, false)
 	if apierrors.IsForbidden(err) || cluster.IsMissingKind(err) {
 		return nil, nil
 	}
-	return names, err
-}
-
-// lost returns the names of the reservations that no longer fit the cluster, and have not ended by then.
-func lost(
-	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, all []*reserved.Claim, claims []*state.Claim, now time.Time,
-) (map[string]bool, error) {
-	var fold observed.Fold
-	pools, err := readCluster(ctx, c, cfg, &fold, true)
 	if err != nil {
 		return nil, err
 	}
-	usage := fold.Usage().WithLeases(leasesOf(claims))
-	room := capacity.Room{Cluster: fold.Capacity().Cluster(), Addresses: addressRoom(cfg, pools, claims)}
-	return reserved.Lost(all, room, now, func(c *reserved.Claim) inventory.Hold {
+	return lost(cfg, in, &fold, c.Now()), nil
+}
+
+// lost returns the names of the reservations that no longer fit a capacity, and have not ended by then.
+func lost(cfg *config.ProviderConfig, in view.Contents, fold *observed.Fold, now time.Time) map[string]bool {
+	usage := fold.Usage().WithLeases(leasesOf(in.Claims))
+	room := capacity.Room{Cluster: fold.Capacity().Cluster(), Addresses: view.Addresses(cfg, in)}
+	return reserved.Lost(in.Reservations, room, now, func(c *reserved.Claim) inventory.Hold {
 		return usage.Beyond(c.Order.String(), c.Bound.Hold)
-	}), nil
+	})
 }
 
 // UnservedError reports that a configuration has fewer addresses than orders have reserved.

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
@@ -235,7 +236,13 @@ func (o *Orders) win(ctx context.Context, ids []lease.ID, out []Won, atOnce int)
 		return err
 	}
 	rooms := sync.OnceValues(func() (map[string]bool, error) { // the zero time: a bid that has ended has its room until somebody removes it
-		return lost(ctx, o.cluster, o.cfg, look.Reservations, look.Leased, time.Time{})
+		var fold observed.Fold
+		in, err := readCluster(ctx, o.cluster, o.cfg, &fold, true)
+		if err != nil {
+			return nil, err
+		}
+		in.Reservations, in.Claims = look.Reservations, look.Leased
+		return lost(o.cfg, in, &fold, time.Time{}), nil
 	})
 	work := parallel.New(atOnce)
 	for i, id := range ids {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -20,7 +19,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -93,18 +91,9 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	if err != nil {
 		return err
 	}
-	explanations, err := diagnosis.Explain(ctx, cluster, cfg, things)
+	explanations, err := apply.Explain(ctx, cluster, cfg, things)
 	if err != nil {
 		return err
-	}
-	var drift []state.Problem
-	if may := slices.DeleteFunc(slices.Clone(things), hasNoObjects); len(may) > 0 {
-		if drift, err = apply.Drift(ctx, cluster, cfg, may...); err != nil {
-			return err
-		}
-	}
-	for i := range min(len(things), len(explanations)) {
-		addDrift(&explanations[i], things[i], drift)
 	}
 	var what []string
 	shown := explanations
@@ -125,24 +114,6 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 		return &session.MissingError{What: what}
 	}
 	return nil
-}
-
-// hasNoObjects reports whether a thing is neither a host nor a lease, which objects serve.
-func hasNoObjects(of thing.Thing) bool { return of.Kind != thing.Host && of.Kind != thing.Lease }
-
-// addDrift adds how the objects of a lease, or of a host, differ from what the lease wants to its explanation.
-func addDrift(x *diagnose.Explanation, of thing.Thing, drift []state.Problem) {
-	for _, d := range drift {
-		_, name, _ := strings.Cut(d.Thing, "/")
-		host, _, _ := lease.ParseRouteName(name)
-		id, err := lease.ParseID(d.Lease)
-		if err == nil && (of.Kind == thing.Host && host == of.Host || of.Kind == thing.Lease && id.Group() == of.Group) {
-			x.Facts = append(x.Facts, fmt.Sprintf("%s in namespace %s is not as the lease wants it: %s.", d.Thing, d.Namespace, d.Message))
-			if !slices.Contains(x.Next, d.Command) {
-				x.Next = append(x.Next, d.Command)
-			}
-		}
-	}
 }
 
 // isOnlyError reports whether an explanation says no more than the error about something that does not exist.

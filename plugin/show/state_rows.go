@@ -15,7 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -89,22 +88,12 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 func (f *stateFlags) showProblems(
 	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer,
 ) error {
-	warnLost(ctx, c, cluster, cfg)
-	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.rows.namespace)
+	problems, there, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.rows.namespace)
 	if err != nil {
 		return err
 	}
-	drift, err := apply.Drift(ctx, cluster, cfg)
-	if err != nil {
-		return err
-	}
-	for _, x := range drift {
-		switch i := slices.IndexFunc(problems, x.Same); {
-		case i >= 0: // it is known who has set what to which value
-			problems[i].Message, problems[i].Since = x.Message, x.Since
-		case f.rows.namespace == "" || x.Namespace == f.rows.namespace:
-			problems = append(problems, x)
-		}
+	if !there {
+		warnLost(ctx, c, cluster, cfg)
 	}
 	book := &view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
 	if len(problems) == 0 {

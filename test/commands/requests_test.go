@@ -10,76 +10,56 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// reads are the requests of a run on a lease that has nothing to do: the configuration, the lease's definition, and one
-// LIST of each kind. Pools are read where addresses are leased.
-func reads(id lease.ID, withAddresses bool) []string {
-	out := []string{
-		"GET configmaps/config", "GET leases/" + kept.Name(id.Group()), "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST grpcroutes", "LIST httproutes",
-		"LIST ingresses", "LIST leases", "LIST namespaces", "LIST providerhosts", "LIST providerleasedips",
-		"LIST proxysettingspolicies", "LIST routes", "LIST services", "LIST snippetsfilters", "LIST tlsroutes",
-	}
-	if withAddresses {
-		out = append(out, "LIST bgpadvertisements", "LIST ipaddresspools", "LIST l2advertisements", "LIST nodes")
-	}
-	slices.Sort(out)
-	return out
-}
-
-func sorted(requests []request) []string {
-	out := make([]string, len(requests))
-	for i, r := range requests {
-		out[i] = r.String()
-	}
-	slices.Sort(out)
-	return out
-}
-
-// To apply what is applied already reads each kind once and writes nothing.
-func TestSecondApplyWritesNothing(t *testing.T) {
-	t.Parallel()
-	for name, parts := range map[string][]part{
-		"hosts":     {webPart(newHost("same"), newHost("same"))},
-		"addresses": {webPart(newHost("same")), service("mail", leasedPart("public", "TCP", 25), leasedPart("public", "UDP", 25)), endpoint("public")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := record(t)
-			id := leaseOf(newTenant(t), 1)
-			definition := defineParts(t, id, parts...)
-			mustRun(t, 0, "apply", "-f", definition)
-			runAs(t.Context(), r.kubeconfig, "apply", "-f", definition).Exits(t, 0).Prints(t, "unchanged")
-			if diff := cmp.Diff(reads(id, name == "addresses"), sorted(r.sent())); diff != "" {
-				t.Errorf("requests of the second apply (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// The first apply of one host makes eight requests after its reads: the announcement is made, compared with the others, and
-// deleted; the claim is written once and compared with the wildcard above; then come the definition and the objects.
-func TestRequestsOfAFirstApply(t *testing.T) {
-	t.Parallel()
+// A command reads each thing once. What it sends for a lease of one host grows neither with a change of the program nor with other leases:
+// a row fails if it has more requests. Only apply writes, in this order, and only what is not there. Nothing else runs meanwhile, since what
+// others have may be asked for, too.
+func TestRequests(t *testing.T) {
 	r := record(t)
-	id, host := leaseOf(newTenant(t), 1), newHost("first")
-	r.do(t, "apply", "-f", defineParts(t, id, webPart(host)))
-	var after []string
-	for _, q := range r.sent() {
-		if again := q.announces() && q.String() == "GET "+announcement || q.renews(); !again && (q.announces() || len(after) > 0) { // how often it renews, depends on the time
-			after = append(after, q.String())
+	for range 3 {
+		r.do(t, "apply", "-f", defineParts(t, leaseOf(newTenant(t), 1), webPart(newHost("other"))))
+	}
+	id, host := leaseOf(newTenant(t), 1), newHost("counted")
+	hosts := defineParts(t, id, webPart(host))
+	mail := defineParts(t, leaseOf(newTenant(t), 1), webPart(newHost("mail")), service("mail", leasedPart("public", "TCP", 25), leasedPart("public", "UDP", 25)), endpoint("public"))
+	r.do(t, "apply", "-f", mail)
+	for _, tt := range []struct {
+		most   int
+		args   string
+		writes []string
+	}{
+		{18, "diff -f " + hosts, nil},
+		{25, "apply -f " + hosts, []string{
+			"PATCH announcement", "PATCH leases/" + host, "PATCH leases/" + kept.Name(id.Group()),
+			"POST namespaces", "PATCH providerhosts/" + host, "PATCH ingresses/" + host, "DELETE announcement",
+		}},
+		{17, "apply -f " + hosts, nil},
+		{21, "apply -f " + mail, nil},
+		{17, "diff -f " + hosts, nil},
+		{18, "diff " + id.Group().String(), nil},
+		{22, "explain " + host, nil},
+		{22, "explain " + id.Group().String(), nil},
+		{24, "state --problems", nil},
+		{10, "state hosts", nil},
+		{15, "state", nil},
+	} {
+		r.sent()
+		out := runAs(t.Context(), r.kubeconfig, strings.Fields(tt.args)...)
+		sent := slices.DeleteFunc(r.sent(), func(q request) bool { return q.announces() && q.String() == "GET "+announcement || q.renews() })
+		if out.Code > 1 || len(sent) > tt.most {
+			all := []string{}
+			for _, q := range sent {
+				all = append(all, q.String())
+			}
+			slices.Sort(all)
+			t.Errorf("%s sends %d requests, more than %d:\n%s\n%s", tt.args, len(sent), tt.most, strings.Join(all, "\n"), out)
 		}
-	}
-	_, domain, _ := strings.Cut(host, ".")
-	want := []string{
-		"PATCH announcement", "LIST leases", "PATCH leases/" + host, "GET leases/wc--any." + domain, "PATCH leases/" + kept.Name(id.Group()),
-		"POST namespaces", "PATCH providerhosts/" + host, "PATCH ingresses/" + host, "DELETE announcement",
-	}
-	if diff := cmp.Diff(want, after); diff != "" {
-		t.Errorf("requests after the reads (-want +got):\n%s", diff)
+		if diff := cmp.Diff(append([]string{}, tt.writes...), writesOf(sent)); diff != "" {
+			t.Errorf("writes of %s (-want +got):\n%s", tt.args, diff)
+		}
 	}
 }
 
