@@ -36,7 +36,7 @@ const HoldsNothing = "holds nothing"
 // claims last, so that no name is free while it is still served. It leaves what Akash's provider wrote. Releasing
 // something that is not held does nothing and reports so.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
-	chosen := engine.NewChoice(things)
+	chosen := state.NewChoice(things)
 	how := observed.Reading{
 		Addresses: a.Command.Options.Config.IP.Mode == config.ModeDedicated,
 		Further:   kinds.RecordsOf(a.Command.Options.Config),
@@ -70,7 +70,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 }
 
 // releases returns what deployment groups give up.
-func (a *Applier) releases(groups []lease.Group, chosen engine.Choice) []engine.Want {
+func (a *Applier) releases(groups []lease.Group, chosen state.Choice) []engine.Want {
 	wants := make([]engine.Want, len(groups))
 	for i, g := range groups {
 		wants[i] = engine.Want{
@@ -96,7 +96,7 @@ func reportKept(one *execute.Lease) {
 }
 
 // reportReleased reports what a release leaves, or that it found nothing. It is an error if the lease keeps anything.
-func reportReleased(one *execute.Lease, chosen engine.Choice) error {
+func reportReleased(one *execute.Lease, chosen state.Choice) error {
 	x, left := one.X, one.Outcome.Left
 	for _, thing := range left.Served {
 		x.Event(report.Kept, string(thing.Kind), "", thing.Thing, thing.Why())
@@ -139,7 +139,7 @@ func nothingOf(one *execute.Lease) (message, next string) {
 
 // grantedTo returns the chosen addresses that MetalLB has chosen for endpoints of the deployment group, with the endpoints'
 // claims. Such an address has no claim: only the endpoint can be released.
-func grantedTo(g lease.Group, chosen engine.Choice, s *observed.Snapshot) map[netip.Addr]*state.Claim {
+func grantedTo(g lease.Group, chosen state.Choice, s *observed.Snapshot) map[netip.Addr]*state.Claim {
 	granted := map[netip.Addr]*state.Claim{}
 	for _, a := range chosen.Addresses() {
 		if claim := s.EndpointWith(a); claim != nil && len(claim.PartsOf(g)) > 0 && !chosen.Claim(claim) {

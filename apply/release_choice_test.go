@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
-	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -18,7 +17,7 @@ func TestGrantedTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	const address = "203.0.113.7"
-	chosen := engine.NewChoice([]string{address})
+	chosen := state.NewChoice([]string{address})
 	if got := grantedTo(ot.Shop.Group(), chosen, ot.Snapshot(endpoint, service)); got[netip.MustParseAddr(address)] != endpoint[0] {
 		t.Errorf("the address is that of %v", got)
 	}

@@ -115,14 +115,14 @@ func (t *transfer) want() (func(*observed.Snapshot) engine.Want, error) {
 
 // claims returns the claims on a thing.
 func (t *transfer) claims(s *observed.Snapshot, thing string) []*state.Claim {
-	return engine.ClaimsOn(t.to.Owner, thing, s.Claim, func(key string) []*state.Claim { return s.ByClaim().Endpoints[key] })
+	return state.ClaimsOn(t.to.Owner, thing, s.Claim, func(key string) []*state.Claim { return s.ByClaim().Endpoints[key] })
 }
 
 // holders returns the other deployment groups for which the transfer may write.
 func (t *transfer) holders(s *observed.Snapshot) (groups []lease.Group) {
 	for _, thing := range t.things {
 		for _, c := range t.claims(s, thing) {
-			for _, g := range engine.Holders(c, t.to) {
+			for _, g := range state.OtherHolders(c, t.to) {
 				if !slices.Contains(groups, g) {
 					groups = append(groups, g)
 				}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -45,23 +46,36 @@ func (v view) isPicked(h state.Hold) bool {
 	return false
 }
 
+// lacking are the addresses that the lease is yet to pick, with the IP endpoints that they are for. One that turned out to be somebody
+// else's is picked again.
+func (v view) lacking(again bool) iter.Seq2[slot, state.EndpointWant] {
+	return func(yield func(slot, state.EndpointWant) bool) {
+		for _, e := range v.leased() {
+			for _, family := range e.Families {
+				at := slot{e.Name, family}
+				a, picked := v.f.picks[at]
+				if picked && (!again || len(v.inTheWay(e.Hold(v.id, a))) == 0) {
+					continue
+				}
+				if !yield(at, e) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // pick chooses addresses for the IP endpoints that name none. An address that turns out to be somebody else's is passed.
 func (v view) pick() Step {
-	for _, e := range v.leased() {
-		for _, family := range e.Families {
-			at := slot{e.Name, family}
-			if a, picked := v.f.picks[at]; picked && len(v.inTheWay(e.Hold(v.id, a))) == 0 {
-				continue
-			}
-			if s := v.awaitPicks(); !s.idle() {
-				return s
-			}
-			a, ok := v.nextAddress(e, at)
-			if !ok {
-				return v.exhausted()
-			}
-			return Step{Picks: map[slot]netip.Addr{at: a}}
+	for at, e := range v.lacking(true) {
+		if s := v.awaitPicks(); !s.idle() {
+			return s
 		}
+		a, ok := v.nextAddress(e, at)
+		if !ok {
+			return v.exhausted()
+		}
+		return Step{Picks: map[slot]netip.Addr{at: a}}
 	}
 	return Step{}
 }
@@ -79,15 +93,9 @@ func (v view) awaitPicks() Step {
 
 // picksNext reports whether there is an address that the lease is yet to pick.
 func (v view) picksNext() bool {
-	for _, e := range v.leased() {
-		for _, family := range e.Families {
-			at := slot{e.Name, family}
-			if _, picked := v.f.picks[at]; picked {
-				continue
-			}
-			if _, ok := v.nextAddress(e, at); ok {
-				return true
-			}
+	for at, e := range v.lacking(false) {
+		if _, ok := v.nextAddress(e, at); ok {
+			return true
 		}
 	}
 	return false
@@ -195,17 +203,9 @@ func (v view) giver() int {
 
 // missing returns an error for each IP endpoint for which no address is left.
 func (v view) missing() (errs []error) {
-	for _, e := range v.leased() {
-		for _, family := range e.Families {
-			at := slot{e.Name, family}
-			if a, picked := v.f.picks[at]; picked && len(v.inTheWay(e.Hold(v.id, a))) == 0 {
-				continue
-			}
-			if _, ok := v.nextAddress(e, at); !ok {
-				errs = append(errs, &report.ExhaustedError{
-					Lease: v.id, Endpoint: e.Name, Ranges: v.t.Settings.Config.IP.Ranges.Texts(family), At: e.At,
-				})
-			}
+	for at, e := range v.lacking(true) {
+		if _, ok := v.nextAddress(e, at); !ok {
+			errs = append(errs, &report.ExhaustedError{Lease: v.id, Endpoint: e.Name, Ranges: v.t.Settings.Config.IP.Ranges.Texts(at.Family), At: e.At})
 		}
 	}
 	return errs

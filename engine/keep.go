@@ -123,13 +123,11 @@ func (v view) keep() Step {
 	if target == "" && d != nil && d.Target == v.t.Settings.Config.Target {
 		target = d.Target // the configuration says it, too
 	}
+	if s := v.isDefinitionStale(); !s.idle() {
+		return s
+	}
 	switch {
-	case k.misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
 	case k.misses > 0 && k.sent == 0:
-		if s := v.pause("the definition of lease "+v.group.String(), k.misses, k.at); !s.idle() {
-			return s
-		}
 		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "it has changed"})
 	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && d.Target == target && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
@@ -146,13 +144,9 @@ func (v view) keep() Step {
 		if d != nil && d.Suspended {
 			return v.giveBack(fmt.Errorf("%w; without it the ledger would not know that the lease is suspended: first, kubectl akash-net resume %s", tooLong, v.group))
 		}
-		if !v.f.told["definition"] {
-			return Step{Tells: []Event{{
-				Action: report.Skipped, Kind: "definition", Thing: v.id.String(), Message: tooLong.Error() + ": repair will not know it", Once: "definition",
-			}}}
-		}
-		if d == nil {
-			return Step{}
+		s := v.tells(Event{Action: report.Skipped, Kind: "definition", Thing: v.id.String(), Message: tooLong.Error() + ": repair will not know it", Once: "definition"})
+		if d == nil || !s.idle() {
+			return s
 		}
 		return do(Request{Verb: Forget, On: OfDefinition{Group: v.group, Definition: d}, Why: "the lease has another one, which is too long to keep"})
 	}
@@ -172,9 +166,10 @@ func (v view) keepTarget() Step {
 	if m == nil || m.Target == nil || slices.ContainsFunc(m.Routes, func(r Moving) bool { return !v.isGone(r) }) {
 		return Step{}
 	}
+	if s := v.isDefinitionStale(); !s.idle() {
+		return s
+	}
 	switch {
-	case k.misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
 	case k.sent == 0 || k.sent <= v.w.Turn.Alone:
 		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Early: v.w.Turn.Alone == 0, Why: "which kind of routes it is healed with"})
 	case k.definition == nil || k.definition.Deleting || k.definition.Target == *m.Target:
@@ -182,6 +177,18 @@ func (v view) keepTarget() Step {
 	}
 	want := k.definition.WithTarget(*m.Target, v.mark)
 	return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: want, Was: k.definition}, Why: "its routes are of another kind"})
+}
+
+// isDefinitionStale returns the step of a lease whose kept definition others have written before each try, or a moment ago.
+func (v view) isDefinitionStale() Step {
+	k := v.f.kept
+	switch {
+	case k.misses >= v.t.Settings.Tries:
+		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
+	case k.misses > 0 && k.sent == 0:
+		return v.pause("the definition of lease "+v.group.String(), k.misses, k.at)
+	}
+	return Step{}
 }
 
 // unkeep gives the ledger the definition back that it kept before, unless another command has written one since.
@@ -304,10 +311,11 @@ func (w *World) claimsOfEndpoints() map[string][]*state.Claim {
 }
 
 // tellGone tells what is not claimed again.
-func (v view) tellGone() (out Step) {
+func (v view) tellGone() Step {
 	if v.want.Transfer != nil {
-		return out
+		return Step{}
 	}
+	var events []Event
 	for _, g := range v.gone {
 		c := plan.Change{Action: plan.Leave, Kind: string(g.hold.Kind), Name: g.name, Why: "the lease has given it up since it was applied, and nobody holds it"}
 		e := Event{Action: report.Skipped, Kind: string(g.hold.Kind), Thing: g.name, Once: "gone " + g.name}
@@ -323,47 +331,45 @@ func (v view) tellGone() (out Step) {
 		}
 		e.Message = c.Why
 		e.Changes = v.change(func() plan.Change { return c })
-		if !v.f.told[e.Once] {
-			out.Tells = append(out.Tells, e)
-		}
+		events = append(events, e)
 	}
-	return out
+	return v.tells(events...)
 }
 
 // tellWithheld tells what other deployments of the owner hold.
-func (v view) tellWithheld() (out Step) {
+func (v view) tellWithheld() Step {
 	if v.want.Apply == nil {
-		return out
+		return Step{}
 	}
+	var events []Event
 	for _, f := range v.facts() {
-		once := "withheld " + string(f.Kind) + " " + f.Name
-		if f.Found != Withheld || v.f.told[once] {
+		if f.Found != Withheld {
 			continue
 		}
 		c := plan.Change{Action: plan.Withhold, Kind: string(f.Kind), Name: f.Name, Why: heldBy(f.By)}
-		out.Tells = append(out.Tells, Event{
-			Action: report.Withheld, Kind: string(f.Kind), Thing: f.Name, Message: c.Why, Once: once, Changes: v.change(func() plan.Change { return c }),
+		events = append(events, Event{
+			Action: report.Withheld, Kind: string(f.Kind), Thing: f.Name, Message: c.Why, Once: "withheld " + string(f.Kind) + " " + f.Name,
+			Changes: v.change(func() plan.Change { return c }),
 		})
 	}
-	return out
+	return v.tells(events...)
 }
 
 // tellReserved tells what the lease has only reserved and is about to give up, because its definition does not name it.
-func (v view) tellReserved() (out Step) {
+func (v view) tellReserved() Step {
 	if v.want.Apply == nil {
-		return out
+		return Step{}
 	}
+	var events []Event
 	for _, c := range v.w.claimsOf(v.group) {
-		entries := partsOnly(c.Entries(v.group))
-		once := "reserved " + c.Name()
-		if !v.f.told[once] && slices.ContainsFunc(entries, func(p state.Part) bool { return !p.Applied && v.drops(c, p) }) {
-			out.Tells = append(out.Tells, Event{
-				Action: report.Pruning, Kind: string(c.Kind), Thing: c.Thing, Once: once,
+		if slices.ContainsFunc(c.PartsOf(v.group), func(p state.Part) bool { return !p.Applied && v.drops(c, p) }) {
+			events = append(events, Event{
+				Action: report.Pruning, Kind: string(c.Kind), Thing: c.Thing, Once: "reserved " + c.Name(),
 				Message: "the lease has only reserved it, and the definition does not name it",
 			})
 		}
 	}
-	return out
+	return v.tells(events...)
 }
 
 // heldBy formats the holder of a part that is withheld.

@@ -108,13 +108,11 @@ func (w *World) forgetLive(read Stamp) {
 	}
 }
 
-// refusal is the answer of the API server that refuses an object as it was sent.
+// refusal is the answer of the API server that refuses an object, with when it came: at is by the steady clock.
 type refusal struct {
-	body map[string]any
-	err  error
-	// since is when this body was first refused, at when it was last, by the steady clock; answered is the stamp of the last.
-	since, at time.Time
-	answered  Stamp
+	err      error
+	at       time.Time
+	answered Stamp
 }
 
 // done is what a lease has done with an object.
@@ -142,7 +140,7 @@ func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 			f.unclear[k] = Desired{Object: on.Apply, Manager: on.Manager}
 		}
 	case a.Err != nil:
-		f.refuse(k, body, a.Err, answered, w.Clock)
+		f.refusals[k] = refusal{a.Err, w.Clock, answered}
 	default:
 		now := seenLive{live: a.Live, sent: answered, answered: answered, at: w.Clock, wrote: body, misses: was.misses}
 		switch {
@@ -177,16 +175,6 @@ func (f *facts) written(k Key, r Request, a Answer, answered Stamp) {
 	}
 	f.wrote = max(f.wrote, answered)
 	delete(f.refusals, k)
-}
-
-// refuse records that the API server refuses an object.
-func (f *facts) refuse(k Key, body map[string]any, err error, answered Stamp, at time.Time) {
-	was, again := f.refusals[k]
-	if !again || !reflect.DeepEqual(was.body, body) {
-		was = refusal{body: body, since: at}
-	}
-	was.err, was.answered, was.at = err, answered, at
-	f.refusals[k] = was
 }
 
 // refusedBy returns what is known of an object after other field managers, or another version, have refused an apply.
@@ -232,7 +220,7 @@ func (w *World) foldCheck(t *Transaction, f *facts, r Request, a Answer, answere
 	case a.Owned:
 		w.lives[k] = w.live(k).refusedBy(a, answered)
 	case a.Unclear, a.Err != nil && !a.Stale:
-		f.refuse(k, body, a.Err, answered, w.Clock)
+		f.refusals[k] = refusal{a.Err, w.Clock, answered}
 	default:
 		delete(f.refusals, k)
 		f.checked[k] = body

@@ -143,14 +143,16 @@ func (v view) changed() (last Stamp) {
 }
 
 // remove deletes an object, or withdraws this program's fields from one that stays; message goes into the event.
-func (v view) remove(o Object, message string) Step { return v.removeAs(o, v.deleted(), message) }
+func (v view) remove(o Object, message string) Step {
+	return v.removeAs(o, v.goneAs(report.Deleted), message)
+}
 
-// deleted is what a person is told of an object that goes because the lease does not want it any more.
-func (v view) deleted() report.Action {
+// goneAs is what a person is told of what goes because the lease does not want it any more: an apply prunes it.
+func (v view) goneAs(otherwise report.Action) report.Action {
 	if v.want.Apply != nil {
 		return report.Pruned
 	}
-	return report.Deleted
+	return otherwise
 }
 
 // removeAs is remove with what a person is told.
@@ -261,7 +263,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	if v.staysDeclared(k) {
 		service, _, _ := unstructured.NestedString(live.Object, "spec", "service_name")
 		message := "Akash's provider has declared it, for service " + service + ", and never changes that"
-		return v.tellOnce(Event{Action: report.Kept, Of: k, Message: message}, "declared "+k.String()), nil
+		return v.tells(Event{Action: report.Kept, Of: k, Message: message, Once: "declared " + k.String()}), nil
 	}
 	runs := v.runs(d.Object)
 	if (runs || mine && (claimLike || v.t.Settings.Reclaims)) && now.conflict.asked <= now.sent {
@@ -349,12 +351,8 @@ func (v view) byHand(d Desired, live *unstructured.Unstructured, managers []stri
 
 // readGrounds reads the claims on which an object rests that were not read after it.
 func (v view) readGrounds(k Key, live *unstructured.Unstructured, answered Stamp) Step {
-	for _, g := range v.w.Objects.Grounds(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.claimsOf(v.group)) {
-		if v.w.see(g.Name).Sent <= answered {
-			return do(Request{Verb: Get, On: OfClaim{Name: g.Name}, Why: "who holds it now"})
-		}
-	}
-	return Step{}
+	parts := v.w.Objects.Grounds(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.claimsOf(v.group))
+	return v.readUnderneath(parts, answered, "who holds it now")
 }
 
 // lostOf returns an error if the lease does not hold a claim of an object that it is about to take over.

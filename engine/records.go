@@ -88,7 +88,7 @@ func byHost(records []render.Object) (out [][]render.Object) {
 func (v view) putHost(records []render.Object) Step {
 	host := recordHost(records[0])
 	if by := v.w.Objects.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host); by != "" {
-		return v.tellOnce(Event{Action: report.Skipped, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records"}, "records of "+host)
+		return v.tells(Event{Action: report.Skipped, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records", Once: "records of " + host})
 	}
 	replaced, again := v.w.Objects.ToReplace(v.group, host, records)
 	for _, old := range replaced {
@@ -101,14 +101,11 @@ func (v view) putHost(records []render.Object) Step {
 		return s
 	}
 	if !gone {
-		var out Step
+		var events []Event
 		for _, o := range records {
-			once := isStuck(o)
-			if !v.f.told[once] {
-				out.Tells = append(out.Tells, Event{Action: report.Skipped, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: once})
-			}
+			events = append(events, Event{Action: report.Skipped, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: isStuck(o)})
 		}
-		return out
+		return v.tells(events...)
 	}
 	var all []Desired
 	for _, o := range records {
@@ -199,13 +196,9 @@ func (v view) keptRecords() (out []Key) {
 // recordHost returns the host of a rendered record.
 func recordHost(o render.Object) string { return status.RecordHost(render.Rendered(o)) }
 
-// tellOnce tells an event unless it was told.
-func (v view) tellOnce(e Event, once string) Step {
-	if v.f.told[once] {
-		return Step{}
-	}
-	e.Once = once
-	return Step{Tells: []Event{e}}
+// tells tells those of some events that were not told yet.
+func (v view) tells(events ...Event) Step {
+	return Step{Tells: slices.DeleteFunc(events, func(e Event) bool { return v.f.told[e.Once] })}
 }
 
 // changeOver returns the change of an object over the one that is there.

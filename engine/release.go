@@ -20,7 +20,7 @@ import (
 
 // Release says what a deployment group gives up.
 type Release struct {
-	Choice Choice
+	Choice state.Choice
 	// Named are the leases by which the group was named: nothing goes while another lease of the group is live.
 	Named []lease.ID
 	// Emptied is true if only a lease goes of which the ledger keeps that it is to have nothing.
@@ -96,13 +96,10 @@ func (v view) readKept() Step {
 	}
 	r := Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "nothing may heal a lease that is released"}
 	r.Early = v.f.kept.sent == 0 && (len(v.want.Release.Named) > 0 || v.isIdle())
-	switch k := v.f.kept; {
-	case k.misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
-	case k.misses > 0:
-		if s := v.pause("the definition of lease "+v.group.String(), k.misses, k.at); !s.idle() {
-			return s
-		}
+	if s := v.isDefinitionStale(); !s.idle() {
+		return s
+	}
+	if k := v.f.kept; k.misses > 0 {
 		if r.Why = "it has changed"; k.unclear {
 			r.On, r.Why = OfDefinition{Group: v.group, Definition: k.definition}, "whether it was deleted"
 		}

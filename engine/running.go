@@ -78,13 +78,7 @@ func (v view) checkNames() Step {
 	if err := render.CheckNames(all, v.want.Apply.Definition.At); err != nil {
 		return v.giveBack(err)
 	}
-	var out Step
-	for _, e := range v.f.running.running.Left {
-		if !v.f.told[e.Once] {
-			out.Tells = append(out.Tells, e)
-		}
-	}
-	return out
+	return v.tells(slices.Clone(v.f.running.running.Left)...)
 }
 
 // pruneRuns deletes what the lease no longer runs, after its routes no longer point there, and then what it ran for another order or
@@ -110,7 +104,7 @@ func (v view) pruneRuns() Step {
 		delete(former, namespace)
 		message := "with what it runs: Akash's provider declares " + declared[0].Kind.Singular + " " + declared[0].Live.GetName() + " for it"
 		k := Key{kinds.Manifest, v.t.Settings.Config.ManifestNamespace, namespace}
-		if s := v.tellOnce(Event{Action: report.Kept, Of: k, Message: message}, "declared "+namespace); !s.idle() {
+		if s := v.tells(Event{Action: report.Kept, Of: k, Message: message, Once: "declared " + namespace}); !s.idle() {
 			return s
 		}
 	}

@@ -76,7 +76,7 @@ func (v view) giveUp(c *state.Claim) Step {
 		return Step{}
 	}
 	r := step.Requests[0]
-	r.Event = v.givenUp(v.released(), c, keep)
+	r.Event = v.givenUp(v.goneAs(report.Released), c, keep)
 	dedicated := v.t.Settings.Config.IP.Mode == config.ModeDedicated && c.Kind == state.Address
 	switch pause := v.pause(c.Thing, s.Misses, s.At); {
 	case s.Misses >= v.t.Settings.Tries:
@@ -88,18 +88,10 @@ func (v view) giveUp(c *state.Claim) Step {
 	case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
 		return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
 	case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
-		return do(Request{Verb: RemovePool, On: OfPool{c.Addr(), v.deleted()}, Why: "nobody holds the address any more"})
+		return do(Request{Verb: RemovePool, On: OfPool{c.Addr(), v.goneAs(report.Deleted)}, Why: "nobody holds the address any more"})
 	}
 	r.Changes = v.changeClaim(plan.GiveUp, c, keep)
 	return do(r)
-}
-
-// released is what a person is told of a thing that the lease gives up.
-func (v view) released() report.Action {
-	if v.want.Apply != nil {
-		return report.Pruned
-	}
-	return report.Released
 }
 
 // givenUp tells that the lease keeps only some entries of a claim; nil if only a note goes.

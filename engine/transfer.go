@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -81,16 +80,15 @@ func (v view) readMoved() Step {
 }
 
 // tellHeld tells which of the things the lease holds already.
-func (v view) tellHeld() (out Step) {
+func (v view) tellHeld() Step {
+	var events []Event
 	for _, c := range v.named() {
-		once := "held already " + c.Name()
-		_, took := v.f.taken[c.Name()]
-		if took || v.f.told[once] || slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != v.group || p.Run != "" }) {
+		if _, took := v.f.taken[c.Name()]; took || slices.ContainsFunc(c.Parts, func(p state.Part) bool { return p.Lease.Group() != v.group || p.Run != "" }) {
 			continue
 		}
-		out.Tells = append(out.Tells, Event{Action: report.Skipped, Kind: string(c.Kind), Thing: c.Thing, Message: "the lease holds it already", Once: once})
+		events = append(events, Event{Action: report.Skipped, Kind: string(c.Kind), Thing: c.Thing, Message: "the lease holds it already", Once: "held already " + c.Name()})
 	}
-	return out
+	return v.tells(events...)
 }
 
 // moveBack gives the parts that were taken over back to their former holders, as far as they are as the lease has left them.
@@ -131,7 +129,7 @@ func (v view) touchFormer() Step {
 		if !slices.ContainsFunc(v.w.Turn.Fenced, func(a *state.Announcement) bool { return a.Names(g) }) {
 			continue
 		}
-		for _, o := range v.reading().objects.Written(g, Choice{}) {
+		for _, o := range v.reading().objects.Written(g, state.Choice{}) {
 			s, known := v.f.objects[o.uid()]
 			if v.f.touched[o.uid()] || known && (s.deleted > 0 || !s.there) || v.defines(o) {
 				continue
@@ -143,20 +141,21 @@ func (v view) touchFormer() Step {
 }
 
 // tellOpen tells which of the things nothing serves for the lease yet.
-func (v view) tellOpen() (out Step) {
+func (v view) tellOpen() Step {
+	var events []Event
 	for _, name := range v.takenNames() {
-		c, once := v.w.Claim(name), "open "+name
+		c := v.w.Claim(name)
 		open := slices.DeleteFunc(c.PartsOf(v.group), func(p state.Part) bool { return !v.open[Ground{name, p.Key}] })
-		if len(open) == 0 || v.f.told[once] {
+		if len(open) == 0 {
 			continue
 		}
 		why := "nothing serves it; its routes come with the next apply of the lease"
 		if slices.ContainsFunc(open, func(p state.Part) bool { return p.From != "" }) {
 			why = "its routes follow with the next apply of the lease; until then the old ones serve"
 		}
-		out.Tells = append(out.Tells, Event{Action: report.Unconfirmed, Kind: string(c.Kind), Thing: c.Thing, Message: why, Once: once})
+		events = append(events, Event{Action: report.Unconfirmed, Kind: string(c.Kind), Thing: c.Thing, Message: why, Once: "open " + name})
 	}
-	return out
+	return v.tells(events...)
 }
 
 // groupsText joins groups by commas.
@@ -188,42 +187,10 @@ type Transfer struct {
 func (t *Transfer) claims(owner string, w *World) (out []*state.Claim) {
 	leased, known := w.claimsOfEndpoints(), map[*state.Claim]bool{}
 	for _, thing := range t.Things {
-		for _, c := range ClaimsOn(owner, thing, w.Claim, func(key string) []*state.Claim { return leased[key] }) {
+		for _, c := range state.ClaimsOn(owner, thing, w.Claim, func(key string) []*state.Claim { return leased[key] }) {
 			if !known[c] {
 				known[c], out = true, append(out, c)
 			}
-		}
-	}
-	return out
-}
-
-// Holders returns the other deployment groups that have an entry on a claim of a transfer to a lease, or still serve what they held.
-func Holders(c *state.Claim, to lease.ID) (groups []lease.Group) {
-	all := c.Writers()
-	for _, p := range c.Parts {
-		if former, handed := p.Former(); handed {
-			all = append(all, former)
-		}
-	}
-	for _, g := range all {
-		if c.Owner == to.Owner && g != to.Group() && !slices.Contains(groups, g) {
-			groups = append(groups, g)
-		}
-	}
-	return groups
-}
-
-// ClaimsOn returns the claims on a thing of an owner: a host, an address, or an IP endpoint by its name or sharing key. named
-// returns a claim by its name, leased those of an IP endpoint by its sharing key.
-func ClaimsOn(owner, thing string, named func(string) *state.Claim, leased func(sharingKey string) []*state.Claim) (out []*state.Claim) {
-	name, endpoint := state.HostName(strings.ToLower(thing)), strings.TrimPrefix(thing, "endpoint/")
-	if a, err := netip.ParseAddr(strings.ToLower(thing)); err == nil {
-		name = state.AddressName(a)
-	}
-	all := slices.Concat([]*state.Claim{named(name)}, leased(endpoint), leased(lease.SharingKey(owner, endpoint)))
-	for _, c := range all {
-		if c != nil && !c.Deleting && len(c.Parts) > 0 && !slices.Contains(out, c) {
-			out = append(out, c)
 		}
 	}
 	return out
@@ -329,7 +296,7 @@ func (v view) formerOf(c *state.Claim, p state.Part) string {
 		gone := live.answered > now.sent && (live.live == nil || !state.SameTenant(o.Live, live.live))
 		return !gone && slices.Contains(o.Near, c.Name()) && now.objects.StandsFor(o, c, p)
 	}
-	if from == v.group || !slices.ContainsFunc(now.objects.Written(from, Choice{}), stands) {
+	if from == v.group || !slices.ContainsFunc(now.objects.Written(from, state.Choice{}), stands) {
 		return ""
 	}
 	return from.String()

@@ -32,7 +32,7 @@ func (v view) written() (goes []Object, others []LeftFor) {
 			if !handed || !v.drops(c, p) {
 				continue
 			}
-			for _, o := range of.Written(former, Choice{}) {
+			for _, o := range of.Written(former, state.Choice{}) {
 				if slices.Contains(o.Near, c.Name()) && of.StandsFor(o, c, p) && !of.Entitled(o, v.w.Claim, v.w.claimsOf(former)) {
 					goes = append(goes, o)
 				}
@@ -43,11 +43,11 @@ func (v view) written() (goes []Object, others []LeftFor) {
 }
 
 // choice is what of the deployment group's objects may go.
-func (v view) choice() Choice {
+func (v view) choice() state.Choice {
 	if v.want.Release != nil {
 		return v.want.Release.Choice
 	}
-	return Choice{}
+	return state.Choice{}
 }
 
 // drops reports whether the group gives up its entry of a claim once nothing serves it.
@@ -204,14 +204,13 @@ func (v view) givesUp() bool {
 }
 
 // tellKept tells which objects are kept for another lease since a transfer.
-func (v view) tellKept(others []LeftFor) (out Step) {
+func (v view) tellKept(others []LeftFor) Step {
+	var events []Event
 	for _, o := range others {
-		if once := "kept " + string(o.Object.uid()); !v.f.told[once] {
-			message := fmt.Sprintf("it is kept for lease %s until that is applied", o.Lease.Group())
-			out.Tells = append(out.Tells, Event{Action: report.Kept, Of: o.Object.key(), Message: message, Once: once})
-		}
+		message := fmt.Sprintf("it is kept for lease %s until that is applied", o.Lease.Group())
+		events = append(events, Event{Action: report.Kept, Of: o.Object.key(), Message: message, Once: "kept " + string(o.Object.uid())})
 	}
-	return out
+	return v.tells(events...)
 }
 
 // rounds returns how many readings have shown something that has gone since.

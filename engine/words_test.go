@@ -54,7 +54,7 @@ func (l *ledger) want(words []string) engine.Want {
 		return want
 	case "release":
 		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" || word == "emptied" })
-		want.Release = &engine.Release{Choice: engine.NewChoice(things), Emptied: slices.Contains(words, "emptied")}
+		want.Release = &engine.Release{Choice: state.NewChoice(things), Emptied: slices.Contains(words, "emptied")}
 		if slices.Contains(words, "named") {
 			want.Release.Named = []lease.ID{id}
 		}
@@ -109,8 +109,8 @@ func (l *ledger) transferWant(want engine.Want, words []string) engine.Want {
 	}
 	want.Transfer = &engine.Transfer{Things: things, Whole: with >= 0, Kept: d}
 	for _, thing := range things {
-		for _, c := range engine.ClaimsOn(id.Owner, thing, func(name string) *state.Claim { return l.claims[name] }, func(string) []*state.Claim { return nil }) {
-			for _, g := range engine.Holders(c, id) {
+		for _, c := range state.ClaimsOn(id.Owner, thing, func(name string) *state.Claim { return l.claims[name] }, func(string) []*state.Claim { return nil }) {
+			for _, g := range state.OtherHolders(c, id) {
 				if !slices.Contains(want.Transfer.From, g) {
 					want.Transfer.From = append(want.Transfer.From, g)
 				}

@@ -262,7 +262,7 @@ type Objects interface {
 	Addresses(claims []*state.Claim) *state.Addresses
 	// Written returns the objects that this program wrote for a deployment group and that serve what is chosen, in the order
 	// in which they are deleted.
-	Written(g lease.Group, chosen Choice) []Object
+	Written(g lease.Group, chosen state.Choice) []Object
 	// StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
 	StandsFor(o Object, c *state.Claim, p state.Part) bool
 	// ServedBy returns the objects of a claim's owner that serve or declare a part of it beside those that this program wrote

@@ -153,9 +153,17 @@ func isDeleting(o *unstructured.Unstructured) bool {
 // confirm reads the claims again on which an object rests and that were read before it: a write is pinned to nothing that is newer
 // than the lease's claims.
 func (v view) confirm(o render.Object, now seenLive) Step {
-	for _, g := range v.grounds(o) {
-		if v.t.Settings.Waits && v.w.see(g.Name).Sent < now.sent {
-			return do(Request{Verb: Get, On: OfClaim{Name: g.Name}, Why: "whether the lease still holds it"})
+	if !v.t.Settings.Waits {
+		return Step{}
+	}
+	return v.readUnderneath(v.grounds(o), now.sent-1, "whether the lease still holds it")
+}
+
+// readUnderneath reads the first claim of some parts that was not read after a stamp.
+func (v view) readUnderneath(parts []Ground, after Stamp, why string) Step {
+	for _, g := range parts {
+		if v.w.see(g.Name).Sent <= after {
+			return do(Request{Verb: Get, On: OfClaim{Name: g.Name}, Why: why})
 		}
 	}
 	return Step{}
@@ -279,36 +287,27 @@ func (v view) mustTouch(o render.Object) bool {
 	return slices.ContainsFunc(v.grounds(o), func(g Ground) bool { return anew(g.Name) })
 }
 
-// hasWritten reports whether the lease has written an object that is its own. Its namespace, and the pools of addresses, stay
-// whatever becomes of it: others may rely on them at once.
-func (v view) hasWritten() bool {
+// hasWritten reports whether the lease has written an object that is its own, or an apply of one that had no answer may have taken effect.
+// Its namespace, and the pools of addresses, stay whatever becomes of it: others may rely on them at once.
+func (v view) hasWritten() bool { return v.hasWrittenBut(v.tookOff) }
+
+// onlyDeclared reports whether all that the lease has written are objects that declare its claims, and that it has made itself.
+func (v view) onlyDeclared() bool {
+	return !v.hasWrittenBut(func(k Key) bool { return slices.Contains(kinds.ClaimLike, k.Kind) && v.f.made[k] != nil })
+}
+
+func (v view) hasWrittenBut(excepted func(Key) bool) bool {
 	for k, did := range v.f.done {
-		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) && !v.tookOff(k) {
+		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) && !excepted(k) {
 			return true
 		}
 	}
-	return v.mayHaveWritten()
-}
-
-// mayHaveWritten reports whether an apply that had no answer may have taken effect.
-func (v view) mayHaveWritten() bool {
 	for k, d := range v.f.unclear {
 		if now := v.w.live(k); !v.madeWay(k) && (now.stale || now.wrote != nil || now.isAsWanted(d.Object, d.Manager)) {
 			return true
 		}
 	}
 	return false
-}
-
-// onlyDeclared reports whether all that the lease has written are objects that declare its claims, and that it has made itself.
-func (v view) onlyDeclared() bool {
-	for k, did := range v.f.done {
-		declares := slices.Contains(kinds.ClaimLike, k.Kind) && v.f.made[k] != nil
-		if did.action != report.Unchanged && k.Kind != kinds.Namespace && !slices.Contains(kinds.Pools, k.Kind) && !v.madeWay(k) && !declares {
-			return false
-		}
-	}
-	return !v.mayHaveWritten()
 }
 
 // tookOff reports whether the lease has deleted an object again that it has made.

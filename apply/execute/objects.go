@@ -76,7 +76,7 @@ func (o objects) Addresses(claims []*state.Claim) *state.Addresses {
 }
 
 // Written returns the objects that this program wrote for a deployment group and that serve what is chosen.
-func (o objects) Written(g lease.Group, chosen engine.Choice) (out []engine.Object) {
+func (o objects) Written(g lease.Group, chosen state.Choice) (out []engine.Object) {
 	for _, owned := range o.snapshot.Written[g] {
 		if o.isChosen(owned, chosen) {
 			out = append(out, o.object(owned))
@@ -86,7 +86,7 @@ func (o objects) Written(g lease.Group, chosen engine.Choice) (out []engine.Obje
 }
 
 // isChosen reports whether an object serves what is chosen. A ProviderLeasedIP does if its endpoint has a chosen address.
-func (o objects) isChosen(owned observed.Owned, chosen engine.Choice) bool {
+func (o objects) isChosen(owned observed.Owned, chosen state.Choice) bool {
 	s := o.snapshot
 	if chosen.All() {
 		return true

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
-	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
@@ -21,7 +20,7 @@ func TestChosen(t *testing.T) {
 	golden.Rules{
 		"claims": func(line string) string {
 			things, claim, _ := strings.Cut(strings.ReplaceAll(line, "KEY", ot.Key(ot.Shop)), "|")
-			return fmt.Sprint(engine.NewChoice(strings.Fields(things)).Claim(ot.WordClaims(t, claim)[0]))
+			return fmt.Sprint(state.NewChoice(strings.Fields(things)).Claim(ot.WordClaims(t, claim)[0]))
 		},
 		"objects": func(line string) string {
 			parts := strings.Split(line, "|")
@@ -31,5 +30,5 @@ func TestChosen(t *testing.T) {
 }
 
 func isChosen(things []string, o *unstructured.Unstructured, claims []*state.Claim) bool {
-	return objects{snapshot: ot.Snapshot(claims, o)}.isChosen(ot.Owned(o), engine.NewChoice(things))
+	return objects{snapshot: ot.Snapshot(claims, o)}.isChosen(ot.Owned(o), state.NewChoice(things))
 }
