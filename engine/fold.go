@@ -182,6 +182,7 @@ func (w *World) ReadAll(claims []*state.Claim, objects Objects, sent Stamp) {
 	var addresses []*state.Claim
 	for _, c := range claims {
 		base[c.Name()] = c
+		w.noteKey(c)
 		for _, g := range c.Writers() {
 			held[g] = append(held[g], c.Name())
 		}
@@ -238,6 +239,7 @@ func (w *World) foldList(kind state.Kind, claims []*state.Claim, sent Stamp) {
 	byName := make(map[string]*state.Claim, len(claims))
 	for _, c := range claims {
 		byName[c.Name()] = c
+		w.noteKey(c)
 	}
 	w.lists[kind] = listing{byName, sent, w.Clock}
 	if kind == state.Address {

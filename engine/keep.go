@@ -291,22 +291,14 @@ func narrowed(w *World, r state.Request, holds func(c *state.Claim, key string) 
 	return r, gone
 }
 
-// claimsOfEndpoint returns the claims on the addresses of an IP endpoint, or on the endpoint itself.
+// claimsOfEndpoint returns the claims on the addresses of an IP endpoint, and on the endpoint itself.
 func (w *World) claimsOfEndpoint(sharingKey string) (out []*state.Claim) {
-	return w.claimsOfEndpoints()[sharingKey]
-}
-
-// claimsOfEndpoints returns the claims of all IP endpoints by their sharing keys: those on addresses first.
-func (w *World) claimsOfEndpoints() map[string][]*state.Claim {
-	out := map[string][]*state.Claim{}
-	for _, kind := range []state.Kind{state.Address, state.Endpoint} {
-		for _, c := range w.list(kind) {
-			out[c.SharingKey] = append(out[c.SharingKey], c)
+	for name := range w.keyed[sharingKey] {
+		if c := w.Claim(name); c != nil && c.SharingKey == sharingKey {
+			out = append(out, c)
 		}
 	}
-	for _, claims := range out {
-		slices.SortFunc(claims, (*state.Claim).Compare)
-	}
+	slices.SortFunc(out, (*state.Claim).Compare)
 	return out
 }
 

@@ -185,9 +185,9 @@ type Transfer struct {
 
 // claims returns the claims on the things, each once.
 func (t *Transfer) claims(owner string, w *World) (out []*state.Claim) {
-	leased, known := w.claimsOfEndpoints(), map[*state.Claim]bool{}
+	known := map[*state.Claim]bool{}
 	for _, thing := range t.Things {
-		for _, c := range state.ClaimsOn(owner, thing, w.Claim, func(key string) []*state.Claim { return leased[key] }) {
+		for _, c := range state.ClaimsOn(owner, thing, w.Claim, w.claimsOfEndpoint) {
 			if !known[c] {
 				known[c], out = true, append(out, c)
 			}

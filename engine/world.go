@@ -87,6 +87,8 @@ type World struct {
 	// has had an entry.
 	seen  map[string]Seen
 	owned map[lease.Group]map[string]bool
+	// keyed are the names of the claims that IP endpoints have had, by their sharing keys.
+	keyed map[string]map[string]bool
 	// addresses indexes the addresses as they were listed last, at the stamp listed.
 	addresses *state.Addresses
 	listed    Stamp
@@ -127,7 +129,7 @@ type failure struct {
 
 // NewWorld returns the world of a command that has seen nothing.
 func NewWorld() *World {
-	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{},
+	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, keyed: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{},
 		lives: map[Key]seenLive{}, made: map[Key]bool{}, told: map[Key]bool{},
 	}
 	return w
@@ -190,12 +192,24 @@ func (w *World) note(name string, s Seen) {
 	if s.Claim == nil {
 		return
 	}
+	w.noteKey(s.Claim)
 	for _, g := range s.Claim.Writers() {
 		if w.owned[g] == nil {
 			w.owned[g] = map[string]bool{}
 		}
 		w.owned[g][name] = true
 	}
+}
+
+// noteKey records which IP endpoint a claim is of.
+func (w *World) noteKey(c *state.Claim) {
+	if !c.Kind.HasPorts() {
+		return
+	}
+	if w.keyed[c.SharingKey] == nil {
+		w.keyed[c.SharingKey] = map[string]bool{}
+	}
+	w.keyed[c.SharingKey][c.Name()] = true
 }
 
 // isClaimed reports whether a claim with a name exists.

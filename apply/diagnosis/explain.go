@@ -58,7 +58,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	}
 	around := &diagnose.View{
 		Config: cfg, Claims: s.List(), Pools: contents.Pools,
-		Book: view.NewBook(cfg, contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...),
+		Book: view.NewBook(cfg, contents, view.SubjectHosts, view.SubjectIPs, view.SubjectEndpoints),
 		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(), Unserved: map[string]string{},
 		Suspended: s.Suspended(), Unlike: unlikeDefined(s, things),
 	}

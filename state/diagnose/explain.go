@@ -56,6 +56,45 @@ type View struct {
 	Pools []state.PoolObject
 	// Now is by the API server's clock.
 	Now time.Time
+
+	// at finds rows and claims by what they are about. It is made on first use.
+	at *places
+}
+
+// places are the claims by the names of their objects, the rows of hosts and addresses by these and by their deployment groups, and the DNS
+// records by host.
+type places struct {
+	claims  map[string]*state.Claim
+	hosts   map[string][]view.HostRow
+	ips     map[netip.Addr][]view.IPRow
+	hostsOf map[lease.Group][]view.HostRow
+	ipsOf   map[lease.Group][]view.IPRow
+	records map[string][]OwnRecord
+}
+
+func (c *View) places() *places {
+	if c.at != nil {
+		return c.at
+	}
+	c.at = &places{
+		claims: map[string]*state.Claim{}, hosts: map[string][]view.HostRow{}, ips: map[netip.Addr][]view.IPRow{},
+		hostsOf: map[lease.Group][]view.HostRow{}, ipsOf: map[lease.Group][]view.IPRow{}, records: map[string][]OwnRecord{},
+	}
+	for _, claim := range c.Claims {
+		if name := claim.Name(); c.at.claims[name] == nil {
+			c.at.claims[name] = claim
+		}
+	}
+	for _, r := range c.Book.Hosts {
+		c.at.hosts[r.Host], c.at.hostsOf[r.ID().Group()] = append(c.at.hosts[r.Host], r), append(c.at.hostsOf[r.ID().Group()], r)
+	}
+	for _, r := range c.Book.IPs {
+		c.at.ips[r.Address], c.at.ipsOf[r.ID().Group()] = append(c.at.ips[r.Address], r), append(c.at.ipsOf[r.ID().Group()], r)
+	}
+	for _, r := range c.Records {
+		c.at.records[r.Object.Host] = append(c.at.records[r.Object.Host], r)
+	}
+	return c.at
 }
 
 // addClaimTroubles adds what is unusual about a claim. claim may be nil.
@@ -110,12 +149,7 @@ func (x *Explanation) next(format string, args ...any) {
 	}
 }
 
-func (c *View) claim(name string) *state.Claim {
-	if i := slices.IndexFunc(c.Claims, func(c *state.Claim) bool { return c.Name() == name }); i >= 0 {
-		return c.Claims[i]
-	}
-	return nil
-}
+func (c *View) claim(name string) *state.Claim { return c.places().claims[name] }
 
 // addClaimed adds when a claim was made, as which object, and by whom.
 func (c *View) addClaimed(x *Explanation, claim *state.Claim) {
@@ -142,37 +176,31 @@ func leaseOf(u state.Use) string {
 func (c *View) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
 	states, seen, silent := map[string]int{}, map[string]bool{}, 0
-	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
-	for _, r := range c.Book.Hosts {
-		if of(r.Tenant) {
-			states[r.State]++
-			if r.State == view.StateActive && r.Silent() != "" {
-				silent++
-			}
-			y := Explanation{}
-			c.addHostRow(&y, r)
-			y.addUnsettled(r.State, r.Expires, r.Message)
-			if r.State != view.StateWithheld && !seen[r.Host] {
-				seen[r.Host] = true
-				c.addDNS(&y, r.Host, &g)
-			}
-			x.merge(r.Host, y)
-			if !r.Claimed && r.State != view.StateWithheld {
-				x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
-			}
+	count := func(state, why string) {
+		if states[state]++; state == view.StateActive && why != "" {
+			silent++
 		}
 	}
-	for _, r := range c.Book.IPs {
-		if of(r.Tenant) {
-			states[r.State]++
-			if r.State == view.StateActive && r.Silent() != "" {
-				silent++
-			}
-			y := Explanation{}
-			c.addIPRow(&y, r)
-			y.addUnsettled(r.State, r.Expires, r.Message)
-			x.merge(cmp.Or(addressOf(r), "no address yet"), y)
+	for _, r := range c.places().hostsOf[g] {
+		count(r.State, r.Silent())
+		y := Explanation{}
+		c.addHostRow(&y, r)
+		y.addUnsettled(r.State, r.Expires, r.Message)
+		if r.State != view.StateWithheld && !seen[r.Host] {
+			seen[r.Host] = true
+			c.addDNS(&y, r.Host, &g)
 		}
+		x.merge(r.Host, y)
+		if !r.Claimed && r.State != view.StateWithheld {
+			x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
+		}
+	}
+	for _, r := range c.places().ipsOf[g] {
+		count(r.State, r.Silent())
+		y := Explanation{}
+		c.addIPRow(&y, r)
+		y.addUnsettled(r.State, r.Expires, r.Message)
+		x.merge(cmp.Or(addressOf(r), "no address yet"), y)
 	}
 	total := 0
 	var words []string
@@ -238,10 +266,7 @@ func (c *View) Explain(t thing.Thing) Explanation {
 
 // holds reports whether the group has a row in the book.
 func (c *View) holds(g lease.Group) bool {
-	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
-	return slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool { return of(r.Tenant) }) ||
-		slices.ContainsFunc(c.Book.IPs, func(r view.IPRow) bool { return of(r.Tenant) }) ||
-		slices.ContainsFunc(c.Book.Leases, func(r view.LeaseRow) bool { return of(r.Tenant) })
+	return len(c.places().hostsOf[g])+len(c.places().ipsOf[g]) > 0
 }
 
 // Path explains a path of a host: who holds it, and the state of the host.
@@ -255,7 +280,7 @@ func (c *View) Path(host, path string) Explanation {
 		return x
 	}
 	if part := claim.Part(state.RouteKey(path)); part != nil {
-		of := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r view.HostRow) bool { return lease.HostPath(r.Host, r.Path) != name })
+		of := slices.DeleteFunc(slices.Clone(c.places().hosts[host]), func(r view.HostRow) bool { return lease.HostPath(r.Host, r.Path) != name })
 		x.Summary = fmt.Sprintf("%s is held by %s%s", name, part.Lease.Group(), ended(hostVerdict(of)))
 		return x
 	}

@@ -17,7 +17,7 @@ import (
 // Host explains a host or a wildcard.
 func (c *View) Host(host string) Explanation {
 	x := Explanation{Subject: host}
-	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r view.HostRow) bool { return r.Host != host })
+	rows := c.places().hosts[host]
 	claim := c.claim(state.HostName(host))
 	owner := ""
 	if claim != nil {
@@ -341,10 +341,7 @@ func ended(verdict string) string {
 // group.
 func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
 	found, others := false, ""
-	for _, r := range c.Records {
-		if r.Object.Host != host {
-			continue
-		}
+	for _, r := range c.places().records[host] {
 		found = true
 		if group == nil || r.Object.HasLease && r.Object.Lease.Group() == *group {
 			c.addRecord(x, r)
@@ -355,8 +352,8 @@ func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
 	if others != "" {
 		x.fact("DNS: lease %s has its records.", others)
 	}
-	live := slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool {
-		return r.Host == host && r.State == view.StateActive && r.Claimed
+	live := slices.ContainsFunc(c.places().hosts[host], func(r view.HostRow) bool {
+		return r.State == view.StateActive && r.Claimed
 	})
 	switch form := c.Config.DNS.Form; {
 	case found || !live:

@@ -177,7 +177,7 @@ func (f OrderFacts) addUse(x *Explanation) {
 func (c *View) IP(a netip.Addr) Explanation {
 	x := Explanation{Subject: a.String()}
 	claim := c.claim(state.AddressName(a))
-	rows := slices.DeleteFunc(slices.Clone(c.Book.IPs), func(r view.IPRow) bool { return r.Address != a })
+	rows := c.places().ips[a]
 	others := claim.Squatters(c.AddressUses[a])
 	nodes := slices.DeleteFunc(slices.Clone(c.NodeUses), func(u state.Use) bool { return u.Address != a })
 	pool, inPool := c.Config.PoolFor(a)

@@ -61,7 +61,9 @@ type problems struct {
 	byKey    map[string][]*state.Claim
 	sharing  map[string][]*state.Claim
 	services map[string][]state.ServiceObject
-	pools    *state.PoolIndex
+	// ports are the Services by their deployment groups and their ports.
+	ports map[groupPort][]*state.ServiceObject
+	pools *state.PoolIndex
 	// objects are those of each deployment group, entries the groups that have one on a claim, named the Services by namespace and name.
 	objects map[lease.Group][]*state.OwnObject
 	entries map[lease.Group]bool
@@ -84,15 +86,22 @@ type problems struct {
 	// drifted are the objects that somebody has changed, by kind, namespace and name. What they serve now is nobody's.
 	drifted map[string]bool
 	found   []state.Problem
-	// taken are the places in found of what is served without a claim, by thing and lease.
-	taken map[[2]string][]int
+	// of are the places in found by thing. rejected are the objects of operators that are deleted when the user names them.
+	of       map[string][]int
+	rejected map[state.ObjectRef]bool
+}
+
+// groupPort is a port of a deployment group.
+type groupPort struct {
+	group lease.Group
+	key   string
 }
 
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
-		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, sharing: map[string][]*state.Claim{}, taken: map[[2]string][]int{},
+		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, sharing: map[string][]*state.Claim{}, of: map[string][]int{}, rejected: map[state.ObjectRef]bool{},
 		objects: map[lease.Group][]*state.OwnObject{}, entries: map[lease.Group]bool{}, named: map[[2]string]*state.OwnObject{},
-		services: map[string][]state.ServiceObject{}, written: map[string]bool{}, hashes: map[lease.Group]map[string]bool{},
+		services: map[string][]state.ServiceObject{}, ports: map[groupPort][]*state.ServiceObject{}, written: map[string]bool{}, hashes: map[lease.Group]map[string]bool{},
 		lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{},
 		pools: state.NewPoolIndex(f.Contents.Pools), stands: servedParts(f), drifted: map[string]bool{}, asks: map[lease.Group]*asked{}, declarations: declarations(f.Objects),
 	}
@@ -108,8 +117,11 @@ func newProblems(f ProblemFacts) *problems {
 		}
 	}
 	p.occupy()
-	for _, s := range f.Contents.Services {
-		p.services[s.SharingKey] = append(p.services[s.SharingKey], s)
+	for i, s := range f.Contents.Services {
+		if p.services[s.SharingKey] = append(p.services[s.SharingKey], s); s.HasLease {
+			at := groupPort{s.Lease.Group(), state.PortKey(s.Protocol, s.Port)}
+			p.ports[at] = append(p.ports[at], &f.Contents.Services[i])
+		}
 	}
 	for _, o := range f.Objects {
 		p.written[o.UID] = o.Ours
@@ -183,18 +195,22 @@ func fill(base state.Problem, kind, message, plan string, mend state.Mend) state
 // add adds a problem. If several objects serve the same unclaimed part, they are one problem.
 func (p *problems) add(x state.Problem) {
 	if take, takes := x.Mend.(state.TakeServed); takes {
-		of := [2]string{x.Thing, x.Lease}
-		for _, i := range p.taken[of] {
-			same := p.found[i].Mend.(state.TakeServed)
-			if slices.Equal(same.Hold.Parts, take.Hold.Parts) {
+		for _, i := range p.of[x.Thing] {
+			same, takes := p.found[i].Mend.(state.TakeServed)
+			if takes && p.found[i].Lease == x.Lease && slices.Equal(same.Hold.Parts, take.Hold.Parts) {
 				same.Serving = append(same.Serving, take.Serving...)
 				p.found[i].Mend = same
 				return
 			}
 		}
-		p.taken[of] = append(p.taken[of], len(p.found))
 	}
+	p.of[x.Thing] = append(p.of[x.Thing], len(p.found))
 	p.found = append(p.found, x)
+}
+
+// has reports whether a problem of a thing was found.
+func (p *problems) has(thing string, is func(state.Problem) bool) bool {
+	return slices.ContainsFunc(p.of[thing], func(i int) bool { return is(p.found[i]) })
 }
 
 // checkObject checks one object of a lease.

@@ -179,12 +179,10 @@ func (p *problems) addLeftBehind(base state.Problem, o *state.OwnObject, kind st
 // addRejected adds an object that is deleted when the user names it. Each object is its own problem: two ports of an
 // endpoint have two Services.
 func (p *problems) addRejected(base state.Problem, o *state.OwnObject) {
-	if slices.ContainsFunc(p.found, func(x state.Problem) bool {
-		reject, ok := x.Mend.(state.RejectObjects)
-		return ok && x.Problem == state.StrayRoute && slices.Contains(reject.Reject, o.ObjectRef)
-	}) {
+	if p.rejected[o.ObjectRef] {
 		return // found for another of its paths
 	}
+	p.rejected[o.ObjectRef] = true
 	base.Plan, base.Mend = "delete "+o.String(), reject(o, base.Thing)
 	p.add(base.ByName())
 }

@@ -158,7 +158,8 @@ func (p *problems) findExhausted() {
 // givenUp returns the repairs of other problems that give up all parts of the claim, or nil if some part would stay.
 func (p *problems) givenUp(c *state.Claim) (mends []state.LeaveParts) {
 	kept := slices.Clone(c.Parts)
-	for _, x := range p.found {
+	for _, i := range p.of[c.Thing] {
+		x := p.found[i]
 		if leave, ok := x.Mend.(state.LeaveParts); ok && !x.Manual && leave.Parts.Claim == c {
 			mends = append(mends, leave)
 			kept = slices.DeleteFunc(kept, leave.Parts.Has)

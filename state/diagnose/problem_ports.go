@@ -73,16 +73,14 @@ func (p *problems) hasService(o *state.OwnObject, groups ...lease.Group) bool {
 // portService returns a Service of its lease, or of one of the groups, that serves the port of a ProviderLeasedIP, or
 // nil.
 func (p *problems) portService(o *state.OwnObject, groups ...lease.Group) *state.ServiceObject {
-	groups = append(groups, o.Lease.Group())
-	i := slices.IndexFunc(p.Contents.Services, func(s state.ServiceObject) bool {
-		// A Service with another sharing key serves it too; the key is another problem.
-		return slices.ContainsFunc(groups, s.Of) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) &&
-			s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
-	})
-	if i < 0 {
-		return nil
+	for _, g := range append(groups, o.Lease.Group()) {
+		for _, s := range p.ports[groupPort{g, state.PortKey(o.Port.Protocol, o.Port.ExternalPort)}] {
+			if s.SharingKey == o.SharingKey || s.Service == o.Port.Service { // another sharing key is another problem
+				return s
+			}
+		}
 	}
-	return &p.Contents.Services[i]
+	return nil
 }
 
 // checkDeclared finds objects that serve without their ProviderHost or ProviderLeasedIP, which a purge of Akash's
@@ -240,9 +238,10 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	isSame := func(x state.Problem) bool { // objects to delete are another problem
 		_, deletes := x.Mend.(state.DeleteObjects)
 		_, rejects := x.Mend.(state.RejectObjects)
-		return x.Problem == state.StrayRoute && x.Thing == thing && !deletes && !rejects
+		return x.Problem == state.StrayRoute && !deletes && !rejects
 	}
-	if i := slices.IndexFunc(p.found, isSame); i >= 0 {
+	if at := slices.IndexFunc(p.of[thing], func(i int) bool { return isSame(p.found[i]) }); at >= 0 {
+		i := p.of[thing][at]
 		m, ok := p.found[i].Mend.(state.FollowMove)
 		if ok && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() &&
 			p.found[i].Lease == d.Lease.String() && !m.Parts.Has(*part) {

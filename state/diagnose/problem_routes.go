@@ -47,7 +47,7 @@ func (p *problems) findTwoRoutes() {
 		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, ofLease) || p.addMigration(host, serving) {
 			continue
 		}
-		if slices.ContainsFunc(p.found, func(x state.Problem) bool { return x.Thing == host && x.Problem == state.StrayRoute }) {
+		if p.has(host, func(x state.Problem) bool { return x.Problem == state.StrayRoute }) {
 			continue
 		}
 		slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
@@ -206,7 +206,7 @@ func (p *problems) checkRecords() {
 
 // addOnce adds a problem that all records of a host share.
 func (p *problems) addOnce(x state.Problem) {
-	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Name() == x.Name() && y.Lease == x.Lease }) {
+	if !p.has(x.Thing, func(y state.Problem) bool { return y.Problem == x.Problem && y.Lease == x.Lease }) {
 		p.add(x)
 	}
 }

@@ -58,8 +58,9 @@ func (p *problems) addStray(base state.Problem, o *state.OwnObject, message stri
 // addDelete adds a problem that is fixed by deleting an object. All objects of a lease for one thing are one problem,
 // in the order of their deletion.
 func (p *problems) addDelete(x state.Problem, o *state.OwnObject) {
-	for i, y := range p.found {
-		if same, ok := y.Mend.(state.DeleteObjects); ok && y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease {
+	for _, i := range p.of[x.Thing] {
+		y := p.found[i]
+		if same, ok := y.Mend.(state.DeleteObjects); ok && y.Problem == x.Problem && y.Lease == x.Lease {
 			same.Delete = append(same.Delete, o.ObjectRef)
 			p.found[i].Plan, p.found[i].Mend = y.Plan+" and "+o.String(), same
 			return
