@@ -49,11 +49,8 @@ func (v view) final(h state.Hold, c *state.Claim) (entries []state.Part, ok bool
 	if c == nil || len(want.Parts) == 0 || c.Deleting || c.Owner != v.group.Owner {
 		return nil, false
 	}
-	for _, p := range want.Parts {
-		own := c.Part(p.Key)
-		if own == nil || own.Lease.Group() != v.group {
-			return nil, false
-		}
+	if slices.ContainsFunc(want.Parts, func(p state.Part) bool { return v.own(c, p.Key) == nil }) {
+		return nil, false
 	}
 	for _, own := range c.Entries(v.group) {
 		i := slices.IndexFunc(want.Parts, func(p state.Part) bool { return p.Key == own.Key })
@@ -90,6 +87,14 @@ func (v view) appliedAs(c *state.Claim, was, now state.Part) bool {
 		return was.Applied && was.Lease == now.Lease && v.w.Objects.Serves(c, v.group)
 	}
 	return v.stands(c, now) && (was.Applied || was.Run == v.mark || v.isChanged() || was.Lease != now.Lease)
+}
+
+// own returns a part of a claim that the group holds, nil if it does not.
+func (v view) own(c *state.Claim, key string) *state.Part {
+	if p := c.Part(key); p != nil && p.Lease.Group() == v.group {
+		return p
+	}
+	return nil
 }
 
 // before returns the entries that the group had of a claim before the lease has taken any of it, of those that have its mark.

@@ -256,10 +256,7 @@ func (v view) narrows() (keeps func(c *state.Claim, key string) bool) {
 			return part != nil && (v.isNamed(c.Name()) || c.Kind.HasPorts() && part.Lease.Group() == v.group)
 		}
 	case v.want.Apply != nil && v.want.Apply.Heal:
-		return func(c *state.Claim, key string) bool {
-			part := c.Part(key)
-			return part != nil && part.Lease.Group() == v.group
-		}
+		return func(c *state.Claim, key string) bool { return v.own(c, key) != nil }
 	}
 	return nil
 }

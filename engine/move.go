@@ -53,8 +53,8 @@ func (v view) withMoved(things []state.Hold) []state.Hold {
 	}
 	for _, m := range v.want.Move.Routes {
 		c := v.w.Claim(m.Ground.Name)
-		own := c.Part(m.Ground.Key)
-		if own == nil || own.Lease.Group() != v.group {
+		own := v.own(c, m.Ground.Key)
+		if own == nil {
 			continue
 		}
 		i := slices.IndexFunc(things, func(h state.Hold) bool { return h.Name() == c.Name() })

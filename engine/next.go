@@ -186,7 +186,7 @@ func (v view) end(err error) Step {
 	}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
-		if slices.ContainsFunc(h.Parts, func(p state.Part) bool { own := c.Part(p.Key); return own != nil && own.Lease.Group() == v.group }) {
+		if slices.ContainsFunc(h.Parts, func(p state.Part) bool { return v.own(c, p.Key) != nil }) {
 			o.Things, o.Claims[h.Name()] = append(o.Things, h), c
 		}
 	}

@@ -196,11 +196,6 @@ func (v view) keptRecords() (out []Key) {
 // recordHost returns the host of a rendered record.
 func recordHost(o render.Object) string { return status.RecordHost(render.Rendered(o)) }
 
-// tells tells those of some events that were not told yet.
-func (v view) tells(events ...Event) Step {
-	return Step{Tells: slices.DeleteFunc(events, func(e Event) bool { return v.f.told[e.Once] })}
-}
-
 // changeOver returns the change of an object over the one that is there.
 func (v view) changeOver(d Desired, live *unstructured.Unstructured) *plan.Change {
 	return v.change(func() plan.Change {

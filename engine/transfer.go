@@ -100,8 +100,8 @@ func (v view) moveBack() Step {
 	slices.Reverse(names)
 	return v.goBack(names, func(name string, c *state.Claim) Step {
 		theirs := slices.DeleteFunc(slices.Clone(v.f.taken[name].Theirs), func(p state.Part) bool {
-			own := c.Part(p.Key)
-			return own == nil || own.Lease.Group() != v.group || own.Run != v.mark
+			own := v.own(c, p.Key)
+			return own == nil || own.Run != v.mark
 		})
 		switch {
 		case len(theirs) > 0:
