@@ -291,7 +291,7 @@ func TestNamesOfProblems(t *testing.T) {
 	}
 	group := WordLease(t, "A/1").Group()
 	p := Problem{Problem: NothingLeft, Thing: "x", Plan: "before"}.ByDefinition(group)
-	if p.Mend != (ApplyDefinition{Group: group}) || p.Plan != "apply its definition again" || !p.Manual || p.Named || p.Command != "kubectl akash-net repair -f FILE" {
+	if !p.Fix.Is(Heal) || p.Fix.Group != group || p.Fix.Kept || p.Plan != "apply its definition again" || !p.Manual || p.Named || p.Command != "kubectl akash-net repair -f FILE" {
 		t.Errorf("by its definition it is mended so: %+v", p)
 	}
 	if sorted := slices.Sorted(slices.Values(ProblemKinds)); len(slices.Compact(sorted)) != len(ProblemKinds) || sorted[0] == "" {
@@ -308,26 +308,23 @@ func TestLabelsOfANamespace(t *testing.T) {
 	}
 }
 
-// A repair is announced for each deployment group that it names, and for those that own what it deletes.
-func TestMendWritesFor(t *testing.T) {
+// A repair is announced for each deployment group that it names: of a claim that is written as a whole, for all that wait for it too.
+func TestFixGroups(t *testing.T) {
 	a, b := WordLease(t, "A/1").Group(), WordLease(t, "B/2").Group()
 	claim := &Claim{Parts: []Part{{Key: "x", Lease: WordLease(t, "A/1")}}, Waits: []Part{{Key: "y", Lease: WordLease(t, "B/2")}}}
 	parts := ClaimParts{Claim: claim, Group: b, Keys: []string{"y"}}
-	route := []ObjectRef{{Kind: "ingress", Name: "r"}}
 	for _, x := range []struct {
-		mend    Mend
-		groups  []lease.Group
-		objects []ObjectRef
+		fix    Fix
+		groups []lease.Group
 	}{
-		{ApplyDefinition{Group: a}, []lease.Group{a}, nil}, {MoveRoutes{Group: a}, []lease.Group{a}, nil}, {ForgetDefinition{Group: a}, []lease.Group{a}, nil}, {RestoreMarks{Group: a}, []lease.Group{a}, nil},
-		{EndRun{Parts: parts}, []lease.Group{b}, nil}, {LeaveParts{Parts: parts, Delete: route}, []lease.Group{b}, route},
-		{ReleaseClaim{Claim: claim}, []lease.Group{a, b}, nil}, {OwnParts{Claim: claim}, []lease.Group{a, b}, nil}, // all that wait for it too
-		{FollowMove{Parts: parts, Declared: route}, []lease.Group{a, b, b}, route}, {DropAnnouncement{Of: claim.Writers()}, []lease.Group{a, b}, nil},
-		{DeleteObjects{Delete: route, Reserve: parts}, []lease.Group{b}, route}, {RejectObjects{Reject: route, Group: a}, []lease.Group{a}, route},
-		{FreeAddresses{Leave: []LeaveParts{{Parts: ClaimParts{Group: a}}, {Parts: parts, Delete: route}}}, []lease.Group{a, b}, route}, {MakePool{}, nil, nil},
+		{Fix{Do: Heal, Group: a}, []lease.Group{a}}, {Fix{Do: EndRun, Parts: parts}, []lease.Group{b}}, {Fix{Do: Release, Parts: ClaimParts{Claim: claim}}, []lease.Group{a, b}},
+		{Fix{Do: OwnParts, Parts: ClaimParts{Claim: claim}}, []lease.Group{a, b}}, {Fix{Do: Follow, Parts: parts}, []lease.Group{b, a, b}},
+		{Fix{Do: EndAnnouncement, Of: claim.Writers()}, []lease.Group{a, b}}, {Fix{Do: MakePool}, nil},
+		{Fix{Do: GiveUp, Each: []*Fix{{Do: GiveUp, Parts: ClaimParts{Group: a}}, {Do: GiveUp, Parts: parts}}}, []lease.Group{a, b}},
 	} {
-		if groups, objects := x.mend.WritesFor(); !slices.Equal(groups, x.groups) || !slices.Equal(objects, x.objects) {
-			t.Errorf("%T writes for %v, and for who owns %v; want %v and %v", x.mend, groups, objects, x.groups, x.objects)
+		none := func(g lease.Group) bool { return g == lease.Group{} }
+		if groups := slices.DeleteFunc(x.fix.Groups(), none); !slices.Equal(groups, x.groups) {
+			t.Errorf("%s writes for %v; want %v", x.fix.Do, groups, x.groups)
 		}
 	}
 }

@@ -89,8 +89,8 @@ type Problem struct {
 	// the problem is reported but does not count as unfixed.
 	Named bool `json:"-"`
 	Sound bool `json:"-"`
-	// Mend is how repair fixes it; nil if somebody else has to.
-	Mend Mend `json:"-"`
+	// Fix is how repair fixes it; nil if somebody else has to.
+	Fix *Fix `json:"-"`
 }
 
 // Name returns the name of the problem for repair, for example "BlockedHost/bad.example.com".
@@ -98,7 +98,7 @@ func (x Problem) Name() string { return x.Problem + "/" + x.Thing }
 
 // Repair returns the command that fixes the problem: Command, or a repair of this problem alone; empty if somebody else has to.
 func (x Problem) Repair() string {
-	if x.Command == "" && x.Mend != nil {
+	if x.Command == "" && x.Fix != nil {
 		return "kubectl akash-net repair " + Typed(x.Name())
 	}
 	return x.Command
@@ -125,7 +125,7 @@ func Typed(name string) string {
 
 // ByDefinition returns the problem as one that repair fixes by applying a definition of the group from a file.
 func (x Problem) ByDefinition(g lease.Group) Problem {
-	x.Mend = ApplyDefinition{Group: g}
+	x.Fix = &Fix{Do: Heal, Group: g}
 	x.Plan, x.Manual, x.Command = "apply its definition again", true, "kubectl akash-net repair -f FILE"
 	return x
 }
@@ -201,18 +201,101 @@ func (o *OwnObject) StandsForPort(c *Claim) bool {
 	return kind && c.Kind.HasPorts() && c.SharingKey == o.SharingKey && part != nil && o.Of(part.Lease.Group())
 }
 
-// Mend is a way to repair a problem. Each way is a type of its own, with what its writes are pinned to.
-type Mend interface {
-	// WritesFor returns the deployment groups that the repair writes for, as far as it names them, and the objects that it
-	// deletes or decides by: it also writes for the leases that own those.
-	WritesFor() (groups []lease.Group, objects []ObjectRef)
+// Way says how repair fixes a problem.
+type Way string
+
+// The ways. A deployment group is healed, or its routes move to the configured kind; parts of claims are given up, or their marks of
+// crashed commands end, or they follow what Akash's provider has declared, or a lease claims what it serves; the other ways write or
+// delete single objects, or the configuration.
+const (
+	// Heal applies the definition of Group again: Kept is true if that is the one that the ledger keeps; else somebody has to give one.
+	// Reclaim takes back what kubectl users have changed of the group's objects. Prune also deletes what was applied for the group and is
+	// not in the definition.
+	Heal Way = "Heal"
+	// MoveRoutes migrates the routes of Group to the configured kind.
+	MoveRoutes Way = "MoveRoutes"
+	// GiveUp gives up Parts, after it has deleted Objects, which rest on them; with Namespace because that of their lease is gone. It does
+	// so for Each.
+	GiveUp Way = "GiveUp"
+	// EndRun removes the mark of a crashed run from Parts.
+	EndRun Way = "EndRun"
+	// Follow hands Parts to the lease to which Akash's provider has moved them. Objects are the provider's that say so, one for each part.
+	Follow Way = "Follow"
+	// Take claims Hold, which Objects serve already.
+	Take Way = "Take"
+	// Release releases a claim for all who hold a part of it, with the objects that serve it. Discard deletes one that cannot be read.
+	Release Way = "Release"
+	Discard Way = "Discard"
+	// Forget deletes a kept definition, unless it has changed or the lease of Group holds something.
+	Forget Way = "Forget"
+	// Drop deletes an object of the ledger as it was read: the reservation of an order, or an announcement that cannot be read.
+	Drop Way = "Drop"
+	// EndAnnouncement ends a command that has crashed and left nothing else; Of are the deployment groups that it named. OpenLedger opens
+	// the ledger that a crashed uninstall with the nonce Value has closed.
+	EndAnnouncement Way = "EndAnnouncement"
+	OpenLedger      Way = "OpenLedger"
+	// DeleteObjects deletes Objects, which this program wrote, in this order; with Unserved one of Akash's that nothing serves. Reject
+	// deletes routes or Services, whoever wrote them, unless they have changed, or the object that declares what they serve (Undeclared).
+	// Parts are only reserved once the objects are gone.
+	DeleteObjects Way = "DeleteObjects"
+	Reject        Way = "Reject"
+	// RewriteRoute points a route at the backend of Part, ClearReports removes the reports of routers that are gone from its status.
+	RewriteRoute Way = "RewriteRoute"
+	ClearReports Way = "ClearReports"
+	// WriteRecords writes the DNS records of the host Value anew; Part is what the lease holds of it.
+	WriteRecords Way = "WriteRecords"
+	// SetSharingKey makes a Service ask for its address with the sharing key Value, AskAddress for Address. It drops its grant of another
+	// one, as DropGrant does, so that MetalLB grants anew.
+	SetSharingKey Way = "SetSharingKey"
+	AskAddress    Way = "AskAddress"
+	DropGrant     Way = "DropGrant"
+	// MakePool makes the pool of Address: the configured one or, with Alone, one of this address only. NarrowPool takes Ranges out of a
+	// pool of ours; Exclude also excludes them from ip.ranges, with Unused none of them may be in use.
+	MakePool   Way = "MakePool"
+	NarrowPool Way = "NarrowPool"
+	// RestoreMarks writes the labels and annotations again by which this program knows an object, DropManagedFields first drops the managed
+	// fields of API versions that are gone; Value is the hash of its definition. OwnParts makes the field managers of a claim's leases own
+	// their parts again.
+	RestoreMarks      Way = "RestoreMarks"
+	DropManagedFields Way = "DropManagedFields"
+	OwnParts          Way = "OwnParts"
+)
+
+// Fix is how repair fixes a problem, with what its writes are pinned to. Way says which fields mean something.
+type Fix struct {
+	Do    Way
+	Group lease.Group
+	Parts ClaimParts
+	// Objects are as they were read.
+	Objects []ObjectRef
+	Of      []lease.Group
+	Each    []*Fix
+	Hold    Hold
+	Part    Part
+	Address netip.Addr
+	Ranges  []config.Range
+
+	Namespace, Undeclared, Value                           string
+	Kept, Reclaim, Prune, Unserved, Alone, Exclude, Unused bool
 }
 
-// ofProblem is part of each repair that names no group but that of the problem's lease.
-type ofProblem struct{}
+// Is reports whether a problem is fixed in a way. One that somebody else has to fix has no way.
+func (f *Fix) Is(way Way) bool { return f != nil && f.Do == way }
 
-// WritesFor implements Mend.
-func (ofProblem) WritesFor() (groups []lease.Group, objects []ObjectRef) { return nil, nil }
+// Object returns the object that is written.
+func (f *Fix) Object() ObjectRef { return f.Objects[0] }
+
+// Groups returns the deployment groups that the fix writes for, as far as it names them: it also writes for the leases that own its objects.
+func (f *Fix) Groups() []lease.Group {
+	groups := append([]lease.Group{f.Group, f.Parts.Group}, f.Of...)
+	if f.Do == Release || f.Do == Follow || f.Do == OwnParts {
+		groups = append(groups, f.Parts.Claim.Writers()...)
+	}
+	for _, each := range f.Each {
+		groups = append(groups, each.Groups()...)
+	}
+	return groups
+}
 
 // ClaimParts are parts that a deployment group holds of a claim, as they were read.
 type ClaimParts struct {
@@ -223,244 +306,3 @@ type ClaimParts struct {
 
 // Has returns true for one of the parts.
 func (c ClaimParts) Has(p Part) bool { return slices.Contains(c.Keys, p.Key) }
-
-// ApplyDefinition applies the definition of a deployment group again.
-type ApplyDefinition struct {
-	Group lease.Group
-	// Kept is true if the definition that the ledger keeps repairs the problem; else somebody has to give one.
-	Kept bool
-	// Reclaim takes back what kubectl users have changed of the group's objects. Prune also deletes what was applied for the group and is not in the definition.
-	Reclaim, Prune bool
-}
-
-// WritesFor implements Mend.
-func (m ApplyDefinition) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Group}, nil
-}
-
-// MoveRoutes migrates the routes of a deployment group to the configured kind.
-type MoveRoutes struct {
-	Group lease.Group
-}
-
-// WritesFor implements Mend.
-func (m MoveRoutes) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Group}, nil
-}
-
-// ForgetDefinition deletes a kept definition, unless it has changed or the lease of Group holds something.
-type ForgetDefinition struct {
-	Definition ObjectRef
-	Group      lease.Group
-}
-
-// WritesFor implements Mend.
-func (m ForgetDefinition) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Group}, nil
-}
-
-// EndRun removes the mark of a crashed run from parts of a claim.
-type EndRun struct {
-	Parts ClaimParts
-}
-
-// WritesFor implements Mend.
-func (m EndRun) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Parts.Group}, nil
-}
-
-// LeaveParts gives up parts of a claim, after it has deleted the objects that rest on them.
-type LeaveParts struct {
-	Parts  ClaimParts
-	Delete []ObjectRef
-	// Namespace is set if the parts are given up because this namespace of their lease is gone.
-	Namespace string
-}
-
-// WritesFor implements Mend.
-func (m LeaveParts) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Parts.Group}, m.Delete
-}
-
-// FollowMove hands parts of a claim to the lease to which Akash's provider has moved them. Declared are the provider's
-// objects that say so, one for each part.
-type FollowMove struct {
-	Parts    ClaimParts
-	Declared []ObjectRef
-}
-
-// WritesFor implements Mend.
-func (m FollowMove) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return append(m.Parts.Claim.Writers(), m.Parts.Group), m.Declared
-}
-
-// DropAnnouncement ends a command that has crashed and left nothing else; Of are the deployment groups that it named.
-type DropAnnouncement struct {
-	Of []lease.Group
-}
-
-// WritesFor implements Mend.
-func (m DropAnnouncement) WritesFor() (groups []lease.Group, objects []ObjectRef) { return m.Of, nil }
-
-// OpenLedger opens the ledger that a crashed uninstall has closed; Nonce is that of the uninstall.
-type OpenLedger struct {
-	ofProblem
-	Nonce string
-}
-
-// ReleaseClaim releases a claim for all who hold a part of it, with the objects that serve it.
-type ReleaseClaim struct {
-	Claim *Claim
-}
-
-// WritesFor implements Mend.
-func (m ReleaseClaim) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return m.Claim.Writers(), nil
-}
-
-// DiscardClaim deletes an object of the ledger that cannot be read.
-type DiscardClaim struct {
-	ofProblem
-	Claim *Claim
-}
-
-// DropFromLedger deletes an object of the ledger as it was read: the reservation of an order, or an announcement that cannot
-// be read.
-type DropFromLedger struct {
-	ofProblem
-	Object ObjectRef
-}
-
-// DeleteObjects deletes objects that this program wrote, in this order.
-type DeleteObjects struct {
-	Delete []ObjectRef
-	// Unserved is true for one of Akash's objects that nothing serves.
-	Unserved bool
-	// Reserve are the parts that are only reserved once the objects are gone; without a claim there are none.
-	Reserve ClaimParts
-}
-
-// WritesFor implements Mend.
-func (m DeleteObjects) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Reserve.Group}, m.Delete
-}
-
-// RejectObjects deletes routes or Services, whoever wrote them, unless they have changed.
-type RejectObjects struct {
-	Reject []ObjectRef
-	Group  lease.Group
-	// Undeclared is the name of the ProviderHost, or for a Service of the ProviderLeasedIP, that declares what the objects
-	// serve. It must not have changed; empty if nothing declares it.
-	Undeclared string
-	// Reserve are the parts that are only reserved once the objects are gone; without a claim there are none.
-	Reserve ClaimParts
-}
-
-// WritesFor implements Mend.
-func (m RejectObjects) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Group}, m.Reject
-}
-
-// TakeServed claims what a lease serves already; Serving are the objects that serve it.
-type TakeServed struct {
-	ofProblem
-	Hold    Hold
-	Serving []ObjectRef
-}
-
-// RewriteRoute points a route at the backend of its claim's part.
-type RewriteRoute struct {
-	ofProblem
-	Route ObjectRef
-	Part  Part
-}
-
-// WriteRecords writes the DNS records of a host anew; Part is what the lease holds of the host.
-type WriteRecords struct {
-	ofProblem
-	Host string
-	Part Part
-}
-
-// SetSharingKey makes a Service ask for its address with the sharing key of the claim.
-type SetSharingKey struct {
-	ofProblem
-	Service    ObjectRef
-	SharingKey string
-}
-
-// AskAddress makes a Service ask for an address, and drops its grant of another one.
-type AskAddress struct {
-	ofProblem
-	Service ObjectRef
-	Address netip.Addr
-}
-
-// DropGrant removes the granted addresses from the status of a Service, so that MetalLB grants anew.
-type DropGrant struct {
-	ofProblem
-	Service ObjectRef
-}
-
-// MakePool makes the pool of an address: the configured one or, with Alone, one of this address only.
-type MakePool struct {
-	ofProblem
-	Address netip.Addr
-	Alone   bool
-}
-
-// NarrowPool takes addresses out of a pool of ours. Exclude also excludes them from ip.ranges; with Unused none of them may
-// be in use.
-type NarrowPool struct {
-	ofProblem
-	Pool            ObjectRef
-	Ranges          []config.Range
-	Exclude, Unused bool
-}
-
-// FreeAddresses gives up what is not live in an exhausted pool.
-type FreeAddresses struct{ Leave []LeaveParts }
-
-// WritesFor implements Mend.
-func (m FreeAddresses) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	for _, leave := range m.Leave {
-		groups, objects = append(groups, leave.Parts.Group), append(objects, leave.Delete...)
-	}
-	return groups, objects
-}
-
-// ClearReports removes the reports of routers that are gone from the status of a route.
-type ClearReports struct {
-	ofProblem
-	Route ObjectRef
-}
-
-// RestoreMarks writes the labels and annotations again by which this program knows an object. Hash is that of its definition.
-type RestoreMarks struct {
-	Object ObjectRef
-	Group  lease.Group
-	Hash   string
-}
-
-// WritesFor implements Mend.
-func (m RestoreMarks) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return []lease.Group{m.Group}, nil
-}
-
-// OwnParts makes the field managers of a claim's leases own their parts again.
-type OwnParts struct {
-	Claim *Claim
-}
-
-// WritesFor implements Mend.
-func (m OwnParts) WritesFor() (groups []lease.Group, objects []ObjectRef) {
-	return m.Claim.Writers(), nil
-}
-
-// DropManagedFields drops the managed fields of API versions that are gone. An object that loses this program's marks by it
-// gets them again, with Hash as that of its definition.
-type DropManagedFields struct {
-	ofProblem
-	Object ObjectRef
-	Hash   string
-}

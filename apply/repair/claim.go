@@ -25,9 +25,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
+// giveUp gives up parts of a claim, or of several.
+func (r *repair) giveUp(ctx context.Context, f *state.Fix) error {
+	for _, each := range f.Each {
+		if err := r.giveUpParts(ctx, each); err != nil {
+			return err
+		}
+	}
+	if f.Parts.Claim == nil {
+		return nil
+	}
+	return r.giveUpParts(ctx, f)
+}
+
 // giveUpParts gives up parts of a claim that are as they were read, after the objects that serve them. It checks them
 // again: a run that only stood still may have ended, and what it holds is live.
-func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
+func (r *repair) giveUpParts(ctx context.Context, m *state.Fix) error {
 	group, name := m.Parts.Group, m.Parts.Claim.Name()
 	known := r.snapshot.Claim(name) // as it was read, or as an earlier repair has left it
 	if !slices.ContainsFunc(known.PartsOf(group), m.Parts.Has) {
@@ -52,7 +65,7 @@ func (r *repair) giveUpParts(ctx context.Context, m state.LeaveParts) error {
 		}
 	}
 	var deleted []*unstructured.Unstructured
-	for _, ref := range m.Delete {
+	for _, ref := range m.Objects {
 		if live := r.live(ref); live != nil && m.Namespace != "" { // it may be another lease's of the group
 			if err := r.checkNamespaceGone(ctx, r.snapshot.Ownership(live).Lease.Namespace()); err != nil {
 				return err
@@ -148,14 +161,16 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 }
 
 // release gives up a claim for all its holders, like the release command.
-func (r *repair) release(ctx context.Context, c *state.Claim) error {
+func (r *repair) release(ctx context.Context, f *state.Fix) error {
+	c := f.Parts.Claim
 	opts := r.options()
 	opts.Report, opts.Progress = nil, nil
 	return apply.New(r.command.Cluster, opts).Release(ctx, c.Groups(), c.Thing)
 }
 
 // discard deletes an object of the ledger that is as it was read.
-func (r *repair) discard(ctx context.Context, c *state.Claim) error {
+func (r *repair) discard(ctx context.Context, f *state.Fix) error {
+	c := f.Parts.Claim
 	err := r.command.Ledger.Delete(ctx, c)
 	if !errors.Is(err, ledger.ErrAgain) {
 		return err
@@ -174,8 +189,7 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 // about that, and nothing else. What it could not do it has reported.
 func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
 	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
-		m, moves := p.Mend.(state.FollowMove)
-		return moves && (slices.Contains(groups, m.Parts.Group) || slices.Contains(groups, leaseOf(p).Group()))
+		return p.Fix.Is(state.Follow) && (slices.Contains(groups, p.Fix.Parts.Group) || slices.Contains(groups, leaseOf(p).Group()))
 	})
 }
 
@@ -199,8 +213,7 @@ func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, cho
 		return err
 	}
 	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
-		m, moves := p.Mend.(state.FollowMove)
-		return !chosen(p) || suspended[leaseOf(p).Group()] || moves && suspended[m.Parts.Group]
+		return !chosen(p) || suspended[leaseOf(p).Group()] || p.Fix.Is(state.Follow) && suspended[p.Fix.Parts.Group]
 	}))
 	if _, told := errors.AsType[*Unmended](err); told {
 		return nil
@@ -210,7 +223,7 @@ func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, cho
 
 // followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's
 // objects after the claim; the write is pinned to the claim as it was read.
-func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
+func (r *repair) followDeclared(ctx context.Context, m *state.Fix) error {
 	claim := r.snapshot.Claim(m.Parts.Claim.Name()) // as it was read, or as an earlier repair has left it
 	if claim == nil {
 		return report.ErrChanged
@@ -221,11 +234,11 @@ func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
 		if p == nil || p.Lease.Group() != m.Parts.Group {
 			continue // an earlier repair has transferred it
 		}
-		declared, err := r.command.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
+		declared, err := r.command.Cluster.Get(ctx, kinds.Of(m.Objects[i].Kind), m.Objects[i].Namespace, m.Objects[i].Name)
 		if err != nil {
 			return err
 		}
-		if declared == nil || string(declared.GetUID()) != m.Declared[i].UID {
+		if declared == nil || string(declared.GetUID()) != m.Objects[i].UID {
 			return report.ErrChanged
 		}
 		whose := r.snapshot.Ownership(declared)
@@ -261,9 +274,9 @@ func declaredBackend(o *unstructured.Unstructured) (service string, port uint16)
 
 // takeServed claims what a lease already serves. The lease earns it as by an apply: the host is proved if that is required,
 // nobody else serves it, and enough addresses are left for the orders that have reserved some.
-func (r *repair) takeServed(ctx context.Context, m state.TakeServed) error {
+func (r *repair) takeServed(ctx context.Context, m *state.Fix) error {
 	want := engine.Want{Request: m.Hold.Request(), Adopt: r.command.Options.Adopt}
-	for _, ref := range m.Serving {
+	for _, ref := range m.Objects {
 		if live := r.live(ref); live != nil {
 			want.Serves = append(want.Serves, engine.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: want.Request.Lease.Group()})
 		}

@@ -28,15 +28,15 @@ import (
 )
 
 // openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
-func (r *repair) openLedger(ctx context.Context, nonce string) error {
-	now, err := r.command.Ledger.Announcement(ctx, nonce)
+func (r *repair) openLedger(ctx context.Context, f *state.Fix) error {
+	now, err := r.command.Ledger.Announcement(ctx, f.Value)
 	if err != nil {
 		return err
 	}
 	if now != nil && !now.Dead(r.command.Cluster.Now(), r.asked.CrashedAfter) {
 		return report.ErrChanged
 	}
-	return r.command.Ledger.OpenAfter(ctx, nonce)
+	return r.command.Ledger.OpenAfter(ctx, f.Value)
 }
 
 // live returns an object as it was read, or nil.
@@ -44,69 +44,53 @@ func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 	return r.snapshot.At(kinds.Of(ref.Kind), ref.Namespace, ref.Name)
 }
 
-// execute carries out a repair. The note says what else people have to do.
-func (r *repair) execute(ctx context.Context, mend state.Mend) (note string, err error) {
-	switch m := mend.(type) {
-	case state.LeaveParts:
-		return "", r.giveUpParts(ctx, m)
-	case state.FreeAddresses:
-		for _, leave := range m.Leave {
-			if err := r.giveUpParts(ctx, leave); err != nil {
-				return "", err
-			}
+// ways carry out repairs, but for definitions and moves of routes: these are done once for all problems of a lease, by fix; and the end of
+// a turn deletes the announcements of crashed commands. A note says what else people have to do.
+var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string, err error){
+	state.GiveUp:            quiet((*repair).giveUp),
+	state.Follow:            quiet((*repair).followDeclared),
+	state.EndRun:            quiet((*repair).endRun),
+	state.OpenLedger:        quiet((*repair).openLedger),
+	state.Release:           quiet((*repair).release),
+	state.Discard:           quiet((*repair).discard),
+	state.Drop:              quiet((*repair).drop),
+	state.Forget:            quiet((*repair).forgetStray),
+	state.Take:              quiet((*repair).takeServed),
+	state.NarrowPool:        (*repair).narrow,
+	state.MakePool:          quiet((*repair).makePool),
+	state.WriteRecords:      quiet((*repair).rerecord),
+	state.RewriteRoute:      quiet((*repair).rewrite),
+	state.SetSharingKey:     quiet((*repair).setSharingKey),
+	state.AskAddress:        quiet((*repair).askAddress),
+	state.DropGrant:         quiet((*repair).dropGrant),
+	state.ClearReports:      quiet((*repair).clearReports),
+	state.RestoreMarks:      quiet((*repair).restoreMarks),
+	state.OwnParts:          quiet((*repair).takeFields),
+	state.DropManagedFields: quiet((*repair).dropOld),
+	state.Reject:            quiet((*repair).reject),
+	state.DeleteObjects:     quiet((*repair).remove),
+}
+
+// quiet is a way that leaves nothing to do.
+func quiet(way func(*repair, context.Context, *state.Fix) error) func(*repair, context.Context, *state.Fix) (string, error) {
+	return func(r *repair, ctx context.Context, f *state.Fix) (string, error) { return "", way(r, ctx, f) }
+}
+
+func (r *repair) endRun(ctx context.Context, f *state.Fix) error {
+	return r.change(ctx, f.Parts, func(p *state.Part) {
+		if p.Run = ""; p.Expires == state.WhileTurned {
+			p.Expires = ""
 		}
-		return "", nil
-	case state.FollowMove:
-		return "", r.followDeclared(ctx, m)
-	case state.EndRun:
-		return "", r.change(ctx, m.Parts, func(p *state.Part) {
-			if p.Run = ""; p.Expires == state.WhileTurned {
-				p.Expires = ""
-			}
-		})
-	case state.OpenLedger:
-		return "", r.openLedger(ctx, m.Nonce)
-	case state.ReleaseClaim:
-		return "", r.release(ctx, m.Claim)
-	case state.DiscardClaim:
-		return "", r.discard(ctx, m.Claim)
-	case state.DropFromLedger:
-		claim := &reserved.Claim{ObjectName: m.Object.Name, UID: types.UID(m.Object.UID), ResourceVersion: m.Object.ResourceVersion}
-		return "", asChanged(r.command.Ledger.DropReservation(ctx, claim))
-	case state.ForgetDefinition:
-		return "", r.forgetStray(ctx, m)
-	case state.TakeServed:
-		return "", r.takeServed(ctx, m)
-	case state.NarrowPool:
-		return r.narrow(ctx, m)
-	case state.MakePool:
-		return "", r.makePool(ctx, m)
-	case state.WriteRecords:
-		return "", r.rerecord(ctx, m)
-	case state.RewriteRoute:
-		return "", r.rewrite(ctx, m.Route, m.Part)
-	case state.SetSharingKey:
-		return "", r.ask(ctx, m.Service, "allow-shared-ip", m.SharingKey)
-	case state.AskAddress:
-		return "", r.askAddress(ctx, m)
-	case state.DropGrant:
-		return "", dropGrant(ctx, r.command.Cluster, r.live(m.Service))
-	case state.ClearReports:
-		return "", r.clearReports(ctx, m.Route)
-	case state.RestoreMarks:
-		return "", r.mark(ctx, kinds.Of(m.Object.Kind), r.live(m.Object), m.Hash)
-	case state.OwnParts:
-		return "", r.takeFields(ctx, m.Claim)
-	case state.DropManagedFields:
-		return "", r.dropOld(ctx, m)
-	case state.RejectObjects:
-		return "", r.reject(ctx, m)
-	case state.DeleteObjects:
-		return "", r.remove(ctx, m)
-	}
-	// Definitions are applied and routes moved once for all problems of a lease, by fix. The end of a turn deletes the
-	// announcements of crashed commands.
-	return "", fmt.Errorf("%T cannot be carried out by itself", mend)
+	})
+}
+
+func (r *repair) drop(ctx context.Context, f *state.Fix) error {
+	o := f.Object()
+	return asChanged(r.command.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: o.Name, UID: types.UID(o.UID), ResourceVersion: o.ResourceVersion}))
+}
+
+func (r *repair) restoreMarks(ctx context.Context, f *state.Fix) error {
+	return r.mark(ctx, kinds.Of(f.Object().Kind), r.live(f.Object()), f.Value)
 }
 
 // leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
@@ -178,8 +162,8 @@ func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
 }
 
 // forgetStray deletes a stored definition that is as it was read, unless its lease holds something again.
-func (r *repair) forgetStray(ctx context.Context, m state.ForgetDefinition) error {
-	d := r.snapshot.Definitions[m.Definition.Name]
+func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
+	d := r.snapshot.Definitions[m.Object().Name]
 	if m.Group != (lease.Group{}) {
 		claims, err := r.command.Ledger.ListOwner(ctx, m.Group.Owner)
 		if err != nil {
@@ -201,8 +185,8 @@ func (r *repair) forgetStray(ctx context.Context, m state.ForgetDefinition) erro
 
 // dropOld removes managed fields of API versions that no longer exist from an object, and restores this program's marks
 // if it had any.
-func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
-	kind, live := kinds.Of(m.Object.Kind), r.live(m.Object)
+func (r *repair) dropOld(ctx context.Context, m *state.Fix) error {
+	kind, live := kinds.Of(m.Object().Kind), r.live(m.Object())
 	if err := dropOldManagers(ctx, r.command.Cluster, kind, live); err != nil {
 		return err
 	}
@@ -210,7 +194,7 @@ func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
 	if err != nil || now == nil || len(r.snapshot.Ownership(now).Lost) == 0 {
 		return err
 	}
-	return r.mark(ctx, kind, now, m.Hash)
+	return r.mark(ctx, kind, now, m.Value)
 }
 
 // mark applies an object as it is, with the marks that it has lost, pinned to what was read.
@@ -259,7 +243,8 @@ func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]s
 }
 
 // takeFields makes the managers of the leases own their parts of a claim again.
-func (r *repair) takeFields(ctx context.Context, c *state.Claim) error {
+func (r *repair) takeFields(ctx context.Context, f *state.Fix) error {
+	c := f.Parts.Claim
 	for _, g := range c.Unmanaged {
 		now, err := r.command.Ledger.Seize(ctx, c, g, c.Entries(g))
 		if err != nil {

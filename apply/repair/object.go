@@ -25,13 +25,19 @@ import (
 )
 
 // rewrite sets the backend of a route to that of the claim, and leaves everything else.
-func (r *repair) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
+func (r *repair) rewrite(ctx context.Context, f *state.Fix) error {
+	ref := f.Object()
 	kind, live := kinds.Of(ref.Kind), r.live(ref)
 	o := executor.Applied(live)
-	if err := setBackend(o, part.Service, part.Port); err != nil {
+	if err := setBackend(o, f.Part.Service, f.Part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
 	return asChanged(r.command.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live))
+}
+
+// setSharingKey makes a Service ask for its address with another sharing key.
+func (r *repair) setSharingKey(ctx context.Context, f *state.Fix) error {
+	return r.ask(ctx, f.Object(), "allow-shared-ip", f.Value)
 }
 
 // ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
@@ -75,6 +81,11 @@ func (r *repair) refresh(ctx context.Context, kind kinds.Kind, live *unstructure
 	return nil
 }
 
+// dropGrant removes the granted addresses from a Service's status.
+func (r *repair) dropGrant(ctx context.Context, f *state.Fix) error {
+	return dropGrant(ctx, r.command.Cluster, r.live(f.Object()))
+}
+
 // dropGrant removes the granted addresses from a Service's status, pinned to what was read. The load balancer then
 // grants what the Service asks for.
 func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured) error {
@@ -87,11 +98,11 @@ func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstr
 }
 
 // clearReports removes stale reports from a route's status, pinned to the route as it was read.
-func (r *repair) clearReports(ctx context.Context, ref state.ObjectRef) error {
-	live := r.live(ref)
+func (r *repair) clearReports(ctx context.Context, f *state.Fix) error {
+	live := r.live(f.Object())
 	field, kept := state.WithoutStale(live, r.routers)
 	status := map[string]any{"status": map[string]any{field: kept}}
-	return asChanged(r.command.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status"))
+	return asChanged(r.command.Cluster.MergePinned(ctx, kinds.Of(f.Object().Kind), live, status, lease.FieldManager, "status"))
 }
 
 // setBackend sets the backend of a route with one rule.
@@ -137,12 +148,12 @@ func setBackend(o *unstructured.Unstructured, service string, port uint16) error
 }
 
 // askAddress makes a Service ask for an address, and removes the grant of another one from its status.
-func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
-	if err := r.ask(ctx, m.Service, "loadBalancerIPs", m.Address.String()); err != nil {
+func (r *repair) askAddress(ctx context.Context, m *state.Fix) error {
+	if err := r.ask(ctx, m.Object(), "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
 	err := r.command.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
-		now, err := r.command.Cluster.Get(ctx, kinds.Service, m.Service.Namespace, m.Service.Name)
+		now, err := r.command.Cluster.Get(ctx, kinds.Service, m.Object().Namespace, m.Object().Name)
 		if now == nil || err != nil {
 			return err == nil, err
 		}
@@ -166,9 +177,9 @@ func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
 
 // rerecord replaces or updates the DNS records of a host so that they have the wanted values, whoever has changed them.
 // Each write is pinned to the version that was read.
-func (r *repair) rerecord(ctx context.Context, m state.WriteRecords) error {
+func (r *repair) rerecord(ctx context.Context, m *state.Fix) error {
 	group := m.Part.Lease.Group()
-	wanted, err := records.Wanted(ctx, r.command, r.snapshot, m.Host, m.Part)
+	wanted, err := records.Wanted(ctx, r.command, r.snapshot, m.Value, m.Part)
 	if err != nil {
 		return err
 	}
@@ -178,13 +189,13 @@ func (r *repair) rerecord(ctx context.Context, m state.WriteRecords) error {
 		_, err := r.removeWhile(ctx, o.Kind, o.Live, observed.OfTenant(o.Live))
 		return err
 	}
-	replaced, again := records.ToReplace(r.snapshot, group, m.Host, wanted.Objects)
+	replaced, again := records.ToReplace(r.snapshot, group, m.Value, wanted.Objects)
 	for _, old := range replaced {
 		if err := remove(old.Owned); err != nil {
 			return err
 		}
 	}
-	for _, o := range r.snapshot.Records[m.Host] {
+	for _, o := range r.snapshot.Records[m.Value] {
 		isWanted := slices.ContainsFunc(wanted.Objects, func(w render.Object) bool { return r.snapshot.Find(w) == o.Live })
 		if o.Group != group || isWanted || slices.Contains(deleted, o.Live) {
 			continue

@@ -25,15 +25,15 @@ import (
 // narrow removes addresses from one of this program's pools, and deletes a pool without addresses. If asked, it first
 // excludes the addresses in the configuration, so that the next apply does not ask for them again. The note says what
 // people have to write if this program cannot.
-func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, err error) {
+func (r *repair) narrow(ctx context.Context, m *state.Fix) (note string, err error) {
 	if m.Exclude {
 		if note, err = r.exclude(ctx, m.Ranges); err != nil {
 			return "", err
 		}
 	}
 	// Read the pool again: another repair may have removed something from it.
-	live, err := r.command.Cluster.Get(ctx, kinds.IPAddressPool, m.Pool.Namespace, m.Pool.Name)
-	if err != nil || live == nil || string(live.GetUID()) != m.Pool.UID {
+	live, err := r.command.Cluster.Get(ctx, kinds.IPAddressPool, m.Object().Namespace, m.Object().Name)
+	if err != nil || live == nil || string(live.GetUID()) != m.Object().UID {
 		return note, err
 	}
 	texts, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "addresses")
@@ -127,7 +127,7 @@ func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note strin
 }
 
 // makePool creates the pool of an address: the configured one, or one for this address alone.
-func (r *repair) makePool(ctx context.Context, m state.MakePool) error {
+func (r *repair) makePool(ctx context.Context, m *state.Fix) error {
 	cfg := *r.command.Options.Config
 	if m.Alone {
 		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}

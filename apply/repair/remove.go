@@ -20,18 +20,18 @@ import (
 
 // remove deletes objects that this program wrote, if the claims still justify that. It checks that before it changes the
 // claim, and again before each delete.
-func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
-	if m.Reserve.Claim != nil {
-		for _, ref := range m.Delete {
+func (r *repair) remove(ctx context.Context, m *state.Fix) error {
+	if m.Parts.Claim != nil {
+		for _, ref := range m.Objects {
 			if err := r.checkRemovable(ctx, m, ref); err != nil {
 				return err
 			}
 		}
 	}
-	if err := r.keepReserved(ctx, m.Reserve); err != nil {
+	if err := r.keepReserved(ctx, m.Parts); err != nil {
 		return err
 	}
-	for _, ref := range m.Delete {
+	for _, ref := range m.Objects {
 		if err := r.checkRemovable(ctx, m, ref); err != nil {
 			return err
 		}
@@ -43,12 +43,12 @@ func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
 }
 
 // checkRemovable returns ErrChanged if the claims do not justify any more that the object is deleted.
-func (r *repair) checkRemovable(ctx context.Context, m state.DeleteObjects, ref state.ObjectRef) error {
+func (r *repair) checkRemovable(ctx context.Context, m *state.Fix, ref state.ObjectRef) error {
 	switch live := r.live(ref); {
 	case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
 		return nil
 	case m.Unserved:
-		return r.checkNothingServed(ctx, live, m.Reserve.Group)
+		return r.checkNothingServed(ctx, live, m.Parts.Group)
 	default:
 		return r.checkNotEntitled(ctx, live)
 	}
@@ -66,7 +66,7 @@ func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstru
 
 // removeUnserved deletes an object of a claim that is given up because nothing serves it, and returns it. One of Akash's
 // operators may create a route meanwhile, so removeUnserved checks before and after the delete that nothing serves the claim.
-func (r *repair) removeUnserved(ctx context.Context, m state.LeaveParts, ref state.ObjectRef) (deleted *unstructured.Unstructured, err error) {
+func (r *repair) removeUnserved(ctx context.Context, m *state.Fix, ref state.ObjectRef) (deleted *unstructured.Unstructured, err error) {
 	live := r.live(ref)
 	if live == nil || m.Namespace != "" || !slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind)) {
 		return r.removeAsRead(ctx, ref)
@@ -221,11 +221,11 @@ func (r *repair) stillThere(ctx context.Context, deleted []*unstructured.Unstruc
 
 // reject deletes routes, whoever wrote them, that have not changed since they were read. It leaves those that Akash's
 // provider has declared meanwhile.
-func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
-	if err := r.keepReserved(ctx, m.Reserve); err != nil {
+func (r *repair) reject(ctx context.Context, m *state.Fix) error {
+	if err := r.keepReserved(ctx, m.Parts); err != nil {
 		return err
 	}
-	for _, ref := range m.Reject {
+	for _, ref := range m.Objects {
 		if m.Undeclared != "" {
 			kind, namespace := kinds.ProviderHost, r.command.Options.Config.ManifestNamespace
 			if ref.Kind == kinds.Service.Singular {

@@ -183,7 +183,7 @@ func (r *repair) forgetEnded(ctx context.Context, found []state.Problem) error {
 		if p.Problem != state.StrayDefinition {
 			continue
 		}
-		if _, err := r.execute(ctx, p.Mend); err != nil && !errors.Is(err, report.ErrChanged) {
+		if err := r.forgetStray(ctx, p.Fix); err != nil && !errors.Is(err, report.ErrChanged) {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 		Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan,
 	}
 	named := len(r.asked.Problems) > 0
-	if def := r.defs[groupOf(p.Mend)]; apply && def != nil {
+	if def := r.defs[groupOf(p)]; apply && def != nil {
 		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
 	if asked := apply || named && p.Named; p.Manual && !asked {
@@ -227,19 +227,17 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 
 // fix fixes a problem. The note says what else people have to do.
 func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
-	switch p.Mend.(type) {
-	case state.DropFromLedger, state.OpenLedger: // they claim no thing, and the delete is pinned
-		return r.execute(ctx, p.Mend)
-	}
-	if _, moves := p.Mend.(state.MoveRoutes); !apply && !moves {
-		if err := r.checkClaims(ctx, p.Thing); err != nil {
+	if way := ways[p.Fix.Do]; way != nil {
+		if !p.Fix.Is(state.Drop) && !p.Fix.Is(state.OpenLedger) { // these claim no thing, and the delete is pinned
+			err = r.checkClaims(ctx, p.Thing)
+		}
+		if err != nil {
 			return "", err
 		}
-		return r.execute(ctx, p.Mend)
+		return way(r, ctx, p.Fix)
 	}
-	definition, _ := p.Mend.(state.ApplyDefinition)
-	g := groupOf(p.Mend)
-	work := groupRun{group: g, prune: definition.Prune || r.defs[g] != nil, reclaim: definition.Reclaim}
+	g := groupOf(p)
+	work := groupRun{group: g, prune: p.Fix.Prune || r.defs[g] != nil, reclaim: p.Fix.Reclaim}
 	err, done := r.groupRuns[work]
 	switch {
 	case done:

@@ -126,9 +126,9 @@ func TestChosen(t *testing.T) {
 				case "named":
 					p.Named = true
 				case "apply", "kept":
-					p.Mend = state.ApplyDefinition{Kept: mend == "kept", Group: ot.WordLease(t, of).Group()}
+					p.Fix = &state.Fix{Do: state.Heal, Kept: mend == "kept", Group: ot.WordLease(t, of).Group()}
 				case "move":
-					p.Mend = state.MoveRoutes{Group: ot.WordLease(t, of).Group()}
+					p.Fix = &state.Fix{Do: state.MoveRoutes, Group: ot.WordLease(t, of).Group()}
 				}
 			}
 			r := repairOf(opts, nil)
@@ -156,11 +156,11 @@ func TestChosen(t *testing.T) {
 func TestGroupsOf(t *testing.T) {
 	group := func(n int) lease.Group { return lease.Group{Owner: "akash1a", DSeq: uint64(n), GSeq: 1} }
 	problem := func(from, to int) state.Problem {
-		var m state.DropAnnouncement
+		m := &state.Fix{Do: state.EndAnnouncement}
 		for n := from; n < to; n++ {
 			m.Of = append(m.Of, group(n))
 		}
-		return state.Problem{Mend: m}
+		return state.Problem{Fix: m}
 	}
 	for name, tt := range map[string]struct {
 		problems  []state.Problem
@@ -186,20 +186,20 @@ func TestGroupsOf(t *testing.T) {
 func TestWrittenFor(t *testing.T) {
 	ingress := ot.Ours(ot.Ingress(ot.Blog, "blog.example.com", "/"))
 	route := []state.ObjectRef{observed.RefOf(kinds.Ingress, ingress), {Kind: "ingress", Name: "gone"}}
-	leave := func(id lease.ID) state.LeaveParts {
-		return state.LeaveParts{Parts: state.ClaimParts{Group: id.Group()}}
+	leave := func(id lease.ID) *state.Fix {
+		return &state.Fix{Do: state.GiveUp, Parts: state.ClaimParts{Group: id.Group()}}
 	}
 	for name, tt := range map[string]struct {
-		mend state.Mend
+		fix  *state.Fix
 		want []lease.ID
 	}{
 		"no repair":                   {nil, []lease.ID{ot.Shop}},
-		"holders of a claim":          {state.ReleaseClaim{Claim: ot.Host(ot.Next, "shop.example.com")}, []lease.ID{ot.Shop, ot.Next}},
-		"owners of what is deleted":   {state.DeleteObjects{Delete: route}, []lease.ID{ot.Shop, ot.Blog}},
-		"holders of a pool's address": {state.FreeAddresses{Leave: []state.LeaveParts{leave(ot.Next), leave(ot.Blog)}}, []lease.ID{ot.Shop, ot.Next, ot.Blog}},
+		"holders of a claim":          {&state.Fix{Do: state.Release, Parts: state.ClaimParts{Claim: ot.Host(ot.Next, "shop.example.com")}}, []lease.ID{ot.Shop, ot.Next}},
+		"owners of what is deleted":   {&state.Fix{Do: state.DeleteObjects, Objects: route}, []lease.ID{ot.Shop, ot.Blog}},
+		"holders of a pool's address": {&state.Fix{Do: state.GiveUp, Each: []*state.Fix{leave(ot.Next), leave(ot.Blog)}}, []lease.ID{ot.Shop, ot.Next, ot.Blog}},
 	} {
 		got, want := map[lease.Group]bool{}, map[lease.Group]bool{}
-		for _, g := range repairOf(Options{}, nil, ingress).writtenFor(state.Problem{Lease: ot.Shop.String(), Mend: tt.mend}) {
+		for _, g := range repairOf(Options{}, nil, ingress).writtenFor(state.Problem{Lease: ot.Shop.String(), Fix: tt.fix}) {
 			got[g] = true
 		}
 		for _, id := range tt.want {
@@ -233,15 +233,15 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 	service := ot.Annotated(ot.Ours(ot.Service(ot.Shop, 80, "203.0.113.7")), "metallb.io/allow-shared-ip", "old")
 	route := ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))
 	gateway := ot.Ours(ot.HTTPRoute(ot.Shop, "shop.example.com", "/"))
-	ref := observed.RefOf
-	for name, mend := range map[string]state.Mend{
-		"a backend":         state.RewriteRoute{Route: ref(kinds.Ingress, route), Part: state.Part{Service: "web", Port: 81}},
-		"a sharing key":     state.SetSharingKey{Service: ref(kinds.Service, service), SharingKey: "new"},
-		"a granted address": state.DropGrant{Service: ref(kinds.Service, service)},
-		"a stale report":    state.ClearReports{Route: ref(kinds.HTTPRoute, gateway)},
-		"lost marks":        state.RestoreMarks{Object: ref(kinds.Ingress, route), Hash: "hash"},
-		"a stray route":     state.DeleteObjects{Delete: []state.ObjectRef{ref(kinds.Ingress, route)}},
-		"a stray Service":   state.DeleteObjects{Delete: []state.ObjectRef{ref(kinds.Service, service)}},
+	ref, one := observed.RefOf, func(o state.ObjectRef) []state.ObjectRef { return []state.ObjectRef{o} }
+	for name, fix := range map[string]*state.Fix{
+		"a backend":         {Do: state.RewriteRoute, Objects: one(ref(kinds.Ingress, route)), Part: state.Part{Service: "web", Port: 81}},
+		"a sharing key":     {Do: state.SetSharingKey, Objects: one(ref(kinds.Service, service)), Value: "new"},
+		"a granted address": {Do: state.DropGrant, Objects: one(ref(kinds.Service, service))},
+		"a stale report":    {Do: state.ClearReports, Objects: one(ref(kinds.HTTPRoute, gateway))},
+		"lost marks":        {Do: state.RestoreMarks, Objects: one(ref(kinds.Ingress, route)), Value: "hash"},
+		"a stray route":     {Do: state.DeleteObjects, Objects: one(ref(kinds.Ingress, route))},
+		"a stray Service":   {Do: state.DeleteObjects, Objects: one(ref(kinds.Service, service))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var live []*unstructured.Unstructured
@@ -257,7 +257,7 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 			}
 			r := repairOf(Options{}, nil, service, route, gateway)
 			r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
-			if _, err := r.execute(context.WithoutCancel(t.Context()), mend); !errors.Is(err, report.ErrChanged) {
+			if _, err := ways[fix.Do](r, context.WithoutCancel(t.Context()), fix); !errors.Is(err, report.ErrChanged) {
 				t.Errorf("%v", err)
 			}
 		})

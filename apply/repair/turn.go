@@ -96,8 +96,7 @@ func (r *repair) unfinished(at state.Problem, rest []state.Problem) (groups []le
 
 // isAnnouncement reports whether a problem is a crashed command that has left nothing but its announcement.
 func isAnnouncement(p state.Problem) bool {
-	_, ok := p.Mend.(state.DropAnnouncement)
-	return ok
+	return p.Fix.Is(state.EndAnnouncement)
 }
 
 // splitAnnouncements separates the announcements of crashed commands from the other problems.
@@ -163,22 +162,13 @@ func (r *repair) willRepair(p state.Problem) bool {
 
 // byDefinition reports whether applying a definition fixes the problem.
 func (r *repair) byDefinition(p state.Problem) bool {
-	switch m := p.Mend.(type) {
-	case state.ApplyDefinition:
-		return r.defs[m.Group] != nil || m.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named)
-	case state.MoveRoutes:
-		return r.defs[m.Group] != nil
-	}
-	return false
+	return groupOf(p) != lease.Group{} && (r.defs[groupOf(p)] != nil || p.Fix.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named))
 }
 
 // groupOf returns the deployment group whose definition a repair applies or whose routes it moves; zero for any other.
-func groupOf(mend state.Mend) lease.Group {
-	switch m := mend.(type) {
-	case state.ApplyDefinition:
-		return m.Group
-	case state.MoveRoutes:
-		return m.Group
+func groupOf(p state.Problem) lease.Group {
+	if p.Fix.Is(state.Heal) || p.Fix.Is(state.MoveRoutes) {
+		return p.Fix.Group
 	}
 	return lease.Group{}
 }
@@ -200,14 +190,15 @@ func (r *repair) groupsOf(problems []state.Problem) (groups []lease.Group, n int
 // writtenFor returns the deployment groups for which the repair of a problem may write. It may include the zero group.
 func (r *repair) writtenFor(p state.Problem) []lease.Group {
 	groups := []lease.Group{leaseOf(p).Group()}
-	if p.Mend == nil {
+	if p.Fix == nil {
 		return groups
 	}
-	named, objects := p.Mend.WritesFor()
-	groups = append(groups, named...)
-	for _, ref := range objects {
-		if live := r.live(ref); live != nil {
-			groups = append(groups, r.snapshot.Ownership(live).Lease.Group())
+	groups = append(groups, p.Fix.Groups()...)
+	for _, f := range append(p.Fix.Each, p.Fix) {
+		for _, ref := range f.Objects {
+			if live := r.live(ref); live != nil {
+				groups = append(groups, r.snapshot.Ownership(live).Lease.Group())
+			}
 		}
 	}
 	return groups

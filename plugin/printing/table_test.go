@@ -253,7 +253,7 @@ func narrowBook() *view.Book {
 			Message: "the host is held by lease akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1, and nothing routes it",
 			Plan:    "apply its definition again", Command: "kubectl akash-net repair UnservedHost/shop.example.com",
 		},
-		{Problem: "StrayRoute", Thing: "stray.example.com", Message: "no lease holds it", Plan: "delete it", Mend: state.DeleteObjects{}},
+		{Problem: "StrayRoute", Thing: "stray.example.com", Message: "no lease holds it", Plan: "delete it", Fix: &state.Fix{Do: state.DeleteObjects}},
 	}
 	return b
 }

@@ -142,19 +142,18 @@ func told(p state.Problem) string {
 	case p.Manual:
 		text += "  manual: " + p.Command + "\n"
 	}
-	if by := toldMend(p.Mend); by != "" {
+	if by := toldFix(p.Fix); by != "" {
 		text += "  by: " + by + "\n"
 	}
 	return text
 }
 
-// toldMend prints a repair and its fields that are set.
-func toldMend(m state.Mend) string {
-	if m == nil {
+// toldFix prints a repair and its fields that are set.
+func toldFix(f *state.Fix) string {
+	if f == nil {
 		return ""
 	}
-	v := reflect.ValueOf(m)
-	return strings.Join(append([]string{v.Type().Name()}, toldFields(v)...), "; ")
+	return strings.Join(append([]string{string(f.Do)}, toldFields(reflect.ValueOf(*f))[1:]...), "; ")
 }
 
 // toldFields are the fields of a struct that are not zero.
@@ -168,9 +167,11 @@ func toldFields(v reflect.Value) (out []string) {
 		case bool:
 		case *state.Claim:
 			text += " " + x.Name()
-		case state.ObjectRef:
-			if text += " " + x.String(); x.ResourceVersion != "" {
-				text += fmt.Sprintf(" uid=%s version=%s", x.UID, x.ResourceVersion)
+		case []state.ObjectRef:
+			for _, o := range x {
+				if text += " " + o.String(); o.ResourceVersion != "" {
+					text += fmt.Sprintf(" uid=%s version=%s", o.UID, o.ResourceVersion)
+				}
 			}
 		case state.Part:
 			text += fmt.Sprintf(" %s=%s:%d", x.Key, x.Service, x.Port)
@@ -181,9 +182,9 @@ func toldFields(v reflect.Value) (out []string) {
 			for _, p := range x.Parts {
 				text += fmt.Sprintf(" %s=%s:%d", p.Key, p.Service, p.Port)
 			}
-		case []state.LeaveParts:
-			for _, leave := range x {
-				text += " (" + toldMend(leave) + ")"
+		case []*state.Fix:
+			for _, each := range x {
+				text += " (" + toldFix(each) + ")"
 			}
 		case []config.Range:
 			text += " " + metalLB(x)

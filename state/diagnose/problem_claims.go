@@ -19,7 +19,7 @@ func (p *problems) checkClaim(c *state.Claim) {
 	base := state.Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
 	if c.Unreadable != "" {
 		p.add(fill(base, state.UnreadableClaim, c.Unreadable,
-			"look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.DiscardClaim{Claim: c}).ByName())
+			"look at lease.coordination.k8s.io/"+c.Name()+", and delete it", &state.Fix{Do: state.Discard, Parts: state.ClaimParts{Claim: c}}).ByName())
 		return
 	}
 	if c.Deleting && len(c.Finalizers) > 0 {
@@ -28,7 +28,7 @@ func (p *problems) checkClaim(c *state.Claim) {
 	}
 	if why := c.Refused(p.Config); why != "" {
 		p.add(fill(base, state.BlockedHost, "it is held, and it "+why,
-			"release it, or change the configuration", state.ReleaseClaim{Claim: c}).ByName())
+			"release it, or change the configuration", &state.Fix{Do: state.Release, Parts: state.ClaimParts{Claim: c}}).ByName())
 	}
 	p.checkClaimMarks(base, c)
 	for _, g := range c.Groups() {
@@ -74,7 +74,7 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 	base.Lease, base.Namespace = id.String(), id.Namespace()
 	of := func(keys []string) state.ClaimParts { return state.ClaimParts{Claim: c, Group: g, Keys: keys} }
 	if len(ended) > 0 {
-		p.add(fill(base, state.HoldEnded, over, "give up the hold", state.LeaveParts{Parts: of(ended)}))
+		p.add(fill(base, state.HoldEnded, over, "give up the hold", &state.Fix{Do: state.GiveUp, Parts: of(ended)}))
 	}
 	if len(marked) > 0 {
 		p.addCrashed(base, of(marked))
@@ -83,7 +83,7 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 		base := base
 		base.Lease, base.Namespace = id.String(), id.Namespace()
 		p.add(fill(base, state.NamespaceGone, "the namespace of the lease does not exist", "give it up and delete its objects",
-			state.LeaveParts{Parts: of(gone[id]), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}))
+			&state.Fix{Do: state.GiveUp, Parts: of(gone[id]), Namespace: id.Namespace(), Objects: p.objectsFor(c, g)}))
 	}
 	if len(missing) > 0 {
 		p.addMissing(base, c, g, missing)
@@ -101,15 +101,15 @@ func (p *problems) addCrashed(base state.Problem, parts state.ClaimParts) {
 	objects := p.objectsFor(c, g)
 	switch isServed := p.isServed(c, g, objects); {
 	case p.servedByFormer(c, g):
-		base.Plan, base.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.EndRun{Parts: parts}
+		base.Plan, base.Fix = "keep it, for the objects of its former holder serve it, and end the run", &state.Fix{Do: state.EndRun, Parts: parts}
 	case p.canFinish(c, g, parts.Keys, isServed):
-		base.Plan, base.Mend = "finish the run: "+keptPlan, state.ApplyDefinition{Group: g, Kept: true}
+		base.Plan, base.Fix = "finish the run: "+keptPlan, &state.Fix{Do: state.Heal, Group: g, Kept: true}
 	case isServed:
-		base.Plan, base.Mend = "keep it, for its objects are there, and end the run", state.EndRun{Parts: parts}
+		base.Plan, base.Fix = "keep it, for its objects are there, and end the run", &state.Fix{Do: state.EndRun, Parts: parts}
 	case len(objects) == 0:
-		base.Plan, base.Mend = "give it up, for nothing was made for it", state.LeaveParts{Parts: parts}
+		base.Plan, base.Fix = "give it up, for nothing was made for it", &state.Fix{Do: state.GiveUp, Parts: parts}
 	default:
-		base.Plan, base.Mend = "give it up and delete its objects, which serve nothing", state.LeaveParts{Parts: parts, Delete: objects}
+		base.Plan, base.Fix = "give it up and delete its objects, which serve nothing", &state.Fix{Do: state.GiveUp, Parts: parts, Objects: objects}
 	}
 	p.add(base)
 }
@@ -183,12 +183,12 @@ func (p *problems) checkKept() {
 		switch {
 		case k.Def == nil:
 			p.add(fill(base, state.UnreadableDefinition, k.Unreadable, "delete it: the next apply of its lease keeps it anew",
-				state.ForgetDefinition{Definition: k.ObjectRef}).ByName())
+				&state.Fix{Do: state.Forget, Objects: []state.ObjectRef{k.ObjectRef}}).ByName())
 		case p.isStray(k):
 			base.Lease = k.Def.Lease.String()
 			p.add(fill(base, state.StrayDefinition,
 				"its lease holds nothing and has no object, and its namespace is gone", "delete it",
-				state.ForgetDefinition{Definition: k.ObjectRef, Group: k.Def.Lease.Group()}))
+				&state.Fix{Do: state.Forget, Objects: []state.ObjectRef{k.ObjectRef}, Group: k.Def.Lease.Group()}))
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (p *problems) isStray(k *KeptDefinition) bool {
 func (p *problems) byDefinition(x state.Problem, g lease.Group) state.Problem {
 	x = x.ByDefinition(g)
 	if p.canApplyKept(g) {
-		x.Plan, x.Manual, x.Command, x.Mend = keptPlan, false, "", state.ApplyDefinition{Group: g, Kept: true}
+		x.Plan, x.Manual, x.Command, x.Fix = keptPlan, false, "", &state.Fix{Do: state.Heal, Group: g, Kept: true}
 	}
 	return x
 }
@@ -217,7 +217,7 @@ func (p *problems) byDefinition(x state.Problem, g lease.Group) state.Problem {
 func (p *problems) byPruning(x state.Problem, g lease.Group) state.Problem {
 	if x = p.byDefinition(x, g); !x.Manual {
 		x = x.ByName()
-		x.Plan, x.Mend = keptPlan+", and remove what is of another", state.ApplyDefinition{Group: g, Kept: true, Prune: true}
+		x.Plan, x.Fix = keptPlan+", and remove what is of another", &state.Fix{Do: state.Heal, Group: g, Kept: true, Prune: true}
 	}
 	return x
 }
@@ -311,7 +311,7 @@ func (p *problems) checkMarks(base state.Problem, o *state.OwnObject) {
 	}
 	p.add(fill(base, state.LostMarks,
 		fmt.Sprintf("%s has lost its %s: somebody has written over it", o, strings.Join(o.Lost, " and its ")),
-		"write them again", state.RestoreMarks{Object: o.ObjectRef, Group: o.Lease.Group(), Hash: p.hash(o.Lease)}))
+		"write them again", &state.Fix{Do: state.RestoreMarks, Objects: one(o), Group: o.Lease.Group(), Value: p.hash(o.Lease)}))
 }
 
 // checkClaimMarks finds a claim that was restored from a backup: the field managers of its leases own nothing of it.
@@ -321,7 +321,7 @@ func (p *problems) checkClaimMarks(base state.Problem, c *state.Claim) {
 	}
 	base.Lease = c.PartsOf(c.Unmanaged[0])[0].Lease.String()
 	p.add(fill(base, state.LostMarks, "its claim has lost the managed fields of its leases: "+
-		"it was restored from a backup, or somebody has written over it", "write them again", state.OwnParts{Claim: c}))
+		"it was restored from a backup, or somebody has written over it", "write them again", &state.Fix{Do: state.OwnParts, Parts: state.ClaimParts{Claim: c}}))
 }
 
 // isAbandoned reports whether the object uses an unclaimed thing and has lost its annotation.
@@ -388,9 +388,9 @@ func (p *problems) findCrashedRuns() {
 			p.add(fill(state.Problem{Thing: a.Name(), Since: metav1.NewTime(a.Begun)}, state.UnreadableClaim,
 				"it cannot be read as the announcement of a run, so commands for the leases that it names cannot begin: "+a.Unreadable,
 				"look who wrote it, and delete it where no command of theirs is at work",
-				state.DropFromLedger{Object: state.ObjectRef{
+				&state.Fix{Do: state.Drop, Objects: []state.ObjectRef{{
 					Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: a.Name(), UID: string(a.UID), ResourceVersion: a.ResourceVersion,
-				}}).ByName())
+				}}}).ByName())
 			continue
 		}
 		if a.Phase == state.Closing || marked[a.Nonce] || a.FencedBy == p.Own && p.Own != "" || !p.isDead(a) {
@@ -399,7 +399,7 @@ func (p *problems) findCrashedRuns() {
 		p.add(state.Problem{
 			Problem: state.CrashedRun, Thing: a.Name(), Lease: a.Groups[0].String(), Since: metav1.NewTime(a.Begun),
 			Message: a.String() + ", did not finish, and has left nothing",
-			Plan:    "take its announcement away", Mend: state.DropAnnouncement{Of: a.Groups},
+			Plan:    "take its announcement away", Fix: &state.Fix{Do: state.EndAnnouncement, Of: a.Groups},
 		})
 	}
 }
@@ -414,7 +414,7 @@ func (p *problems) findCrashedUninstalls() {
 	add := func(nonce, message string, since time.Time) {
 		p.add(state.Problem{
 			Problem: state.CrashedRun, Thing: state.AnnouncementName(nonce), Since: metav1.NewTime(since), Message: message + "; no command can claim anything",
-			Plan: "open the ledger again, as install does", Mend: state.OpenLedger{Nonce: nonce},
+			Plan: "open the ledger again, as install does", Fix: &state.Fix{Do: state.OpenLedger, Value: nonce},
 		})
 	}
 	for _, a := range p.Runs {

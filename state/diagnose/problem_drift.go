@@ -28,7 +28,7 @@ func (p *problems) findDrift() {
 		p.add(state.Problem{
 			Problem: state.Drift, Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Lease: o.Lease.String(), Since: metav1.Time{},
 			Message: fmt.Sprintf("%s %s: somebody has changed it", o, differs), Plan: "put it back: " + keptPlan,
-			Mend: state.ApplyDefinition{Group: o.Lease.Group(), Kept: true, Reclaim: true},
+			Fix: &state.Fix{Do: state.Heal, Group: o.Lease.Group(), Kept: true, Reclaim: true},
 		})
 	}
 }
@@ -89,7 +89,7 @@ func (p *problems) take(x state.Problem, o *state.OwnObject, hold state.Hold) st
 		x.Plan = "apply a definition that has it, or delete " + o.String()
 		return x
 	}
-	x.Plan, x.Mend = claimPlan, state.TakeServed{Hold: hold, Serving: []state.ObjectRef{o.ObjectRef}}
+	x.Plan, x.Fix = claimPlan, &state.Fix{Do: state.Take, Hold: hold, Objects: one(o)}
 	return x
 }
 

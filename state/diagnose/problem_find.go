@@ -187,19 +187,18 @@ func (p *problems) servesForAnother(o *state.OwnObject) bool {
 }
 
 // fill returns base as a problem of the kind, with its message, its plan and its repair.
-func fill(base state.Problem, kind, message, plan string, mend state.Mend) state.Problem {
-	base.Problem, base.Message, base.Plan, base.Mend = kind, message, plan, mend
+func fill(base state.Problem, kind, message, plan string, fix *state.Fix) state.Problem {
+	base.Problem, base.Message, base.Plan, base.Fix = kind, message, plan, fix
 	return base
 }
 
 // add adds a problem. If several objects serve the same unclaimed part, they are one problem.
 func (p *problems) add(x state.Problem) {
-	if take, takes := x.Mend.(state.TakeServed); takes {
+	if x.Fix.Is(state.Take) {
 		for _, i := range p.of[x.Thing] {
-			same, takes := p.found[i].Mend.(state.TakeServed)
-			if takes && p.found[i].Lease == x.Lease && slices.Equal(same.Hold.Parts, take.Hold.Parts) {
-				same.Serving = append(same.Serving, take.Serving...)
-				p.found[i].Mend = same
+			same := p.found[i].Fix
+			if same.Is(state.Take) && p.found[i].Lease == x.Lease && slices.Equal(same.Hold.Parts, x.Fix.Hold.Parts) {
+				same.Objects = append(same.Objects, x.Fix.Objects...)
 				return
 			}
 		}
@@ -228,7 +227,7 @@ func (p *problems) checkObject(o *state.OwnObject) {
 	if o.OldVersions {
 		p.add(fill(base, state.OldManagedFields,
 			"its managed fields are of an API version that is gone: server-side apply fails on it",
-			"drop those managed fields", state.DropManagedFields{Object: o.ObjectRef, Hash: p.hash(o.Lease)}))
+			"drop those managed fields", &state.Fix{Do: state.DropManagedFields, Objects: one(o), Value: p.hash(o.Lease)}))
 	}
 	p.checkReports(base, o)
 	p.checkWallets(base, o)

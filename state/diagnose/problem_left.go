@@ -94,14 +94,14 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged them, or somebody has deleted them"
 	if p.canApplyKept(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.asksFor(g, c, key) }) {
 		base.Plan = "give it up, for the definition of its lease does not name it"
-		base.Mend = state.LeaveParts{Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
+		base.Fix = &state.Fix{Do: state.GiveUp, Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
 		p.add(base)
 		return
 	}
 	base = base.ByDefinition(g)
 	if p.kept[g] != nil && (len(p.hashes[g]) == 0 || p.hashes[g][p.kept[g].Def.Hash]) {
 		base = base.ByName()
-		base.Plan, base.Mend = keptPlan, state.ApplyDefinition{Group: g, Kept: true}
+		base.Plan, base.Fix = keptPlan, &state.Fix{Do: state.Heal, Group: g, Kept: true}
 	}
 	base.Message += fmt.Sprintf("; if the lease is over, give it up (kubectl akash-net release %s %s)", g, state.Typed(c.Thing))
 	p.add(base)
@@ -133,7 +133,7 @@ func (p *problems) checkManifest(base state.Problem, o *state.OwnObject) {
 	served := slices.ContainsFunc(p.Uses[host], func(u state.Use) bool { return u.Kind != kinds.ProviderHost.Singular })
 	if o.Ours && !o.Shared && !served && part != nil && part.Lease.Group() == o.Lease.Group() && part.Run == "" {
 		base.Plan += fmt.Sprintf("; or delete %s, and where it is delivered from: the claim stays", o)
-		base.Mend = state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}
+		base.Fix = &state.Fix{Do: state.DeleteObjects, Objects: one(o), Unserved: true, Parts: partOf(c, part)}
 		base = base.ByName()
 	}
 	p.add(base)
@@ -183,17 +183,17 @@ func (p *problems) addRejected(base state.Problem, o *state.OwnObject) {
 		return // found for another of its paths
 	}
 	p.rejected[o.ObjectRef] = true
-	base.Plan, base.Mend = "delete "+o.String(), reject(o, base.Thing)
+	base.Plan, base.Fix = "delete "+o.String(), reject(o, base.Thing)
 	p.add(base.ByName())
 }
 
 // checkReservations finds expired reservations, unreadable ones, and those for which the room is gone.
 func (p *problems) checkReservations() {
 	for _, c := range p.Contents.Reservations {
-		drop := state.DropFromLedger{Object: state.ObjectRef{
+		drop := &state.Fix{Do: state.Drop, Objects: []state.ObjectRef{{
 			Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName,
 			UID: string(c.UID), ResourceVersion: c.ResourceVersion,
-		}}
+		}}}
 		x := state.Problem{Thing: "order/" + c.Order.String(), Since: metav1.NewTime(c.Created)}
 		switch {
 		case c.Deleting:

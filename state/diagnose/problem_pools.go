@@ -25,10 +25,10 @@ func (p *problems) checkPool(base state.Problem, c *state.Claim) {
 		return
 	}
 	base = fill(base, state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted",
-		"make pool "+name, state.MakePool{Address: c.Addr()})
+		"make pool "+name, &state.Fix{Do: state.MakePool, Address: c.Addr()})
 	if !pooled {
 		base.Plan = "add it to ip.ranges, or make a pool of it alone, " + config.AddressPoolName(c.Addr())
-		base.Mend = state.MakePool{Address: c.Addr(), Alone: true}
+		base.Fix = &state.Fix{Do: state.MakePool, Address: c.Addr(), Alone: true}
 		base = base.ByName()
 	}
 	p.add(base)
@@ -78,7 +78,7 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 		return
 	}
 	exclude := p.weight(gives) == 1 && p.weight(keeps) == 0
-	x.Mend = state.NarrowPool{Pool: gives.Ref, Ranges: shared, Exclude: exclude}
+	x.Fix = &state.Fix{Do: state.NarrowPool, Objects: []state.ObjectRef{gives.Ref}, Ranges: shared, Exclude: exclude}
 	x.Plan = fmt.Sprintf("take %s out of pool %s", both, gives.Name)
 	if len(gives.Without(shared)) == 0 {
 		x.Plan = "delete pool " + gives.Name
@@ -136,18 +136,18 @@ func (p *problems) findExhausted() {
 		}
 		x := state.Problem{Problem: state.PoolExhausted, Thing: row.Name, Message: "no address is left"}
 		var freed []string
-		var leave []state.LeaveParts
+		var leave []*state.Fix
 		for _, c := range p.Claims {
 			if c.Kind == state.Address && row.Contains(c.Addr()) {
-				if mends := p.givenUp(c); len(mends) > 0 {
-					freed, leave = append(freed, c.Thing), append(leave, mends...)
+				if fixes := p.givenUp(c); len(fixes) > 0 {
+					freed, leave = append(freed, c.Thing), append(leave, fixes...)
 				}
 			}
 		}
 		slices.Sort(freed)
-		x.Plan, x.Mend = "give up what is not live: "+strings.Join(freed, ", "), state.FreeAddresses{Leave: leave}
+		x.Plan, x.Fix = "give up what is not live: "+strings.Join(freed, ", "), &state.Fix{Do: state.GiveUp, Each: leave}
 		if len(freed) == 0 {
-			x.Plan, x.Mend = "all of it is live: release leases that are over, or add a range to ip.ranges", nil
+			x.Plan, x.Fix = "all of it is live: release leases that are over, or add a range to ip.ranges", nil
 			x.Manual, x.Sound = true, true
 			x.Command = "kubectl akash-net config edit"
 		}
@@ -156,19 +156,18 @@ func (p *problems) findExhausted() {
 }
 
 // givenUp returns the repairs of other problems that give up all parts of the claim, or nil if some part would stay.
-func (p *problems) givenUp(c *state.Claim) (mends []state.LeaveParts) {
+func (p *problems) givenUp(c *state.Claim) (fixes []*state.Fix) {
 	kept := slices.Clone(c.Parts)
 	for _, i := range p.of[c.Thing] {
-		x := p.found[i]
-		if leave, ok := x.Mend.(state.LeaveParts); ok && !x.Manual && leave.Parts.Claim == c {
-			mends = append(mends, leave)
-			kept = slices.DeleteFunc(kept, leave.Parts.Has)
+		if x := p.found[i]; x.Fix.Is(state.GiveUp) && !x.Manual && x.Fix.Parts.Claim == c {
+			fixes = append(fixes, x.Fix)
+			kept = slices.DeleteFunc(kept, x.Fix.Parts.Has)
 		}
 	}
 	if len(kept) > 0 {
 		return nil
 	}
-	return mends
+	return fixes
 }
 
 // checkGrants finds Services of a claimed address that ask for another address or were granted another one. MetalLB
@@ -191,7 +190,7 @@ func (p *problems) checkGrants(base state.Problem, c *state.Claim) {
 				x.Namespace, x.Lease = s.Namespace, s.Lease.String()
 				p.add(fill(x, state.GrantDiffers, fmt.Sprintf("%s asks for it and was granted %s", o, s.Granted[granted]),
 					fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o),
-					state.DropGrant{Service: o.ObjectRef}))
+					&state.Fix{Do: state.DropGrant, Objects: one(o)}))
 			}
 		}
 	}
@@ -207,7 +206,7 @@ func (p *problems) addAsksAnother(base state.Problem, c *state.Claim, s state.Se
 	}
 	base.Namespace, base.Lease = s.Namespace, s.Lease.String()
 	base = fill(base, state.GrantDiffers, fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing),
-		fmt.Sprintf("let %s ask for %s", o, c.Thing), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()})
+		fmt.Sprintf("let %s ask for %s", o, c.Thing), &state.Fix{Do: state.AskAddress, Objects: one(o), Address: c.Addr()})
 	if !o.Ours || len(rightful) > 1 {
 		base = base.ByName()
 	}
@@ -242,7 +241,7 @@ func (p *problems) checkAsks(base state.Problem, o *state.OwnObject) {
 	base.Message = fmt.Sprintf("%s has port %s of it and asks for no address: somebody has written over it",
 		o, state.Part{Key: key}.PortText())
 	if o.Ours && alone {
-		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()}
+		base.Plan, base.Fix = fmt.Sprintf("let %s ask for it", o), &state.Fix{Do: state.AskAddress, Objects: one(o), Address: c.Addr()}
 	} else {
 		base = p.byDefinition(base, o.Lease.Group())
 	}

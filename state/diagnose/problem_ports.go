@@ -129,8 +129,8 @@ func (p *problems) checkDeclared(base state.Problem, o *state.OwnObject) {
 	base.Message += ". Its operator was down then, and will not delete what it created"
 	base.Plan = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o)
 	rejected := reject(o, base.Thing)
-	rejected.Reserve = partOf(c, part)
-	base.Mend = rejected
+	rejected.Parts = partOf(c, part)
+	base.Fix = rejected
 	p.add(base.ByName())
 }
 
@@ -204,7 +204,7 @@ func (p *problems) addNotCaughtUp(base state.Problem, o *state.OwnObject, messag
 	p.add(fill(base, state.RouteDiffers,
 		message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why",
 		fmt.Sprintf("start the operator, or restart it: it then writes every %s anew; without it, delete %s: the lease's next apply waits for a new one", o.Kind, o),
-		state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}).ByName())
+		&state.Fix{Do: state.Reject, Objects: one(o), Group: o.Lease.Group()}).ByName())
 }
 
 // addMovedByAkash adds something that Akash's provider has moved to another deployment than the claim's holder. What
@@ -236,17 +236,14 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 		return
 	}
 	isSame := func(x state.Problem) bool { // objects to delete are another problem
-		_, deletes := x.Mend.(state.DeleteObjects)
-		_, rejects := x.Mend.(state.RejectObjects)
-		return x.Problem == state.StrayRoute && !deletes && !rejects
+		return x.Problem == state.StrayRoute && !x.Fix.Is(state.DeleteObjects) && !x.Fix.Is(state.Reject)
 	}
 	if at := slices.IndexFunc(p.of[thing], func(i int) bool { return isSame(p.found[i]) }); at >= 0 {
 		i := p.of[thing][at]
-		m, ok := p.found[i].Mend.(state.FollowMove)
-		if ok && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() &&
+		m := p.found[i].Fix
+		if m.Is(state.Follow) && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() &&
 			p.found[i].Lease == d.Lease.String() && !m.Parts.Has(*part) {
-			m.Declared, m.Parts.Keys = append(m.Declared, d.ObjectRef), append(m.Parts.Keys, part.Key)
-			p.found[i].Mend = m
+			m.Objects, m.Parts.Keys = append(m.Objects, d.ObjectRef), append(m.Parts.Keys, part.Key)
 		}
 		return
 	}
@@ -255,7 +252,7 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 		p.add(fill(base, state.StrayRoute,
 			fmt.Sprintf("Akash's provider declares it for %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group()),
 			"let the claim follow to "+d.Lease.Group().String(),
-			state.FollowMove{Parts: partOf(c, part), Declared: []state.ObjectRef{d.ObjectRef}}))
+			&state.Fix{Do: state.Follow, Parts: partOf(c, part), Objects: one(d)}))
 		return
 	}
 	base.Manual = true
@@ -283,11 +280,11 @@ func operatorWasDown(o *state.OwnObject, kind string) string {
 }
 
 // reject returns the repair that deletes an object as long as nothing declares what it serves.
-func reject(o *state.OwnObject, thing string) state.RejectObjects {
-	return state.RejectObjects{
-		Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group(),
-	}
+func reject(o *state.OwnObject, thing string) *state.Fix {
+	return &state.Fix{Do: state.Reject, Objects: one(o), Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
 }
+
+func one(o *state.OwnObject) []state.ObjectRef { return []state.ObjectRef{o.ObjectRef} }
 
 // routesElsewhere describes a route whose backend is not the claimed one.
 func routesElsewhere(o *state.OwnObject, u state.Use, part *state.Part) string {

@@ -60,12 +60,12 @@ func (p *problems) findTwoRoutes() {
 			continue
 		}
 		var names []string
-		var reject state.RejectObjects
+		reject := &state.Fix{Do: state.Reject}
 		for _, u := range going {
 			names = append(names, u.String()+p.servesToo(u))
-			reject.Reject = append(reject.Reject, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
+			reject.Objects = append(reject.Objects, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
 		}
-		x.Plan, x.Mend = "delete "+strings.Join(names, " and "), reject
+		x.Plan, x.Fix = "delete "+strings.Join(names, " and "), reject
 		if c.Held() && len(going) < len(serving) {
 			x.Plan += ": the other is the holder's"
 		}
@@ -131,7 +131,7 @@ func (p *problems) addMigration(host string, serving []state.Use) bool {
 	base := state.Problem{Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String()}
 	p.add(fill(base, state.MigrationUnderWay,
 		fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
-		"move the routes of its lease to the configured kind, "+p.Config.Target, state.MoveRoutes{Group: g}).ByName())
+		"move the routes of its lease to the configured kind, "+p.Config.Target, &state.Fix{Do: state.MoveRoutes, Group: g}).ByName())
 	return true
 }
 
@@ -147,7 +147,7 @@ func (p *problems) checkReports(base state.Problem, o *state.OwnObject) {
 		return
 	}
 	p.add(fill(base, state.StaleReport, strings.Join(stale, "; "),
-		"take the report of "+strings.Join(by, ", ")+" out of its status", state.ClearReports{Route: o.ObjectRef}))
+		"take the report of "+strings.Join(by, ", ")+" out of its status", &state.Fix{Do: state.ClearReports, Objects: one(o)}))
 }
 
 // OwnRecord is an object of this program with DNS records.
@@ -195,11 +195,11 @@ func (p *problems) checkRecords() {
 		default:
 			if why := cmp.Or(r.differs(), r.lacks(has[of{o.Host, o.Lease.Group()}])); why != "" {
 				p.addOnce(fill(base, state.RecordDiffers, where+" "+why, "write the DNS records of the host anew",
-					state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
+					&state.Fix{Do: state.WriteRecords, Value: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
 			}
 			continue
 		}
-		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.DeleteObjects{Delete: []state.ObjectRef{r.Ref}}
+		base.Problem, base.Plan, base.Fix = state.StrayRecord, "delete "+where, &state.Fix{Do: state.DeleteObjects, Objects: []state.ObjectRef{r.Ref}}
 		p.add(base)
 	}
 }
@@ -280,7 +280,7 @@ func (p *problems) checkMissingRanges(o state.PoolObject) {
 	}
 	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
 		"it lacks "+metalLB(lacks)+" of ip.ranges, which no pool has",
-		"add "+metalLB(lacks)+" to it", state.MakePool{Address: lacks[0].First}))
+		"add "+metalLB(lacks)+" to it", &state.Fix{Do: state.MakePool, Address: lacks[0].First}))
 }
 
 // checkExtraRanges finds addresses of the pool that are neither configured nor in use.
@@ -307,7 +307,7 @@ func (p *problems) checkExtraRanges(o state.PoolObject, used []netip.Addr) {
 	}
 	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
 		"it has "+metalLB(extra)+", which ip.ranges does not have and nobody uses",
-		"take "+metalLB(extra)+" out of it", state.NarrowPool{Pool: o.Ref, Ranges: extra, Unused: true}))
+		"take "+metalLB(extra)+" out of it", &state.Fix{Do: state.NarrowPool, Objects: []state.ObjectRef{o.Ref}, Ranges: extra, Unused: true}))
 }
 
 // metalLB formats ranges for MetalLB.

@@ -37,14 +37,14 @@ func (p *problems) checkUse(base state.Problem, o *state.OwnObject, u state.Use)
 		p.add(fill(base, state.SharingKeyMismatch,
 			fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey),
 			"let "+where+" ask with the sharing key of the claim",
-			state.SetSharingKey{Service: o.ObjectRef, SharingKey: c.SharingKey}))
+			&state.Fix{Do: state.SetSharingKey, Objects: one(o), Value: c.SharingKey}))
 	case part == nil:
 		p.addUnclaimed(base, o, u)
 	case !u.Address.IsValid() && o.Kind != kinds.ProviderHost.Singular:
 		if !u.Redirect && !part.LeadsTo(o.Kind, u.Service, u.Port) {
 			p.add(fill(base, state.RouteDiffers, routesElsewhere(o, u, part),
 				fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port),
-				state.RewriteRoute{Route: o.ObjectRef, Part: *part}))
+				&state.Fix{Do: state.RewriteRoute, Objects: one(o), Part: *part}))
 		}
 	}
 }
@@ -60,13 +60,13 @@ func (p *problems) addStray(base state.Problem, o *state.OwnObject, message stri
 func (p *problems) addDelete(x state.Problem, o *state.OwnObject) {
 	for _, i := range p.of[x.Thing] {
 		y := p.found[i]
-		if same, ok := y.Mend.(state.DeleteObjects); ok && y.Problem == x.Problem && y.Lease == x.Lease {
-			same.Delete = append(same.Delete, o.ObjectRef)
-			p.found[i].Plan, p.found[i].Mend = y.Plan+" and "+o.String(), same
+		if y.Fix.Is(state.DeleteObjects) && y.Problem == x.Problem && y.Lease == x.Lease {
+			y.Fix.Objects = append(y.Fix.Objects, o.ObjectRef)
+			p.found[i].Plan = y.Plan + " and " + o.String()
 			return
 		}
 	}
-	x.Mend = state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}}
+	x.Fix = &state.Fix{Do: state.DeleteObjects, Objects: one(o)}
 	p.add(x)
 }
 
@@ -193,7 +193,7 @@ func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state
 		p.add(fill(base, state.NotServed,
 			fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o),
 			fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o),
-			state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}).ByName())
+			&state.Fix{Do: state.DeleteObjects, Objects: one(o), Unserved: true, Parts: partOf(c, part)}).ByName())
 		return
 	}
 	if other := p.otherProtocol(o); other != nil {
@@ -227,7 +227,7 @@ func (p *problems) addFormerNotServed(base state.Problem, o *state.OwnObject, c 
 	x := fill(base, state.NotServed,
 		fmt.Sprintf("%s of deployment %s is there until lease %s is applied, but nothing serves it", o, o.Lease.Group(), part.Lease.Group()),
 		fmt.Sprintf("delete %s: the claim stays, and the next apply of its lease makes what serves it", o),
-		state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)})
+		&state.Fix{Do: state.DeleteObjects, Objects: one(o), Unserved: true, Parts: partOf(c, part)})
 	if o.ForOperator || c.Kind == state.Endpoint {
 		x = x.ByName()
 	}

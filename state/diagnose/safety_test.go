@@ -98,7 +98,7 @@ func TestWhatIsFoundIsWhole(t *testing.T) {
 		}
 		for _, p := range found {
 			whole := p.Thing != "" && p.Message != "" && p.Plan != "" && slices.Contains(state.ProblemKinds, p.Problem)
-			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && p.Mend == nil {
+			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && p.Fix == nil {
 				r.Errorf("%+v", p)
 			}
 			if p.Lease != "" && strings.HasPrefix(p.Lease, "/") {
@@ -131,23 +131,21 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 				continue
 			}
 			var deleted []state.ObjectRef
-			var left []state.LeaveParts
-			switch m := p.Mend.(type) {
-			case state.ReleaseClaim, state.DiscardClaim, state.RejectObjects:
+			var left []*state.Fix
+			switch p.Fix.Do {
+			case state.Release, state.Discard, state.Reject:
 				r.Errorf("without a word: %s", told(p))
-			case state.ApplyDefinition:
-				if m.Prune {
+			case state.Heal:
+				if p.Fix.Prune {
 					r.Errorf("without a word: %s", told(p))
 				}
 			case state.DeleteObjects:
-				deleted = m.Delete
-			case state.LeaveParts:
-				left = append(left, m)
-			case state.FreeAddresses:
-				left = m.Leave
+				deleted = p.Fix.Objects
+			case state.GiveUp:
+				left = slices.DeleteFunc(append(p.Fix.Each, p.Fix), func(f *state.Fix) bool { return f.Parts.Claim == nil })
 			}
 			for _, m := range left {
-				deleted = append(deleted, m.Delete...)
+				deleted = append(deleted, m.Objects...)
 				for _, key := range m.Parts.Keys {
 					if isLive(f, m.Parts.Claim, key) {
 						r.Errorf("%s of a live claim is given up: %s", key, told(p))

@@ -155,11 +155,8 @@ func (w *world) aftermath(ctx context.Context) {
 	}
 	for _, f := range found {
 		var byDefinition lease.Group
-		switch m := f.Mend.(type) {
-		case state.ApplyDefinition:
-			byDefinition = m.Group
-		case state.MoveRoutes:
-			byDefinition = m.Group
+		if f.Fix.Is(state.Heal) || f.Fix.Is(state.MoveRoutes) {
+			byDefinition = f.Fix.Group
 		}
 		if c := last[byDefinition]; byDefinition != (lease.Group{}) && (c == nil || w.isRefused(ctx, c)) {
 			continue // only its definition mends it, which others do not let it have

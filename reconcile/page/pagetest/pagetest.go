@@ -173,7 +173,7 @@ func problems() []state.Problem {
 	since := func(minutes int) metav1.Time { return metav1.NewTime(Now.Add(-time.Duration(minutes) * time.Minute)) }
 	return []state.Problem{
 		{
-			Problem: state.NotServed, Thing: "cdn.example.net", Lease: tenant(2).String(), Since: since(63), Mend: state.ApplyDefinition{Group: tenant(2).Group()},
+			Problem: state.NotServed, Thing: "cdn.example.net", Lease: tenant(2).String(), Since: since(63), Fix: &state.Fix{Do: state.Heal, Group: tenant(2).Group()},
 			Message: "lease " + tenant(2).Group().String() + " holds it, and no route of it serves it", Plan: "write its route again",
 		},
 		state.Problem{
