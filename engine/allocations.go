@@ -46,10 +46,7 @@ func (v view) goBack(names []string, of func(name string, c *state.Claim) Step) 
 // others unchanged. It removes the marks of other commands from requested parts. ok is false if the group has lost a requested part.
 func (v view) final(h state.Hold, c *state.Claim) (entries []state.Part, ok bool) {
 	want := v.taking(h).Want
-	if c == nil || len(want.Parts) == 0 || c.Deleting || c.Owner != v.group.Owner {
-		return nil, false
-	}
-	if slices.ContainsFunc(want.Parts, func(p state.Part) bool { return v.own(c, p.Key) == nil }) {
+	if len(want.Parts) == 0 || slices.ContainsFunc(want.Parts, func(p state.Part) bool { return v.own(c, p.Key) == nil }) {
 		return nil, false
 	}
 	for _, own := range c.Entries(v.group) {
