@@ -119,7 +119,7 @@ var ErrUnwatched = errors.New("it is not watched")
 // Watching returns the same connection for a command that may begin with what is watched (see Early).
 func (c *Cluster) Watching(w Watched) *Cluster {
 	out := *c
-	out.watched, out.memory = w, &Memory{by: map[types.UID]remembered{}}
+	out.watched, out.memory = w, &Memory{by: map[types.UID]remembered{}, own: map[string]bool{}}
 	return &out
 }
 
@@ -152,7 +152,11 @@ func (c *Cluster) earlyObjects(
 		return nil, ErrUnwatched
 	}
 	all, err := w.Objects(ctx, resource, namespace)
-	return chosen(all, err, selector, (*unstructured.Unstructured).GetLabels)
+	return chosen(all, err, selector, func(o *unstructured.Unstructured) labels.Labels {
+		of, _, _ := unstructured.NestedFieldNoCopy(o.Object, "metadata", "labels")
+		in, _ := of.(map[string]any)
+		return labelsIn(in)
+	})
 }
 
 // earlyMetas lists metadata from what is watched, or from files.
@@ -173,7 +177,7 @@ func (c *Cluster) earlyMetas(
 		whole, err = w.Objects(ctx, resource, namespace)
 		all = metasOf(whole)
 	}
-	return chosen(all, err, selector, (*metav1.ObjectMeta).GetLabels)
+	return chosen(all, err, selector, func(o *metav1.ObjectMeta) labels.Labels { return labels.Set(o.Labels) })
 }
 
 func metasOf(whole []*unstructured.Unstructured) []*metav1.ObjectMeta {
@@ -194,7 +198,7 @@ func metaOf(o *unstructured.Unstructured) *metav1.ObjectMeta {
 }
 
 // chosen returns the objects that a label selector selects.
-func chosen[T any](all []T, err error, selector string, labelsOf func(T) map[string]string) ([]T, error) {
+func chosen[T any](all []T, err error, selector string, labelsOf func(T) labels.Labels) ([]T, error) {
 	if err != nil || selector == "" {
 		return all, err
 	}
@@ -202,8 +206,26 @@ func chosen[T any](all []T, err error, selector string, labelsOf func(T) map[str
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(o T) bool { return !parsed.Matches(labels.Set(labelsOf(o))) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(o T) bool { return !parsed.Matches(labelsOf(o)) }), nil
 }
+
+// labelsIn are the labels of an object as they are in it (labels.Labels): nothing is copied.
+type labelsIn map[string]any
+
+// Has reports whether there is a label.
+func (l labelsIn) Has(label string) bool {
+	_, has := l[label]
+	return has
+}
+
+// Get returns the value of a label.
+func (l labelsIn) Get(label string) string {
+	value, _ := l[label].(string)
+	return value
+}
+
+// Lookup returns the value of a label, and whether there is one.
+func (l labelsIn) Lookup(label string) (value string, has bool) { return l.Get(label), l.Has(label) }
 
 // EarlyMeta returns the metadata of one object from what is watched, nil if there is none.
 func (c *Cluster) EarlyMeta(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.ObjectMeta, error) {
@@ -219,6 +241,8 @@ func (c *Cluster) EarlyMeta(ctx context.Context, resource schema.GroupVersionRes
 type Memory struct {
 	mu sync.RWMutex
 	by map[types.UID]remembered
+	// own are the nonces of the commands, and the versions of objects that a command has written for the lease that it worked on.
+	own map[string]bool
 }
 
 // remembered is what was made of a version of an object.
@@ -235,7 +259,31 @@ func (m *Memory) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.by)
+	clear(m.own)
 }
+
+// Own records the nonce of a command, or a version of an object that it has written: it needs not be told of them.
+func (m *Memory) Own(name string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.own[name] = true
+}
+
+// IsOwn reports whether Own was called for a nonce or a version.
+func (m *Memory) IsOwn(name string) bool {
+	if m == nil {
+		return false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.own[name]
+}
+
+// VersionOf names a version of an object.
+func VersionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
 
 // Recall returns what was made of an object before, if it has not changed since, and else what read makes of it. It belongs to all who ask: nobody
 // changes it.

@@ -78,7 +78,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 		k := engine.On[engine.Key](r)
 		answer.Live, err = c.Cluster.Get(ctx, k.Kind, k.Namespace, k.Name)
 	case engine.PutObject:
-		return l.put(ctx, engine.On[engine.OfRendered](r), answer)
+		return l.put(ctx, one.X.Group, engine.On[engine.OfRendered](r), answer)
 	case engine.CheckObject:
 		return l.check(ctx, engine.On[engine.OfRendered](r), answer)
 	case engine.CreateObject:

@@ -210,7 +210,7 @@ func (l *loop) unreserve(ctx context.Context, one *Lease, id lease.ID) error {
 }
 
 // put applies an object over the one that was seen, after its manager has taken over fields of others.
-func (l *loop) put(ctx context.Context, on engine.OfRendered, answer *engine.Answer) (err error) {
+func (l *loop) put(ctx context.Context, g lease.Group, on engine.OfRendered, answer *engine.Answer) (err error) {
 	if on.Again {
 		ctx = cluster.Anew(ctx)
 	}
@@ -225,6 +225,9 @@ func (l *loop) put(ctx context.Context, on engine.OfRendered, answer *engine.Ans
 		return l.refused(err, "patch", on.Apply.Kind, answer)
 	}
 	answer.Live, answer.Made = applied(on.Apply, meta), made
+	if id, ok := lease.IDFromLabels(meta.Labels); ok && id.Group() == g {
+		l.command.Cluster.Memory().Own(cluster.VersionOf(meta))
+	}
 	return nil
 }
 

@@ -84,6 +84,8 @@ type said struct {
 	// whose is the ownership of an object of a lease in a namespace of a tenant.
 	whose  state.Ownership
 	tenant lease.ID
+	// namespace is that of the object, name its name behind that.
+	namespace, name string
 	// running is true for a Service of a workload.
 	running bool
 }
@@ -102,9 +104,10 @@ func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
 }
 
 func (s *Snapshot) tells(kind kinds.Kind, o *unstructured.Unstructured) *said {
-	tenant := s.Tenants[o.GetNamespace()]
 	read := func() *said {
-		out := &said{tenant: tenant, whose: state.OwnershipOf(o, tenant), under: claimsUnder(Owned{Kind: kind, Live: o})}
+		out := &said{namespace: o.GetNamespace(), under: claimsUnder(Owned{Kind: kind, Live: o})}
+		out.name, out.tenant = out.namespace+"/"+o.GetName(), s.Tenants[out.namespace]
+		out.whose = state.OwnershipOf(o, out.tenant)
 		if kind == kinds.Service {
 			out.uses, out.running = state.ServiceUses(o), state.IsWorkloadService(o)
 		} else {
@@ -112,7 +115,7 @@ func (s *Snapshot) tells(kind kinds.Kind, o *unstructured.Unstructured) *said {
 		}
 		return out
 	}
-	if before := cluster.Recall(s.memory, o, read); before.tenant == tenant {
+	if before := cluster.Recall(s.memory, o, read); before.tenant == s.Tenants[before.namespace] {
 		return before
 	}
 	return read() // the namespace has got another lease since
@@ -124,12 +127,12 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 	defer func() { s.told = nil }()
 	var addressUses []state.Use
 	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, as the objects are: of two uses the first is named
-		list := newObjectList(lists[plural])
-		s.lists[plural] = list
 		var kind kinds.Kind
-		if len(list.names) > 0 {
+		if len(lists[plural]) > 0 {
 			kind = kinds.Of(lists[plural][0].GetKind())
 		}
+		list := newObjectList(lists[plural], func(o *unstructured.Unstructured) string { return s.says(kind, o).name })
+		s.lists[plural] = list
 		for _, name := range list.names {
 			o := list.byName[name]
 			switch plural {
@@ -221,10 +224,10 @@ type objectList struct {
 	names  []string
 }
 
-func newObjectList(list []*unstructured.Unstructured) objectList {
+func newObjectList(list []*unstructured.Unstructured, nameOf func(*unstructured.Unstructured) string) objectList {
 	byName := make(map[string]*unstructured.Unstructured, len(list))
 	for _, o := range list {
-		byName[o.GetNamespace()+"/"+o.GetName()] = o
+		byName[nameOf(o)] = o
 	}
 	return objectList{byName, slices.Sorted(maps.Keys(byName))}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -152,14 +151,8 @@ func isShown(object any) bool {
 // have been in the way, those that fail are due too.
 func (r *reconciler) enqueue(w watching) error {
 	see := func(was, is any) {
-		var groups []lease.Group
 		before, after := objectOf(was), objectOf(is)
-		for _, o := range []client.Object{before, after} {
-			if o != nil {
-				groups = append(groups, r.concerned(w.resource, o)...)
-			}
-		}
-		for _, one := range r.failing.due(groups, r.frees(w.resource, before, after), time.Now()) {
+		for _, one := range r.failing.due(r.changedFor(w.resource, before, after), r.frees(w.resource, before, after), time.Now()) {
 			r.queue.due.AddAfter(one.group, one.after)
 		}
 		if w.resource == kinds.Manifest.Resource() {

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -206,6 +207,20 @@ func busyOf(
 	return busy, nil
 }
 
+// changedFor returns the deployment groups for which an object has changed: not that whose own command has written what is there now.
+func (r *reconciler) changedFor(resource schema.GroupVersionResource, was, is client.Object) (groups []lease.Group) {
+	var writer []lease.Group
+	if is != nil && r.memory.IsOwn(cluster.VersionOf(is)) {
+		writer = r.concerned(resource, is)
+	}
+	for _, o := range []client.Object{was, is} {
+		if o != nil {
+			groups = append(groups, r.concerned(resource, o)...)
+		}
+	}
+	return slices.DeleteFunc(groups, func(g lease.Group) bool { return slices.Contains(writer, g) })
+}
+
 // concerned returns the deployment groups that an object concerns.
 func (r *reconciler) concerned(resource schema.GroupVersionResource, o client.Object) []lease.Group {
 	meta, ok := o.(*metav1.PartialObjectMetadata)
@@ -224,7 +239,10 @@ func (r *reconciler) concerned(resource schema.GroupVersionResource, o client.Ob
 // inLedger returns the deployment groups that an object of the ledger concerns: those that an announcement names, that have an entry on
 // a claim, or of which it keeps the definition.
 func (r *reconciler) inLedger(meta *metav1.ObjectMeta) []lease.Group {
-	if _, ok := state.AnnouncedNonce(meta.Name); ok {
+	if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
+		if r.memory.IsOwn(nonce) { // that command tells how it ends
+			return nil
+		}
 		return groupsIn(meta)
 	}
 	if d, ok := kept.Read(meta); ok {

@@ -11,6 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -145,5 +151,43 @@ func TestAfterOthers(t *testing.T) {
 				all.Wait()
 			})
 		})
+	}
+}
+
+// A reconciler does not look again at a lease because of what its own command has written for it. Whatever else becomes of that, and what
+// others write, is a reason; so is each write to the ledger, but for the announcement of its own command.
+func TestChangedFor(t *testing.T) {
+	at := func(version string, of lease.Group) client.Object {
+		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: "shop", UID: "u", ResourceVersion: version, Labels: lease.ID{Owner: of.Owner, DSeq: of.DSeq, GSeq: of.GSeq, OSeq: 1, Provider: "akash1p"}.Labels(),
+		}}
+		return o
+	}
+	announced := func(nonce string) client.Object {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: state.AnnouncementName(nonce), Annotations: map[string]string{state.AnnotationGroups: "akash1a/1/1"},
+		}}
+	}
+	memory := (&cluster.Cluster{}).Watching(nil).Memory()
+	memory.Own(cluster.VersionOf(at("7", group(1))))
+	memory.Own("mine")
+	r := &reconciler{memory: memory}
+	for name, tt := range map[string]struct {
+		resource schema.GroupVersionResource
+		was, is  client.Object
+		want     []lease.Group
+	}{
+		"made":                        {kinds.Ingress.Resource(), nil, at("7", group(1)), nil},
+		"written":                     {kinds.Ingress.Resource(), at("6", group(1)), at("7", group(1)), nil},
+		"taken over from another one": {kinds.Ingress.Resource(), at("6", group(2)), at("7", group(1)), []lease.Group{group(2)}},
+		"written by others":           {kinds.Ingress.Resource(), at("7", group(1)), at("8", group(1)), []lease.Group{group(1), group(1)}},
+		"deleted":                     {kinds.Ingress.Resource(), at("7", group(1)), nil, []lease.Group{group(1)}},
+		"announced":                   {cluster.Leases, nil, announced("mine"), nil},
+		"ended":                       {cluster.Leases, announced("mine"), nil, nil},
+		"another one is announced":    {cluster.Leases, nil, announced("other"), []lease.Group{group(1)}},
+	} {
+		if got := r.changedFor(tt.resource, tt.was, tt.is); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: due are %v, want %v", name, got, tt.want)
+		}
 	}
 }
