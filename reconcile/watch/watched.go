@@ -198,9 +198,9 @@ func (r *reconciler) failed(ctx context.Context) ([]reconcile.Failing, error) {
 
 // The limits of what watched objects share: how many strings and maps, and how long they may be.
 const (
-	mostShared    = 10000
+	mostShared    = 2000
 	longestString = 128
-	longestMap    = 4096
+	longestMap    = 1024
 )
 
 // sharing lets watched objects share what is the same in many of them: strings, and maps, such as those of managed fields. That is most of
