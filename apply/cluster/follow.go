@@ -262,6 +262,9 @@ func (m *Memory) Clear() {
 	clear(m.own)
 }
 
+// mostOwn is how many names Own remembers at most.
+const mostOwn = 10000
+
 // Own records the nonce of a command, or a version of an object that it has written: it needs not be told of them.
 func (m *Memory) Own(name string) {
 	if m == nil {
@@ -269,6 +272,9 @@ func (m *Memory) Own(name string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.own) >= mostOwn { // who is told of one of them looks once more
+		clear(m.own)
+	}
 	m.own[name] = true
 }
 
