@@ -259,6 +259,11 @@ func earliest(waits []engine.Step) (until time.Time) {
 // arrive lets a request arrive and answers it.
 func (h *history) arrive(c *command, f flying, answer func(engine.Request) engine.Answer) {
 	r, before := f.request, h.ledger.writes
+	on := engine.On[engine.OfClaim](r)
+	groups := []lease.Group{on.Group} // whose entries are written
+	if was := h.ledger.claims[on.Name]; was != nil && (r.Verb == engine.Delete || on.Force) {
+		groups = append(groups, was.Writers()...)
+	}
 	isWrite := isWrite(r)
 	switch r.Verb {
 	case engine.Put, engine.Delete:
@@ -275,7 +280,10 @@ func (h *history) arrive(c *command, f flying, answer func(engine.Request) engin
 		c.had, c.final = h.holds(c, true), h.holds(c, false)
 	}
 	if isWrite && (a.Err == nil || a.Unclear) && r.WritesClaim() {
-		h.last[holding{name: r.On.String(), group: engine.On[engine.OfClaim](r).Group}], c.wrote = c.name, true
+		for _, g := range groups {
+			h.last[holding{name: r.On.String(), group: g}] = c.name
+		}
+		c.wrote = true
 	}
 	if r.Verb == engine.Look || r.Verb == engine.ReadAll {
 		c.looked = map[types.UID]bool{}
