@@ -15,12 +15,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Ground is a claim that an object depends on, with the part of it that the object serves.
+// Ground is a part of a claim that an object uses.
 type Ground struct {
 	Name   string
 	Served state.Served
 	// wildcard is the name of the claim on the wildcard above the host; empty if there can be none.
 	wildcard string
+	// asked is true for an address that a Service asks for, whether it has it or not.
+	asked bool
 	// Claim and over are the claims as read after the object; nil if there is none.
 	Claim, over *state.Claim
 }
@@ -31,49 +33,72 @@ func (g Ground) Standing() state.Standing {
 	return standing
 }
 
-// GroundsOf returns the claims that an object depends on, not yet read. A ProviderLeasedIP names no address: it depends
-// on the claims of its endpoint.
-func GroundsOf(o Owned, claims []*state.Claim) []Ground {
-	var out []Ground
-	add := func(name string, served state.Served, host string) {
-		g := Ground{Name: name, Served: served}
-		if over := state.WildcardOver(host); over != "" {
+// uses returns what an object uses, each once: paths of hosts; the IP endpoint of a port and its addresses, of which a ProviderLeasedIP
+// names none; any part of the host of a DNS record that the group holds.
+func (o Owned) uses() (out []Ground) {
+	add := func(name, key, sharingKey string, u state.Use) {
+		g := Ground{Name: name, Served: state.Served{Group: o.Group, Key: key, SharingKey: sharingKey, Redirect: u.Redirect}}
+		if over := state.WildcardOver(u.Host); over != "" {
 			g.wildcard = state.HostName(over)
 		}
-		if !slices.ContainsFunc(out, func(h Ground) bool { return h.Name == g.Name && h.Served == g.Served }) {
-			out = append(out, g)
+		i := slices.IndexFunc(out, func(h Ground) bool { return h.Name == g.Name && h.Served == g.Served })
+		if i < 0 {
+			i, out = len(out), append(out, g)
 		}
+		out[i].asked = out[i].asked || u.Address.IsValid() && !u.Granted
 	}
-	if host := o.RecordOf(); host != "" { // any part of the host that the group holds will do
-		add(state.HostName(host), state.Served{Group: o.Group, Redirect: true}, host)
+	if host := o.RecordOf(); host != "" {
+		add(state.HostName(host), "", "", state.Use{Host: host, Redirect: true})
 		return out
 	}
 	switch o.Kind {
 	case kinds.Service:
 		port := state.ServiceObjectOf(o.Live)
-		uses := state.AddressUses(o.Live)
-		if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted }) { // MetalLB chooses the address
-			if port.SharingKey != "" {
-				add(state.EndpointName(port.SharingKey), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
-			}
-			return out
+		key := state.PortKey(port.Protocol, port.Port)
+		if port.SharingKey != "" {
+			add(state.EndpointName(port.SharingKey), key, port.SharingKey, state.Use{})
 		}
-		for _, u := range uses {
-			add(state.AddressName(u.Address), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: u.SharingKey}, "")
+		for _, u := range state.AddressUses(o.Live) {
+			add(state.AddressName(u.Address), key, u.SharingKey, u)
 		}
 	case kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o.Live)
-		for _, c := range claims {
-			if c.Kind.HasPorts() && c.SharingKey == port.SharingKey {
-				add(c.Name(), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
-			}
-		}
+		add(state.EndpointName(port.SharingKey), state.PortKey(port.Protocol, port.Port), port.SharingKey, state.Use{})
 	default:
 		for _, u := range state.HostUses(o.Live) {
-			add(state.HostName(u.Host), state.Served{Group: o.Group, Key: state.RouteKey(u.Path), Redirect: u.Redirect}, u.Host)
+			add(state.HostName(u.Host), state.RouteKey(u.Path), "", u)
 		}
 	}
 	return out
+}
+
+// GroundsOf returns what entitles an object, of claims not yet read: what it uses. MetalLB chooses the address of a Service that asks for
+// none, by its endpoint; a ProviderLeasedIP depends on all claims of its endpoint.
+func GroundsOf(o Owned, claims []*state.Claim) (out []Ground) {
+	uses := o.uses()
+	switch o.Kind {
+	case kinds.Service:
+		asks := slices.ContainsFunc(uses, func(g Ground) bool { return g.asked })
+		return slices.DeleteFunc(uses, func(g Ground) bool { return (g.Name == state.EndpointName(g.Served.SharingKey)) == asks })
+	case kinds.ProviderLeasedIP:
+		for _, c := range claims {
+			if c.Kind.HasPorts() && c.SharingKey == uses[0].Served.SharingKey {
+				out = append(out, Ground{Name: c.Name(), Served: uses[0].Served})
+			}
+		}
+		return out
+	}
+	return uses
+}
+
+// claimsUnder returns the names of the claims that an object uses, each once.
+func claimsUnder(o Owned) (names []string) {
+	for _, g := range o.uses() {
+		if !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	return names
 }
 
 // ReadGrounds reads the claims that an object depends on. Read the object first.
@@ -216,18 +241,9 @@ func (s *Snapshot) isDeclaration(live *unstructured.Unstructured) bool {
 
 // usesPart reports whether an object uses a part of a claim: the path of a host, or the port of an address or endpoint.
 func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
-	switch o.Kind {
-	case kinds.Service:
-		port := state.ServiceObjectOf(o.Live)
-		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key &&
-			(c.Kind == state.Endpoint && port.SharingKey == c.SharingKey ||
-				slices.Contains(port.Granted, c.Addr()) || slices.Contains(port.Asked, c.Addr()))
-	case kinds.ProviderLeasedIP:
-		port := state.PortObjectOf(o.Live)
-		return c.Kind.HasPorts() && port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
-	}
-	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
-		return u.Host == c.Thing && state.RouteKey(u.Path) == p.Key
+	return slices.ContainsFunc(o.uses(), func(g Ground) bool {
+		names := g.Name == c.Name() || o.Kind == kinds.ProviderLeasedIP && c.Kind.HasPorts() && g.Served.SharingKey == c.SharingKey
+		return names && g.Served.Key == p.Key
 	})
 }
 

@@ -52,35 +52,6 @@ func (o Owned) RecordOf() string {
 	return view.RecordHost(o.Live)
 }
 
-// claimsUnder returns the names of the claims that a route, a Service, a declaration of Akash's or a DNS record depends on,
-// each once.
-func claimsUnder(o Owned) []string {
-	if o.Kind == kinds.ProviderLeasedIP {
-		return []string{state.EndpointName(state.PortObjectOf(o.Live).SharingKey)}
-	}
-	if host := o.RecordOf(); host != "" {
-		return []string{state.HostName(host)}
-	}
-	var names []string
-	uses := state.HostUses(o.Live)
-	if o.Kind == kinds.Service {
-		uses = state.AddressUses(o.Live)
-		if key := state.ServiceObjectOf(o.Live).SharingKey; key != "" {
-			names = append(names, state.EndpointName(key))
-		}
-	}
-	for _, u := range uses {
-		name := state.HostName(u.Host)
-		if u.Address.IsValid() {
-			name = state.AddressName(u.Address)
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // Under returns the names of the claims on which the objects that this program wrote for a deployment group depend, whether
 // such claims exist or not.
 func (s *Snapshot) Under(group lease.Group) (names []string) {
