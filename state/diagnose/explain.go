@@ -78,7 +78,7 @@ func (c *View) places() *places {
 	}
 	c.at = &places{
 		claims: map[string]*state.Claim{}, hosts: map[string][]view.HostRow{}, ips: map[netip.Addr][]view.IPRow{},
-		hostsOf: map[lease.Group][]view.HostRow{}, ipsOf: map[lease.Group][]view.IPRow{}, records: map[string][]OwnRecord{},
+		hostsOf: map[lease.Group][]view.HostRow{}, ipsOf: map[lease.Group][]view.IPRow{}, records: recordsByHost(c.Records),
 	}
 	for _, claim := range c.Claims {
 		if name := claim.Name(); c.at.claims[name] == nil {
@@ -90,9 +90,6 @@ func (c *View) places() *places {
 	}
 	for _, r := range c.Book.IPs {
 		c.at.ips[r.Address], c.at.ipsOf[r.ID().Group()] = append(c.at.ips[r.Address], r), append(c.at.ipsOf[r.ID().Group()], r)
-	}
-	for _, r := range c.Records {
-		c.at.records[r.Object.Host] = append(c.at.records[r.Object.Host], r)
 	}
 	return c.at
 }

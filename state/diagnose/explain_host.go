@@ -395,24 +395,7 @@ func (c *View) addRecord(x *Explanation, r OwnRecord) {
 		x.fact("%s is not served yet: its controller has not taken it up as it is now%s.", r.Ref, lastOperation(o))
 		x.next("%s (and see that its controller runs)", describe)
 	}
-	c.addRecordTroubles(x, r)
-}
-
-// addRecordTroubles adds what repair would fix.
-func (c *View) addRecordTroubles(x *Explanation, r OwnRecord) {
-	claim := c.claim(state.HostName(r.Object.Host))
-	why := r.differs()
-	switch {
-	case r.Object.State == view.StateTerminating:
-		return
-	case view.FormOf(r.Object.Kind) != c.Config.DNS.Form:
-		why = "is of a form that the configuration does not have (dns.form: " + c.Config.DNS.Form + ")"
-	case claim != nil && claim.Unreadable != "":
-		return
-	case r.Object.HasLease && (claim == nil || len(claim.PartsOf(r.Object.Lease.Group())) == 0):
-		why = fmt.Sprintf("is of lease %s, which does not hold the host", r.Object.Lease)
-	}
-	if why != "" {
+	if _, why := r.trouble(c.Config, c.claim(state.HostName(o.Host)), c.places().records[o.Host]); why != "" {
 		x.fact("%s %s.", r.Ref, why)
 		x.next("kubectl akash-net repair")
 	}

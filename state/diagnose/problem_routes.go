@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -162,46 +161,54 @@ type OwnRecord struct {
 // checkRecords finds DNS records that are stray or wrong. A name that points at an address must not survive: whoever
 // gets the address next would get the name's traffic.
 func (p *problems) checkRecords() {
-	type of struct {
-		host  string
-		group lease.Group
-	}
-	has := map[of][]dns.Record{} // a host may have its records in several objects
+	of := recordsByHost(p.Records)
 	for _, r := range p.Records {
-		if r.Object.HasLease {
-			k := of{r.Object.Host, r.Object.Lease.Group()}
-			has[k] = append(has[k], r.Object.Records...)
-		}
-	}
-	for _, r := range p.Records {
-		o := r.Object
-		if o.Host == "" || !o.HasLease || o.State == view.StateTerminating {
-			continue
-		}
+		o, c := r.Object, p.claims[state.HostName(r.Object.Host)]
 		base := state.Problem{Thing: o.Host, Namespace: o.Namespace, Lease: o.Lease.String(), Since: metav1.NewTime(o.Since)}
-		c, where := p.claims[state.HostName(o.Host)], r.Ref.String()
-		switch {
-		case view.FormOf(o.Kind) != p.Config.DNS.Form:
-			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)",
-				where, p.Config.DNS.Form)
-		case c == nil || len(c.Parts) == 0 && c.Unreadable == "":
-			base.Message = where + " has a DNS record of it, and nobody has claimed it"
-		case c.Unreadable != "":
-			continue
-		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes still serve the host after a transfer
-			continue
-		case len(c.PartsOf(o.Lease.Group())) == 0:
-			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
-		default:
-			if why := cmp.Or(r.differs(), r.lacks(has[of{o.Host, o.Lease.Group()}])); why != "" {
-				p.addOnce(fill(base, state.RecordDiffers, where+" "+why, "write the DNS records of the host anew",
-					&state.Fix{Do: state.WriteRecords, Value: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
-			}
-			continue
+		switch kind, why := r.trouble(p.Config, c, of[o.Host]); kind {
+		case state.StrayRecord:
+			p.add(fill(base, kind, r.Ref.String()+" "+why, "delete "+r.Ref.String(), &state.Fix{Do: state.DeleteObjects, Objects: []state.ObjectRef{r.Ref}}))
+		case state.RecordDiffers:
+			p.addOnce(fill(base, kind, r.Ref.String()+" "+why, "write the DNS records of the host anew",
+				&state.Fix{Do: state.WriteRecords, Value: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
 		}
-		base.Problem, base.Plan, base.Fix = state.StrayRecord, "delete "+where, &state.Fix{Do: state.DeleteObjects, Objects: []state.ObjectRef{r.Ref}}
-		p.add(base)
 	}
+}
+
+// trouble returns the kind of problem that a record is, and why; "" for none. claim is that on its host, which may be nil, all are the
+// records of the host.
+func (r OwnRecord) trouble(cfg *config.ProviderConfig, claim *state.Claim, all []OwnRecord) (kind, why string) {
+	o, group := r.Object, r.Object.Lease.Group()
+	switch {
+	case o.Host == "" || !o.HasLease || o.State == view.StateTerminating:
+	case view.FormOf(o.Kind) != cfg.DNS.Form:
+		return state.StrayRecord, fmt.Sprintf("has a DNS record of a form that the configuration does not have (dns.form: %s)", cfg.DNS.Form)
+	case claim != nil && claim.Unreadable != "":
+	case claim == nil || len(claim.Parts) == 0:
+		return state.StrayRecord, "has a DNS record of a host that nobody has claimed"
+	case len(claim.FormerOf(group)) > 0: // its routes still serve the host after a transfer
+	case len(claim.PartsOf(group)) == 0:
+		return state.StrayRecord, fmt.Sprintf("is of lease %s, and %s holds the host", o.Lease, state.Holders(claim))
+	default:
+		var has []dns.Record // a host may have its records in several objects
+		for _, other := range all {
+			if other.Object.HasLease && other.Object.Lease.Group() == group {
+				has = append(has, other.Object.Records...)
+			}
+		}
+		if why = cmp.Or(r.differs(), r.lacks(has)); why != "" {
+			return state.RecordDiffers, why
+		}
+	}
+	return "", ""
+}
+
+func recordsByHost(all []OwnRecord) map[string][]OwnRecord {
+	of := map[string][]OwnRecord{}
+	for _, r := range all {
+		of[r.Object.Host] = append(of[r.Object.Host], r)
+	}
+	return of
 }
 
 // addOnce adds a problem that all records of a host share.
