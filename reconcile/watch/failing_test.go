@@ -13,12 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
@@ -239,6 +243,46 @@ func TestSharing(t *testing.T) {
 	for i := range 2 * mostShared {
 		if _, err := s.transform(managed("", strconv.Itoa(i))); err != nil || len(s.maps) > mostShared || len(s.strings) > mostShared {
 			t.Fatal(len(s.maps), len(s.strings), err)
+		}
+	}
+}
+
+// A lease that fails is looked at again at once when it is over, or suspended or resumed: nobody keeps or defines it any more. A command that
+// is refused takes back what it has written, for a lease that a source defines, and is not tried again for that.
+func TestOver(t *testing.T) {
+	said := reconcile.Said{Source: "prod", Definitions: map[lease.Group]*lease.Definition{}}
+	r := &reconciler{leases: reconcile.New(nil, command.Options{}, reconcile.Limits{})}
+	owner := leasetest.Wallet("tenant")
+	of := func(n int, suspended string) *metav1.PartialObjectMetadata {
+		def := &lease.Definition{Name: "shop", Lease: lease.ID{Owner: owner, DSeq: uint64(n), GSeq: 1, OSeq: 1, Provider: leasetest.Wallet("provider")}}
+		def.Hash = lease.Sum(def)
+		if n == 2 {
+			said.Definitions[def.Lease.Group()] = def
+		}
+		d, err := kept.New(def, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ac := d.Configuration("akash-net", def.Lease.Group(), nil)
+		ac.Labels[kept.LabelSuspended] = suspended
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: *ac.Name, Labels: ac.Labels, Annotations: ac.Annotations}}
+	}
+	for _, tt := range []struct {
+		what    string
+		was, is client.Object
+		want    bool
+	}{
+		{"it is kept no more", of(1, ""), nil, true},
+		{"a source defines it", of(2, ""), nil, false},
+		{"it is suspended", of(1, ""), of(1, "true"), true},
+		{"it is resumed", of(2, "true"), of(2, ""), true},
+		{"it is written again", of(1, ""), of(1, ""), false},
+		{"it is kept", nil, of(1, ""), false},
+		{"a claim is gone", &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a.example.com"}}, nil, false},
+	} {
+		r.leases.Says(0, said)
+		if got := r.over(cluster.Leases, tt.was, tt.is); (len(got) == 1 && got[0].Owner == owner) != tt.want || len(got) > 1 {
+			t.Errorf("%s: due is %v", tt.what, got)
 		}
 	}
 }

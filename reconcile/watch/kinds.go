@@ -148,12 +148,15 @@ func isShown(object any) bool {
 
 // enqueue makes the deployment groups due that an object of a kind concerns, as it was and as it is, from now on, and those of all that are
 // there: those that do not fail, because what a command that has failed has written is no reason to try it again. Where the object may
-// have been in the way, those that fail are due too.
+// have been in the way, or ends a lease, those that fail are due too.
 func (r *reconciler) enqueue(w watching) error {
 	see := func(was, is any) {
 		before, after := objectOf(was), objectOf(is)
 		for _, one := range r.failing.due(r.changedFor(w.resource, before, after), r.frees(w.resource, before, after), time.Now()) {
 			r.queue.due.AddAfter(one.group, one.after)
+		}
+		for _, g := range r.over(w.resource, before, after) {
+			r.queue.due.Add(g)
 		}
 		if w.resource == kinds.Manifest.Resource() {
 			select {

@@ -258,6 +258,30 @@ func (r *reconciler) inLedger(meta *metav1.ObjectMeta) []lease.Group {
 	return c.Writers()
 }
 
+// over returns the deployment group of a definition that is kept no more though no source defines the lease, or that a person has suspended
+// or resumed: what it failed with before is over. A command that is refused takes the definition back that it has written, which is not.
+func (r *reconciler) over(resource schema.GroupVersionResource, was, is client.Object) (groups []lease.Group) {
+	meta, ok := was.(*metav1.PartialObjectMetadata)
+	if resource != cluster.Leases || !ok {
+		return nil
+	}
+	before, ok := kept.Read(&meta.ObjectMeta)
+	if !ok {
+		return nil
+	}
+	g, ok := r.leases.Kept(before)
+	if now, there := is.(*metav1.PartialObjectMetadata); there {
+		after, _ := kept.Read(&now.ObjectMeta)
+		ok = ok && after.Suspended != before.Suspended
+	} else {
+		ok = ok && r.leases.Defined(g) == nil
+	}
+	if ok {
+		groups = append(groups, g)
+	}
+	return groups
+}
+
 // frees returns the name of what may have made way for leases that fail, empty if nothing has: an object is gone, or a claim or something
 // that somebody else has written is another one.
 func (r *reconciler) frees(resource schema.GroupVersionResource, was, is client.Object) string {
