@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -127,20 +128,21 @@ var (
 	blanksAtEnd = regexp.MustCompile(`(?m)[ \t]+$`)
 
 	writeReference = flag.String("reference", "", "a file that the help of all commands is written into")
-	// inDocuments are the flags that a document names: code that begins with one, and those of a command line.
-	inDocuments = regexp.MustCompile("`(--[a-z][a-z-]+)|kubectl akash-net ([^|`\n]*)")
+	// inDocuments are the flags that a document names: code that begins with one, and the commands of lines with theirs.
+	inDocuments = regexp.MustCompile("`(--[a-z][a-z-]+)|kubectl akash-net ((?:[^|`\n&;#)]|\\\\\n)*)")
 	flagOfLine  = regexp.MustCompile(`(?:^|\s)(--[a-z][a-z-]+)`)
+	flagOfHelp  = regexp.MustCompile(`(?m)^ +(?:-[a-zA-Z], )?(--[a-z][a-z-]+)=`)
 	// ofOthers are flags of the API server, Akash's operator and ingress-nginx that the documents name, and cobra's.
 	ofOthers = map[string]bool{"--service-node-port-range": true, "--event-ttl": true, "--ingress-mode": true, "--enable-ssl-passthrough": true, "--help": true}
 )
 
-// The help of all commands, in the order in which the program lists them, has each flag that a document names. With -reference it is
-// written, for a site.
+// The help of all commands, in the order in which the program lists them, has each flag that a document names, and each command that a
+// document types has the flags that it gives it. With -reference it is written, for a site.
 func TestReference(t *testing.T) {
 	// What a flag's default takes from the environment is shown by the variable's name.
 	t.Setenv("HOME", "$HOME")
 	t.Setenv("KUBECACHEDIR", "")
-	reference := referenceHead
+	reference, flags := referenceHead, map[string]map[string]bool{} // by command
 	section := func(words ...string) [][]string {
 		args := append(words, "--help")
 		if words != nil && words[0] == "options" {
@@ -151,6 +153,11 @@ func TestReference(t *testing.T) {
 			t.Fatalf("%q ends with %d: %s", words, code, errOut)
 		}
 		help := strings.TrimSpace(blanksAtEnd.ReplaceAllString(strings.ReplaceAll(out, "\t", "        "), ""))
+		of := map[string]bool{}
+		for _, m := range flagOfHelp.FindAllStringSubmatch(help, -1) {
+			of[m[1]] = true
+		}
+		flags[strings.Join(words, " ")] = of
 		reference += fmt.Sprintf("\n## %s\n\n```text\n%s\n```\n", strings.Join(append([]string{"kubectl akash-net"}, words...), " "), help)
 		return listed.FindAllStringSubmatch(help, -1)
 	}
@@ -164,6 +171,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	section("options")
+	flags["leases"], flags["help"] = flags["state"], map[string]bool{} // "leases" is short for "state leases"
 	if *writeReference != "" {
 		if err := os.WriteFile(*writeReference, []byte(reference), 0o600); err != nil {
 			t.Fatal(err)
@@ -180,10 +188,22 @@ func TestReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range inDocuments.FindAllStringSubmatch(string(text), -1) {
+			words := append(strings.Fields(m[2]), "", "")
+			command := words[0] + " " + words[1]
+			if flags[command] == nil {
+				command = words[0]
+			}
+			if lower := strings.ToLower(words[0]); m[2] != "" && words[0] == lower && !strings.HasPrefix(lower, "-") && flags[command] == nil {
+				t.Errorf("%s types %q, which is no command", page, m[0])
+			}
 			for _, name := range flagOfLine.FindAllStringSubmatch(m[1]+m[2], -1) {
 				seen++
-				if !ofOthers[name[1]] && !strings.Contains(reference, name[1]+"=") && !strings.Contains(reference, name[1]+" ") && !strings.Contains(reference, name[1]+"\n") {
-					t.Errorf("%s names %s, which no command has", page, name[1])
+				has := flags[command][name[1]] || flags["options"][name[1]] || ofOthers[name[1]]
+				if m[2] == "" {
+					has = has || slices.ContainsFunc(slices.Collect(maps.Values(flags)), func(of map[string]bool) bool { return of[name[1]] })
+				}
+				if !has {
+					t.Errorf("%s names %s in %q, which has no such flag", page, name[1], m[0])
 				}
 			}
 		}

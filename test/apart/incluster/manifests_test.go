@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -151,12 +152,17 @@ func TestInPlaceOfOperators(t *testing.T) {
 	}
 	var policy networkingv1.NetworkPolicy
 	convert(t, one(t, all, "NetworkPolicy"), &policy)
-	for _, rule := range policy.Spec.Ingress {
-		for _, p := range rule.Ports {
-			if p.Port.IntVal == ports["rest"] && (len(rule.From) != 1 || rule.From[0].NamespaceSelector != nil || len(rule.From[0].PodSelector.MatchLabels) == 0) {
-				t.Errorf("others reach the port: %+v", rule)
-			}
-		}
+	at := func(port int32, from ...networkingv1.NetworkPolicyPeer) networkingv1.NetworkPolicyIngressRule {
+		tcp, number := corev1.ProtocolTCP, intstr.FromInt32(port)
+		return networkingv1.NetworkPolicyIngressRule{From: from, Ports: []networkingv1.NetworkPolicyPort{{Protocol: &tcp, Port: &number}}}
+	}
+	provider := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "provider"}}}
+	want := networkingv1.NetworkPolicySpec{
+		PodSelector: metav1.LabelSelector{MatchLabels: labels}, PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+		Ingress: []networkingv1.NetworkPolicyIngressRule{at(ports["https"]), at(ports["rest"], provider)}, Egress: policy.Spec.Egress,
+	}
+	if diff := cmp.Diff(want, policy.Spec); diff != "" || policy.Namespace != deployment.GetNamespace() {
+		t.Errorf("who reaches the pods in %s (-want +got):\n%s", policy.Namespace, diff)
 	}
 	for _, o := range all {
 		subjects, _, err := unstructured.NestedSlice(o.Object, "subjects")
