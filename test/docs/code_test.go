@@ -105,16 +105,19 @@ func TestKeysOfEventsAreDocumented(t *testing.T) {
 	}
 }
 
-// providerKeys is the list of the keys of Akash's provider.yaml that are read.
-var providerKeys = regexp.MustCompile(`(?s)\nvar providerKeys = \[\]string\{(.*?)\n\}`)
+// providerKeys are the lists of the keys of Akash's provider.yaml that are read, and their keys.
+var (
+	providerKeys = regexp.MustCompile(`(?s)\nvar (?:provider|other)Keys = \S+\{(.*?)\n\}`)
+	providerKey  = regexp.MustCompile(`"([a-zA-Z0-9-]+)"`)
+)
 
 func TestKeysOfAkashsConfigurationAreDocumented(t *testing.T) {
 	text := read(t, "docs/configuration.md")
-	list := providerKeys.FindStringSubmatch(read(t, "lease/config/provider.go"))
-	if list == nil {
-		t.Fatal("lease/config/provider.go has no list providerKeys")
+	lists := providerKeys.FindAllString(read(t, "lease/config/provider.go"), -1)
+	if len(lists) != 2 {
+		t.Fatalf("lease/config/provider.go has %d lists of keys", len(lists))
 	}
-	for _, key := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list[1], -1) {
+	for _, key := range providerKey.FindAllStringSubmatch(strings.Join(lists, ""), -1) {
 		if !strings.Contains(text, "`"+key[1]+"`") {
 			t.Errorf("docs/configuration.md does not name %s of provider.yaml", key[1])
 		}
