@@ -78,6 +78,11 @@ func isOurs(o *unstructured.Unstructured, path ...string) bool {
 	return false
 }
 
+// HasNoClass reports whether the route is an Ingress without a class: of a configuration without one, or since somebody has removed it.
+func (r *Routing) HasNoClass() bool {
+	return r != nil && r.kind == kinds.Ingress.Singular && r.class == ""
+}
+
 // Takes reports whether the route takes the requests for a path of a host, from whatever router.
 func (r *Routing) Takes(host, path string) bool { return r.rule(host, path) != nil }
 

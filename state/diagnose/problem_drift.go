@@ -12,7 +12,8 @@ import (
 )
 
 // findDrift finds routes and Services that no longer serve what the definition that the ledger keeps of their lease has under their name,
-// and what their lease holds: somebody has changed them. They are put back before anything is made of what they serve now.
+// and what their lease holds: somebody has changed them, or a class was configured since. They are put back before anything is made of what
+// they serve now.
 func (p *problems) findDrift() {
 	for i := range p.Objects {
 		o := &p.Objects[i]
@@ -23,11 +24,15 @@ func (p *problems) findDrift() {
 		if differs == "" {
 			continue
 		}
+		why := "somebody has changed it"
+		if o.Routing.HasNoClass() {
+			why += ", or it is older than the configured class"
+		}
 		p.drifted[o.String()] = true
 		p.stands[servedPart{o.Lease.Group(), c.Thing, part.Key}] = true
 		p.add(state.Problem{
 			Problem: state.Drift, Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Lease: o.Lease.String(), Since: metav1.Time{},
-			Message: fmt.Sprintf("%s %s: somebody has changed it", o, differs), Plan: "put it back: " + keptPlan,
+			Message: fmt.Sprintf("%s %s: %s", o, differs, why), Plan: "put it back: " + keptPlan,
 			Fix: &state.Fix{Do: state.Heal, Group: o.Lease.Group(), Kept: true, Reclaim: true},
 		})
 	}

@@ -31,7 +31,7 @@ import (
 //	claim CLAIM [| FIELD...]                         written when it was made, or "written=N" at the end of the claim
 //	KIND LEASE HOST [SERVICE:PORT] [WORD...]         a ProviderHost or a route of this program's; words are akash, nobody (by hand),
 //	                                                 redirect, path=/v1, definition=H, written=N, unlabelled, takes=HOST[/PATH] and
-//	                                                 class=C (what an Ingress takes now, whatever its name is), and fields
+//	                                                 class=C (what an Ingress takes now, whatever its name is; none), and fields
 //	service LEASE PORT [asks=A] [has=A] [akash]      a Service of the endpoint "public", and fields
 //	leasedip LEASE PORT [akash]                      its ProviderLeasedIP, and fields
 //	object KIND LEASE NAME [FIELD...]                any other object of this program's
@@ -563,6 +563,9 @@ func (f *facts) takes(o *state.OwnObject, takes, class string) {
 		"ingressClassName": cmp.Or(class, config.AkashIngressClass),
 		"rules":            []any{map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{"path": path}}}}},
 	}}}
+	if class == "none" {
+		unstructured.RemoveNestedField(live.Object, "spec", "ingressClassName")
+	}
 	live.SetAnnotations(map[string]string{lease.AnnotationDefinition: o.Definition})
 	o.Routing = state.RoutingOf(live)
 	was := o.Uses[0].Host
