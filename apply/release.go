@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
@@ -184,40 +183,38 @@ func (r ending) all(ctx context.Context) error {
 
 // end deletes a namespace of the released lease, or reports why it stays. It reads the namespace first, then
 // its objects, then the claims, and pins the delete to the namespace. So it sees the claim of an apply that has begun
-// meanwhile.
+// meanwhile. Kubernetes empties the namespace by itself: nobody waits for that.
 func (r ending) end(ctx context.Context, name string) error {
-	for range executor.Looks {
-		live, err := r.of.Command.Cluster.Get(ctx, kinds.Namespace, "", name)
-		switch {
-		case err != nil:
-			return err
-		case live == nil:
-			return nil
-		case live.GetDeletionTimestamp() != nil && r.of.Command.Options.DeleteNamespace:
-			return r.await(ctx, live)
-		case live.GetDeletionTimestamp() != nil:
-			return nil
-		case !r.of.Command.Options.DeleteNamespace:
-			r.tell(live)
-			return nil
-		}
-		why, err := r.stays(ctx, live)
-		if err != nil {
-			return err
-		}
-		if why != "" {
-			r.of.Event(report.Kept, kinds.Namespace.Singular, "", name, why)
-			return nil
-		}
+	live, err := r.of.Command.Cluster.Get(ctx, kinds.Namespace, "", name)
+	switch {
+	case err != nil || live == nil || live.GetDeletionTimestamp() != nil:
+		return err
+	case !r.of.Command.Options.DeleteNamespace:
+		r.tell(live)
+		return nil
+	}
+	why, err := r.stays(ctx, live)
+	if err != nil {
+		return err
+	}
+	if why == "" {
 		err = r.of.Command.Cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
-		switch {
-		case err == nil:
-			return r.await(ctx, live)
-		case !cluster.IsOvertaken(err):
-			return r.of.Command.Cluster.Explain(err, "delete", cluster.Namespaces)
+		if cluster.IsOvertaken(err) {
+			err, why = nil, "it was changed meanwhile: the same command looks at it again"
 		}
 	}
-	return &report.MovingError{Done: "deleted", Kind: kinds.Namespace.Singular, Name: name, Why: cluster.ErrMoving.Error()}
+	switch {
+	case err != nil:
+		return r.of.Command.Cluster.Explain(err, "delete", cluster.Namespaces)
+	case why != "":
+		r.of.Event(report.Kept, kinds.Namespace.Singular, "", name, why)
+		return nil
+	}
+	r.of.Event(report.Deleting, kinds.Namespace.Singular, "", name, "it goes as soon as Kubernetes has emptied it")
+	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
+		return err
+	}
+	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.of.Group, name)
 }
 
 // tell reports the command that deletes a namespace which this program has created.
@@ -264,31 +261,6 @@ func (r ending) stays(ctx context.Context, live *unstructured.Unstructured) (why
 func (r ending) claimedAgain(ctx context.Context) (bool, error) {
 	claims, err := r.of.Command.Ledger.ListOwner(ctx, r.of.Group.Owner)
 	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.of.Group) }), err
-}
-
-// await waits until a deleted namespace is gone and reports it. If an apply has begun meanwhile, it may have
-// written into that namespace, and the error asks to run it again.
-func (r ending) await(ctx context.Context, live *unstructured.Unstructured) error {
-	name, action, message := live.GetName(), report.Deleting, "it goes as soon as Kubernetes has emptied it"
-	if r.of.Command.Options.Wait > 0 {
-		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.of.Command.Options.Wait, true, func(ctx context.Context) (bool, error) {
-			now, err := r.of.Command.Cluster.Get(ctx, kinds.Namespace, "", name)
-			return now == nil || now.GetUID() != live.GetUID(), err
-		})
-		if wait.Interrupted(err) && ctx.Err() == nil {
-			waiting := fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)
-			return &report.TimeoutError{After: r.of.Command.Options.Wait, Waiting: []string{waiting}}
-		}
-		if err != nil {
-			return err
-		}
-		action, message = report.Deleted, ""
-	}
-	r.of.Event(action, kinds.Namespace.Singular, "", name, message)
-	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
-		return err
-	}
-	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.of.Group, name)
 }
 
 // Suspend lets the reconciler leave leases as they are, or go on with them. What is kept with the definition of a lease says so: a release
