@@ -18,7 +18,7 @@ import (
 func TestCheckOfSeveralLeases(t *testing.T) {
 	held := state.HostWant{Host: "held.example.com", Service: "web", Port: 80}.Hold(someLease(somebodyElses, 9))
 	claim := cluster.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
-	c, _, err := OfFiles([]*unstructured.Unstructured{claim})
+	c, err := ofFiles(claim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,4 +44,13 @@ func TestCheckOfSeveralLeases(t *testing.T) {
 			t.Errorf("free.example.com is %q for lease %s", got, id)
 		}
 	}
+}
+
+// ofFiles returns a cluster with the objects of files.
+func ofFiles(objects ...*unstructured.Unstructured) (*cluster.Cluster, error) {
+	var f Files
+	for _, o := range objects {
+		f.Add(o, nil)
+	}
+	return f.Cluster()
 }

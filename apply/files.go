@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,59 +16,95 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // unknownUID is the prefix of the UIDs given to objects whose files have none.
 const unknownUID = "unknown-"
 
-// OfFiles returns a cluster with the objects of files, for planning. It adds what a plan needs and files lack: a
-// namespace for every object, UIDs, and managed fields for objects with this program's marks. A rendered object counts
-// as written by this program completely. Of an object exported without managed fields only the marks count; unowned is
-// the number of those.
-func OfFiles(objects []*unstructured.Unstructured) (c *cluster.Cluster, unowned int, err error) {
-	exists := map[string]bool{}
-	for _, o := range objects {
-		if isNamespace(o) {
-			exists[o.GetName()] = true
-		}
-	}
-	for _, o := range slices.Clone(objects) {
-		if name := o.GetNamespace(); name != "" && !exists[name] {
-			exists[name] = true
-			objects = append(objects, cluster.Rendered(render.Object{Config: map[string]any{
-				"apiVersion": "v1", "kind": kinds.Namespace.Kind, "metadata": map[string]any{"name": name},
-			}}))
-		}
-	}
-	if c, err = cluster.OfObjects(objects); err != nil { // as they are: what is added can be read
-		return nil, 0, err
-	}
-	for i, o := range objects {
-		if addWriter(o) {
-			unowned++
-		}
-		if o.GetUID() == "" {
-			o.SetUID(types.UID(fmt.Sprintf("%s%d", unknownUID, i)))
-		}
-	}
-	return c, unowned, nil
+// Files are the objects of files, for planning. What a plan needs and files lack is added: a namespace for every object, UIDs, and managed
+// fields for objects with this program's marks. A rendered object counts as written by this program completely. Of an object exported
+// without managed fields only the marks count.
+type Files struct {
+	// Unowned is the number of objects that were exported without managed fields.
+	Unowned int
+	objects []cluster.File
+	// spaces are the namespaces that objects have, true for those that are objects themselves.
+	spaces map[string]bool
 }
 
-func isNamespace(o *unstructured.Unstructured) bool {
-	return o.GroupVersionKind().GroupKind() == kinds.Namespace.GroupKind()
+// Add adds an object whose metadata can be read, as files.Take has it.
+func (f *Files) Add(o *unstructured.Unstructured, again func() *unstructured.Unstructured) {
+	if f.spaces == nil {
+		f.spaces = map[string]bool{}
+	}
+	kind, key := o.GroupVersionKind(), o.GetNamespace()+"/"+o.GetName()
+	if _, known := f.spaces[o.GetNamespace()]; !known {
+		f.spaces[o.GetNamespace()] = false
+	}
+	if kind.GroupKind() == kinds.Namespace.GroupKind() {
+		f.spaces[o.GetName()] = true
+	}
+	if lacksWriter(o) && isExported(o) {
+		f.Unowned++
+	}
+	n := len(f.objects)
+	file := cluster.File{Kind: kind}
+	if again == nil {
+		complete(o, n)
+		file.Object = cluster.NewObject(key, o)
+	} else {
+		file.Object = cluster.Unread(key, func() *unstructured.Unstructured { return complete(again(), n) })
+	}
+	f.objects = append(f.objects, file)
 }
 
-// addWriter adds the managed fields that this program would own to an object with its marks but without managed fields.
-// It returns true for an object that was exported from a cluster: nobody can tell which of its fields are this
-// program's.
-func addWriter(o *unstructured.Unstructured) (exported bool) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	marked := o.GetAnnotations()[lease.AnnotationDefinition] != "" || o.GetLabels()[lease.LabelOurs] != ""
-	if !marked || len(o.GetManagedFields()) > 0 {
+// Cluster returns a cluster with the objects.
+func (f *Files) Cluster() (*cluster.Cluster, error) {
+	for _, name := range slices.Sorted(maps.Keys(f.spaces)) {
+		if name != "" && !f.spaces[name] {
+			n := len(f.objects)
+			f.objects = append(f.objects, cluster.File{Kind: kinds.Namespace.GroupVersionKind, Object: cluster.Unread("/"+name, func() *unstructured.Unstructured {
+				o := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}}}
+				o.SetGroupVersionKind(kinds.Namespace.GroupVersionKind)
+				return complete(o, n)
+			})})
+		}
+	}
+	return cluster.OfFiles(f.objects)
+}
+
+// complete adds to the object with a number what a plan needs.
+func complete(o *unstructured.Unstructured, n int) *unstructured.Unstructured {
+	if lacksWriter(o) {
+		addWriter(o)
+	}
+	if o.GetUID() == "" {
+		o.SetUID(types.UID(fmt.Sprintf("%s%d", unknownUID, n)))
+	}
+	return o
+}
+
+// lacksWriter reports whether an object has this program's marks, and no managed fields.
+func lacksWriter(o *unstructured.Unstructured) bool {
+	metadata := state.Field(o.Object, "metadata")
+	if managers, _ := state.Field(metadata, "managedFields").([]any); len(managers) > 0 {
 		return false
 	}
-	exported = o.GetUID() != "" || o.GetResourceVersion() != ""
+	annotation, _ := state.Field(metadata, "annotations", lease.AnnotationDefinition).(string)
+	label, _ := state.Field(metadata, "labels", lease.LabelOurs).(string)
+	return annotation+label != ""
+}
+
+// isExported reports whether an object was exported from a cluster. Nobody can tell which of its fields are this program's.
+func isExported(o *unstructured.Unstructured) bool {
+	return o.GetUID() != "" || o.GetResourceVersion() != ""
+}
+
+// addWriter adds the managed fields that this program would own.
+func addWriter(o *unstructured.Unstructured) {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	exported := isExported(o)
 	fields := map[string]any{"metadata": pick(metadata, "annotations", "labels")}
 	if exported {
 		fields["metadata"] = map[string]any{
@@ -88,12 +125,12 @@ func addWriter(o *unstructured.Unstructured) (exported bool) {
 		"manager": writerOf(o), "operation": string(metav1.ManagedFieldsOperationApply), "apiVersion": o.GetAPIVersion(),
 		"fieldsType": "FieldsV1", "fieldsV1": fieldsOf(fields),
 	}}
-	return exported
 }
 
 // writerOf returns the field manager under which this program writes an object.
 func writerOf(o *unstructured.Unstructured) string {
-	id, labelled := lease.IDFromLabels(o.GetLabels())
+	labels, _ := state.Field(o.Object, "metadata", "labels").(map[string]any)
+	id, labelled := lease.IDFrom(func(name string) string { text, _ := labels[name].(string); return text })
 	if kind := kinds.Of(o.GetKind()); labelled && kind.GroupKind() == o.GroupVersionKind().GroupKind() {
 		return observed.ManagerOf(kind, id.Group())
 	}
@@ -111,16 +148,21 @@ func pick[V any](have map[string]V, keys ...string) map[string]any {
 	return out
 }
 
+// leaf are the fields of a value that has none.
+var leaf = map[string]any{}
+
 // fieldsOf returns the fields of a value in the format of managed fields. A list counts as one field; a map without
 // fields is left out.
 func fieldsOf(value any) map[string]any {
-	out := map[string]any{}
-	if fields, ok := value.(map[string]any); ok {
-		for name, value := range fields {
-			below := fieldsOf(value)
-			if _, isMap := value.(map[string]any); !isMap || len(below) > 0 {
-				out["f:"+name] = below
-			}
+	fields, isMap := value.(map[string]any)
+	if !isMap || len(fields) == 0 {
+		return leaf
+	}
+	out := make(map[string]any, len(fields))
+	for name, value := range fields {
+		below := fieldsOf(value)
+		if _, isMap := value.(map[string]any); !isMap || len(below) > 0 {
+			out["f:"+name] = below
 		}
 	}
 	return out

@@ -78,7 +78,7 @@ func TestPlanIsAFunction(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(seen)) {
 				objects = append(objects, seen[name].DeepCopy())
 			}
-			c, _, err := OfFiles(objects)
+			c, err := ofFiles(objects...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -207,7 +207,7 @@ func Follow(
 			return false, report.ErrChanged
 		}
 		p.From = ""
-		if slices.ContainsFunc(s.Written[from], func(o observed.Owned) bool {
+		if slices.ContainsFunc(s.Written.Of(from), func(o observed.Owned) bool {
 			return slices.Contains(s.ClaimsNear(o), claim.Name()) && observed.StandsFor(o, claim, h.Part)
 		}) {
 			p.From = from.String()

@@ -128,9 +128,11 @@ const LeasedPort = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 
 // Of returns the kind with a name, ignoring case, or the zero Kind. It does not know the kinds of workloads.
 func Of(name string) Kind {
-	for _, k := range slices.Concat(OfLease, Others, Records, Pools) {
-		if strings.EqualFold(k.Kind, name) {
-			return k
+	for _, some := range [][]Kind{OfLease, Others, Records, Pools} {
+		for i := range some {
+			if strings.EqualFold(some[i].Kind, name) {
+				return some[i]
+			}
 		}
 	}
 	return Kind{}

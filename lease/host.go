@@ -203,8 +203,13 @@ func (id ID) Labels() map[string]string {
 // IDFromLabels reads a lease ID from Akash's five labels. ok is false if one is missing or invalid; Akash's own
 // recovery skips such objects too.
 func IDFromLabels(labels map[string]string) (id ID, ok bool) {
+	return IDFrom(func(name string) string { return labels[name] })
+}
+
+// IDFrom is IDFromLabels of labels that are looked up by their names.
+func IDFrom(label func(name string) string) (id ID, ok bool) {
 	id, err := ParseID(strings.Join([]string{
-		labels[LabelOwner], labels[LabelDSeq], labels[LabelGSeq], labels[LabelOSeq], labels[LabelProvider],
+		label(LabelOwner), label(LabelDSeq), label(LabelGSeq), label(LabelOSeq), label(LabelProvider),
 	}, "/"))
 	return id, err == nil
 }

@@ -40,8 +40,8 @@ type Labelled struct {
 func LabelledOf(kind string, o metav1.Object) Labelled {
 	l := Labelled{
 		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
-		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time, Edited: managed.Edited(o),
-		Rendered: o.GetAnnotations()[lease.AnnotationDefinition] != "",
+		Owner: intern(marked(o, "labels", lease.LabelOwner)), Since: o.GetCreationTimestamp().Time, Edited: managed.Edited(o),
+		Rendered: marked(o, "annotations", lease.AnnotationDefinition) != "",
 	}
 	if l.Lease, l.HasLease = labelledLease(kind, o); !l.HasLease && isForged(o) {
 		l.Owner = ""
@@ -255,7 +255,7 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 		w.Labelled = w.Labelled && !foreign
 		w.Lease, w.HasLease = namespace, true
 	}
-	annotated := o.GetAnnotations()[lease.AnnotationDefinition] != ""
+	annotated := marked(o, "annotations", lease.AnnotationDefinition) != ""
 	applied := w.readWriters(o)
 	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated) && !IsWorkloadService(o)
 	if !w.Ours {
@@ -276,10 +276,24 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 // labelledLease returns the lease that the labels of an object name. Akash's claim-like objects are beside the leases'
 // namespaces; the labels of any other object count only in the namespace of its lease.
 func labelledLease(kind string, o metav1.Object) (lease.ID, bool) {
-	if slices.ContainsFunc(kinds.ClaimLike, func(k kinds.Kind) bool { return strings.EqualFold(k.Kind, kind) }) {
-		return lease.IDFromLabels(o.GetLabels())
+	id, ok := lease.IDFrom(func(label string) string { return marked(o, "labels", label) })
+	isClaimLike := slices.ContainsFunc(kinds.ClaimLike, func(k kinds.Kind) bool { return strings.EqualFold(k.Kind, kind) })
+	if !ok || !isClaimLike && id.Namespace() != o.GetNamespace() {
+		return lease.ID{}, false
 	}
-	return lease.IDOfObject(o.GetNamespace(), o.GetLabels())
+	return id, true
+}
+
+// marked returns a label or an annotation of an object. The methods of an unstructured object copy all of them each time.
+func marked(o metav1.Object, field, name string) string {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		text, _ := Field(u.Object, "metadata", field, name).(string)
+		return text
+	}
+	if field == "labels" {
+		return o.GetLabels()[name]
+	}
+	return o.GetAnnotations()[name]
 }
 
 // isDelivered reports whether another program has applied the rendered object, on the server's side or on its own, as a
@@ -300,7 +314,7 @@ func isDelivered(o *unstructured.Unstructured) bool {
 // deployed decides about it. The Service of a leased port is different: it is a LoadBalancer, has a label of its own,
 // and is applied by this program's manager instead of the lease's.
 func IsWorkloadService(o *unstructured.Unstructured) bool {
-	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" ||
+	if o.GetKind() != "Service" || marked(o, "labels", lease.LabelServiceTarget) != "" ||
 		Field(o.Object, "spec", "type") == "LoadBalancer" {
 		return false
 	}
@@ -312,7 +326,7 @@ func IsWorkloadService(o *unstructured.Unstructured) bool {
 // current content of the object. If this program has applied it for other deployment groups only, Akash's provider has
 // moved the object away from them.
 func (w *Ownership) readWriters(o *unstructured.Unstructured) (applied bool) {
-	if !managed.Names(o, lease.FieldManager) && !managed.Names(o, managed.Akash) && o.GetLabels()[lease.LabelManaged] == "" {
+	if !managed.Names(o, lease.FieldManager) && !managed.Names(o, managed.Akash) && marked(o, "labels", lease.LabelManaged) == "" {
 		return false
 	}
 	var others []lease.Group

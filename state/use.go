@@ -83,9 +83,12 @@ const (
 // IsSolver reports whether a route is one of cert-manager's solvers. The label alone proves nothing, because anyone can
 // set it. A route with marks of a lease or of this program belongs to a lease, whatever other labels it has.
 func IsSolver(o *unstructured.Unstructured) bool {
+	if marked(o, "labels", solverLabel) != "true" {
+		return false
+	}
 	labels := o.GetLabels()
 	_, ofLease := labels[lease.LabelOwner]
-	if labels[solverLabel] != "true" || ofLease || labels[lease.LabelManaged] != "" || labels[lease.LabelOurs] != "" ||
+	if ofLease || labels[lease.LabelManaged] != "" || labels[lease.LabelOurs] != "" ||
 		o.GetAnnotations()[lease.AnnotationDefinition] != "" || managed.Names(o, lease.FieldManager) {
 		return false
 	}
@@ -241,7 +244,7 @@ func routeHosts(o *unstructured.Unstructured) []string {
 
 func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
 	var hosts []string
-	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	rules, _ := Field(o.Object, "spec", "rules").([]any)
 	for _, r := range rules {
 		if h, ok := Field(r, "host").(string); ok && h != "" {
 			hosts = append(hosts, h)
@@ -339,7 +342,7 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	for _, text := range append(asked, legacy) {
 		add(text, false)
 	}
-	ingress, _, _ := unstructured.NestedSlice(o.Object, "status", "loadBalancer", "ingress")
+	ingress, _ := Field(o.Object, "status", "loadBalancer", "ingress").([]any)
 	for _, i := range ingress {
 		if ip, ok := Field(i, "ip").(string); ok {
 			add(ip, true)
@@ -352,7 +355,7 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 // own traffic.
 func NodeUses(o *unstructured.Unstructured) []Use {
 	var uses []Use
-	addresses, _, _ := unstructured.NestedSlice(o.Object, "status", "addresses")
+	addresses, _ := Field(o.Object, "status", "addresses").([]any)
 	for _, entry := range addresses {
 		text, _ := Field(entry, "address").(string)
 		kind, _ := Field(entry, "type").(string)

@@ -68,7 +68,7 @@ type Cluster struct {
 	// drafts holds the writes of a dry run; nil outside of one.
 	drafts *drafts
 	// files are the objects that were read from files; nil for a cluster that is none.
-	files *shelves
+	files *store
 }
 
 // Connect creates the clients of a REST configuration, with at most concurrency requests at a time. It disables

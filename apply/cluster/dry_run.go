@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
@@ -48,7 +47,7 @@ func (c *Cluster) DryRun(mode string) *Cluster {
 		panic(err) // Connect has created clients from the same configuration
 	}
 	out.drafts = &drafts{
-		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.files != nil, written: newShelves(), server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{},
+		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.files, written: newStore(), server: mode == DryRunServer,
 	}
 	client := *c.http
 	client.Transport = noteStatus(out.drafts)
@@ -72,22 +71,15 @@ type drafts struct {
 	next http.RoundTripper
 	// below is the path below which the API server is reached; empty for one that is reached directly.
 	below string
-	// server is true if the API server checks writes. files is true if there is no API server: objects from files may
-	// lack a UID.
-	server, files bool
-	// written are the objects of the drafts.
-	written *shelves
+	// server is true if the API server checks writes.
+	server bool
+	// files are what there is instead of an API server, nil if there is one: objects from files may lack a UID.
+	files *store
+	// written are the objects as the dry run has written them.
+	written *store
 
 	mu       sync.Mutex
-	of       map[schema.GroupResource]map[string]*draft
 	versions int
-}
-
-// draft is an object as a dry run has written it. A nil object is deleted.
-type draft struct {
-	object *unstructured.Unstructured
-	// fresh is true if the object did not exist before the dry run.
-	fresh bool
 }
 
 // RoundTrip answers a request. An error that the API server would answer becomes the response.
@@ -111,16 +103,13 @@ func (d *drafts) answer(r *http.Request) (*http.Response, error) {
 		return d.list(r, t)
 	}
 	if now := d.find(t); now != nil {
-		return t.answer(r, http.StatusOK, now.object)
+		return t.answer(r, http.StatusOK, now)
 	}
 	return d.next.RoundTrip(r)
 }
 
-func (d *drafts) find(t target) *draft {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.of[t.GroupResource][t.key()]
-}
+// find returns the draft of an object, nil if the dry run has not written it.
+func (d *drafts) find(t target) *Object { return d.written.get(t.GroupResource, d.files.keyOf(t)) }
 
 // made reports whether only the dry run has created a namespace.
 func (d *drafts) made(namespace string) bool {
@@ -130,10 +119,8 @@ func (d *drafts) made(namespace string) bool {
 
 // list answers a LIST: drafts replace the live objects.
 func (d *drafts) list(r *http.Request, t target) (*http.Response, error) {
-	d.mu.Lock()
-	some := len(d.of[t.GroupResource]) > 0
-	d.mu.Unlock()
-	if !some {
+	written := d.written.at(t.GroupResource)
+	if len(written.ListKeys()) == 0 {
 		return d.next.RoundTrip(r)
 	}
 	var list struct {
@@ -158,19 +145,16 @@ func (d *drafts) list(r *http.Request, t target) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	items := []map[string]any{}
 	for _, item := range list.Items {
 		o := unstructured.Unstructured{Object: item}
-		if d.of[t.GroupResource][o.GetNamespace()+"/"+o.GetName()] == nil {
+		if d.written.get(t.GroupResource, o.GetNamespace()+"/"+o.GetName()) == nil {
 			items = append(items, item)
 		}
 	}
-	last, _ := list.Metadata["continue"].(string)
-	for _, now := range d.of[t.GroupResource] {
-		if o := now.object; o != nil && last == "" && within(o, t.namespace) && selector.Matches(labels.Set(o.GetLabels())) {
-			items = append(items, shownAs(o, isBare(r)))
+	if last, _ := list.Metadata["continue"].(string); last == "" {
+		for _, now := range d.written.list(t.GroupResource, t.namespace, selector, nothing) {
+			items = append(items, shownAs(now.Whole(), isBare(r)))
 		}
 	}
 	list.Items = items
@@ -188,16 +172,15 @@ func (d *drafts) write(r *http.Request, t target) (*http.Response, error) {
 		return d.judge(r, w)
 	}
 	var live *unstructured.Unstructured
-	if known == nil && (d.files || w.method != http.MethodDelete && !w.makes()) {
+	if known == nil && (d.files != nil || w.method != http.MethodDelete && !w.makes()) {
 		if live, err = d.read(r, w.target); err != nil {
 			return nil, err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known = d.of[w.GroupResource][w.key()]
-	if known != nil {
-		live = known.object
+	if known = d.find(w.target); known != nil {
+		live = known.Whole()
 	}
 	out, refused := w.result(live)
 	if refused != nil {
@@ -208,8 +191,7 @@ func (d *drafts) write(r *http.Request, t target) (*http.Response, error) {
 
 // keep records the result of a write and answers it. The object gets a new resource version if the write changes it.
 func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstructured) (*http.Response, error) {
-	known, code := d.of[w.GroupResource][w.key()], http.StatusOK
-	now := &draft{object: out, fresh: was == nil && (known == nil || known.fresh)}
+	known, code := d.find(w.target), http.StatusOK
 	if was == nil && out != nil {
 		code = http.StatusCreated
 	}
@@ -217,15 +199,13 @@ func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstru
 		d.versions++
 		version(out, was == nil, d.versions)
 	}
-	if d.of[w.GroupResource] == nil {
-		d.of[w.GroupResource] = map[string]*draft{}
-	}
-	d.of[w.GroupResource][w.key()] = now
-	d.written.put(w.GroupResource, w.key(), out)
+	now := NewObject(d.files.keyOf(w.target), out)
+	now.fresh = was == nil && (known == nil || known.fresh)
+	d.written.put(w.GroupResource, now)
 	if out == nil {
 		return respond(r, code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
 	}
-	return w.answer(r, code, out)
+	return w.answer(r, code, now)
 }
 
 // judge sends a write with dryRun=All and keeps the answer.

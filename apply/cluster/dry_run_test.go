@@ -131,9 +131,9 @@ func TestServerJudgesADryRun(t *testing.T) {
 func testServerJudges(t *testing.T, below string) {
 	t.Helper()
 	var sent []string
-	answers := newShelves()
+	answers := newStore()
 	for _, o := range objectsOf(t, ingressOne) {
-		answers.put(kinds.Ingress.Resource().GroupResource(), o.GetNamespace()+"/"+o.GetName(), o)
+		answers.put(kinds.Ingress.Resource().GroupResource(), NewObject(o.GetNamespace()+"/"+o.GetName(), o))
 	}
 	server := httptest.NewServer(http.StripPrefix(below, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -142,7 +142,7 @@ func testServerJudges(t *testing.T, below string) {
 			if r.Method == http.MethodDelete { // the API server reads its options from the body alone
 				dry = strings.Contains(string(body), `"dryRun":["All"]`)
 			}
-			sent = append(sent, fmt.Sprintf("%s %s %v", r.Method, targetOf(r.URL.Path).key(), dry))
+			sent = append(sent, fmt.Sprintf("%s %s %v", r.Method, (*store)(nil).keyOf(targetOf(r.URL.Path)), dry))
 			w.Header().Set("Content-Type", "application/json")
 			if strings.HasSuffix(r.URL.Path, "/b") || r.Method == http.MethodPost {
 				w.WriteHeader(http.StatusCreated)

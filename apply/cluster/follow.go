@@ -143,7 +143,7 @@ func (c *Cluster) IsEarly(ctx context.Context) bool { return c.early(ctx) != nil
 // earlyObjects lists whole objects from what is watched, or from files.
 func (c *Cluster) earlyObjects(
 	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
-) ([]*unstructured.Unstructured, error) {
+) ([]*Object, error) {
 	w := c.early(ctx)
 	if f, ok := c.fromFiles(); w == nil && ok {
 		return f.list(resource, namespace, selector)
@@ -152,11 +152,22 @@ func (c *Cluster) earlyObjects(
 		return nil, ErrUnwatched
 	}
 	all, err := w.Objects(ctx, resource, namespace)
-	return chosen(all, err, selector, func(o *unstructured.Unstructured) labels.Labels {
+	all, err = chosen(all, err, selector, func(o *unstructured.Unstructured) labels.Labels {
 		of, _, _ := unstructured.NestedFieldNoCopy(o.Object, "metadata", "labels")
 		in, _ := of.(map[string]any)
 		return labelsIn(in)
 	})
+	return ObjectsOf(all), err
+}
+
+// ObjectsOf returns whole objects, without their keys.
+func ObjectsOf(all []*unstructured.Unstructured) []*Object {
+	out, objects := make([]*Object, len(all)), make([]Object, len(all))
+	for i, o := range all {
+		objects[i].whole.Store(o)
+		out[i] = &objects[i]
+	}
+	return out
 }
 
 // earlyMetas lists metadata from what is watched, or from files.
@@ -165,8 +176,12 @@ func (c *Cluster) earlyMetas(
 ) ([]*metav1.ObjectMeta, error) {
 	w := c.early(ctx)
 	if f, ok := c.fromFiles(); w == nil && ok {
-		whole, err := f.list(resource, namespace, selector)
-		return metasOf(whole), err
+		found, err := f.list(resource, namespace, selector)
+		all := make([]*metav1.ObjectMeta, len(found))
+		for i, o := range found {
+			all[i] = metaOf(o.Look())
+		}
+		return all, err
 	}
 	if w == nil {
 		return nil, ErrUnwatched
@@ -175,17 +190,11 @@ func (c *Cluster) earlyMetas(
 	if errors.Is(err, ErrUnwatched) { // it may be watched whole
 		var whole []*unstructured.Unstructured
 		whole, err = w.Objects(ctx, resource, namespace)
-		all = metasOf(whole)
+		for _, o := range whole {
+			all = append(all, metaOf(o))
+		}
 	}
 	return chosen(all, err, selector, func(o *metav1.ObjectMeta) labels.Labels { return labels.Set(o.Labels) })
-}
-
-func metasOf(whole []*unstructured.Unstructured) []*metav1.ObjectMeta {
-	all := make([]*metav1.ObjectMeta, len(whole))
-	for i, o := range whole {
-		all[i] = metaOf(o)
-	}
-	return all
 }
 
 // metaOf returns the metadata of an object.

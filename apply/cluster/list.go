@@ -28,9 +28,23 @@ const OnePage = -1
 func (c *Cluster) Objects(
 	ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 ) ([]*unstructured.Unstructured, error) {
-	return ListObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
+	all, err := c.List(ctx, resource, namespace, opts)
+	var out []*unstructured.Unstructured
+	for _, o := range all {
+		out = append(out, o.Whole())
+	}
+	return out, err
+}
+
+// List is Objects of which those of files are not decoded yet.
+func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*Object, error) {
+	if all, err := c.earlyObjects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
+		return all, err
+	}
+	all, err := ListObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
 		return []*unstructured.Unstructured{o}
 	})
+	return ObjectsOf(all), err
 }
 
 // ListObjects lists whole objects of a resource and returns what read makes of each.
@@ -41,7 +55,7 @@ func ListObjects[T any](
 	var out []T
 	if all, err := c.earlyObjects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
 		for _, o := range all {
-			out = append(out, read(o)...)
+			out = append(out, read(o.Look())...)
 		}
 		return out, err
 	}

@@ -27,16 +27,31 @@ import (
 // OfObjects returns a cluster that contains the given objects. It answers GET and LIST for every kind, and returns an
 // object in the version in which it was given.
 func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
-	files := newShelves()
-	for _, o := range objects {
+	files := make([]File, len(objects))
+	for i, o := range objects {
 		if err := kinds.CheckMetadata(o); err != nil {
 			return nil, err
 		}
-		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-		if o.GroupVersionKind().GroupKind() == kinds.Gateway.GroupKind() {
+		files[i] = File{o.GroupVersionKind(), NewObject(o.GetNamespace()+"/"+o.GetName(), o)}
+	}
+	return OfFiles(files)
+}
+
+// File is an object of a file.
+type File struct {
+	Kind   schema.GroupVersionKind
+	Object *Object
+}
+
+// OfFiles is OfObjects of objects that may not be decoded yet.
+func OfFiles(objects []File) (*Cluster, error) {
+	files := newStore()
+	for _, o := range objects {
+		resource, _ := meta.UnsafeGuessKindToResource(o.Kind)
+		if o.Kind.GroupKind() == kinds.Gateway.GroupKind() {
 			resource = kinds.Gateway.Resource() // the guess is "gatewaies"
 		}
-		files.put(resource.GroupResource(), o.GetNamespace()+"/"+o.GetName(), o)
+		files.put(resource.GroupResource(), o.Object)
 	}
 	c, err := Connect(&rest.Config{Host: "http://objects", Transport: files}, 8)
 	if err == nil {
@@ -46,7 +61,7 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 }
 
 // RoundTrip answers a request as the API server would.
-func (s *shelves) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	t := targetOf(r.URL.Path)
 	if r.Method != http.MethodGet {
 		return refuse(r, apierrors.NewMethodNotSupported(t.GroupResource, strings.ToLower(r.Method)))
@@ -58,7 +73,7 @@ func (s *shelves) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return respond(r, http.StatusOK, s.answerList(t.GroupResource, t.namespace, selector, isBare(r)))
 	}
-	return t.answer(r, http.StatusOK, s.get(t.GroupResource, t.namespace, t.name))
+	return t.answer(r, http.StatusOK, s.get(t.GroupResource, s.keyOf(t)))
 }
 
 // target is the object or resource that a request names.
@@ -80,14 +95,12 @@ func targetOf(path string) (t target) {
 	return t
 }
 
-func (t target) key() string { return t.namespace + "/" + t.name }
-
-// answer responds with an object, or with a 404 for nil.
-func (t target) answer(r *http.Request, code int, o *unstructured.Unstructured) (*http.Response, error) {
-	if o == nil {
+// answer responds with an object, or with a 404 if there is none.
+func (t target) answer(r *http.Request, code int, o *Object) (*http.Response, error) {
+	if o == nil || o.Whole() == nil {
 		return refuse(r, apierrors.NewNotFound(t.GroupResource, t.name))
 	}
-	return respond(r, code, shownAs(o, isBare(r)))
+	return respond(r, code, shownAs(o.Whole(), isBare(r)))
 }
 
 // isBare reports whether a request accepts only metadata.
@@ -95,22 +108,17 @@ func isBare(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")
 }
 
-func (s *shelves) answerList(resource schema.GroupResource, namespace string, selector labels.Selector, bare bool) map[string]any {
+func (s *store) answerList(resource schema.GroupResource, namespace string, selector labels.Selector, bare bool) map[string]any {
 	list := map[string]any{"kind": "List", "apiVersion": "v1"}
 	if bare {
 		list = map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": metav1.SchemeGroupVersion.String()}
 	}
 	items := []any{}
-	for _, o := range s.list(resource, namespace, selector, func(string) bool { return false }) {
-		items = append(items, shownAs(o, bare))
+	for _, o := range s.list(resource, namespace, selector, nothing) {
+		items = append(items, shownAs(o.Look(), bare))
 	}
 	list["metadata"], list["items"] = map[string]any{}, items
 	return list
-}
-
-// within reports whether an object is in a namespace. An object without one counts in every namespace.
-func within(o *unstructured.Unstructured, namespace string) bool {
-	return namespace == "" || o.GetNamespace() == "" || o.GetNamespace() == namespace
 }
 
 // shownAs returns the whole object, or only its metadata.

@@ -1,159 +1,162 @@
 package cluster
 
 import (
-	"maps"
+	"cmp"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/tools/cache"
 )
 
-// shelf has the objects of one resource by their keys; nil for one that is not there any more. A selection by a label takes as long as what
-// it finds, however many objects there are: a command on thousands of leases asks for those of each.
-type shelf struct {
-	objects map[string]*unstructured.Unstructured
-	keys    []string
-	// labelled are the keys of the objects by the value of a label, for each label that was asked for.
-	labelled map[string]map[string]map[string]bool
+// Object is an object that was listed. One of a file is decoded when somebody asks for it: thousands of decoded objects take ten times the
+// memory of their text. Nobody changes what it returns.
+type Object struct {
+	// Key is NAMESPACE/NAME; a snapshot sets that of an object which was listed in a cluster.
+	Key   string
+	whole atomic.Pointer[unstructured.Unstructured]
+	read  func() *unstructured.Unstructured
+	// fresh is true if it did not exist before the dry run that has written it.
+	fresh bool
+}
+
+// NewObject returns an object as it is, nil for one that is not there any more.
+func NewObject(key string, o *unstructured.Unstructured) *Object {
+	out := &Object{Key: key}
+	out.whole.Store(o)
+	return out
+}
+
+// Unread returns an object that read decodes, the same each time.
+func Unread(key string, read func() *unstructured.Unstructured) *Object {
+	return &Object{Key: key, read: read}
+}
+
+// IsGone reports whether it is not there any more.
+func (o *Object) IsGone() bool { return o.read == nil && o.whole.Load() == nil }
+
+// Look returns the object for somebody who keeps nothing of it but texts.
+func (o *Object) Look() *unstructured.Unstructured {
+	if whole := o.whole.Load(); whole != nil || o.read == nil {
+		return whole
+	}
+	return o.read()
+}
+
+// Whole returns the object, the same one each time.
+func (o *Object) Whole() *unstructured.Unstructured {
+	if o.whole.Load() == nil && o.read != nil {
+		o.whole.CompareAndSwap(nil, o.read())
+	}
+	return o.whole.Load()
+}
+
+// store has objects by resource and key: those of files, or what a dry run has written.
+type store struct {
+	mu sync.Mutex
+	of map[schema.GroupResource]cache.ThreadSafeStore
+}
+
+func newStore() *store { return &store{of: map[schema.GroupResource]cache.ThreadSafeStore{}} }
+
+// at returns the objects of a resource.
+func (s *store) at(resource schema.GroupResource) cache.ThreadSafeStore {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[resource] == nil {
+		s.of[resource] = cache.NewThreadSafeStore(cache.Indexers{}, cache.Indices{})
+	}
+	return s.of[resource]
 }
 
 // put puts an object in the place of the one with its key.
-func (s *shelf) put(key string, o *unstructured.Unstructured) {
-	was, known := s.objects[key]
-	if !known {
-		s.keys = append(s.keys, key)
-	}
-	for label, values := range s.labelled {
-		if was != nil {
-			delete(values[was.GetLabels()[label]], key)
-		}
-		indexed{label, values}.add(key, o)
-	}
-	s.objects[key] = o
+func (s *store) put(resource schema.GroupResource, o *Object) { s.at(resource).Update(o.Key, o) }
+
+// get returns an object by its key, nil if none was put.
+func (s *store) get(resource schema.GroupResource, key string) *Object {
+	one, _ := s.at(resource).Get(key)
+	o, _ := one.(*Object)
+	return o
 }
 
-// indexed are the keys of objects by the value of a label.
-type indexed struct {
-	label  string
-	values map[string]map[string]bool
+// keyOf returns the key of an object of a namespace. One of a file may lack the namespace.
+func (s *store) keyOf(t target) string {
+	key := t.namespace + "/" + t.name
+	if s != nil && s.get(t.GroupResource, key) == nil && s.get(t.GroupResource, "/"+t.name) != nil {
+		return "/" + t.name
+	}
+	return key
 }
 
-func (i indexed) add(key string, o *unstructured.Unstructured) {
-	if o == nil {
-		return
-	}
-	value := o.GetLabels()[i.label]
-	if i.values[value] == nil {
-		i.values[value] = map[string]bool{}
-	}
-	i.values[value][key] = true
-}
-
-// chosen returns the keys of the objects that a selector may select.
-func (s *shelf) chosen(selector labels.Selector) (keys []string) {
+// chosen returns the objects that a selector may select. By a label that takes as long as what it finds, however many objects there are:
+// a command on thousands of leases asks for those of each.
+func (s *store) chosen(resource schema.GroupResource, selector labels.Selector) []any {
+	all := s.at(resource)
 	requirements, _ := selector.Requirements()
 	at := slices.IndexFunc(requirements, func(r labels.Requirement) bool {
 		return slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}, r.Operator())
 	})
 	if at < 0 {
-		return s.keys
+		return all.List()
 	}
 	label := requirements[at].Key()
-	values, known := s.labelled[label]
-	if !known {
-		values = map[string]map[string]bool{}
-		for key, o := range s.objects {
-			indexed{label, values}.add(key, o)
-		}
-		s.labelled[label] = values
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all.GetIndexers()[label] == nil && all.AddIndexers(cache.Indexers{label: byLabel(label)}) != nil {
+		return all.List()
 	}
+	var out []any
 	for value := range requirements[at].Values() {
-		keys = slices.AppendSeq(keys, maps.Keys(values[value]))
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// shelves have objects by resource. Nobody changes an object that is on one.
-type shelves struct {
-	mu sync.Mutex
-	of map[schema.GroupResource]*shelf
-}
-
-func newShelves() *shelves { return &shelves{of: map[schema.GroupResource]*shelf{}} }
-
-// put puts an object in the place of the one with its key; nil takes that away.
-func (s *shelves) put(resource schema.GroupResource, key string, o *unstructured.Unstructured) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of[resource] == nil {
-		s.of[resource] = &shelf{objects: map[string]*unstructured.Unstructured{}, labelled: map[string]map[string]map[string]bool{}}
-	}
-	s.of[resource].put(key, o)
-}
-
-// get returns an object, nil if there is none. One of a file may lack its namespace.
-func (s *shelves) get(resource schema.GroupResource, namespace, name string) *unstructured.Unstructured {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := s.of[resource]
-	if at == nil {
-		return nil
-	}
-	if o := at.objects[namespace+"/"+name]; o != nil {
-		return o
-	}
-	return at.objects["/"+name]
-}
-
-// list returns the objects that a selector selects, in all namespaces if namespace is empty, but for those that are hidden.
-func (s *shelves) list(
-	resource schema.GroupResource, namespace string, selector labels.Selector, hidden func(key string) bool,
-) (out []*unstructured.Unstructured) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := s.of[resource]
-	if at == nil {
-		return nil
-	}
-	for _, key := range at.chosen(selector) {
-		o := at.objects[key]
-		if o != nil && !hidden(key) && within(o, namespace) && (selector.Empty() || selector.Matches(labels.Set(o.GetLabels()))) {
-			out = append(out, o)
-		}
+		some, _ := all.ByIndex(label, value) // there is such an index
+		out = append(out, some...)
 	}
 	return out
 }
 
-// filed are the objects of files below the writes of a dry run, as if they were watched.
-type filed struct{ files, written *shelves }
+func byLabel(label string) cache.IndexFunc {
+	return func(one any) (values []string, _ error) {
+		if o := one.(*Object).Look(); o != nil {
+			values = []string{o.GetLabels()[label]}
+		}
+		return values, nil
+	}
+}
 
-func (f filed) list(resource schema.GroupVersionResource, namespace, selector string) ([]*unstructured.Unstructured, error) {
+// list returns the objects that a selector selects by their keys, but for those that are hidden: in all namespaces if namespace is empty.
+// An object without one counts in every namespace.
+func (s *store) list(resource schema.GroupResource, namespace string, selector labels.Selector, hidden func(key string) bool) (out []*Object) {
+	for _, one := range s.chosen(resource, selector) {
+		o := one.(*Object)
+		of, _, _ := strings.Cut(o.Key, "/")
+		if !o.IsGone() && !hidden(o.Key) && (namespace == "" || of == "" || of == namespace) && (selector.Empty() || selector.Matches(labels.Set(o.Look().GetLabels()))) {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+func nothing(string) bool { return false }
+
+// filed are the objects of files below the writes of a dry run, as if they were watched.
+type filed struct{ files, written *store }
+
+func (f filed) list(resource schema.GroupVersionResource, namespace, selector string) ([]*Object, error) {
 	parsed, err := labels.Parse(selector)
 	if err != nil {
 		return nil, err
 	}
 	of := resource.GroupResource()
-	visible := func(string) bool { return false }
 	if f.written == nil {
-		return f.files.list(of, namespace, parsed, visible), nil
+		return f.files.list(of, namespace, parsed, nothing), nil
 	}
-	above := f.written.list(of, namespace, parsed, visible)
-	return append(f.files.list(of, namespace, parsed, func(key string) bool { return f.written.has(of, key) }), above...), nil
-}
-
-// has reports whether an object was put, or taken away.
-func (s *shelves) has(resource schema.GroupResource, key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of[resource] == nil {
-		return false
-	}
-	_, put := s.of[resource].objects[key]
-	return put
+	below := f.files.list(of, namespace, parsed, func(key string) bool { return f.written.get(of, key) != nil })
+	return append(below, f.written.list(of, namespace, parsed, nothing)...), nil
 }
 
 // fromFiles returns what a cluster that is in files has; ok is false for any other.

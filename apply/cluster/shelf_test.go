@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -18,7 +19,8 @@ func TestListsOfFilesHaveWhatADryRunWrites(t *testing.T) {
 	ingress := func(name, value string) string {
 		return fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: %s, namespace: one, uid: u-%[1]s, labels: {l: "%s"}}, spec: {x: 1}}`, name, value)
 	}
-	c, err := OfObjects(objectsOf(t, ingress("a", "1"), ingress("b", "1"), ingress("c", "2")))
+	c, err := OfObjects(objectsOf(t, ingress("a", "1"), ingress("b", "1"), ingress("c", "2"),
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: bare, labels: {l: "1"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,31 +51,42 @@ func TestListsOfFilesHaveWhatADryRunWrites(t *testing.T) {
 		}
 	}
 	write("a", "2")
+	write("bare", "2")
 	write("d", "1")
 	write("d", "3")
 	if err := dry.DeletePinned(t.Context(), kinds.Ingress, "one", "c", "", ""); err != nil {
 		t.Fatal(err)
 	}
 	for selector, want := range map[string][]string{
-		"": {"a", "b", "d"}, "l=1": {"b"}, "l in (1, 2)": {"a", "b"}, "l notin (2)": {"b", "d"}, "l=3,l!=2": {"d"}, "l": {"a", "b", "d"}, "l=9": nil,
+		"": {"a", "b", "bare", "d"}, "l=1": {"b"}, "l in (1, 2)": {"a", "b", "bare"}, "l notin (2)": {"b", "d"}, "l=3,l!=2": {"d"}, "l": {"a", "b", "bare", "d"}, "l=9": nil,
 	} {
 		if got := lists(dry, selector); !slices.Equal(got, want) {
 			t.Errorf("%q of the dry run: %v, want %v", selector, got, want)
 		}
 	}
-	if got := lists(c, "l=1"); !slices.Equal(got, []string{"a", "b"}) {
+	if got := lists(c, "l=1"); !slices.Equal(got, []string{"a", "b", "bare"}) {
 		t.Errorf("the files have changed: %v", got)
 	}
 }
 
 // A selection looks at what it finds, and at nothing else.
 func TestSelectionsAreIndexed(t *testing.T) {
-	at := &shelf{objects: map[string]*unstructured.Unstructured{}, labelled: map[string]map[string]map[string]bool{}}
+	at, looks := newStore(), 0
 	for i := range 100 {
-		at.put(fmt.Sprint("one/", i), objectsOf(t, fmt.Sprintf(`{kind: A, metadata: {name: n%d, labels: {l: "%d"}}}`, i, i%50))[0])
+		o := objectsOf(t, fmt.Sprintf(`{kind: A, metadata: {name: n%d, labels: {l: "%d"}}}`, i, i%50))[0]
+		at.put(schema.GroupResource{}, Unread(fmt.Sprint("one/", i), func() *unstructured.Unstructured {
+			looks++
+			return o
+		}))
 	}
 	selector, err := labels.Parse("l in (7, 8)")
-	if got := at.chosen(selector); err != nil || !slices.Equal(got, []string{"one/57", "one/58", "one/7", "one/8"}) {
-		t.Errorf("chosen: %v %v", got, err)
+	for range 10 {
+		got := at.list(schema.GroupResource{}, "", selector, nothing)
+		if err != nil || len(got) != 4 || got[0].Key != "one/57" || got[3].Key != "one/8" {
+			t.Errorf("chosen: %v %v", got, err)
+		}
+	}
+	if looks != 100+10*4 { // each once for the index
+		t.Errorf("%d looks", looks)
 	}
 }

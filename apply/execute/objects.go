@@ -77,7 +77,7 @@ func (o objects) Addresses(claims []*state.Claim) *state.Addresses {
 
 // Written returns the objects that this program wrote for a deployment group and that serve what is chosen.
 func (o objects) Written(g lease.Group, chosen state.Choice) (out []engine.Object) {
-	for _, owned := range o.snapshot.Written[g] {
+	for _, owned := range o.snapshot.Written.Of(g) {
 		if o.isChosen(owned, chosen) {
 			out = append(out, o.object(owned))
 		}
@@ -253,7 +253,7 @@ func (o objects) Lost(of engine.Object, claim func(string) *state.Claim, claims 
 }
 
 // Serving returns the objects that this program wrote and that serve a claim.
-func (o objects) Serving(name string) []engine.Object { return o.all(o.snapshot.Serving[name]) }
+func (o objects) Serving(name string) []engine.Object { return o.all(o.snapshot.Serving.Of(name)) }
 
 // Stray reports whether an object of another deployment serves what a group holds, and nothing that its own holds.
 func (o objects) Stray(of engine.Object, g lease.Group, parts []state.Part, c *state.Claim, claim func(string) *state.Claim) bool {
@@ -300,7 +300,7 @@ func (o objects) RecordHolder(g lease.Group, c *state.Claim, host string) string
 }
 
 // RecordsOf returns the records of a host.
-func (o objects) RecordsOf(host string) []engine.Object { return o.all(o.snapshot.Records[host]) }
+func (o objects) RecordsOf(host string) []engine.Object { return o.all(o.snapshot.Records.Of(host)) }
 
 // ToReplace returns the records that have to be gone before others are written.
 func (o objects) ToReplace(g lease.Group, host string, wanted []render.Object) (old []engine.Replaced, again map[string]bool) {

@@ -135,7 +135,7 @@ func (m *leaseMigration) repointed(external bool, lacking map[string]string) *en
 func (m *leaseMigration) follow(h *hostMove) {
 	var live []dns.Record
 	var ttl time.Duration
-	for _, o := range m.x.Snapshot.Records[h.host] {
+	for _, o := range m.x.Snapshot.Records.Of(h.host) {
 		record := view.RecordObjectOf(o.Live)
 		live = append(live, record.Records...)
 		ttl = max(ttl, longestTTL(h.host, record))
@@ -145,8 +145,9 @@ func (m *leaseMigration) follow(h *hostMove) {
 	h.follows = changes || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
 	if h.theirs = records.Holder(m.x.Snapshot, m.x.Group, m.x.Snapshot.Claim(state.HostName(h.host)), h.host); h.theirs != "" {
 		h.follows = true // that deployment may have rewritten them a moment ago
-		i := slices.IndexFunc(m.x.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
-		h.namespace = m.x.Snapshot.Records[h.host][i].Live.GetNamespace()
+		records := m.x.Snapshot.Records.Of(h.host)
+		i := slices.IndexFunc(records, func(o observed.Owned) bool { return o.Group.String() == h.theirs })
+		h.namespace = records[i].Live.GetNamespace()
 	}
 	h.hides = map[*crossing]time.Duration{}
 	for _, c := range h.routes {
@@ -432,7 +433,7 @@ func (m *leaseMigration) settleHost(h *hostMove, settle time.Duration) {
 	for _, c := range h.routes {
 		lag := records.ResidualTTL(c.old.Live)
 		if h.theirs != "" {
-			for _, o := range m.x.Snapshot.Records[h.host] {
+			for _, o := range m.x.Snapshot.Records.Of(h.host) {
 				lag = max(lag, longestTTL(h.host, view.RecordObjectOf(o.Live)))
 			}
 		}

@@ -334,7 +334,7 @@ func (m *leaseMigration) findKinds() error {
 // hash returns the definition hash of the lease's objects, or, if Akash's provider wrote all of them, one made from the
 // lease.
 func (m *leaseMigration) hash() string {
-	for _, o := range m.x.Snapshot.Written[m.x.Group] {
+	for _, o := range m.x.Snapshot.Written.Of(m.x.Group) {
 		if hash := o.Live.GetAnnotations()[lease.AnnotationDefinition]; hash != "" {
 			return hash
 		}

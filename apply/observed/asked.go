@@ -64,7 +64,7 @@ func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 	}
 	switch c.Kind {
 	case state.Endpoint:
-		return slices.ContainsFunc(slices.Concat(s.Written[group], s.Shared[group]), func(o Owned) bool {
+		return slices.ContainsFunc(slices.Concat(s.Written.Of(group), s.Shared.Of(group)), func(o Owned) bool {
 			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
 		})
 	case state.Address:
@@ -109,7 +109,7 @@ func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.
 			out = append(out, id)
 		}
 	}
-	for _, o := range slices.Concat(s.Written[group], s.Theirs[group]) {
+	for _, o := range slices.Concat(s.Written.Of(group), s.Theirs.Of(group)) {
 		add(s.Ownership(o.Live).Lease)
 	}
 	for _, d := range append(given, s.Definitions[kept.Name(group)]) {

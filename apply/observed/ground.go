@@ -204,7 +204,7 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Owned, declared 
 	}
 	standing := s.standing()
 	for _, name := range names {
-		for _, o := range standing[name] {
+		for _, o := range standing.Of(name) {
 			known := func(x Owned) bool { return x.Live == o.Live }
 			if o.Group.Owner != c.Owner || !o.usesPart(c, p) || slices.ContainsFunc(by, known) {
 				continue
@@ -221,7 +221,7 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Owned, declared 
 
 // DeclaredIn returns the ProviderHosts and ProviderLeasedIPs that Akash's provider declares for the lease of a namespace.
 func (s *Snapshot) DeclaredIn(namespace string, group lease.Group) (out []Owned) {
-	for _, o := range s.Shared[group] {
+	for _, o := range s.Shared.Of(group) {
 		if s.isDeclaration(o.Live) && s.Ownership(o.Live).Lease.Namespace() == namespace {
 			out = append(out, o)
 		}
@@ -249,17 +249,18 @@ func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
 
 // findStanding returns the objects that serve or declare something, and that this program or Akash's has written, by the names
 // of the claims that they may use.
-func (s *Snapshot) findStanding() map[string][]Owned {
-	standing := map[string][]Owned{}
+func (s *Snapshot) findStanding() Index[string] {
+	standing := Index[string]{}
 	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
-		for live := range s.Of(kind) {
+		for object := range s.objects(kind) {
+			live := object.Look()
 			whose := s.Ownership(live)
 			if !whose.HasLease || !whose.Ours && !whose.Shared {
 				continue
 			}
-			o := Owned{Kind: kind, Live: live, Group: whose.Lease.Group()}
-			for _, name := range claimsUnder(o) {
-				standing[name] = append(standing[name], o)
+			one := &indexed{&kind, object, whose.Lease.Group()}
+			for _, name := range claimsUnder(Owned{Kind: kind, Live: live, Group: one.group}) {
+				standing[name] = append(standing[name], one)
 			}
 		}
 	}

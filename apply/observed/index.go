@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -75,6 +76,25 @@ func (s *Snapshot) ClaimsOfPort(o Owned) []*state.Claim {
 	return s.ByClaim().Endpoints[state.PortObjectOf(o.Live).SharingKey]
 }
 
+// Index has objects of leases by what they are asked for.
+type Index[K comparable] map[K][]*indexed
+
+// indexed is an object of a kind and a deployment group.
+type indexed struct {
+	kind   *kinds.Kind
+	object *cluster.Object
+	group  lease.Group
+}
+
+// Of returns the objects of a key.
+func (x Index[K]) Of(key K) []Owned {
+	var out []Owned
+	for _, one := range x[key] {
+		out = append(out, Owned{Kind: *one.kind, Live: one.object.Whole(), Group: one.group})
+	}
+	return out
+}
+
 // said is what an object says by itself, whatever else there is.
 type said struct {
 	// uses are the hosts or the addresses that it uses.
@@ -90,20 +110,8 @@ type said struct {
 	running bool
 }
 
-// says returns what an object of a kind says by itself. While the objects are indexed, that of each is made once.
+// says returns what an object of a kind says by itself.
 func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
-	if s.told == nil {
-		return s.tells(kind, o)
-	}
-	one, known := s.told[o]
-	if !known {
-		one = s.tells(kind, o)
-		s.told[o] = one
-	}
-	return one
-}
-
-func (s *Snapshot) tells(kind kinds.Kind, o *unstructured.Unstructured) *said {
 	read := func() *said {
 		out := &said{namespace: o.GetNamespace(), under: claimsUnder(Owned{Kind: kind, Live: o})}
 		out.name, out.tenant = out.namespace+"/"+o.GetName(), s.Tenants[out.namespace]
@@ -123,43 +131,81 @@ func (s *Snapshot) tells(kind kinds.Kind, o *unstructured.Unstructured) *said {
 
 // Index records who owns the objects, and what they use.
 func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
-	s.told = map[*unstructured.Unstructured]*said{}
-	defer func() { s.told = nil }()
-	var addressUses []state.Use
-	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, as the objects are: of two uses the first is named
-		var kind kinds.Kind
-		if len(lists[plural]) > 0 {
-			kind = kinds.Of(lists[plural][0].GetKind())
+	objects := map[string][]*cluster.Object{}
+	for plural, list := range lists {
+		objects[plural] = cluster.ObjectsOf(list)
+	}
+	s.index(claims, objects)
+}
+
+// tell sorts objects by their keys, and returns what those say that had none: whoever reads the same again remembers their keys with it.
+func (s *Snapshot) tell(kind kinds.Kind, list []*cluster.Object) map[*cluster.Object]*said {
+	told := make(map[*cluster.Object]*said)
+	for _, object := range list {
+		if object.Key == "" {
+			told[object] = s.says(kind, object.Look())
+			object.Key = told[object].name
 		}
-		list := newObjectList(lists[plural], func(o *unstructured.Unstructured) string { return s.says(kind, o).name })
+	}
+	sortObjects(list)
+	return told
+}
+
+func (s *Snapshot) index(claims []*state.Claim, lists map[string][]*cluster.Object) {
+	var addressUses []state.Use
+	order := slices.Concat(kinds.Records, kinds.OfLease) // that in which they are deleted
+	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(lists)), func(plural string) bool {
+		return slices.ContainsFunc(order, func(k kinds.Kind) bool { return k.Plural == plural })
+	})
+	for _, plural := range rest {
+		order = append(order, kinds.Kind{Plural: plural})
+	}
+	for _, kind := range order {
+		list, read := lists[kind.Plural]
+		if !read {
+			continue
+		}
+		plural := kind.Plural
+		if kind.Kind == "" && len(list) > 0 {
+			kind = kinds.Of(list[0].Look().GetKind())
+		}
+		told := s.tell(kind, list)
 		s.lists[plural] = list
-		for _, name := range list.names {
-			o := list.byName[name]
-			switch plural {
-			case kinds.ProviderLeasedIP.Plural:
+		for _, object := range list {
+			o, says := object.Look(), told[object]
+			if says == nil {
+				says = s.says(kind, o)
+			}
+			switch kind {
+			case kinds.ProviderLeasedIP:
 				port := state.PortObjectOf(o)
 				s.Ports[o.GetName()] = port
 				s.portsOf[port.SharingKey] = append(s.portsOf[port.SharingKey], port)
-			case kinds.Service.Plural:
-				for _, u := range s.says(kind, o).uses {
+			case kinds.Service:
+				for _, u := range says.uses {
 					u = s.OfNamespace(u)
 					addressUses = append(addressUses, u)
 					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], u)
 				}
 			default:
-				for _, u := range s.hostUses(kind, o) { // a DNS record has none: it gives no right to a host
+				for _, u := range s.hostUses(says, o) { // a DNS record has none: it gives no right to a host
 					s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
 				}
 			}
+			if !says.running && !slices.Contains(rest, kind.Plural) {
+				s.indexOwned(&indexed{&kind, object, says.whose.Lease.Group()}, says, o)
+			}
 		}
 	}
-	s.indexWritten()
+	for _, uses := range s.HostUses { // of two uses the first is named
+		slices.SortStableFunc(uses, func(a, b state.Use) int { return cmp.Compare(a.Kind, b.Kind) })
+	}
 	s.Addresses = state.NewAddresses(claims, append(addressUses, s.NodeUses...))
 }
 
 // hostUses returns the hosts that an object uses. A route of somebody else that is attached to Gateways uses what their listeners serve.
-func (s *Snapshot) hostUses(kind kinds.Kind, o *unstructured.Unstructured) []state.Use {
-	if says := s.says(kind, o); s.gateways == nil || says.whose.Ours {
+func (s *Snapshot) hostUses(says *said, o *unstructured.Unstructured) []state.Use {
+	if s.gateways == nil || says.whose.Ours {
 		return says.uses
 	}
 	return state.GatewayUses(o, s.gateways, s.labels[o.GetNamespace()])
@@ -173,36 +219,27 @@ func (s *Snapshot) OfNamespace(u state.Use) state.Use {
 	return u
 }
 
-// indexWritten records the objects that this program wrote.
-func (s *Snapshot) indexWritten() {
-	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
-		for o := range s.Of(kind) {
-			says := s.says(kind, o)
-			if says.running {
-				continue
-			}
-			whose := says.whose
-			mine := Owned{Kind: kind, Live: o, Group: whose.Lease.Group()}
-			if whose.Shared && whose.HasLease {
-				s.Shared[mine.Group] = append(s.Shared[mine.Group], mine)
-			}
-			if !whose.Ours {
-				if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
-					s.Theirs[mine.Group] = append(s.Theirs[mine.Group], mine)
-				}
-				continue
-			}
-			s.Written[mine.Group] = append(s.Written[mine.Group], mine)
-			if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
-				continue
-			}
-			if host := mine.RecordOf(); host != "" {
-				s.Records[host] = append(s.Records[host], mine)
-			}
-			for _, name := range says.under {
-				s.Serving[name] = append(s.Serving[name], mine)
-			}
+// indexOwned records an object of a lease that this program, or Akash's provider or an operator wrote.
+func (s *Snapshot) indexOwned(one *indexed, says *said, o *unstructured.Unstructured) {
+	whose, kind, group := says.whose, *one.kind, one.group
+	if whose.Shared && whose.HasLease {
+		s.Shared[group] = append(s.Shared[group], one)
+	}
+	if !whose.Ours {
+		if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
+			s.Theirs[group] = append(s.Theirs[group], one)
 		}
+		return
+	}
+	s.Written[group] = append(s.Written[group], one)
+	if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
+		return
+	}
+	if host := (Owned{Kind: kind, Live: o, Group: group}).RecordOf(); host != "" {
+		s.Records[host] = append(s.Records[host], one)
+	}
+	for _, name := range says.under {
+		s.Serving[name] = append(s.Serving[name], one)
 	}
 }
 
@@ -218,51 +255,70 @@ func keyOf(kind kinds.Kind, namespace, name string) objectKey {
 	return objectKey{kind.Plural, namespace + "/" + name}
 }
 
-// objectList is what a LIST of one kind has answered: the objects by NAMESPACE/NAME, and their names in order.
-type objectList struct {
-	byName map[string]*unstructured.Unstructured
-	names  []string
+// objectList is what a LIST of one kind has answered, by the keys of the objects.
+type objectList []*cluster.Object
+
+// sortObjects sorts objects by their keys: the answer to a LIST is sorted already.
+func sortObjects(list []*cluster.Object) {
+	byKey := func(a, b *cluster.Object) int { return cmp.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(list, byKey) {
+		slices.SortStableFunc(list, byKey)
+	}
 }
 
-func newObjectList(list []*unstructured.Unstructured, nameOf func(*unstructured.Unstructured) string) objectList {
-	byName := make(map[string]*unstructured.Unstructured, len(list))
-	for _, o := range list {
-		byName[nameOf(o)] = o
+// find returns the object with a key, or nil.
+func (l objectList) find(key string) *cluster.Object {
+	i, found := slices.BinarySearchFunc(l, key, func(o *cluster.Object, key string) int { return cmp.Compare(o.Key, key) })
+	if !found {
+		return nil
 	}
-	return objectList{byName, slices.Sorted(maps.Keys(byName))}
+	return l[i]
 }
 
 // At returns an object as it was read, or nil.
 func (s *Snapshot) At(kind kinds.Kind, namespace, name string) *unstructured.Unstructured {
 	key := keyOf(kind, namespace, name)
-	if now, again := s.again[key]; again {
-		return now
+	o, again := s.again[key]
+	if !again {
+		o = s.lists[key.plural].find(key.name)
 	}
-	return s.lists[key.plural].byName[key.name]
+	if o == nil {
+		return nil
+	}
+	return o.Whole()
 }
 
 // Of returns the objects of a kind as they were read, by namespace and name.
 func (s *Snapshot) Of(kind kinds.Kind) iter.Seq[*unstructured.Unstructured] {
 	return func(yield func(*unstructured.Unstructured) bool) {
-		list := s.lists[kind.Plural]
-		for _, name := range list.names {
-			o := list.byName[name]
-			if now, again := s.again[objectKey{kind.Plural, name}]; again {
-				o = now
-			}
-			if o != nil && !yield(o) {
+		for o := range s.objects(kind) {
+			if !yield(o.Look()) {
 				return
 			}
 		}
-		var made []string // since the LIST
-		for key, o := range s.again {
-			if key.plural == kind.Plural && o != nil && list.byName[key.name] == nil {
-				made = append(made, key.name)
+	}
+}
+
+func (s *Snapshot) objects(kind kinds.Kind) iter.Seq[*cluster.Object] {
+	return func(yield func(*cluster.Object) bool) {
+		list := s.lists[kind.Plural]
+		for _, o := range list {
+			if now, again := s.again[objectKey{kind.Plural, o.Key}]; again {
+				o = now
+			}
+			if !o.IsGone() && !yield(o) {
+				return
 			}
 		}
-		slices.Sort(made)
-		for _, name := range made {
-			if !yield(s.again[objectKey{kind.Plural, name}]) {
+		var made []*cluster.Object // since the LIST
+		for key, o := range s.again {
+			if key.plural == kind.Plural && !o.IsGone() && list.find(key.name) == nil {
+				made = append(made, o)
+			}
+		}
+		sortObjects(made)
+		for _, o := range made {
+			if !yield(o) {
 				return
 			}
 		}
@@ -281,9 +337,10 @@ func (s *Snapshot) With(kind kinds.Kind, namespace, name string, now *unstructur
 	out := *s
 	out.again = maps.Clone(s.again)
 	if out.again == nil {
-		out.again = map[objectKey]*unstructured.Unstructured{}
+		out.again = map[objectKey]*cluster.Object{}
 	}
-	out.again[keyOf(kind, namespace, name)] = now
+	key := keyOf(kind, namespace, name)
+	out.again[key] = cluster.NewObject(key.name, now)
 	return &out
 }
 

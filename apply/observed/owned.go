@@ -55,7 +55,7 @@ func (o Owned) RecordOf() string {
 // Under returns the names of the claims on which the objects that this program wrote for a deployment group depend, whether
 // such claims exist or not.
 func (s *Snapshot) Under(group lease.Group) (names []string) {
-	for _, o := range s.Written[group] {
+	for _, o := range s.Written.Of(group) {
 		names = append(names, claimsUnder(o)...)
 	}
 	return names
@@ -140,8 +140,8 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	}
 	groups := map[lease.Group]*Holding{}
 	addHolders(groups, s.List())
-	for g, objects := range s.Written {
-		for _, o := range objects {
+	for g := range s.Written {
+		for _, o := range s.Written.Of(g) {
 			holdingOf(groups, g).Namespaces[s.Ownership(o.Live).Lease.Namespace()] = true
 		}
 	}
@@ -246,7 +246,7 @@ func NamesAnother(s *Snapshot, group lease.Group, o render.Object) bool {
 // another service of the same endpoint, or at the same service of another endpoint.
 func FormerServices(s *Snapshot, group lease.Group, o render.Object) (former []Owned) {
 	want := state.PortObjectOf(cluster.Rendered(o))
-	for _, service := range s.Theirs[group] {
+	for _, service := range s.Theirs.Of(group) {
 		port := state.ServiceObjectOf(service.Live) // a route has none
 		otherService, otherEndpoint := port.Service != want.Service, port.SharingKey != want.SharingKey
 		if port.Protocol == want.Protocol && port.Port == want.Port && otherService != otherEndpoint {

@@ -17,9 +17,9 @@ import (
 )
 
 // gatewaysOf lists the Gateways, if there is a route of somebody else that is attached to one; else it returns nil.
-func gatewaysOf(ctx context.Context, c *cluster.Cluster, lists map[string][]*unstructured.Unstructured) (admission.Gateways, error) {
-	attached := func(o *unstructured.Unstructured) bool {
-		return admission.AttachedOf(o).ToGateway() && !state.OwnershipOf(o, lease.ID{}).Ours
+func gatewaysOf(ctx context.Context, c *cluster.Cluster, lists map[string][]*cluster.Object) (admission.Gateways, error) {
+	attached := func(o *cluster.Object) bool {
+		return admission.AttachedOf(o.Look()).ToGateway() && !state.OwnershipOf(o.Look(), lease.ID{}).Ours
 	}
 	routes := slices.Concat(lists[kinds.HTTPRoute.Plural], lists[kinds.TLSRoute.Plural], lists[kinds.GRPCRoute.Plural])
 	if !slices.ContainsFunc(routes, attached) {

@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -37,17 +36,17 @@ type Snapshot struct {
 	ClosedBy string
 	// Written are the objects that this program wrote, by the deployment group in their labels, in the order in which
 	// to delete them.
-	Written map[lease.Group][]Owned
+	Written Index[lease.Group]
 	// Theirs are a group's routes and Services that only Akash's operators wrote.
-	Theirs map[lease.Group][]Owned
+	Theirs Index[lease.Group]
 	// Serving are the objects in Written that serve traffic, by the name of the claim that they depend on.
-	Serving map[string][]Owned
+	Serving Index[string]
 	// Held are the claims on which a group has written.
 	Held map[lease.Group][]*state.Claim
 	// Shared are a group's objects on which Akash's provider or an operator has written.
-	Shared map[lease.Group][]Owned
+	Shared Index[lease.Group]
 	// Records are the DNS records that this program wrote, by host.
-	Records map[string][]Owned
+	Records Index[string]
 	// Tenants are the leases in namespace labels, by namespace.
 	Tenants  map[string]lease.ID
 	HostUses map[string][]state.Use
@@ -61,7 +60,7 @@ type Snapshot struct {
 	portsOf map[string][]state.PortObject
 	// lists are the objects by their kind's plural, again those that were read again since; nil for one that is gone.
 	lists map[string]objectList
-	again map[objectKey]*unstructured.Unstructured
+	again map[objectKey]*cluster.Object
 	// Lacks are the kinds that the cluster does not serve.
 	Lacks     map[kinds.Kind]bool
 	Addresses *state.Addresses
@@ -86,13 +85,11 @@ type Snapshot struct {
 	gateways admission.Gateways
 	// labels are those of the namespaces by name.
 	labels map[string]map[string]string
-	// told is what the objects say by themselves, while they are indexed.
-	told map[*unstructured.Unstructured]*said
 	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
 	// does not grow with the number of leases.
 	byClaim  func() *claimIndex
 	byOthers func() map[lease.Group]int
-	standing func() map[string][]Owned
+	standing func() Index[string]
 }
 
 // Reading selects what a snapshot contains.
@@ -175,7 +172,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	s := NewSnapshot()
 	s.HoldersOnly, s.memory = how.Holders, c.Memory()
 	var metas []*metav1.ObjectMeta
-	lists := make(map[string][]*unstructured.Unstructured)
+	lists := make(map[string][]*cluster.Object)
 	var mu sync.Mutex
 	claims, err := how.claims(ctx, l, s)
 	if err != nil {
@@ -204,7 +201,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	}
 	for _, kind := range how.kinds() {
 		group.Go(func() error {
-			list, err := c.Objects(reading, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
+			list, err := c.List(reading, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
 			mu.Lock()
 			defer mu.Unlock()
 			if cluster.IsMissingKind(err) && kinds.Optional(kind) {
@@ -234,7 +231,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 		return nil, err
 	}
 	s.AddClaims(claims)
-	s.Index(claims, lists)
+	s.index(claims, lists)
 	return s, nil
 }
 
@@ -244,8 +241,7 @@ func NewSnapshot() *Snapshot {
 		claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
 		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{}, labels: map[string]map[string]string{},
 		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{}, portsOf: map[string][]state.PortObject{},
-		Shared: map[lease.Group][]Owned{}, Written: map[lease.Group][]Owned{}, Theirs: map[lease.Group][]Owned{},
-		Serving: map[string][]Owned{}, Records: map[string][]Owned{},
+		Shared: Index[lease.Group]{}, Written: Index[lease.Group]{}, Theirs: Index[lease.Group]{}, Serving: Index[string]{}, Records: Index[string]{},
 		lists: map[string]objectList{}, Lacks: map[kinds.Kind]bool{}, Gateway: &published.Gateway{},
 	}
 	s.byClaim = sync.OnceValue(func() *claimIndex { return indexClaims(s.claims) })
@@ -291,8 +287,8 @@ func Look(ctx context.Context, c *command.Command, before *Snapshot, owner strin
 
 // unlabelled reports whether an object of the owner has lost the labels that name its lease.
 func (s *Snapshot) unlabelled(owner string) bool {
-	for group, objects := range s.Written {
-		if group.Owner == owner && slices.ContainsFunc(objects, func(o Owned) bool {
+	for group := range s.Written {
+		if group.Owner == owner && slices.ContainsFunc(s.Written.Of(group), func(o Owned) bool {
 			return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
 		}) {
 			return true

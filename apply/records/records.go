@@ -45,7 +45,7 @@ const ReplacedWait = 30 * time.Second
 // Holder returns the other deployment group that may write a host's records: it holds a part of the host's claim, which may
 // be nil, and its records are older than those of the group. It is empty if there is none. A DNS name has one writer.
 func Holder(s *observed.Snapshot, group lease.Group, claim *state.Claim, host string) string {
-	records := slices.Clone(s.Records[host])
+	records := s.Records.Of(host)
 	slices.SortStableFunc(records, func(a, b observed.Owned) int {
 		return cmp.Or(a.Live.GetCreationTimestamp().Compare(b.Live.GetCreationTimestamp().Time), cmp.Compare(a.Live.GetUID(), b.Live.GetUID()))
 	})
@@ -89,7 +89,7 @@ func ToReplace(s *observed.Snapshot, group lease.Group, host string, objects []r
 	if created == "" {
 		return old, recreated
 	}
-	for _, o := range s.Records[host] {
+	for _, o := range s.Records.Of(host) {
 		if wanted.Has(o.Live) {
 			continue
 		}
@@ -199,7 +199,7 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range slices.Sorted(maps.Keys(s.Records)) {
-		for _, o := range s.Records[host] {
+		for _, o := range s.Records.Of(host) {
 			own := diagnose.OwnRecord{Ref: observed.RefOf(o.Kind, o.Live), Object: view.RecordObjectOf(o.Live)}
 			if parts := s.Claim(state.HostName(host)).PartsOf(o.Group); len(parts) > 0 && c.Options.Config.DNS.Records() {
 				wanted, err := Wanted(ctx, c, s, host, parts[0])
@@ -251,7 +251,7 @@ func (w wanting) pointing(ctx context.Context, host string, part state.Part, tar
 		e.IP, addresses = leasedEndpoint(w.snapshot.Held[group], group, part)
 	}
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
-	for _, o := range slices.Concat(w.snapshot.Written[group], w.snapshot.Records[host]) {
+	for _, o := range slices.Concat(w.snapshot.Written.Of(group), w.snapshot.Records.Of(host)) {
 		if o.Group == group {
 			def.Hash = cmp.Or(o.Live.GetAnnotations()[lease.AnnotationDefinition], def.Hash)
 		}

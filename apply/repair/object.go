@@ -195,7 +195,7 @@ func (r *repair) rerecord(ctx context.Context, m *state.Fix) error {
 			return err
 		}
 	}
-	for _, o := range r.snapshot.Records[m.Value] {
+	for _, o := range r.snapshot.Records.Of(m.Value) {
 		isWanted := slices.ContainsFunc(wanted.Objects, func(w render.Object) bool { return r.snapshot.Find(w) == o.Live })
 		if o.Group != group || isWanted || slices.Contains(deleted, o.Live) {
 			continue

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"iter"
 	"math"
 	"strconv"
@@ -145,12 +144,12 @@ func (c Cursor) kind() string {
 // JSON decodes a text that is a JSON object, which is faster than YAML. If ok is false, read the text with Documents,
 // which reports what is wrong with it.
 func (t Text) JSON() (value any, ok bool) {
-	data := bytes.TrimSpace(t.data)
-	if len(data) == 0 || data[0] != '{' || !utf8.Valid(data) {
+	data := strings.TrimSpace(t.data)
+	if data == "" || data[0] != '{' || !utf8.ValidString(data) {
 		return nil, false
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(data, &fields); err != nil {
+	if err := json.Unmarshal([]byte(data), &fields); err != nil {
 		return nil, false
 	}
 	return fields, true

@@ -49,7 +49,7 @@ type Document struct {
 
 // Text is the unparsed text of one document of a stream.
 type Text struct {
-	data   []byte
+	data   string
 	file   string
 	before int
 }
@@ -81,7 +81,7 @@ func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 				yield(Text{}, err)
 				return
 			}
-			if text == nil || !yield(Text{data: bytes.Clone(text), file: file, before: before}, nil) {
+			if text == nil || !yield(Text{data: string(text), file: file, before: before}, nil) {
 				return
 			}
 		}
@@ -92,7 +92,7 @@ func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 // Documents without content are skipped; one that is not valid YAML has a problem and no root.
 func (t Text) Documents() iter.Seq[*Document] {
 	return func(yield func(*Document) bool) {
-		parse(t.data, t.file, t.before, yield)
+		parse([]byte(t.data), t.file, t.before, yield)
 	}
 }
 

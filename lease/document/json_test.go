@@ -136,7 +136,7 @@ func TestSize(t *testing.T) {
 	var failed error
 	for text, err := range Texts(strings.NewReader(stream), "f", 16) {
 		if failed = err; err == nil {
-			read = append(read, string(text.data))
+			read = append(read, text.data)
 		}
 	}
 	if len(read) != 1 || read[0] != "a: 1\n" || failed == nil || !strings.HasPrefix(failed.Error(), "f:2:1: the document is larger than 16") {

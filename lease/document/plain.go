@@ -12,7 +12,7 @@ import (
 // each item on a line of its own, and texts that can be nothing else or are quoted. It takes a tenth of the time. If ok is false, read the
 // text with Documents.
 func (t Text) Plain() (value map[string]any, at lease.Place, ok bool) {
-	rest, marked := strings.CutPrefix(string(t.data), "---\n")
+	rest, marked := strings.CutPrefix(t.data, "---\n")
 	r := plainReader{rest: rest}
 	if !r.next() || r.line == "" || r.indent != 0 || isItem(r.line) {
 		return nil, at, false

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,12 @@ func TestLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			problems, err := Ledger(t.Context(), strings.NewReader(tt.in), tt.names, limits, true, func(o *unstructured.Unstructured) { got = append(got, o.GetName()) })
+			problems, err := Ledger(t.Context(), strings.NewReader(tt.in), tt.names, limits, true, func(o *unstructured.Unstructured, again func() *unstructured.Unstructured) {
+				got = append(got, o.GetName())
+				if again != nil && !reflect.DeepEqual(again(), o) {
+					t.Errorf("%s is another object when it is read again", o.GetName())
+				}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +224,7 @@ func TestEndlessLedger(t *testing.T) {
 	limits.InputSize = 1 << 16
 	count := 0
 	problems, err := Ledger(t.Context(), endless("{apiVersion: v1, kind: Service, metadata: {name: a}}\n---\n"), []string{"-"}, limits, false,
-		func(*unstructured.Unstructured) { count++ })
+		func(*unstructured.Unstructured, func() *unstructured.Unstructured) { count++ })
 	if err != nil || len(problems) != 1 || !strings.Contains(problems.Error(), "larger than 64Ki") || count == 0 {
 		t.Errorf("%d objects, %v, %v", count, problems, err)
 	}

@@ -19,7 +19,7 @@ import (
 func (f *Names) Objects(
 	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
 ) (lease.Problems, error) {
-	reader := newObjectReader(limits, once, take)
+	reader := newObjectReader(limits, once, func(o *unstructured.Unstructured, _ func() *unstructured.Unstructured) { take(o) })
 	_, err := parallel.Abandonable(ctx, func() (any, error) {
 		return nil, f.Each(ctx, stdin, int64(limits.InputSize), func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
@@ -35,9 +35,9 @@ func (f *Names) Objects(
 
 // objectReader reads the objects in files.
 type objectReader struct {
-	// take is called with each object. documents counts what was read, found the objects of a cluster and Lists among it: a
+	// take is called with each object, as Take says. documents counts what was read, found the objects of a cluster and Lists among it: a
 	// definition says what is wanted, and is in no cluster.
-	take             func(*unstructured.Unstructured)
+	take             Take
 	documents, found int
 	// whole reports objects that a client cannot read, and does not take them.
 	whole bool
@@ -48,7 +48,7 @@ type objectReader struct {
 	seen map[string]lease.Place
 }
 
-func newObjectReader(limits config.Limits, once bool, take func(*unstructured.Unstructured)) *objectReader {
+func newObjectReader(limits config.Limits, once bool, take Take) *objectReader {
 	r := &objectReader{size: int64(limits.DocumentSize), take: take}
 	if once {
 		r.seen = map[string]lease.Place{}
@@ -65,11 +65,14 @@ func (r *objectReader) read(ctx context.Context, in io.Reader, name string) erro
 			return ctx.Err()
 		}
 		if value, ok := text.JSON(); ok {
-			r.add(value, lease.Place{File: name})
+			r.add(value, lease.Place{File: name}, nil)
 			continue
 		}
 		if value, at, ok := text.Plain(); ok {
-			r.add(value, at)
+			r.add(value, at, func() *unstructured.Unstructured {
+				value, _, _ := text.Plain()
+				return &unstructured.Unstructured{Object: value}
+			})
 			continue
 		}
 		for doc := range text.Documents() {
@@ -77,7 +80,7 @@ func (r *objectReader) read(ctx context.Context, in io.Reader, name string) erro
 			value := root.Value()
 			r.problems = append(r.problems, doc.Problems.Sorted()...)
 			if !doc.Problems.Failed() {
-				r.add(value, root.At())
+				r.add(value, root.At(), nil)
 			}
 		}
 	}
@@ -85,7 +88,7 @@ func (r *objectReader) read(ctx context.Context, in io.Reader, name string) erro
 }
 
 // add takes an object, or the items of a List.
-func (r *objectReader) add(value any, at lease.Place) {
+func (r *objectReader) add(value any, at lease.Place, again func() *unstructured.Unstructured) {
 	fields, ok := value.(map[string]any)
 	o := &unstructured.Unstructured{Object: fields}
 	if value != nil {
@@ -99,17 +102,17 @@ func (r *objectReader) add(value any, at lease.Place) {
 		r.found++
 		items, _ := fields["items"].([]any)
 		for _, item := range items {
-			r.add(item, at)
+			r.add(item, at, nil)
 		}
 	default:
 		if o.GroupVersionKind().Group != lease.Domain {
 			r.found++
 		}
-		r.addObject(o, at)
+		r.addObject(o, at, again)
 	}
 }
 
-func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
+func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place, again func() *unstructured.Unstructured) {
 	key := o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
 	if first, isDuplicate := r.seen[key]; isDuplicate {
 		r.problems.Add(at, "duplicate object %s (first in %s)", key, first)
@@ -124,15 +127,18 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 			return
 		}
 	}
-	r.take(o)
+	r.take(o, again)
 }
+
+// Take takes an object. again decodes it once more, which takes less time than to keep thousands in memory; it is nil where it does not.
+type Take func(o *unstructured.Unstructured, again func() *unstructured.Unstructured)
 
 // Ledger reads the objects in files that take the place of a cluster (--ledger): files, folders with their subfolders, and "-"
 // for standard input. A folder may be empty; a file or a pipe without objects is a problem, because the command that was to fill
 // it may have failed, and so is a folder that has definitions and no object: nothing would seem to be held. A broken object or file is a problem too, and stops no other. The error is not about what the files contain:
 // it is the end of the context.
 func Ledger(
-	ctx context.Context, stdin io.Reader, names []string, limits config.Limits, once bool, take func(*unstructured.Unstructured),
+	ctx context.Context, stdin io.Reader, names []string, limits config.Limits, once bool, take Take,
 ) (lease.Problems, error) {
 	reader := newObjectReader(limits, once, take)
 	reader.whole = true

@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -297,16 +297,17 @@ func clusterOfFiles(
 	if cfg, err = c.Configuration(ctx, nil); err != nil {
 		return nil, nil, nil, 0, err
 	}
-	var objects []*unstructured.Unstructured
-	found, err := from.Read(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	debug.SetGCPercent(50) // much is decoded for a look, and little is kept
+	var objects apply.Files
+	found, err := from.Read(ctx, c.In, cfg.Limits, true, objects.Add)
 	if err != nil {
 		return nil, nil, nil, 0, err
 	}
 	c.Warn(found)
-	if of, unowned, err = apply.OfFiles(objects); err == nil && c.ConfigFile == "" {
+	if of, err = objects.Cluster(); err == nil && c.ConfigFile == "" {
 		cfg, err = c.Configuration(ctx, of)
 	}
-	return of, cfg, found.Errors(), unowned, err
+	return of, cfg, found.Errors(), objects.Unowned, err
 }
 
 // readOnly runs a command that writes nothing, and so has nothing to give back: it ends with the context, whatever it is doing.

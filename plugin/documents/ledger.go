@@ -54,7 +54,7 @@ func (l *addressLedger) known() *pools.Known {
 	return &pools.Known{Claims: l.claims, Addresses: state.NewAddresses(l.claims, l.uses), Pools: l.pools}
 }
 
-func (l *addressLedger) add(o *unstructured.Unstructured) {
+func (l *addressLedger) add(o *unstructured.Unstructured, _ func() *unstructured.Unstructured) {
 	switch o.GetAPIVersion() + "/" + o.GetKind() {
 	case "coordination.k8s.io/v1/Lease":
 		meta := metav1.ObjectMeta{
@@ -88,7 +88,7 @@ func ledgerIn(nodes []*kyaml.RNode, namespace string) (*addressLedger, error) {
 			return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
 		}
 		for i := range objects {
-			found.add(&objects[i])
+			found.add(&objects[i], nil)
 		}
 	}
 	return found, nil

@@ -135,7 +135,7 @@ func TestClaimsAreInTheLedger(t *testing.T) {
 		o.SetName("ip--203-0-113-7")
 		o.SetNamespace(namespace)
 		o.SetLabels(map[string]string{state.LabelKind: string(state.Address), state.LabelOwner: statetest.Shop.Owner})
-		ledger.add(o)
+		ledger.add(o, nil)
 	}
 	if len(ledger.claims) != 1 {
 		t.Errorf("%d claims", len(ledger.claims))

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
@@ -167,7 +166,7 @@ func (l *Ledger) IsFiles() bool { return len(l.names) > 0 && !l.IsCluster() }
 
 // Read reads the objects in the files; see files.Ledger.
 func (l *Ledger) Read(
-	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
+	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take files.Take,
 ) (lease.Problems, error) {
 	for _, name := range l.names {
 		if _, err := os.Stat(name); name != "-" && errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -92,11 +91,11 @@ func (x *checking) plan(server *Server, concurrency int) string {
 }
 
 func (x *checking) planOfFiles() string {
-	var objects []*unstructured.Unstructured
+	var ofFiles apply.Files
 	for _, path := range slices.Sorted(maps.Keys(x.server.objects)) {
-		objects = append(objects, x.server.objects[path].object.DeepCopy())
+		ofFiles.Add(x.server.objects[path].object.DeepCopy(), nil)
 	}
-	files, _, err := apply.OfFiles(objects)
+	files, err := ofFiles.Cluster()
 	if err != nil {
 		x.fail("files: %v", err)
 	}
