@@ -108,8 +108,8 @@ func (c *checker) routing(s *Service, e *Expose) {
 	}
 	c.weights(s, e)
 	c.sticky(r)
-	c.headers(r.RequestHeaders, "request", false, r.At.Headers)
-	c.headers(r.ResponseHeaders, "response", true, r.At.Headers)
+	c.headers(r.Headers.Request, "request", false, r.At.Headers)
+	c.headers(r.Headers.Response, "response", true, r.At.Headers)
 	c.annotations(r)
 	c.labels(r)
 }
@@ -123,9 +123,9 @@ func (c *checker) notRouted(e *Expose) {
 	}{
 		{r.TLS != nil, "tls", r.At.TLS},
 		{r.Weight != nil, "a weight", r.At.Weight},
-		{len(r.Backends) > 0, "alternateBackends", r.At.Backends},
+		{len(r.Backends) > 0, "alternateBackends", r.At.AlternateBackends},
 		{r.Sticky != nil, "sticky", r.At.Sticky},
-		{len(r.RequestHeaders)+len(r.ResponseHeaders) > 0, "headers", r.At.Headers},
+		{len(r.Headers.Request)+len(r.Headers.Response) > 0, "headers", r.At.Headers},
 		{len(r.Annotations) > 0, "annotations", r.At.Annotations},
 		{len(r.Labels) > 0, "labels", r.At.Labels},
 	} {
@@ -198,7 +198,7 @@ func (c *checker) passthroughOptions(e *Expose) {
 		"the router does not judge the backend's certificate: there can be no destinationCASecretName")
 	refuse(t.Issuer != nil, r.At.TLS, "the backend has the certificate: there can be no issuer")
 	refuse(t.Insecure == InsecureAllow, r.At.TLS, "insecure can be None or Redirect, not Allow")
-	refuse(len(r.RequestHeaders)+len(r.ResponseHeaders) > 0, r.At.Headers, "the router sees no headers: it can change none")
+	refuse(len(r.Headers.Request)+len(r.Headers.Response) > 0, r.At.Headers, "the router sees no headers: it can change none")
 	refuse(r.Sticky != nil, r.At.Sticky, "the router sees no cookies: there can be no sticky")
 	refuse(e.Options() != nil, e.At, "the router sees no requests: there can be no http options")
 }
@@ -212,7 +212,7 @@ func (c *checker) weights(s *Service, e *Expose) {
 		return
 	}
 	if len(r.Backends) > 3 {
-		c.problems.Add(r.At.Backends, "there are %d alternate backends; at most 3 are allowed", len(r.Backends))
+		c.problems.Add(r.At.AlternateBackends, "there are %d alternate backends; at most 3 are allowed", len(r.Backends))
 	}
 	sum := uint32(DefaultWeight)
 	if r.Weight != nil {
@@ -234,7 +234,7 @@ func (c *checker) weights(s *Service, e *Expose) {
 		c.backend(e, b)
 	}
 	if sum == 0 {
-		c.problems.Add(r.At.Backends, "all weights are 0: no service would be reached")
+		c.problems.Add(r.At.AlternateBackends, "all weights are 0: no service would be reached")
 	}
 }
 

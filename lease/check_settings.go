@@ -48,9 +48,9 @@ func (c *checker) headers(rules []HeaderRule, direction string, response bool, a
 		}
 		switch {
 		case c.missing(rule.Value == ""):
-		case rule.Delete && rule.Value != "":
+		case bool(rule.Delete) && rule.Value != "":
 			c.problems.Add(rule.At, "a header that is deleted has no value")
-		case !rule.Delete:
+		case !bool(rule.Delete):
 			if err := grammar.HeaderValue(rule.Value, response); err != nil {
 				c.problems.Add(rule.At, "%v", err)
 			}

@@ -51,79 +51,80 @@ type Manifest struct{ UID, ResourceVersion string }
 // Service is one service of a lease and the ports that it exposes.
 type Service struct {
 	// Name is the name of the workload and of its Kubernetes Service.
-	Name string
+	Name string `doc:"name" read:"required"`
 	// Target is the kind of route for this service's hosts: config.TargetIngress, config.TargetHTTPRoute or
 	// config.TargetRoute. Empty means the configuration's target.
-	Target string
+	Target string `doc:"target,omitempty" is:"target" oneof:"ingress|httproute|route"`
 	// Expose lists the ports in the order of Akash's manifest: port, protocol, global before internal.
-	Expose []Expose
-	At     Place
+	Expose []Expose `doc:"expose,omitempty"`
+	At     Place    `at:"name"`
 }
 
 // Expose is one port of a service and how it is reached.
 type Expose struct {
 	// Port is the container's port.
-	Port uint16
+	Port uint16 `doc:"port" read:"required" is:"a port" min:"1"`
 	// As is the external port; 0 means the same as Port.
-	As       uint16
-	Protocol Protocol
+	As       uint16   `doc:"as,omitempty" is:"a port" min:"1"`
+	Protocol Protocol `doc:"protocol,omitempty" is:"protocol" oneof:"TCP|UDP" default:"TCP"`
 	// Global is true if the port is reachable from outside the lease.
-	Global bool
+	Global bool `doc:"global,omitempty"`
 	// Peer is the service of the lease that may connect; empty means all. Sequence is the number of the IP endpoint in
 	// the deployment. SaysAs is true if As was written although it equals Port; Akash's manifest keeps that. All three
 	// are read only together with workloads.
-	Peer     string
-	Sequence uint32
+	Peer     string `doc:"service,omitempty"`
+	Sequence uint32 `doc:"sequence,omitempty" is:"the number of an IP endpoint" min:"1"`
 	SaysAs   bool
 	// Hosts are the host names that route to this port. Hosts of a port that is not an ingress are claimed but not
 	// routed, as in Akash.
-	Hosts []Host
+	Hosts []Host `doc:"hosts,omitempty"`
 	// HostsWithheld is true if all hosts of the definition are withheld. It distinguishes such a port from one that
 	// never had hosts, which may get a generated host.
 	HostsWithheld bool
 	// Path is the path prefix that routes to this port; empty means the root. Check replaces "/" with "".
-	Path string
+	Path string `doc:"path,omitempty"`
 	// Routing has further settings of the routes; nil if there are none.
-	Routing *Routing
+	Routing *Routing `doc:",inline"`
 	// IP is the name of the IP endpoint on which the port is leased, or empty.
-	IP   string
-	HTTP HTTPOptions
-	At   Place
+	IP   string      `doc:"ip,omitempty"`
+	HTTP HTTPOptions `doc:"http,omitempty"`
+	At   Place       `at:"."`
 	// HTTPAt has the positions of the options; nil if none were read.
-	HTTPAt *HTTPPlaces
+	HTTPAt *HTTPPlaces `at:"http"`
 	// IPAt and PathAt are the positions of IP and Path.
-	IPAt, PathAt Place
+	IPAt   Place `at:"ip"`
+	PathAt Place `at:"path"`
 }
 
 // Host is a host name and its position in the input.
 type Host struct {
-	Name string
-	At   Place
+	Name string `doc:"@text"`
+	At   Place  `at:"."`
 }
 
 // IPEndpoint is a leased IP address, under the name that the lease gives it.
 type IPEndpoint struct {
-	Name string
+	Name string `doc:"name" read:"required"`
 	// Addresses are the addresses that the definition requests. If it requests none, the ledger assigns one per family.
-	Addresses []netip.Addr
-	At        Place
+	Addresses []netip.Addr `doc:"addresses,omitempty" rule:"address"`
+	At        Place        `at:"name"`
 }
 
 // HTTPOptions are the options that Akash passes to the HTTP router. A zero value means Akash's default, see
 // WithDefaults.
 type HTTPOptions struct {
 	// MaxBodySize is the largest request body, in bytes.
-	MaxBodySize uint32 `json:"maxBodySize,omitempty"`
+	MaxBodySize uint32 `json:"maxBodySize,omitempty" is:"a body size in bytes" max:"104857600"`
 	// ReadTimeout and SendTimeout limit one read from and one write to the backend, in whole milliseconds.
 	ReadTimeout time.Duration `json:"readTimeout,omitempty"`
 	SendTimeout time.Duration `json:"sendTimeout,omitempty"`
 	// NextTries is the number of backends to try.
-	NextTries uint32 `json:"nextTries,omitempty"`
+	NextTries uint32 `json:"nextTries,omitempty" is:"a number of tries"`
 	// NextTimeout limits the time spent on further tries; 0 means no limit.
 	NextTimeout time.Duration `json:"nextTimeout,omitempty"`
 	// NextCases are the failures after which the next backend is tried: error, timeout or an HTTP status; or only
 	// "off".
-	NextCases []string `json:"nextCases,omitempty"`
+	NextCases []string `json:"nextCases,omitempty" read:"word"`
 }
 
 // HTTPPlaces are the positions of HTTPOptions.

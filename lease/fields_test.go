@@ -18,6 +18,8 @@ func set(t *testing.T, v reflect.Value) {
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(reflect.ValueOf("k"), reflect.ValueOf("v"))
+	case reflect.Struct:
+		set(t, v.Field(0))
 	case reflect.Uint32:
 		v.SetUint(1)
 	case reflect.Int64:

@@ -119,10 +119,10 @@ func appendRouting(b []byte, r *Routing) []byte {
 	} else {
 		b = appendTexts(append(b, 1+boolByte(s.Disabled)), s.Cookie, s.SameSite)
 	}
-	for _, rules := range [][]HeaderRule{r.RequestHeaders, r.ResponseHeaders} {
+	for _, rules := range [][]HeaderRule{r.Headers.Request, r.Headers.Response} {
 		b = binary.AppendUvarint(b, uint64(len(rules)))
 		for _, h := range rules {
-			b = appendTexts(append(b, boolByte(h.Delete)), h.Name, h.Value)
+			b = appendTexts(append(b, boolByte(bool(h.Delete))), h.Name, h.Value)
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.Annotations)))

@@ -11,12 +11,13 @@ import (
 // numbered as in akash-network's market module.
 type ID struct {
 	// Owner is the tenant's wallet, a bech32 address with the prefix "akash1".
-	Owner string
+	Owner string `doc:"owner" read:"required" rule:"wallet"`
 	// DSeq, GSeq and OSeq number the deployment, its group and the group's order, each from 1.
-	DSeq       uint64
-	GSeq, OSeq uint32
+	DSeq uint64 `doc:"dseq" read:"required,sequence" is:"a number" min:"1"`
+	GSeq uint32 `doc:"gseq" read:"required,sequence" is:"a number" min:"1"`
+	OSeq uint32 `doc:"oseq" read:"required,sequence" is:"a number" min:"1"`
 	// Provider is the provider's wallet, a bech32 address.
-	Provider string
+	Provider string `doc:"provider" read:"required" rule:"wallet"`
 }
 
 // Order is the order of a deployment group, which providers bid on. It becomes a lease at the provider that wins it.

@@ -62,26 +62,25 @@ func (d *Definition) backends() map[string]bool {
 // refuses the rest with a reason.
 type Routing struct {
 	// TLS is how the router serves TLS for the hosts; nil means plain HTTP, as in Akash.
-	TLS *TLS
+	TLS *TLS `doc:"tls,omitempty"`
 	// Weight is the share of the service itself, 0 to 256, relative to Backends; nil means 100 (OpenShift's default).
-	Weight *uint16
+	Weight *uint16 `doc:"weight,omitempty" is:"a weight" max:"256"`
 	// Backends are further services of the lease that share the traffic, at most three.
-	Backends []Backend
+	Backends []Backend `doc:"alternateBackends,omitempty"`
 	// Sticky keeps a client on one backend; nil means the router's default.
-	Sticky *Sticky
-	// RequestHeaders and ResponseHeaders are applied in this order.
-	RequestHeaders, ResponseHeaders []HeaderRule
+	Sticky  *Sticky `doc:"sticky,omitempty"`
+	Headers Headers `doc:"headers,omitempty"`
 	// Annotations are settings of OpenShift's router, under the names of its documentation.
-	Annotations []RouteAnnotation
+	Annotations []RouteAnnotation `doc:"annotations,omitempty"`
 	// Labels are added to the labels of the routes. Router shards select routes by labels.
-	Labels map[string]string
-	At     RoutingPlaces
+	Labels map[string]string `doc:"labels,omitempty"`
+	At     RoutingPlaces     `at:"."`
 }
 
 // OrNil returns nil if the routing sets nothing, otherwise the routing itself.
 func (r *Routing) OrNil() *Routing {
-	if r.TLS == nil && r.Weight == nil && len(r.Backends) == 0 && r.Sticky == nil && len(r.RequestHeaders) == 0 &&
-		len(r.ResponseHeaders) == 0 && len(r.Annotations) == 0 && len(r.Labels) == 0 {
+	if r.TLS == nil && r.Weight == nil && len(r.Backends) == 0 && r.Sticky == nil && r.Headers.none() &&
+		len(r.Annotations) == 0 && len(r.Labels) == 0 {
 		return nil
 	}
 	return r
@@ -89,7 +88,7 @@ func (r *Routing) OrNil() *Routing {
 
 // RoutingPlaces are the positions of the parts of a Routing.
 type RoutingPlaces struct {
-	TLS, Weight, Backends, Sticky, Headers, Annotations, Labels Place
+	TLS, Weight, AlternateBackends, Sticky, Headers, Annotations, Labels Place
 }
 
 // Termination is where TLS is terminated.
@@ -118,59 +117,85 @@ const (
 // TLS is how the hosts of an expose are served over TLS. Certificates and keys are never part of a definition; they are
 // in Secrets of the lease's namespace.
 type TLS struct {
-	Termination Termination
-	Insecure    InsecurePolicy
+	Termination Termination    `doc:"termination,omitempty" is:"termination" oneof:"edge|passthrough|reencrypt"`
+	Insecure    InsecurePolicy `doc:"insecure,omitempty" is:"insecure" oneof:"None|Allow|Redirect"`
 	// SecretName is a Secret of type kubernetes.io/tls with the hosts' certificate; empty means the router's
 	// certificate.
-	SecretName string
+	SecretName string `doc:"secretName,omitempty"`
 	// DestinationCASecretName is a Secret whose key ca.crt verifies the backend's certificate (Reencrypt only).
-	DestinationCASecretName string
+	DestinationCASecretName string `doc:"destinationCASecretName,omitempty"`
 	// Issuer is the cert-manager issuer of the certificate; nil if cert-manager is not used.
-	Issuer *Issuer
+	Issuer *Issuer `doc:"issuer,omitempty"`
 }
 
 // Issuer refers to a cert-manager issuer.
 type Issuer struct {
-	Name string
+	Name string `doc:"name" read:"required"`
 	// Kind is Issuer, ClusterIssuer, or a kind of Group.
-	Kind string
+	Kind string `doc:"kind,omitempty"`
 	// Group is the API group of an external issuer; empty means cert-manager's own.
-	Group string
+	Group string `doc:"group,omitempty"`
 }
 
 // Backend is a service that shares the traffic of a route.
 type Backend struct {
-	Service string
+	Service string `doc:"service" read:"required"`
 	// Port is the port of the Kubernetes Service; 0 means the expose's external port.
-	Port uint16
+	Port uint16 `doc:"port,omitempty" is:"a port" min:"1"`
 	// Weight is the share of the traffic, 0 to 256.
-	Weight uint16
-	At     Place
+	Weight uint16 `doc:"weight" is:"a weight" max:"256" default:"100"`
+	At     Place  `at:"."`
 }
 
 // Sticky keeps a client on one backend with a cookie.
 type Sticky struct {
 	// Disabled turns off the router's own stickiness.
-	Disabled bool
+	Disabled bool `doc:"disabled,omitempty"`
 	// Cookie is the cookie's name; empty means the router's default.
-	Cookie string
+	Cookie string `doc:"cookie,omitempty"`
 	// SameSite is Lax, Strict or None; empty means the router's default.
-	SameSite string
+	SameSite string `doc:"sameSite,omitempty" is:"sameSite" oneof:"Lax|Strict|None"`
 }
+
+// Headers are rules for the headers of requests and of responses, applied in this order.
+type Headers struct {
+	Request  []HeaderRule `doc:"request,omitempty"`
+	Response []HeaderRule `doc:"response,omitempty"`
+}
+
+func (h Headers) none() bool { return len(h.Request)+len(h.Response) == 0 }
 
 // HeaderRule sets or deletes one header.
 type HeaderRule struct {
-	Name string
+	Name string `doc:"name" read:"required"`
 	// Delete removes the header; otherwise it is set to Value.
-	Delete bool
-	Value  string
-	At     Place
+	Delete HeaderAction `doc:"action" read:"required,filled" is:"action" oneof:"Set|Delete"`
+	Value  string       `doc:"value,omitempty"`
+	At     Place        `at:"."`
+}
+
+// HeaderAction is true if a header is deleted, and false if it is set.
+type HeaderAction bool
+
+// MarshalText returns Set or Delete.
+func (a HeaderAction) MarshalText() ([]byte, error) {
+	if a {
+		return []byte("Delete"), nil
+	}
+	return []byte("Set"), nil
+}
+
+// UnmarshalText reads one of these.
+func (a *HeaderAction) UnmarshalText(text []byte) error {
+	*a = string(text) == "Delete"
+	return nil
 }
 
 // RouteAnnotation is one setting of OpenShift's router.
 type RouteAnnotation struct {
-	Key, Value string
-	At         Place
+	Key   string `doc:"@key"`
+	Value string `doc:"@text"`
+	At    Place  `at:"."`
 }
 
 // DefaultWeight is the weight of a service without an explicit weight (OpenShift's default).

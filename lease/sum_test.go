@@ -32,7 +32,7 @@ func full() *lease.Definition {
 							Issuer: &lease.Issuer{Name: "i", Kind: "K", Group: "a.b"},
 						},
 						Weight: &w, Backends: []lease.Backend{{Service: "api", Port: 80, Weight: 10}}, Sticky: &lease.Sticky{Cookie: "c", SameSite: "Lax"},
-						RequestHeaders: []lease.HeaderRule{{Name: "h", Value: "v"}}, ResponseHeaders: []lease.HeaderRule{{Name: "r", Delete: true}},
+						Headers:     lease.Headers{Request: []lease.HeaderRule{{Name: "h", Value: "v"}}, Response: []lease.HeaderRule{{Name: "r", Delete: true}}},
 						Annotations: []lease.RouteAnnotation{{Key: "haproxy.router.openshift.io/timeout", Value: "1s"}}, Labels: map[string]string{"l": "m", "k": "n"},
 					},
 				},

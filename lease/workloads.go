@@ -20,16 +20,16 @@ type Workloads struct {
 // Workload is what a service runs, and the resources that it needs.
 type Workload struct {
 	Name    string   `json:"name"`
-	Image   string   `json:"image"`
-	Command []string `json:"command,omitempty"`
-	Args    []string `json:"args,omitempty"`
+	Image   string   `json:"image" doc:"image" read:"required"`
+	Command []string `json:"command,omitempty" doc:"command,omitempty"`
+	Args    []string `json:"args,omitempty" doc:"args,omitempty"`
 	// Env has entries NAME=VALUE; an entry without "=" has an empty value.
-	Env []string `json:"env,omitempty"`
+	Env []string `json:"env,omitempty" doc:"env,omitempty"`
 	// Count is the number of replicas.
-	Count     uint32              `json:"count"`
+	Count     uint32              `json:"count" doc:"count,omitempty" is:"a count" min:"1" default:"1"`
 	Resources resources.Resources `json:"resources"`
 	// Params is nil if the service has none; Akash's manifest distinguishes that from empty ones.
-	Params      *Params      `json:"params,omitempty"`
+	Params      *Params      `json:"params,omitempty" doc:"params,omitempty"`
 	Credentials *Credentials `json:"credentials,omitempty"`
 	// Scheduler is the result of an earlier reservation, if the format keeps it: a Manifest object does.
 	Scheduler *SchedulerParams `json:"-"`
@@ -49,10 +49,10 @@ type Params struct {
 
 // Mount is the path of a volume in the container.
 type Mount struct {
-	Volume   string `json:"name"`
-	Path     string `json:"mount"`
-	ReadOnly bool   `json:"readOnly,omitempty"`
-	At       Place  `json:"-"`
+	Volume   string `json:"name" doc:"@key"`
+	Path     string `json:"mount" doc:"mount"`
+	ReadOnly bool   `json:"readOnly,omitempty" doc:"readOnly,omitempty"`
+	At       Place  `json:"-" at:"@key"`
 }
 
 // Compare orders mounts by the volume's name.

@@ -39,7 +39,7 @@ func at(line int) lease.Place { return lease.Place{File: "shop.yaml", Line: line
 
 // places give each part of a routing a line of its own, by which refusals are known.
 var places = lease.RoutingPlaces{
-	TLS: at(20), Weight: at(30), Backends: at(31), Sticky: at(40), Headers: at(50), Annotations: at(60), Labels: at(70),
+	TLS: at(20), Weight: at(30), AlternateBackends: at(31), Sticky: at(40), Headers: at(50), Annotations: at(60), Labels: at(70),
 }
 
 // routed is the web service with a routing.
@@ -113,11 +113,13 @@ var features = []struct {
 	{name: "sticky", services: []lease.Service{routed(lease.Routing{Sticky: &lease.Sticky{Cookie: "shop", SameSite: "Lax"}, TLS: &lease.TLS{Termination: lease.Edge}})}},
 	{name: "sticky-disabled", services: []lease.Service{routed(lease.Routing{Sticky: &lease.Sticky{Disabled: true}})}},
 	{name: "headers", services: []lease.Service{routed(lease.Routing{
-		RequestHeaders:  []lease.HeaderRule{{Name: "X-Shop", Value: "100%% <ours>", At: at(51)}, {Name: "X-Debug", Delete: true, At: at(52)}},
-		ResponseHeaders: []lease.HeaderRule{{Name: "X-Frame-Options", Value: "DENY", At: at(53)}},
+		Headers: lease.Headers{
+			Request:  []lease.HeaderRule{{Name: "X-Shop", Value: "100%% <ours>", At: at(51)}, {Name: "X-Debug", Delete: true, At: at(52)}},
+			Response: []lease.HeaderRule{{Name: "X-Frame-Options", Value: "DENY", At: at(53)}},
+		},
 	})}},
 	{name: "headers-expression", services: []lease.Service{routed(lease.Routing{
-		ResponseHeaders: []lease.HeaderRule{{Name: "X-Target", Value: "%[res.hdr(X-target),lower]", At: at(51)}, {Name: "X-Price", Value: "5 $", At: at(52)}},
+		Headers: lease.Headers{Response: []lease.HeaderRule{{Name: "X-Target", Value: "%[res.hdr(X-target),lower]", At: at(51)}, {Name: "X-Price", Value: "5 $", At: at(52)}}},
 	})}},
 	{name: "annotations", services: []lease.Service{routed(lease.Routing{Annotations: []lease.RouteAnnotation{
 		{Key: "haproxy.router.openshift.io/balance", Value: "leastconn", At: at(61)},

@@ -18,9 +18,9 @@ func header(t *testing.T, implementation string, rule lease.HeaderRule, response
 	httpRoute(cfg)
 	cfg.Gateway.Implementation = implementation
 	rule.At = at(51)
-	routing := lease.Routing{RequestHeaders: []lease.HeaderRule{rule}}
+	routing := lease.Routing{Headers: lease.Headers{Request: []lease.HeaderRule{rule}}}
 	if response {
-		routing = lease.Routing{ResponseHeaders: []lease.HeaderRule{rule}}
+		routing = lease.Routing{Headers: lease.Headers{Response: []lease.HeaderRule{rule}}}
 	}
 	objects, err := render.Lease(definition(routed(routing)), cfg, nil)
 	if err != nil {

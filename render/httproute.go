@@ -108,10 +108,10 @@ func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	if s := r.routing.Sticky; s != nil && !s.Disabled {
 		l.refuse(r, r.routing.At.Sticky, "%s", l.whyNotSticky())
 	}
-	if f := l.headerFilter(r, r.routing.RequestHeaders); f != nil {
+	if f := l.headerFilter(r, r.routing.Headers.Request); f != nil {
 		rule.WithFilters(gwac.HTTPRouteFilter().WithType(gwv1.HTTPRouteFilterRequestHeaderModifier).WithRequestHeaderModifier(f))
 	}
-	if f := l.headerFilter(r, r.routing.ResponseHeaders); f != nil {
+	if f := l.headerFilter(r, r.routing.Headers.Response); f != nil {
 		rule.WithFilters(gwac.HTTPRouteFilter().WithType(gwv1.HTTPRouteFilterResponseHeaderModifier).WithResponseHeaderModifier(f))
 	}
 	return rule
@@ -178,7 +178,7 @@ func (l *leased) tlsRoute(r route, listeners []string) Object {
 	rule := gwac.TLSRouteRule()
 	rule.WithBackendRefs(r.backendRefs()...)
 	if r.weighted() && l.cfg.Gateway.Implementation != config.GatewayStandard {
-		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric passes TLS on to one service, without a weight")
+		l.refuse(r, r.routing.At.AlternateBackends, "NGINX Gateway Fabric passes TLS on to one service, without a weight")
 	}
 	name := r.name()
 	return Object{Kind: kinds.TLSRoute, Namespace: l.namespace, Name: name, Config: gwac.TLSRoute(name, l.namespace).

@@ -59,9 +59,9 @@ func (l *leased) ingressAnnotations(o lease.HTTPOptions) map[string]string {
 func (l *leased) ingressRouting(r route, a map[string]string, spec *netac.IngressSpecApplyConfiguration) {
 	at := r.routing.At
 	if len(r.routing.Backends) > 0 {
-		l.refuse(r, at.Backends, "an Ingress leads to one service: use the target httproute or route")
+		l.refuse(r, at.AlternateBackends, "an Ingress leads to one service: use the target httproute or route")
 	}
-	if len(r.routing.RequestHeaders)+len(r.routing.ResponseHeaders) > 0 {
+	if len(r.routing.Headers.Request)+len(r.routing.Headers.Response) > 0 {
 		l.refuse(r, at.Headers, "an Ingress has no header rules: use the target httproute or route")
 	}
 	l.refuseAnnotations(r)

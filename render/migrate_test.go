@@ -129,7 +129,7 @@ func TestMigrate(t *testing.T) {
 			"lost sendTimeout: the Gateway API has no field for sendTimeout\nlost nextTries: retries are not in the Gateway API's standard channel: no nextTries", ""},
 		"a list of addresses": {routed(lease.Routing{Annotations: []lease.RouteAnnotation{{Key: grammar.Allowlist, Value: "10.0.0.1"}}}, "a.example.com"), kinds.Route, config.TargetIngress, "",
 			"refused: haproxy.router.openshift.io/ip_allowlist is a setting of OpenShift's router: only the target route has it", ""},
-		"headers": {routed(lease.Routing{RequestHeaders: []lease.HeaderRule{{Name: "X-User", Delete: true}}}, "a.example.com"), kinds.HTTPRoute, config.TargetIngress, "",
+		"headers": {routed(lease.Routing{Headers: lease.Headers{Request: []lease.HeaderRule{{Name: "X-User", Delete: true}}}}, "a.example.com"), kinds.HTTPRoute, config.TargetIngress, "",
 			"refused: an Ingress has no header rules: use the target httproute or route", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,9 +103,9 @@ func TestRefusals(t *testing.T) {
 			},
 			"route", `shop.yaml:32:5: an OpenShift Route has one container port for all services, here 8080, but service "canary" is reached at 3000`,
 		},
-		{"16 headers", []lease.Service{routed(lease.Routing{RequestHeaders: manyHeaders(16)})}, "httproute|route", ""},
-		{"17 headers", []lease.Service{routed(lease.Routing{RequestHeaders: manyHeaders(17)})}, "httproute", "shop.yaml:50:5: an HTTPRoute sets, and removes, at most 16"},
-		{"a long header", []lease.Service{routed(lease.Routing{RequestHeaders: []lease.HeaderRule{{Name: "X", Value: strings.Repeat("v", 4097), At: at(51)}}})}, "httproute", "shop.yaml:51:5: the value of header \"X\" has 4097 characters"},
+		{"16 headers", []lease.Service{routed(lease.Routing{Headers: lease.Headers{Request: manyHeaders(16)}})}, "httproute|route", ""},
+		{"17 headers", []lease.Service{routed(lease.Routing{Headers: lease.Headers{Request: manyHeaders(17)}})}, "httproute", "shop.yaml:50:5: an HTTPRoute sets, and removes, at most 16"},
+		{"a long header", []lease.Service{routed(lease.Routing{Headers: lease.Headers{Request: []lease.HeaderRule{{Name: "X", Value: strings.Repeat("v", 4097), At: at(51)}}}})}, "httproute", "shop.yaml:51:5: the value of header \"X\" has 4097 characters"},
 	} {
 		for _, target := range targets {
 			if !matches(target.name, c.targets) {

@@ -47,9 +47,9 @@ func (l *leased) openShiftRoute(r route) Object {
 	if r.routing != nil {
 		l.routeBackends(r, &spec)
 		l.routeTLS(r, &spec, annotations)
-		if len(r.routing.RequestHeaders)+len(r.routing.ResponseHeaders) > 0 {
+		if len(r.routing.Headers.Request)+len(r.routing.Headers.Response) > 0 {
 			spec.HTTPHeaders = &routeHeaders{Actions: routeHeaderActions{
-				Request: headerActions(r.routing.RequestHeaders), Response: headerActions(r.routing.ResponseHeaders),
+				Request: headerActions(r.routing.Headers.Request), Response: headerActions(r.routing.Headers.Response),
 			}}
 		}
 	}

@@ -305,7 +305,7 @@ func (l *leased) appendBackendTLS(objects []Object, r route) []Object {
 		l.warn(r, r.routing.At.TLS,
 			"not every implementation of the Gateway API takes a backend's CA from a Secret; all take it from a ConfigMap only")
 	case tls.DestinationCASecretName != "" && len(r.routing.Backends) > 0:
-		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric wants certificates of one name from all services of a route, "+
+		l.refuse(r, r.routing.At.AlternateBackends, "NGINX Gateway Fabric wants certificates of one name from all services of a route, "+
 			"but with a CA of the lease's each is to have its Service's: give each service a host of its own")
 	}
 	for _, b := range r.backends() {

@@ -172,7 +172,7 @@ func settingsOf(e *lease.Expose) (n int) {
 	if e.Routing == nil {
 		return n
 	}
-	for _, h := range slices.Concat(e.Routing.RequestHeaders, e.Routing.ResponseHeaders) {
+	for _, h := range slices.Concat(e.Routing.Headers.Request, e.Routing.Headers.Response) {
 		n += len(h.Name) + len(h.Value)
 	}
 	for _, a := range e.Routing.Annotations {

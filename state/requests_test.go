@@ -216,7 +216,7 @@ func TestOverfullRequests(t *testing.T) {
 // What each host of a port repeats is limited for the lease.
 func TestSettingsAreLimited(t *testing.T) {
 	e := lease.Expose{Port: 80, Global: true, Protocol: lease.TCP, Routing: &lease.Routing{
-		ResponseHeaders: []lease.HeaderRule{{Name: "a", Value: strings.Repeat("v", 16_000)}},
+		Headers: lease.Headers{Response: []lease.HeaderRule{{Name: "a", Value: strings.Repeat("v", 16_000)}}},
 	}}
 	def := &lease.Definition{Services: []lease.Service{{Name: "a", Expose: []lease.Expose{e}}}}
 	for hosts, want := range map[int]bool{1000: true, 1100: false} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,20 +307,8 @@ type Document struct {
 
 // Encode returns the document of a configuration. Read returns an equal configuration for it.
 func Encode(cfg *ProviderConfig) *Document {
-	spec := *cfg
-	withLists(reflect.ValueOf(&spec).Elem())
-	return &Document{APIVersion: "net.akash.network/v1alpha1", Kind: "ProviderConfig", Spec: &spec}
+	return &Document{APIVersion: "net.akash.network/v1alpha1", Kind: "ProviderConfig", Spec: cfg}
 }
 
-// withLists makes lists that are nil empty ones, which are written as [].
-func withLists(v reflect.Value) {
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		switch at := v.FieldByIndex(f.Index); {
-		case !f.IsExported() || f.Tag.Get("json") == "-":
-		case at.Kind() == reflect.Struct && !f.Anonymous:
-			withLists(at)
-		case at.Kind() == reflect.Slice && at.IsNil():
-			at.Set(reflect.MakeSlice(at.Type(), 0, 0))
-		}
-	}
-}
+// MarshalJSON returns the document as JSON.
+func (d *Document) MarshalJSON() ([]byte, error) { return document.Encode(d) }

@@ -1,143 +1,87 @@
 package document
 
 import (
-	"encoding"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
-// Metadata is the metadata of a document of this program.
-type Metadata struct {
-	Name        string            `json:"name"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Labels      map[string]string `json:"labels,omitempty"`
-}
-
-// Rules are the rules of texts that a tag may name.
-type Rules map[string]func(string) error
-
 // Decode reads a value into what into points to, and reports all that is wrong with it. What is missing or null leaves what is there. A type
 // with a method Decode(Cursor) reads itself; one that is read from a text, as encoding.TextUnmarshaler says, may be a text or number. The
-// tags of a struct say what its keys are and what they may have:
+// tags of a struct say what its keys are and what they may have; Encode writes by the same tags:
 //
-//	json:"name"          the key; a struct without a key is part of the one that it is in
+//	doc:"name,omitempty" the key; without any such tag in the struct, those of json count. ",inline" makes the keys of a struct the keys of
+//	                     the one that it is in
+//	doc:"@key"           the key of an entry of a mapping, for a list that is written as one
+//	doc:"@text"          the value itself, where it is no mapping
+//	at:"name"            the place of a key's value, "." that of the value itself, "@key" that of its key; of a struct of places, all by name
 //	is:"a port"          what a value is, for messages
 //	oneof:"a|b"          the texts that there are; an empty one leaves what is there
 //	rule:"name"          a rule for each text, or number as a text
+//	default:"TCP"        what is there if the key is missing
 //	min:"1" max:"32"     the range of a number
 //	unique:"shard"       no two items of a list have the same; on a field of an item, none of its siblings has it
 //	read:"required"      the key must be there
 //	read:"filled"        a text that is there is not empty
 //	read:"word"          a text that may be written without quotes, whatever it looks like
+//	read:"sequence"      a number that may be written as a text
 func Decode(c Cursor, into any, rules Rules) {
-	decoder{rules}.value(c, reflect.ValueOf(into).Elem(), &field{})
+	v := reflect.ValueOf(into).Elem()
+	decoder{rules}.value(c, v, planOf(v.Type()))
 }
 
 // DecodeAt is Decode for the field of a struct that a path of keys names, such as ip.pool.
 func DecodeAt(c Cursor, into any, path string, rules Rules) {
-	v, f := reflect.ValueOf(into).Elem(), field{}
+	v := reflect.ValueOf(into).Elem()
+	f := planOf(v.Type())
 	for key := range strings.SplitSeq(path, ".") {
-		p := planOf(v.Type())
-		f = p.fields[slices.Index(p.keys, key)]
+		f = f.fields[slices.Index(f.keys, key)]
 		v = v.FieldByIndex(f.index)
 	}
-	decoder{rules}.value(c, v, &f)
+	decoder{rules}.value(c, v, f)
 }
 
-// Keys returns the keys of a struct, in their order.
-func Keys(of any) []string { return planOf(reflect.TypeOf(of)).keys }
+// Rules are the rules of texts that a tag may name.
+type Rules map[string]func(string) error
 
 type decoder struct{ rules Rules }
-
-// plan is how a struct is read.
-type plan struct {
-	fields []field
-	keys   []string
-}
-
-// field is how a field of a struct is read, or an item of a list.
-type field struct {
-	key   string
-	index []int
-
-	is, rule, unique       string
-	oneOf                  []string
-	min, max               uint64
-	required, filled, word bool
-	item                   bool
-}
-
-var plans sync.Map
-
-func planOf(t reflect.Type) *plan {
-	if known, ok := plans.Load(t); ok {
-		return known.(*plan)
-	}
-	p := &plan{}
-	for _, f := range reflect.VisibleFields(t) {
-		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if key == "" || key == "-" {
-			continue
-		}
-		tag := f.Tag.Get
-		read := strings.Split(tag("read"), ",")
-		one := field{
-			key: key, index: f.Index, is: tag("is"), rule: tag("rule"), unique: tag("unique"), max: math.MaxUint64,
-			required: slices.Contains(read, "required"), filled: slices.Contains(read, "filled"), word: slices.Contains(read, "word"),
-		}
-		if words := tag("oneof"); words != "" {
-			one.oneOf = strings.Split(words, "|")
-		}
-		if n, err := strconv.ParseUint(tag("min"), 10, 64); err == nil {
-			one.min = n
-		}
-		if n, err := strconv.ParseUint(tag("max"), 10, 64); err == nil {
-			one.max = n
-		}
-		p.fields, p.keys = append(p.fields, one), append(p.keys, key)
-	}
-	known, _ := plans.LoadOrStore(t, p)
-	return known.(*plan)
-}
 
 // value reads a value, and reports whether there is a good one.
 func (d decoder) value(c Cursor, v reflect.Value, f *field) bool {
 	if c.IsNull() && !f.item {
 		return false
 	}
-	if own, ok := v.Addr().Interface().(interface{ Decode(c Cursor) }); ok {
-		own.Decode(c)
-		return true
-	}
-	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	switch f.how {
+	case byItself:
+		v.Addr().Interface().(selfReader).Decode(c)
+	case asText:
 		s, ok := d.text(c, f, "")
-		if ok && (s != "" || f.word) {
-			if err := text.UnmarshalText([]byte(s)); err != nil {
-				c.Report(err)
-				return false
-			}
+		if !ok || s == "" && !f.word {
+			return ok
 		}
-		return ok
-	}
-	switch v.Kind() {
-	case reflect.String:
+		if err := v.Addr().Interface().(textReader).UnmarshalText([]byte(s)); err != nil {
+			c.Report(err)
+			return false
+		}
+	case asString:
 		s, ok := d.text(c, f, v.String())
 		if ok {
 			v.SetString(s)
 		}
 		return ok
-	case reflect.Bool:
+	case asBool:
 		v.SetBool(c.Bool())
-	case reflect.Int, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case asDuration:
+		v.SetInt(int64(c.Duration()))
+	case asInt, asUint:
 		return number(c, v, f)
-	case reflect.Float64:
+	case asFloat:
 		n, ok := c.Float()
 		if ok && f.rule != "" {
 			if err := d.rules[f.rule](strconv.FormatFloat(n, 'g', -1, 64)); err != nil {
@@ -149,17 +93,29 @@ func (d decoder) value(c Cursor, v reflect.Value, f *field) bool {
 			v.SetFloat(n)
 		}
 		return ok
-	case reflect.Pointer:
+	case asPointer:
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
-		return d.value(c, v.Elem(), f)
-	case reflect.Struct:
-		return d.mapping(c, v)
-	case reflect.Slice:
+		if good := d.value(c, v.Elem(), f.of); !good && !c.IsMapping() {
+			v.SetZero()
+			return false
+		}
+	case asMapping:
+		return d.mapping(c, c, v, f)
+	case asList:
 		return d.list(c, v, f)
-	case reflect.Map:
-		return d.entries(c, v)
+	case asEntries:
+		d.entries(c, v, f)
+	case asMap:
+		for key, at := range c.AnyMapping().Entries() {
+			if v.IsNil() {
+				v.Set(reflect.MakeMap(v.Type()))
+			}
+			value := reflect.New(v.Type().Elem()).Elem()
+			d.value(at, value, f.of)
+			v.SetMapIndex(reflect.ValueOf(key.Key()), value)
+		}
 	}
 	return true
 }
@@ -173,13 +129,12 @@ func (d decoder) text(c Cursor, f *field, there string) (string, bool) {
 	switch {
 	case !ok:
 	case s == "" && f.filled:
-		c.Errorf("the %s is empty", f.is)
+		c.Errorf("the %s is empty%s", f.is, known(f))
 		return s, false
-	case s == "" && !f.item && (there == "" || f.oneOf != nil):
+	case s == "" && !f.item && (there == "" && !f.required || f.oneOf != nil):
 		return there, true
 	case f.oneOf != nil && !slices.Contains(f.oneOf, s):
-		last := len(f.oneOf) - 1
-		c.Errorf("unknown %s %q; %s and %s are known%s", f.is, s, strings.Join(f.oneOf[:last], ", "), f.oneOf[last], suggest.For(s, f.oneOf))
+		c.Errorf("unknown %s %q%s%s", f.is, s, known(f), suggest.For(s, f.oneOf))
 		return s, false
 	case f.rule != "":
 		if err := d.rules[f.rule](s); err != nil {
@@ -190,17 +145,25 @@ func (d decoder) text(c Cursor, f *field, there string) (string, bool) {
 	return s, ok
 }
 
-var durations = reflect.TypeFor[time.Duration]()
+func known(f *field) string {
+	if f.oneOf == nil {
+		return ""
+	}
+	last := len(f.oneOf) - 1
+	return "; " + strings.Join(f.oneOf[:last], ", ") + " and " + f.oneOf[last] + " are known"
+}
 
 func number(c Cursor, v reflect.Value, f *field) bool {
-	if v.Type() == durations {
-		v.SetInt(int64(c.Duration()))
-		return true
+	var n uint64
+	ok := true
+	if f.sequence {
+		n = c.Sequence(f.max, f.is)
+	} else {
+		n, ok = c.Uint(f.min, f.max, f.is)
 	}
-	n, ok := c.Uint(f.min, f.max, f.is)
 	switch {
 	case !ok:
-	case v.CanInt():
+	case f.how == asInt:
 		v.SetInt(int64(n))
 	default:
 		v.SetUint(n)
@@ -208,20 +171,86 @@ func number(c Cursor, v reflect.Value, f *field) bool {
 	return ok
 }
 
-func (d decoder) mapping(c Cursor, v reflect.Value) bool {
-	p := planOf(v.Type())
-	m := c.Mapping(p.keys)
-	for i := range p.fields {
-		f := &p.fields[i]
-		at := m.Get(f.key)
-		if f.required {
-			m.Require(f.key)
+// mapping reads a struct. The key is the mapping's own.
+func (d decoder) mapping(c, key Cursor, v reflect.Value, f *field) bool {
+	if f.text != nil {
+		good := d.value(c, v.FieldByIndex(f.text.index), f.text)
+		setPlaces(f, v, Mapping{Cursor: c}, key)
+		return good
+	}
+	m := c.Mapping(f.keys)
+	if !m.Present() {
+		if f.item && c.IsNull() {
+			c.Errorf("expected a mapping, found nothing")
 		}
-		if !at.IsNull() {
-			d.value(at, v.FieldByIndex(f.index), f)
+		return false
+	}
+	for _, of := range f.fields {
+		at := m.Get(of.key)
+		switch {
+		case at.IsNull() && of.required:
+			m.Errorf("%q is missing", of.key)
+		case at.IsNull() && !of.fallback.IsValid():
+		default:
+			into := fieldOf(v, of.index)
+			if of.fallback.IsValid() && into.IsZero() {
+				into.Set(of.fallback)
+			}
+			d.value(at, into, of)
 		}
 	}
-	return m.Present()
+	setPlaces(f, v, m, key)
+	return true
+}
+
+// fieldOf returns a field, and makes the structs on the way to it.
+func fieldOf(v reflect.Value, index []int) reflect.Value {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// setPlaces sets the places of what is there.
+func setPlaces(f *field, v reflect.Value, m Mapping, key Cursor) {
+	for i := range f.places {
+		p := &f.places[i]
+		into, err := v.FieldByIndexErr(p.index[:len(p.index)-1])
+		if err != nil || into.Kind() == reflect.Pointer && into.IsNil() {
+			continue // it is in a struct that is not there
+		}
+		into = reflect.Indirect(into).Field(p.index[len(p.index)-1])
+		c := m.Cursor
+		switch p.key {
+		case ".":
+		case "@key":
+			c = key
+		default:
+			c = m.Get(p.key)
+		}
+		switch {
+		case c.IsNull() && p.key != ".":
+		case p.names == nil:
+			*into.Addr().Interface().(*lease.Place) = c.At()
+		case c.IsMapping():
+			if into.Kind() == reflect.Pointer {
+				into.Set(reflect.New(into.Type().Elem()))
+				into = into.Elem()
+			}
+			inner := c.AnyMapping()
+			for i, name := range p.names {
+				if at := inner.Get(name); !at.IsNull() {
+					*into.Field(i).Addr().Interface().(*lease.Place) = at.At()
+				}
+			}
+		}
+	}
 }
 
 // list reads a list and leaves out what is wrong in it.
@@ -231,54 +260,59 @@ func (d decoder) list(c Cursor, v reflect.Value, f *field) bool {
 		}
 		return false
 	}
-	of := v.Type().Elem()
-	items, seen := reflect.MakeSlice(v.Type(), 0, c.Len()), map[string]bool{}
-	each := *f
-	each.item = true
+	if v.SetZero(); c.Len() == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // not nil, which would be none
+		return true
+	}
+	v.Grow(c.Len())
+	v.SetLen(c.Len())
+	n, seen := 0, map[string]bool(nil)
+	if f.unique != "" || f.of.uniques != nil {
+		seen = map[string]bool{}
+	}
 	for at := range c.List() {
-		item := reflect.New(of).Elem()
-		if d.value(at, item, &each) && once(at, item, f.unique, seen) {
-			items = reflect.Append(items, item)
+		item := v.Index(n)
+		if item.SetZero(); d.value(at, item, f.of) && (seen == nil || once(at, item, f, seen)) {
+			n++
 		}
 	}
-	v.Set(items)
+	v.SetLen(n)
 	return true
 }
 
 // once reports an item that is in the list already, or that has what another one has.
-func once(c Cursor, item reflect.Value, what string, seen map[string]bool) bool {
-	if what != "" {
-		return first(c, what, item.String(), seen)
-	}
-	if item.Kind() != reflect.Struct {
+func once(c Cursor, item reflect.Value, f *field, seen map[string]bool) bool {
+	first := func(c Cursor, what, text string) bool {
+		if seen[text] && text != "" {
+			c.Errorf("the %s %q is named twice", what, text)
+			return false
+		}
+		seen[text] = true
 		return true
 	}
+	if f.unique != "" {
+		return first(c, f.unique, item.String())
+	}
 	good := true
-	for _, f := range planOf(item.Type()).fields {
-		if f.unique != "" {
-			good = first(c.Get(f.key), f.unique, item.FieldByIndex(f.index).String(), seen) && good
-		}
+	for _, of := range f.of.uniques {
+		good = first(c.Get(of.key), of.unique, item.FieldByIndex(of.index).String()) && good
 	}
 	return good
 }
 
-func first(c Cursor, what, text string, seen map[string]bool) bool {
-	if seen[text] && text != "" {
-		c.Errorf("the %s %q is named twice", what, text)
-		return false
+// entries reads a list that is written as a mapping.
+func (d decoder) entries(c Cursor, v reflect.Value, f *field) {
+	for key, at := range c.AnyMapping().Entries() {
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		item := v.Index(v.Len() - 1)
+		item.FieldByIndex(f.of.entry.index).SetString(key.Key())
+		d.mapping(at, key, item, f.of)
 	}
-	seen[text] = true
-	return true
 }
 
-func (d decoder) entries(c Cursor, v reflect.Value) bool {
-	for key, at := range c.AnyMapping().Entries() {
-		if v.IsNil() {
-			v.Set(reflect.MakeMap(v.Type()))
-		}
-		value := reflect.New(v.Type().Elem()).Elem()
-		d.value(at, value, &field{})
-		v.SetMapIndex(reflect.ValueOf(key.Raw()), value)
-	}
-	return true
-}
+var (
+	durations = reflect.TypeFor[time.Duration]()
+	places    = reflect.TypeFor[lease.Place]()
+)
+
+const anyNumber = math.MaxUint64

@@ -209,8 +209,8 @@ func TestAnObjectWithoutADefinitionHasErrorsAtItsName(t *testing.T) {
 		"another kind":       {encoded(func(d *input.Document) { d.Kind = "Manifest" }), "it is not a LeaseDefinition"},
 		"another version":    {encoded(func(d *input.Document) { d.APIVersion = "v2" }), `unsupported apiVersion "v2"`},
 		"a wrong owner":      {encoded(func(d *input.Document) { d.Spec.Lease.Owner = "x" }), "spec.lease.owner: "},
-		"a wrong service":    {encoded(func(d *input.Document) { d.Spec.Services[0].Name = "Web" }), "is not a service name"},
-		"a port that is not": {encoded(func(d *input.Document) { d.Spec.Services[0].Expose = []input.Expose{{}} }), "is not a port"},
+		"a wrong service":    {encoded(func(d *input.Document) { d.Spec.Services[0].Of.Name = "Web" }), "is not a service name"},
+		"a port that is not": {encoded(func(d *input.Document) { d.Spec.Services[0].Of.Expose = []lease.Expose{{}} }), "is not a port"},
 	} {
 		def, problems := input.DefinitionObject("configmaps/df--a", []byte(c.data))
 		if def != nil || !problems.Failed() || !strings.Contains(problems.Error(), c.want) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
@@ -230,10 +231,10 @@ func TestReadRouting(t *testing.T) {
 				Issuer: &lease.Issuer{Name: "letsencrypt", Kind: "ClusterIssuer"}},
 			Weight: &ninety, Backends: []lease.Backend{{Service: "canary", Port: 80, Weight: 10}},
 			Sticky: &lease.Sticky{Cookie: "session", SameSite: "Lax"},
-			RequestHeaders: []lease.HeaderRule{
-				{Name: "X-Forwarded-Client", Value: "%{+Q}[ssl_c_der,base64]"}, {Name: "X-Debug", Delete: true},
+			Headers: lease.Headers{
+				Request:  []lease.HeaderRule{{Name: "X-Forwarded-Client", Value: "%{+Q}[ssl_c_der,base64]"}, {Name: "X-Debug", Delete: true}},
+				Response: []lease.HeaderRule{{Name: "X-Frame-Options", Value: "DENY"}},
 			},
-			ResponseHeaders: []lease.HeaderRule{{Name: "X-Frame-Options", Value: "DENY"}},
 			Annotations: []lease.RouteAnnotation{
 				{Key: "haproxy.router.openshift.io/hsts_header", Value: "max-age=31536000;includeSubDomains"},
 				{Key: "haproxy.router.openshift.io/ip_allowlist", Value: "192.0.2.0/24 2001:db8::/32"},
@@ -273,9 +274,13 @@ func FuzzTLS(f *testing.F) {
 		if header {
 			expose["headers"] = map[string]any{"request": []any{map[string]any{"name": "X-A", "action": "Delete"}}}
 		}
+		id, err := document.Encode(testLease)
+		if err != nil {
+			t.Fatal(err)
+		}
 		text, err := json.Marshal(map[string]any{
 			"apiVersion": input.APIVersion, "kind": input.Kind, "metadata": map[string]any{"name": "x"},
-			"spec": map[string]any{"lease": input.Lease(testLease), "services": []any{map[string]any{"name": "web", "expose": []any{expose}}}},
+			"spec": map[string]any{"lease": json.RawMessage(id), "services": []any{map[string]any{"name": "web", "expose": []any{expose}}}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -337,9 +342,9 @@ func oneOf(s string, words ...string) bool {
 func ExampleEncode_routing() {
 	def := &lease.Definition{Name: "x", Lease: testLease, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{{
 		Port: 80, Protocol: lease.TCP, Global: true, Path: "/v2", Hosts: []lease.Host{{Name: "a.example.com"}},
-		Routing: &lease.Routing{TLS: &lease.TLS{Termination: lease.Edge}, ResponseHeaders: []lease.HeaderRule{{Name: "X-A", Delete: true}}},
+		Routing: &lease.Routing{TLS: &lease.TLS{Termination: lease.Edge}, Headers: lease.Headers{Response: []lease.HeaderRule{{Name: "X-A", Delete: true}}}},
 	}}}}}
-	text, _ := json.Marshal(input.Encode(def).Spec.Services[0].Expose[0])
+	text, _ := document.Encode(def.Services[0].Expose[0])
 	fmt.Println(string(text))
 	// Output: {"port":80,"global":true,"hosts":["a.example.com"],"path":"/v2","tls":{"termination":"edge"},"headers":{"response":[{"name":"X-A","action":"Delete"}]}}
 }

@@ -55,8 +55,8 @@ type GPU struct {
 
 // Attribute is a key with a value. The chain stores attributes as a list sorted by key.
 type Attribute struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+	Key   string `json:"key" doc:"@key"`
+	Value string `json:"value" doc:"@text"`
 }
 
 // Compare orders attributes by key.

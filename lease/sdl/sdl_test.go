@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 )
 
@@ -146,7 +147,7 @@ func testRules(t *testing.T, name string) {
 					return err
 				}
 				if d.HasArg("show") {
-					read, err := json.Marshal(input.Encode(def).Spec)
+					read, err := document.Encode(input.Encode(def).Spec)
 					fmt.Fprintf(&out, "    %s\n", read)
 					return err
 				}

@@ -78,7 +78,7 @@ func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan
 		p.Settings.Scheduler = text
 	}
 	for i, def := range defs {
-		text, err := json.Marshal(input.Encode(def))
+		text, err := document.Encode(input.Encode(def))
 		if err != nil {
 			return p, err
 		}

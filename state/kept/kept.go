@@ -21,6 +21,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
@@ -111,7 +112,7 @@ func New(def *lease.Definition, run string) (*Definition, error) {
 
 // encode returns the stored form of a definition. It is canonical, because lease.Check sorts a definition.
 func encode(def *lease.Definition) (string, error) {
-	data, err := json.Marshal(input.Encode(def))
+	data, err := document.Encode(input.Encode(def))
 	switch {
 	case err != nil:
 		return "", err

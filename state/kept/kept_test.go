@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -75,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(input.Encode(got), input.Encode(def)) || got.Hash != def.Hash || got.Hash != meta.Annotations[lease.AnnotationDefinition] {
+			if written(t, got) != written(t, def) || got.Hash != def.Hash || got.Hash != meta.Annotations[lease.AnnotationDefinition] {
 				t.Errorf("read %+v\nwant %+v", got, def)
 			}
 			if !d.Says(def) {
@@ -83,6 +83,15 @@ func TestRoundTrip(t *testing.T) {
 			}
 		})
 	}
+}
+
+func written(t *testing.T, def *lease.Definition) string {
+	t.Helper()
+	text, err := json.Marshal(input.Encode(def))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func packed(text string) string {

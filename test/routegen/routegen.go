@@ -112,7 +112,7 @@ func routing(t *rapid.T, def *lease.Definition, own int) *lease.Routing {
 			r.Sticky = sticky(t, r.TLS != nil && r.TLS.Insecure != lease.InsecureAllow)
 		}
 		if rarely(t, "headers") {
-			r.RequestHeaders, r.ResponseHeaders = headerRules(t), headerRules(t)
+			r.Headers.Request, r.Headers.Response = headerRules(t), headerRules(t)
 		}
 	}
 	if rarely(t, "annotations") {
@@ -177,7 +177,7 @@ func tls(t *rapid.T) *lease.TLS {
 
 func headerRules(t *rapid.T) (rules []lease.HeaderRule) {
 	for i, name := range rapid.Permutation(headers).Draw(t, "names")[:rapid.IntRange(0, 3).Draw(t, "rules")] {
-		rule := lease.HeaderRule{Name: name, Delete: rapid.Bool().Draw(t, fmt.Sprint("delete ", i))}
+		rule := lease.HeaderRule{Name: name, Delete: lease.HeaderAction(rapid.Bool().Draw(t, fmt.Sprint("delete ", i)))}
 		if !rule.Delete {
 			rule.Value = values.Draw(t, "value")
 		}
