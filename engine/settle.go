@@ -51,7 +51,7 @@ func (v view) goes(of Objects, c *state.Claim, p state.Part) bool {
 			return false
 		}
 		by, _ := v.servedBy(of, c, p)
-		return len(by) == 0
+		return len(by) == 0 || v.only() != nil
 	}
 	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
 }
@@ -85,7 +85,9 @@ func (v view) giveUp(c *state.Claim) Step {
 		return pause
 	case s.Unclear:
 		r.Verb, r.Why = Get, "whether it was given up"
-	case now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent:
+	case s.Stale && !v.restsOnObjects(c):
+		return do(Request{Verb: Get, On: OfClaim{Name: c.Name()}, Why: "it has changed"})
+	case v.restsOnObjects(c) && (now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent):
 		return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
 	case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
 		return do(Request{Verb: RemovePool, On: OfPool{c.Addr(), v.goneAs(report.Deleted)}, Why: "nobody holds the address any more"})

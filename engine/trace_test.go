@@ -24,6 +24,7 @@ import (
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
 //	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [manifest] | OWNER/DSEQ heal [prune]
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
+//	command NAME OWNER/DSEQ giveup HOST... [gone]
 //	command NAME OWNER/DSEQ serves HOST
 //	command NAME OWNER/DSEQ move HOST... [note] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]

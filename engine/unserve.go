@@ -16,6 +16,14 @@ import (
 // serve what the group gives up. kept are those of the group that serve another lease since a transfer.
 func (v view) written() (goes []Object, others []LeftFor) {
 	of := v.reading().objects
+	if v.only() != nil {
+		for _, a := range v.only() {
+			if !v.isLive(a) {
+				goes = append(goes, v.objectsOf(a)...)
+			}
+		}
+		return goes, nil
+	}
 	for _, o := range of.Written(v.group, v.choice()) {
 		if v.isWanted(o) {
 			continue
@@ -52,6 +60,9 @@ func (v view) choice() state.Choice {
 
 // drops reports whether the group gives up its entry of a claim once nothing serves it.
 func (v view) drops(c *state.Claim, p state.Part) bool {
+	if v.only() != nil {
+		return len(v.allocated(c, p)) > 0
+	}
 	if v.want.Release != nil {
 		return v.want.Release.Choice.Claim(c)
 	}
@@ -169,6 +180,9 @@ func (v view) unserve() Step {
 		return v.giveBack(fmt.Errorf("lease %s is applied again and again by others; end that, and run this command again", v.group))
 	default:
 		return v.readOwner(changed, "whether anything serves what is given up")
+	}
+	if v.only() != nil {
+		return Step{}
 	}
 	return v.await(v.leftByOperators(), func(o Object) string {
 		kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()

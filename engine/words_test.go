@@ -52,6 +52,24 @@ func (l *ledger) want(words []string) engine.Want {
 			want.Serves = append(want.Serves, l.routes(h.Host)...)
 		}
 		return want
+	case "giveup":
+		want.Release = &engine.Release{}
+		for _, host := range slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "gone" }) {
+			seen := *l.claims[state.HostName(host)]
+			seen.Parts = slices.Clone(seen.Parts)
+			seen.Settle(func(p state.Part) bool { return l.announced[state.NonceOf(p.Run)] == nil })
+			a := engine.Allocations{Claim: &seen, Keys: []string{state.RouteKey("/")}}
+			if slices.Contains(words, "gone") {
+				a.Gone = id.Namespace()
+			}
+			for _, k := range l.keys() {
+				if live := l.objects[k].live; slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool { return u.Host == host && u.Of(id.Group()) }) {
+					a.Objects = append(a.Objects, live.GetUID())
+				}
+			}
+			want.Release.Only = append(want.Release.Only, a)
+		}
+		return want
 	case "release":
 		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" || word == "emptied" })
 		want.Release = &engine.Release{Choice: state.NewChoice(things), Emptied: slices.Contains(words, "emptied")}

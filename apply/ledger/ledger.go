@@ -3,7 +3,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,51 +181,6 @@ func Retry(err error) (done bool, fatal error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// Leave gives up the parts of a claim that the deployment group holds and drop selects. It deletes a claim of which
-// nobody holds a part any more. The write is pinned to the claim as it was read; ErrAgain means that the claim has
-// changed, and the caller has to check again what depends on it. Leave returns the resulting claim, nil if it is gone,
-// and whether the group held a part that it gave up. Dropping a note of a withheld part does not count.
-func (l Ledger) Leave(
-	ctx context.Context, claim *state.Claim, group lease.Group, drop func(state.Part) bool,
-) (now *state.Claim, left bool, err error) {
-	entries := claim.Entries(group)
-	keep := slices.DeleteFunc(slices.Clone(entries), drop)
-	if len(keep) == len(entries) || claim.Deleting || claim.Unreadable != "" {
-		return claim, false, nil
-	}
-	left = held(keep) < held(entries)
-	var why error
-	err = l.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		if now, why = l.Shrink(ctx, claim, group, keep); why == nil || !errors.Is(why, ErrAgain) || !cluster.IsUnclear(why) {
-			return why == nil, why
-		}
-		// There was no answer: read the claim to see whether the write took effect.
-		switch now, err = l.Get(ctx, claim.Name()); {
-		case err != nil:
-			return Retry(err)
-		case now != nil && now.UID == claim.UID && now.ResourceVersion == claim.ResourceVersion:
-			return false, nil
-		case now != nil && now.UID == claim.UID && slices.ContainsFunc(now.Entries(group), drop):
-			return false, ErrAgain
-		}
-		return true, nil
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
-	}
-	return now, left && err == nil, err
-}
-
-// held counts the parts among the entries; the others are notes of withheld parts.
-func held(entries []state.Part) (n int) {
-	for _, p := range entries {
-		if p.For == "" {
-			n++
-		}
-	}
-	return n
 }
 
 // Shrink replaces the group's entries by keep. It deletes a claim of which nobody holds a part any more, even if it

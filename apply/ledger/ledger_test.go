@@ -93,22 +93,20 @@ func TestPutIsPinned(t *testing.T) {
 }
 
 // Whoever gives up the last part deletes the claim, notes or not; a group that others remain beside only withdraws.
-func TestLeave(t *testing.T) {
-	root := func(p state.Part) bool { return p.Path == "/" }
+func TestShrink(t *testing.T) {
+	root := func(p state.Part) bool { return p.Path == "/" || p.For == state.RouteKey("/") }
 	tests := []struct {
 		name string
 		// own are the entries of lease 1, others those of lease 2.
 		own, others []state.Part
 		drop        func(state.Part) bool
 		want        []state.Part
-		left        bool
 	}{
-		{"one of two parts", []state.Part{part(1, "/"), part(1, "/a")}, nil, root, []state.Part{part(1, "/a")}, true},
-		{"the last part of all", []state.Part{part(1, "/")}, nil, root, nil, true},
-		{"the last part of the group", []state.Part{part(1, "/")}, []state.Part{part(2, "/b")}, root, []state.Part{part(2, "/b")}, true},
-		{"a note alone", []state.Part{note(1, "/")}, []state.Part{part(2, "/")}, root, []state.Part{part(2, "/")}, false},
-		{"the last part, and a note stays", []state.Part{part(1, "/"), note(1, "/a")}, nil, root, nil, true},
-		{"nothing of the kind", []state.Part{part(1, "/a")}, nil, root, []state.Part{part(1, "/a")}, false},
+		{"one of two parts", []state.Part{part(1, "/"), part(1, "/a")}, nil, root, []state.Part{part(1, "/a")}},
+		{"the last part of all", []state.Part{part(1, "/")}, nil, root, nil},
+		{"the last part of the group", []state.Part{part(1, "/")}, []state.Part{part(2, "/b")}, root, []state.Part{part(2, "/b")}},
+		{"a note alone", []state.Part{note(1, "/")}, []state.Part{part(2, "/")}, root, []state.Part{part(2, "/")}},
+		{"the last part, and a note stays", []state.Part{part(1, "/"), note(1, "/a")}, nil, root, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,9 +116,10 @@ func TestLeave(t *testing.T) {
 				claim = put(t, l, nil, 2, tt.others...)
 			}
 			claim = put(t, l, claim, 1, tt.own...)
-			now, left, err := l.Leave(t.Context(), claim, leaseOf(1).Group(), tt.drop)
-			if err != nil || left != tt.left || !slices.Equal(keys(now), keysOf(tt.want...)) {
-				t.Errorf("it leaves %q, gave up %t, %v; want %q, %t", keys(now), left, err, keysOf(tt.want...), tt.left)
+			group := leaseOf(1).Group()
+			now, err := l.Shrink(t.Context(), claim, group, slices.DeleteFunc(claim.Entries(group), tt.drop))
+			if err != nil || !slices.Equal(keys(now), keysOf(tt.want...)) {
+				t.Errorf("it leaves %q, %v; want %q", keys(now), err, keysOf(tt.want...))
 			}
 			stored, err := l.Get(t.Context(), claim.Name())
 			if err != nil || !slices.Equal(keys(stored), keysOf(tt.want...)) {
@@ -131,13 +130,12 @@ func TestLeave(t *testing.T) {
 }
 
 // A claim that has changed since it was read is given up by nobody.
-func TestLeaveOfWhatHasChanged(t *testing.T) {
+func TestShrinkOfWhatHasChanged(t *testing.T) {
 	l := empty(t)
 	first := put(t, l, nil, 1, part(1, "/"))
 	put(t, l, first, 1, part(1, "/"), part(1, "/a"))
-	now, left, err := l.Leave(t.Context(), first, leaseOf(1).Group(), func(state.Part) bool { return true })
-	if !errors.Is(err, ErrAgain) || left {
-		t.Errorf("%v, gave up %t, %v", now, left, err)
+	if now, err := l.Shrink(t.Context(), first, leaseOf(1).Group(), nil); !errors.Is(err, ErrAgain) {
+		t.Errorf("%v, %v", now, err)
 	}
 }
 

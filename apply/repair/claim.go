@@ -1,15 +1,16 @@
 package repair
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -25,76 +26,95 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// giveUp gives up parts of a claim, or of several.
+// giveUp gives up allocations that are live for nobody: those of all problems of the run at once, the first time that it is called.
 func (r *repair) giveUp(ctx context.Context, f *state.Fix) error {
-	for _, each := range f.Each {
-		if err := r.giveUpParts(ctx, each); err != nil {
-			return err
-		}
+	if r.given == nil {
+		r.given = map[*state.Fix]error{}
+		r.giveUpAll(ctx)
 	}
-	if f.Parts.Claim == nil {
-		return nil
+	var errs []error
+	for _, each := range append(f.Each, f) {
+		errs = append(errs, r.given[each])
 	}
-	return r.giveUpParts(ctx, f)
+	return report.Gather(errs)
 }
 
-// giveUpParts gives up parts of a claim that are as they were read, after the objects that serve them. It checks them
-// again: a run that only stood still may have ended, and what it holds is live.
-func (r *repair) giveUpParts(ctx context.Context, m *state.Fix) error {
-	group, name := m.Parts.Group, m.Parts.Claim.Name()
-	known := r.snapshot.Claim(name) // as it was read, or as an earlier repair has left it
-	if !slices.ContainsFunc(known.PartsOf(group), m.Parts.Has) {
-		return nil // an earlier repair has given it up
-	}
-	now, err := observed.ReadClaim(ctx, r.command.Ledger, name)
-	if err == nil && now == nil { // somebody else has given it up
-		err = report.ErrChanged
-	}
-	if err != nil {
-		return err
-	}
-	for _, p := range known.PartsOf(group) {
-		if is := now.Part(p.Key); m.Parts.Has(p) && (now.UID != known.UID || is == nil || !is.Same(p)) {
-			return report.ErrChanged
+// giveUpAll gives up the allocations of all problems of the run.
+func (r *repair) giveUpAll(ctx context.Context) {
+	fixes, wants := map[lease.Group][]*state.Fix{}, []engine.Want{}
+	for _, p := range r.problems {
+		if !p.Fix.Is(state.GiveUp) || !r.willRepair(p) {
+			continue
 		}
-	}
-	if m.Namespace != "" {
-		// The parts do not show whether the lease is live, so nothing of the claim may have changed.
-		if err := r.checkNamespaceGone(ctx, m.Namespace); err != nil || now.ResourceVersion != known.ResourceVersion {
-			return cmp.Or(err, report.ErrChanged)
-		}
-	}
-	var deleted []*unstructured.Unstructured
-	for _, ref := range m.Objects {
-		if live := r.live(ref); live != nil && m.Namespace != "" { // it may be another lease's of the group
-			if err := r.checkNamespaceGone(ctx, r.snapshot.Ownership(live).Lease.Namespace()); err != nil {
-				return err
+		for _, f := range append(p.Fix.Each, p.Fix) {
+			if g := f.Parts.Group; f.Parts.Claim != nil && !slices.Contains(fixes[g], f) {
+				fixes[g] = append(fixes[g], f)
 			}
 		}
-		gone, err := r.removeUnserved(ctx, m, ref)
-		if err != nil {
-			return err
+	}
+	for _, g := range slices.SortedFunc(maps.Keys(fixes), lease.Group.Compare) {
+		out := &engine.Release{}
+		for _, f := range fixes[g] {
+			a := engine.Allocations{Claim: r.snapshot.Claim(f.Parts.Claim.Name()), Keys: f.Parts.Keys, Gone: f.Namespace} // as an earlier repair has left it
+			for _, ref := range f.Objects {
+				a.Objects = append(a.Objects, types.UID(ref.UID))
+			}
+			if a.Claim != nil {
+				out.Only = append(out.Only, a)
+			}
 		}
-		deleted = append(deleted, gone)
+		if len(out.Only) > 0 {
+			wants = append(wants, engine.Want{Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, Release: out})
+		}
 	}
-	// An object that still exists may serve.
-	if err := r.awaitGone(ctx, deleted, "its claim is kept until then"); err != nil {
-		return err
+	leases, err := r.work(ctx, wants)
+	for _, fs := range fixes {
+		for _, f := range fs {
+			r.given[f] = err // of work that did not begin
+		}
 	}
-	left, _, err := r.command.Ledger.Leave(ctx, now, group, m.Parts.Has)
-	if err == nil {
-		r.snapshot = r.snapshot.WithClaim(name, left)
+	for _, one := range leases {
+		g := one.Want.Request.Lease.Group()
+		for name, now := range one.Outcome.Given {
+			r.snapshot = r.snapshot.WithClaim(name, now)
+		}
+		for _, f := range fixes[g] {
+			now := one.Outcome.Given[f.Parts.Claim.Name()]
+			holds := func(key string) bool { p := now.Part(key); return p != nil && p.Lease.Group() == g }
+			again := now != nil && now.UID != f.Parts.Claim.UID // somebody else has given it up
+			if r.given[f] = one.Err(); r.given[f] == nil && (again || slices.ContainsFunc(f.Parts.Keys, holds)) {
+				r.given[f] = report.ErrChanged
+			}
+		}
 	}
-	return asChanged(err)
 }
 
-// checkNamespaceGone returns ErrChanged if a namespace exists again.
-func (r *repair) checkNamespaceGone(ctx context.Context, namespace string) error {
-	now, err := r.command.Cluster.Get(ctx, kinds.Namespace, "", namespace)
-	if err == nil && now != nil {
-		err = report.ErrChanged
+// work lets the engine work on wants, by what the problems were found in, and reads that again only if others may have changed it. It
+// returns the leases whose work has ended; each knows its error.
+func (r *repair) work(ctx context.Context, wants []engine.Want) (ended []*execute.Lease, err error) {
+	opts, first := r.options(), r.snapshot
+	opts.Progress = nil
+	opts.Report = func(e report.Event) {
+		if e.Action == report.Waiting {
+			r.command.Send(e)
+		}
 	}
-	return err
+	c := command.New(r.command.Cluster, opts)
+	err = execute.Work{
+		Command: c,
+		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
+			if s, first = first, nil; s == nil {
+				s, err = observed.ReadWithOperators(ctx, c, diagnosis.Reading)
+			}
+			return s, err
+		},
+		Wants: func() []engine.Want { return wants },
+		Ended: func(_ context.Context, leases []*execute.Lease) { ended = append(ended, leases...) },
+	}.Run(ctx)
+	if failed, ok := errors.AsType[*report.LeaseError](err); ok {
+		err = failed.Err // the line of the problem names the lease
+	}
+	return ended, err
 }
 
 // keepReserved turns parts into a reservation before the repair deletes the objects that serve them. Otherwise the
@@ -287,28 +307,7 @@ func (r *repair) takeServed(ctx context.Context, m *state.Fix) error {
 	if err := r.proveServed(ctx, m.Hold); err != nil {
 		return err
 	}
-	opts, first := r.options(), r.snapshot
-	opts.Progress = nil
-	opts.Report = func(e report.Event) {
-		if e.Action == report.Waiting {
-			r.command.Send(e)
-		}
-	}
-	c := command.New(r.command.Cluster, opts)
-	err := execute.Work{
-		Command: c,
-		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
-			if s, first = first, nil; s == nil {
-				s, err = observed.ReadWithOperators(ctx, c, diagnosis.Reading)
-			}
-			return s, err
-		},
-		Wants: func() []engine.Want { return []engine.Want{want} },
-		Ended: func(context.Context, []*execute.Lease) {},
-	}.Run(ctx)
-	if failed, ok := errors.AsType[*report.LeaseError](err); ok {
-		err = failed.Err // the line of the problem names the lease
-	}
+	_, err := r.work(ctx, []engine.Want{want})
 	if now, unread := observed.ReadClaim(ctx, r.command.Ledger, m.Hold.Name()); unread == nil {
 		r.snapshot = r.snapshot.WithClaim(m.Hold.Name(), now)
 	}

@@ -64,28 +64,6 @@ func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstru
 	return err
 }
 
-// removeUnserved deletes an object of a claim that is given up because nothing serves it, and returns it. One of Akash's
-// operators may create a route meanwhile, so removeUnserved checks before and after the delete that nothing serves the claim.
-func (r *repair) removeUnserved(ctx context.Context, m *state.Fix, ref state.ObjectRef) (deleted *unstructured.Unstructured, err error) {
-	live := r.live(ref)
-	if live == nil || m.Namespace != "" || !slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind)) {
-		return r.removeAsRead(ctx, ref)
-	}
-	groups := []lease.Group{m.Parts.Group}
-	for _, p := range m.Parts.Claim.PartsOf(m.Parts.Group) {
-		if former, ok := p.Former(); ok {
-			groups = append(groups, former)
-		}
-	}
-	if err = r.checkUnserved(ctx, live, groups...); err == nil {
-		deleted, err = r.removeAsRead(ctx, ref)
-	}
-	if err == nil {
-		err = r.checkUnserved(ctx, live, groups...)
-	}
-	return deleted, err
-}
-
 // checkNothingServed returns ErrChanged if something of its lease or of the holder serves what one of Akash's objects
 // declares, or a run is under way.
 func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unstructured, holder lease.Group) error {
