@@ -152,8 +152,15 @@ func isShown(object any) bool {
 func (r *reconciler) enqueue(w watching) error {
 	see := func(was, is any) {
 		before, after := objectOf(was), objectOf(is)
-		for _, one := range r.failing.due(r.changedFor(w.resource, before, after), r.frees(w.resource, before, after), time.Now()) {
-			r.queue.due.AddAfter(one.group, one.after)
+		tell := func() {
+			for _, one := range r.failing.due(r.changedFor(w.resource, before, after), r.frees(w.resource, before, after), time.Now()) {
+				r.queue.due.AddAfter(one.group, one.after)
+			}
+		}
+		if after == nil || w.resource == cluster.Leases {
+			tell()
+		} else { // the answer to the command that has written it may be on its way
+			time.AfterFunc(answered, tell)
 		}
 		for _, g := range r.over(w.resource, before, after) {
 			r.queue.due.Add(g)

@@ -50,6 +50,8 @@ const (
 	// others is how long a lease waits for another command that is announced for it, before it is worked on after that one: then that one
 	// has ended, or is taken for crashed.
 	others = 15 * time.Second
+	// answered is after what time the answer to a write has come, too, of which a watch has told.
+	answered = 50 * time.Millisecond
 	// pause is how long the reconciler waits before it begins anew.
 	pause = 2 * time.Second
 )
