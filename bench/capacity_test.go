@@ -117,8 +117,8 @@ func BenchmarkOrders(b *testing.B) {
 	c := startCluster(b)
 	c.makeNodes(b)
 	order := definition(reservations).Lease.Order().String()
-	reserve := c.run("reserve --order", plugin(b), "reserve", "--order", order, "-f", harness.File(b, orderedSDL))
-	unreserve := c.run("unreserve", plugin(b), "unreserve", "--order", order)
+	reserve := c.run("order reserve", plugin(b), "order", "reserve", order, "-f", harness.File(b, orderedSDL))
+	unreserve := c.run("unreserve", plugin(b), "order", "release", order)
 	reserving := func(name string) int {
 		requests := c.record(b, reserve)
 		var found []usage
@@ -139,5 +139,5 @@ func BenchmarkOrders(b *testing.B) {
 		return err
 	})
 	beside := reserving(fmt.Sprint("beside ", reservations))
-	atMost("reserve --order: requests more than without others", float64(beside-alone), 0)
+	atMost("order reserve: requests more than without others", float64(beside-alone), 0)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/documents"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/orders"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/show"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -93,10 +94,10 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 			change.NewReconcile(c, watch),
 		}},
 		{Message: "Before an apply:", Commands: []*cobra.Command{
-			documents.NewRender(c), documents.NewConvert(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), show.NewFit(c),
+			documents.NewRender(c), documents.NewConvert(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), orders.New(c),
 		}},
 		{Message: "What leases run, and what happened to them:", Commands: []*cobra.Command{
-			show.NewLeaseStatus(c), show.NewLogs(c), show.NewLeaseEvents(c), show.NewHistory(c), show.NewGraph(c),
+			show.NewLeaseStatus(c), show.NewLogs(c), show.NewLeaseEvents(c), show.NewGraph(c),
 		}},
 		{Message: "Leases that move or pause:", Commands: []*cobra.Command{change.NewMigrate(c), change.NewSuspend(c), change.NewResume(c)}},
 		{Message: "The cluster:", Commands: []*cobra.Command{
@@ -110,6 +111,11 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		templates.Normalize(cmd) // doing this for all commands at every start would take milliseconds
+		for _, name := range rareFlags {
+			if flag := cmd.Flags().Lookup(name); flag != nil {
+				flag.Hidden = true
+			}
+		}
 		help(cmd, args)
 	})
 	root.AddCommand(newOptions(c), show.NewLeases(c))
@@ -118,6 +124,12 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	refuseUnknownTopics(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	return root
+}
+
+// rareFlags are not in the help of commands; the shell completes them, and docs/commands.md lists them.
+var rareFlags = []string{
+	"allow-missing-template-keys", "assume-crashed", "assume-serving", "concurrency", flags.FlagCrashedAfter, "dns-settle", "dns-timeout", "leader-elect",
+	"max-log-requests", "overlap", "resync", "since-time", "template", "tls-cert-file", "tls-private-key-file",
 }
 
 // refuseUnknownTopics makes "help" return an error for an unknown command, instead of printing the help of the program.

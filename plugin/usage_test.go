@@ -172,6 +172,16 @@ func TestReference(t *testing.T) {
 	}
 	section("options")
 	flags["leases"], flags["help"] = flags["state"], map[string]bool{} // "leases" is short for "state leases"
+	hidden := map[string]bool{}
+	commandsDoc, err := os.ReadFile("../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range rareFlags {
+		if hidden["--"+name] = true; !strings.Contains(string(commandsDoc), "`--"+name+"`") || regexp.MustCompile(`(?m)^    (-., )?--`+name+`=`).MatchString(reference) {
+			t.Errorf("--%s is not in docs/commands.md, or is in the help", name)
+		}
+	}
 	if *writeReference != "" {
 		if err := os.WriteFile(*writeReference, []byte(reference), 0o600); err != nil {
 			t.Fatal(err)
@@ -198,7 +208,7 @@ func TestReference(t *testing.T) {
 			}
 			for _, name := range flagOfLine.FindAllStringSubmatch(m[1]+m[2], -1) {
 				seen++
-				has := flags[command][name[1]] || flags["options"][name[1]] || ofOthers[name[1]]
+				has := flags[command][name[1]] || flags["options"][name[1]] || ofOthers[name[1]] || hidden[name[1]]
 				if m[2] == "" {
 					has = has || slices.ContainsFunc(slices.Collect(maps.Values(flags)), func(of map[string]bool) bool { return of[name[1]] })
 				}

@@ -29,7 +29,7 @@ type AddressesError struct {
 
 func (e *AddressesError) Error() string {
 	return fmt.Sprintf("no address is left for lease %s: those that are free are reserved by %s; "+
-		"kubectl akash-net unreserve --order gives up what a bid that was lost has reserved", e.Lease, first(3, e.By, ", "))
+		"kubectl akash-net order release gives up what a bid that was lost has reserved", e.Lease, first(3, e.By, ", "))
 }
 
 // rivalPatience is how long a lease waits for a run that has claimed addresses and may give them back. After that it

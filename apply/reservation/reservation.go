@@ -95,7 +95,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	if e.Lost {
 		return fmt.Sprintf("what order %s has reserved no longer fits the cluster, and there is no other room: %s; what it has reserved stays. Run this again when there is room; "+
-			"kubectl akash-net unreserve --order %[1]s gives up what a bid that was lost has reserved", e.Order, e.Refusal)
+			"kubectl akash-net order release %[1]s gives up what a bid that was lost has reserved", e.Order, e.Refusal)
 	}
 	s := fmt.Sprintf("order %s cannot be reserved: %s", e.Order, e.Refusal)
 	if e.Stays {
@@ -215,7 +215,7 @@ type UnservedError struct {
 func (e *UnservedError) Error() string {
 	return fmt.Sprintf("the configuration has too few addresses for what orders have reserved: %d reserved of %d that are not in use:\n  %s\n"+
 		"Nothing was changed: keep the addresses in ip.ranges, or give up what a bid that was lost has reserved: "+
-		"kubectl akash-net unreserve --order ORDER", e.Reserved, e.Left, first(20, e.By, "\n  "))
+		"kubectl akash-net order release ORDER", e.Reserved, e.Left, first(20, e.By, "\n  "))
 }
 
 // first joins the first names and the number of the others.

@@ -191,7 +191,7 @@ func (e *NotReservedError) Error() string {
 	if e.Provider != "" {
 		return fmt.Sprintf("what order %s has reserved is that of its lease with provider %s, and stays so", e.Lease.Order(), e.Provider)
 	}
-	return fmt.Sprintf("order %s has reserved nothing, or not any more; reserve it: kubectl akash-net reserve --order %[1]s -f FILE", e.Lease.Order())
+	return fmt.Sprintf("order %s has reserved nothing, or not any more; reserve it: kubectl akash-net order reserve %[1]s -f FILE", e.Lease.Order())
 }
 
 // PendingError reports that another command is about to reserve for an order.
@@ -209,7 +209,7 @@ type LostError struct{ Order lease.Order }
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("what order %s has reserved no longer fits the cluster, and stays a bid; "+
-		"move it to other room: kubectl akash-net reserve --order %[1]s -f FILE", e.Order)
+		"move it to other room: kubectl akash-net order reserve %[1]s -f FILE", e.Order)
 }
 
 // Win makes what orders have reserved that of the leases that have won them, at most so many at a time: without an end, and with their

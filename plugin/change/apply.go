@@ -107,7 +107,7 @@ func NewApply(c *session.Session) *cobra.Command {
 		"A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
 	cmd.Flags().BoolVar(&f.takesBack, flagForceConflicts, false,
 		"Take back fields of the leases' own objects that kubectl users have set. Claims and other managers' fields are never forced")
-	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag})
+	return c.SetScope(cmd, session.Scope{Leases: session.LeaseFlag, Claims: true})
 }
 
 func (f *applyFlags) checkAll() error {

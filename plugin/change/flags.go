@@ -52,7 +52,7 @@ type leaseCommand struct {
 
 // add adds the flags that all these commands have. note says more of --output, which has additional formats.
 func (f *leaseCommand) add(cmd *cobra.Command, note string, formats ...string) {
-	addOutput(cmd, &f.output, note, formats...)
+	flags.AddEvents(cmd, &f.output, note, formats...)
 	flags.AddDryRun(cmd, &f.dryRun)
 	flags.AddOperators(cmd, &f.operators)
 	flags.AddConcurrency(cmd, &f.concurrency)
@@ -147,11 +147,6 @@ func (f *leaseCommand) options(events *console.Events) command.Options {
 // events returns what prints the events of the command.
 func (f *leaseCommand) events() *console.Events {
 	return console.NewEvents(&f.c.Console, f.output, f.dryRun)
-}
-
-// addOutput adds --output with the formats of commands that write, and additional ones of which note tells.
-func addOutput(cmd *cobra.Command, value *string, note string, more ...string) {
-	flags.AddOutput(cmd, value, "", "; events are JSON, one a line"+note, append([]string{console.OutputEvents, console.OutputName}, more...)...)
 }
 
 // selection are the flags of commands that process named leases, those with matching labels, or all.

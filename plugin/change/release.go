@@ -326,6 +326,6 @@ func newSuspend(c *session.Session, suspend bool, cmd *cobra.Command) *cobra.Com
 	}
 	cmd.ValidArgsFunction = flags.CompleteThings(c, thing.Lease)
 	flags.AddDryRun(cmd, &dryRun)
-	addOutput(cmd, &output, "")
+	flags.AddEvents(cmd, &output, "")
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease})
 }

@@ -21,34 +21,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // New returns the group of the commands.
 func New(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:                   "config SUBCOMMAND",
-		DisableFlagsInUseLine: true,
-		Short:                 "Show, explain and change the provider's configuration",
+		Use:   "config SUBCOMMAND",
+		Short: "Show, explain and change the provider's configuration",
 		Long: `
 			Show, explain and change the provider's configuration.
 
 			It is in ConfigMap config of the ledger's namespace, or in the file that --config names; without either
 			the defaults apply. "config explain" lists its keys.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var likely []string
-			for _, name := range cmd.SuggestionsFor(args[0]) {
-				likely = append(likely, cmd.CommandPath()+" "+name)
-			}
-			return usage.Unknown(cmd.CommandPath(), args[0], likely)
-		},
-		SuggestionsMinimumDistance: 2,
-		Run:                        func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
 	}
-	cmd.AddCommand(newView(c), newEdit(c), newValidate(c), newExplain(c))
+	flags.Group(cmd, newView(c), newEdit(c), newValidate(c), newExplain(c))
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -84,6 +85,11 @@ func oneOf(words []string) string {
 func AddOutput(cmd *cobra.Command, value *string, initial, note string, formats ...string) {
 	*value = initial
 	addChoice(cmd, &choice{to: value, initial: initial, words: formats}, "output", "o", "One of "+oneOf(formats)+note)
+}
+
+// AddEvents adds --output with the formats of commands that write, and additional ones of which note tells.
+func AddEvents(cmd *cobra.Command, value *string, note string, more ...string) {
+	AddOutput(cmd, value, "", "; events are JSON, one a line"+note, append([]string{console.OutputEvents, console.OutputName}, more...)...)
 }
 
 // Document prints a document in a format of --output, and reports whether it is one for documents.

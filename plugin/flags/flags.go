@@ -45,15 +45,6 @@ func AddCrashedAfter(cmd *cobra.Command, value *time.Duration) {
 // TrimLease returns the name of a lease without the optional prefix "lease/".
 func TrimLease(text string) string { return thing.TrimKind(text, thing.Lease) }
 
-// ParseOrder parses an order in the flag --order, with or without the prefix "order/".
-func ParseOrder(typed string) (lease.Order, error) {
-	order, err := thing.ParseOrder(typed)
-	if err != nil {
-		return order, usage.Errorf("--order: %w", err)
-	}
-	return order, nil
-}
-
 // ParseLease parses the name of a lease in a flag. It need not be the full name.
 func ParseLease(flag, typed string) (thing.Thing, error) {
 	t, err := thing.ParseLease(typed)
@@ -127,6 +118,24 @@ func FindLease(ctx context.Context, from *cluster.Cluster, typed string) (lease.
 		names[i] = id.String()
 	}
 	return lease.ID{}, usage.Errorf("%s is of several leases; name one in full: %s", typed, strings.Join(names, ", "))
+}
+
+// Group makes cmd a group of commands, which alone is its help.
+func Group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var likely []string
+		for _, name := range cmd.SuggestionsFor(args[0]) {
+			likely = append(likely, cmd.CommandPath()+" "+name)
+		}
+		return usage.Unknown(cmd.CommandPath(), args[0], likely)
+	}
+	cmd.Run = func(cmd *cobra.Command, _ []string) { _ = cmd.Help() }
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // LedgerCluster is the value of --ledger for the cluster.

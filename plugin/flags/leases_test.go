@@ -31,7 +31,6 @@ func set(cmd *cobra.Command, flag, value string) error {
 //	dry-run, concurrency   values of these flags
 //	thing     a name where hosts and addresses are asked for
 //	missing   the hosts that are missing of a.b and c.d
-//	order     a value of --order
 func TestRules(t *testing.T) {
 	const owner = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
 	id := lease.ID{Owner: owner, DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
@@ -99,10 +98,6 @@ func TestRules(t *testing.T) {
 		"missing": func(line string) string {
 			things := []thing.Thing{{Kind: thing.Host, Host: "a.b"}, {Kind: thing.Host, Host: "c.d"}}
 			return say(MissingThings(things, func(t thing.Thing) bool { return strings.Contains(line, t.Host) }, "%s is not held by %s", "x"), "good")
-		},
-		"order": func(line string) string {
-			order, err := ParseOrder(long.Replace(line))
-			return say(err, order.String())
 		},
 	}.Check(t, "testdata/rules.txt")
 }

@@ -29,7 +29,7 @@ type line struct {
 	reason  string
 	warning bool
 	text    string
-	// names are what "history" finds the line by: host names, addresses, and the names of objects.
+	// names are what "events" finds the line by: host names, addresses, and the names of objects.
 	names []string
 	// kind, namespace and name are those of the reported thing or object.
 	kind, namespace, name string

@@ -72,10 +72,9 @@ func (c *Session) AddFlags(root *cobra.Command) {
 // Begin starts a command whose flags have been parsed. It refuses flags that the command would ignore.
 func (c *Session) Begin(cmd *cobra.Command, args []string) error {
 	dryRun := cmd.Flags().Lookup("dry-run") // every command that writes has it
-	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && !cmd.Flags().Changed("order")
 	c.reads = dryRun == nil && cmd.Name() != "edit"
 	logTo(c.ErrOut, c.verbosity)
-	c.Console.Begin(dryRun == nil || dryRun.Value.String() != "none", claims)
+	c.Console.Begin(dryRun == nil || dryRun.Value.String() != "none", c.scopes[cmd].Claims)
 	return cmp.Or(c.checkScope(cmd, args), checkFlags(cmd))
 }
 
@@ -236,6 +235,8 @@ type Scope struct {
 	Offline func() bool
 	// Leases says whether the arguments may be short names of leases.
 	Leases Leases
+	// Claims is true for commands that "release LEASE" undoes for a lease that had nothing before.
+	Claims bool
 	// Unconfigured is true for commands that do not read the provider's configuration.
 	Unconfigured bool
 }

@@ -30,7 +30,7 @@ func NewExplain(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Aliases: []string{"describe"},
 		Use:     "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
-		Short:   "Show who holds a thing, whether it is live, and if not why",
+		Short:   "Show who holds a thing, whether it is live, and if not why; \"describe\" is the same",
 		Long: `
 			Show for host names, their paths, addresses, IP endpoints and leases who holds them and since when
 			(the API server's time), what routes to them, whether they are live and something answers, and if not

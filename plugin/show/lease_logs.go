@@ -96,14 +96,6 @@ func NewLogs(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Unconfigured: true})
 }
 
-// oneLease is the Args function of commands with a lease as their only argument.
-func oneLease(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usage.Errorf("name one lease (OWNER/DSEQ/GSEQ)")
-	}
-	return nil
-}
-
 // leaseAndService is the Args function of commands with a lease, and maybe a service of it, as their arguments.
 func leaseAndService(_ *cobra.Command, args []string) error {
 	if len(args) != 1 && len(args) != 2 {

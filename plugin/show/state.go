@@ -49,7 +49,7 @@ func NewState(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Aliases: []string{"get"},
 		Use:     "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
-		Short:   "Show who holds which hosts and addresses",
+		Short:   "Show who holds which hosts and addresses; \"get\" is the same",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider has
 			written without a claim. Without a subject, all except routes, dns, resources and orders are shown.

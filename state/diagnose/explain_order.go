@@ -115,7 +115,7 @@ func (f OrderFacts) addNodes(x *Explanation, h inventory.Hold) {
 
 // addEnd adds when the reservation ends, and how to end or keep it.
 func (f OrderFacts) addEnd(x *Explanation, row view.OrderRow) {
-	unreserve := "kubectl akash-net unreserve --order " + f.Order.String()
+	unreserve := "kubectl akash-net order release " + f.Order.String()
 	switch row.State {
 	case view.StatePending:
 		x.fact("Pending: its run binds it once it fits together with all others. Expires at %s unless the run renews it.", row.Expires)

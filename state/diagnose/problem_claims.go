@@ -440,7 +440,7 @@ func (p *problems) findFailing() {
 		namespace, history := "", "" // only what has a namespace has a story
 		if id, err := lease.ParseID(f.Lease); err == nil {
 			if namespace = id.Namespace(); p.Namespaces[namespace] {
-				history = "kubectl akash-net history " + f.Lease
+				history = "kubectl akash-net events " + f.Lease
 			}
 		}
 		again := "tries again by itself, at %s at the latest"

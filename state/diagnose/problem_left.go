@@ -211,9 +211,9 @@ func (p *problems) checkReservations() {
 		case p.Lost[c.ObjectName]:
 			x = fill(x, state.RoomGone, "the cluster no longer has room for what it has reserved: "+
 				"a node or a storage class is gone, closed or smaller, or an address range is",
-				"reserve again when there is room, or give up what a bid that was lost has reserved: kubectl akash-net unreserve --order "+
+				"reserve again when there is room, or give up what a bid that was lost has reserved: kubectl akash-net order release "+
 					c.Order.String(), nil)
-			x.Manual, x.Command = true, "kubectl akash-net reserve --order "+c.Order.String()+" -f FILE"
+			x.Manual, x.Command = true, "kubectl akash-net order reserve "+c.Order.String()+" -f FILE"
 			p.add(x)
 		}
 	}

@@ -252,7 +252,7 @@ var inLeases = map[string]bool{"akash-net-logs": true, workloads: true}
 
 // purposes say which commands need the ClusterRoles beside those of operators and viewers (docs/roles.md).
 var purposes = map[string]string{
-	"akash-net-capacity": "state resources, fit of documents, reserve --order",
+	"akash-net-capacity": "state resources, order fit of documents, order reserve",
 	"akash-net-grants":   "repair of GrantDiffers",
 	"akash-net-logs":     "logs",
 	"akash-net-status":   "status, events, state leases --workloads",

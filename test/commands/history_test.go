@@ -62,7 +62,7 @@ func rows(t *testing.T, r result, want ...string) {
 	}
 }
 
-// What happens to a lease is told by "history", by kubectl, and by the API: what it gets, what it is refused and by whom, what it loses
+// What happens to a lease is told by "events", by kubectl, and by the API: what it gets, what it is refused and by whom, what it loses
 // and gains, what is repaired, and what it gives up.
 func TestHistory(t *testing.T) {
 	t.Parallel()
@@ -78,30 +78,30 @@ func TestHistory(t *testing.T) {
 
 	apply(0, blue, web("web", 80, shop), leased("game", "public", 7001))
 	apply(0, blue, web("web", 80, shop), leased("game", "public", 7001)) // changes nothing, and tells nothing
-	rows(t, mustRun(t, 0, "history", blue.String(), "--config", config),
+	rows(t, mustRun(t, 0, "events", blue.String(), "--config", config),
 		"Normal Claimed "+lost+" address/"+subnet, "Normal Granted "+lost+" service/game-ip-7001-tcp ("+subnet)
 
 	apply(0, theirs, web("web", 80, own))
 	for range 3 { // the same refusal is one Event that counts
 		apply(4, theirs, web("web", 80, own, shop))
 	}
-	rows(t, mustRun(t, 0, "history", theirs.Group().String()), "Normal Claimed "+others,
+	rows(t, mustRun(t, 0, "events", theirs.Group().String()), "Normal Claimed "+others,
 		"Warning Refused "+others+" host "+shop+" is held by lease "+blue.String())
-	mustRun(t, 0, "history", shop, "--config", config).Prints(t, "(x3 over ")
+	mustRun(t, 0, "events", shop, "--config", config).Prints(t, "(x3 over ")
 
 	apply(0, green, web("web", 80, shop, other))
 	mustRun(t, 0, "transfer", shop, "--to", green.String(), "--config", config, "--assume-serving")
-	rows(t, mustRun(t, 0, "history", other, "--config", config), "Normal Claimed "+won+" host/"+other)
-	found := mustRun(t, 0, "history", "host/"+strings.ToUpper(shop), "--config", config)
+	rows(t, mustRun(t, 0, "events", other, "--config", config), "Normal Claimed "+won+" host/"+other)
+	found := mustRun(t, 0, "events", "host/"+strings.ToUpper(shop), "--config", config)
 	found.Prints(t, "Warning   Lost", lost+" ", "host/"+shop+" (transferred to lease "+green.Group().String()+")", "Normal    Transferred", "host/"+shop+" (from "+blue.Group().String()+")",
 		"Warning   Withheld", "host/"+shop+" (held by ")
 
 	remove(t, ingresses, green.Namespace(), other)
 	remove(t, claims, ledger, other)
 	mustRun(t, 0, "repair", "--config", config, "-f", define(t, green, web("web", 80, shop, other)), "RouteWithoutClaim/"+other)
-	mustRun(t, 0, "history", other, "--config", config).Prints(t, "Repaired", "/"+other)
+	mustRun(t, 0, "events", other, "--config", config).Prints(t, "Repaired", "/"+other)
 	mustRun(t, 0, "release", blue.Group().String(), "--config", config)
-	mustRun(t, 0, "history", subnet+"0", "--config", config, "--ignore-not-found").Prints(t, "Claimed", "Granted", "Released")
+	mustRun(t, 0, "events", subnet+"0", "--config", config, "--ignore-not-found").Prints(t, "Claimed", "Granted", "Released")
 
 	kubectl(t, "-n", theirs.Namespace(), "events", "--for", "namespace/"+theirs.Namespace()).Exits(t, 0).
 		Prints(t, "Namespace/"+theirs.Namespace(), shop+" is held by lease "+blue.String())
@@ -118,7 +118,8 @@ func TestNoHistory(t *testing.T) {
 	id, host := leaseOf(newOwner(t), 1), "shop."+newDomain()
 	definition := define(t, id, web("web", 80, host))
 	mustRun(t, 0, "reserve", host, "--lease", id.String())
-	mustRun(t, 0, "history", host, id.Group().String()).Says(t, "No events found for host/"+host+".\n", "No events found for lease/"+id.Group().String()+".\n")
+	mustRun(t, 0, "events", host).Says(t, "No events found for host/"+host+".\n")
+	mustRun(t, 0, "events", id.Group().String()).Says(t, "No events are kept of lease/"+id.Group().String()+": it has no namespace.\n")
 
 	makeNamespace(t, id)
 	for _, args := range [][]string{{"apply", "--dry-run", "-f", definition}, {"apply", "--dry-run=server", "-f", definition}, {"check", "-f", definition}, {"diff", "-f", definition}, {"release", "--dry-run", id.Group().String()}} {
@@ -135,10 +136,11 @@ func TestNoHistory(t *testing.T) {
 	}
 
 	gone := newDomain()
-	mustRun(t, 1, "history", gone).Says(t, "host/"+gone+" not found")
-	mustRun(t, 1, "history", leaseOf(newOwner(t), 7).String(), "-o", "json").Says(t, "not found").Prints(t, `"items": []`)
-	mustRun(t, 0, "history", gone, "--ignore-not-found").Says(t, "No events found for host/"+gone)
-	mustRun(t, 2, "history", "a_b.example.com").Says(t, "is not a host name")
+	mustRun(t, 1, "events", gone).Says(t, "host/"+gone+" not found")
+	mustRun(t, 1, "events", gone, "-o", "json").Says(t, "not found").Prints(t, `"items": []`)
+	mustRun(t, 1, "events", leaseOf(newOwner(t), 7).Group().String()).Says(t, "nothing runs for lease")
+	mustRun(t, 0, "events", gone, "--ignore-not-found").Says(t, "No events found for host/"+gone)
+	mustRun(t, 2, "events", "a_b.example.com").Says(t, "is not a host name")
 }
 
 // A story is written with the operator's rights, and shown to who may look, and not to others. What somebody else has written into it
@@ -152,7 +154,8 @@ func TestHistoryIsShown(t *testing.T) {
 	for range 2 {
 		runAs(t.Context(), operator, "apply", "-f", define(t, id, web("web", 80, host, theirs))).Exits(t, 4)
 	}
-	runAs(t.Context(), operator, "history", id.Group().String()).Exits(t, 0).Prints(t, "Claimed", "(x2 over ", "Refused")
+	runAs(t.Context(), operator, "events", id.Group().String()).Exits(t, 0).Prints(t, "Claimed", "(x2 over ", "Refused")
+	runAs(t.Context(), operator, "events", "--all").Exits(t, 0).Prints(t, "LEASE", id.Owner[:9]+"…", "lease/"+id.Group().String(), theirs+" is held")
 	forge := func(namespace, name string) {
 		labels, err := json.Marshal(id.Labels())
 		if err != nil {
@@ -166,7 +169,7 @@ reportingComponent: akash-net, reportingInstance: "x\u001b[2J", source: {compone
 	forge("default", "elsewhere-"+host)
 	viewer := bound(t, "akash-net-viewer", "akash-net-viewer")
 	for _, output := range []string{"", "wide", "json", "yaml", "name"} {
-		r := runAs(t.Context(), viewer, "history", host, "-o", output).Exits(t, 0)
+		r := runAs(t.Context(), viewer, "events", host, "-o", output).Exits(t, 0)
 		if i := strings.IndexFunc(r.Stdout+r.Stderr, func(c rune) bool { return c != '\n' && unicode.IsControl(c) || c == '\u202e' }); i >= 0 && (output == "" || output == "wide") {
 			t.Errorf("-o %s prints %q", output, r.Stdout)
 		}
@@ -178,5 +181,5 @@ reportingComponent: akash-net, reportingInstance: "x\u001b[2J", source: {compone
 		}
 	}
 	nobody, _ := stranger(t, "nobody")
-	runAs(t.Context(), nobody.kubeconfig, "history", host, "--config", configure(t)).Exits(t, 1).Says(t, "not allowed to list events", "akash-net-viewer")
+	runAs(t.Context(), nobody.kubeconfig, "events", host, "--config", configure(t)).Exits(t, 1).Says(t, "not allowed to list events", "akash-net-viewer")
 }

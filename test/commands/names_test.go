@@ -108,7 +108,7 @@ func TestNamesOfLeases(t *testing.T) {
 	mustRun(t, 0, "transfer", other, "--to", last)
 	mustRun(t, 0, "transfer", other, "--to", second.String())
 	mustRun(t, 0, "release", last, "-y")
-	mustRun(t, 0, "history", last).Prints(t, "Lost", third.Group().String())
+	mustRun(t, 0, "events", last).Prints(t, "Lost", third.Group().String())
 	eventually(t, dseq+" is completed", func(ctx context.Context) (bool, error) { // a completion gives up soon where the machine is busy
 		return strings.Contains("\n"+run(ctx, "__complete", "release", dseq[:len(dseq)-1]).Stdout, "\n"+dseq+"\n"), nil
 	})

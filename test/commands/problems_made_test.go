@@ -60,11 +60,11 @@ func madeProblems() []madeProblem {
 		{state.RoomGone, byOthers, func(t *testing.T, s scene) produced {
 			harness.Node(t, "roomgone", nil, harness.Amounts("4", "8Gi"))
 			order := s.id.Order().String()
-			mustRun(t, 0, "reserve", "--config", s.plain, "--order", order, "-f", file(t, oneCPU)).Prints(t, "on roomgone")
+			mustRun(t, 0, "order", "reserve", "--config", s.plain, order, "-f", file(t, oneCPU)).Prints(t, "on roomgone")
 			if err := harness.Client().CoreV1().Nodes().Delete(t.Context(), "roomgone", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			return produced{thing: "order/" + order, after: func(t *testing.T) { mustRun(t, 0, "unreserve", "--order", order) }}
+			return produced{thing: "order/" + order, after: func(t *testing.T) { mustRun(t, 0, "order", "release", order) }}
 		}},
 		{state.NodeAddress, byOthers, func(t *testing.T, s scene) produced {
 			harness.Node(t, "nodeaddress", nil, harness.Amounts("100m", "64Mi"))

@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 		"released": {func(t *testing.T, x *tenant) { x.apply(t) }, none, nil, true, nil},
 		"reserved": {func(t *testing.T, x *tenant) {
 			harness.Node(t, harness.NewHost("node"), nil, harness.Amounts("16", "64Gi"))
-			harness.Run(t.Context(), "reserve", "--order", x.Order().String(), "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
+			harness.Run(t.Context(), "order", "reserve", x.Order().String(), "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
 		}, none, apply, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestKilled(t *testing.T) {
 				if r := harness.Run(t.Context(), "state", "orders", "-o", orders).Exits(t, 0); strings.Contains(r.Stdout, "Leased") {
 					t.Errorf("killed at write %d: the lease still holds: %s", nth, r)
 				}
-				harness.Run(t.Context(), "unreserve", "--order", x.Order().String(), "--ignore-not-found").Exits(t, 0)
+				harness.Run(t.Context(), "order", "release", x.Order().String(), "--ignore-not-found").Exits(t, 0)
 				return killed
 			})
 		})

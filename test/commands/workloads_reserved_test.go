@@ -22,7 +22,7 @@ func TestReserved(t *testing.T) {
 	}
 	x := train(newDeployer(t), "1")
 	order := x.Order().String()
-	harness.Run(t.Context(), "reserve", "--order", order, "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
+	harness.Run(t.Context(), "order", "reserve", order, "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
 	holds := func(texts ...string) {
 		t.Helper()
 		harness.Run(t.Context(), "state", "orders", "-o", "json").Exits(t, 0).Prints(t, texts...)
@@ -81,7 +81,7 @@ func TestReservedIsPlanned(t *testing.T) {
 	thing := "order/" + x.Order().String()
 	reserve := func(expires string) {
 		t.Helper()
-		harness.Run(t.Context(), "reserve", "--order", x.Order().String(), "-f", x.sdl(t), "--expires", expires).Exits(t, 0)
+		harness.Run(t.Context(), "order", "reserve", x.Order().String(), "-f", x.sdl(t), "--expires", expires).Exits(t, 0)
 	}
 	planned := func() (file string) {
 		t.Helper()

@@ -70,7 +70,7 @@ func oneObjectStopsNobody(t *testing.T) {
 	file, waits := define(t, id, []string{host}), define(t, named, []string{harness.NewHost("waits")})
 	for _, args := range [][]string{
 		{"reserve", "-f", file}, {"apply", "-f", file}, {"check", "-f", file}, {"state"}, {"state", "lease", id.String()}, {"explain", host},
-		{"reserve", "--order", order, "-f", bid(t, 1)}, {"state", "orders"}, {"unreserve", "--order", order},
+		{"order", "reserve", order, "-f", bid(t, 1)}, {"state", "orders"}, {"order", "release", order},
 		{"transfer", host, "--to", next}, {"release", next}, {"release", id.String(), "--ignore-not-found"},
 	} {
 		must(t, args...)

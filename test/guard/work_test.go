@@ -121,9 +121,9 @@ func ourOwnWorkGoesOn(t *testing.T) {
 
 	order := first.Group().String() + "/1"
 	for _, args := range [][]string{{"-f", bid(t, 1), "--expires", "5m"}, {"-f", bid(t, 1), "--expires", "10m"}, {"-f", bid(t, 1)}, {"-f", bid(t, 2)}} {
-		work(append([]string{"reserve", "--order", order}, args...)...)
+		work(append([]string{"order", "reserve", order}, args...)...)
 	}
-	work("unreserve", "--order", order)
+	work("order", "release", order)
 }
 
 // What a crashed run has left can be taken over with the guard: it is fenced, and repaired.
@@ -234,7 +234,7 @@ func largestReservation(t *testing.T) {
 			}
 		}
 	}
-	must(t, "unreserve", "--order", c.Order.String())
+	must(t, "order", "release", c.Order.String())
 }
 
 // What another ledger has, and what follows an owner there: the guard lets nobody make that.

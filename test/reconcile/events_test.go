@@ -104,7 +104,7 @@ func TestEvents(t *testing.T) {
 	id, host, next := harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("shop"), harness.NewHost("next")
 	harness.Node(t, "events-1", nil, harness.Amounts("4", "8Gi"))
 	file := harness.File(t, fmt.Sprintf(sdl, host))
-	harness.Run(t.Context(), "reserve", "--order", id.Order().String(), "-f", file, "--expires", "5m").Exits(t, 0)
+	harness.Run(t.Context(), "order", "reserve", id.Order().String(), "-f", file, "--expires", "5m").Exits(t, 0)
 
 	acks, r := tells(t, won(id)+"\n"+won(id)+"\n\n")
 	r.Exits(t, 0).Says(t, "order/"+id.Order().String()+" claimed (what it has reserved is the lease's)")
@@ -142,7 +142,7 @@ func TestEventsOfTheNextLease(t *testing.T) {
 	harness.Node(t, "events-2", nil, harness.Amounts("4", "8Gi"))
 	file := harness.File(t, fmt.Sprintf(sdl, host))
 	for _, id := range []lease.ID{first, second} {
-		harness.Run(t.Context(), "reserve", "--order", id.Order().String(), "-f", file).Exits(t, 0)
+		harness.Run(t.Context(), "order", "reserve", id.Order().String(), "-f", file).Exits(t, 0)
 	}
 	acks, r := tells(t, strings.Join([]string{won(first), received(first, host), won(second), closed(first)}, "\n"))
 	r.Exits(t, 0)

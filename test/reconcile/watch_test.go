@@ -130,7 +130,7 @@ func TestWatchTells(t *testing.T) {
 	dir.define(t, held, theirs)
 	harness.RunAs(t.Context(), reconciler, "reconcile", "-f", dir.path).Exits(t, 0)
 	dir.define(t, held, host)
-	story := harness.Launch(t, harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "history", host, held.String(), "--watch"))
+	story := harness.Launch(t, harness.Command(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "events", host, "--watch"))
 	story.Says(t, "Claimed")
 	w := watch(t, "-f", dir.path, "--resync", "1s", "--leader-elect=false")
 	story.Says(t, "host "+host+" is held by lease "+id.String())

@@ -75,7 +75,7 @@ func Seen(t testing.TB) *page.Seen {
 		Problem: state.LeaseFails, Thing: tenant(6).String(), Lease: tenant(6).String(), Since: metav1.NewTime(Now.Add(-7 * time.Minute)),
 		Message: "the reconciler has failed 4 times in a row: host shop.example.com is held by lease " + tenant(0).Group().String(),
 		Plan:    "fix the cause that the message names; the reconciler tries again by itself, at " + Now.Add(3*time.Minute).Format(time.RFC3339) + " at the latest",
-		Manual:  true, Command: "kubectl akash-net history " + tenant(6).String(),
+		Manual:  true, Command: "kubectl akash-net events " + tenant(6).String(),
 	})
 	return s
 }

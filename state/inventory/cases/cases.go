@@ -1,5 +1,5 @@
 // Package cases reads cases, which ask whether groups fit a cluster, as one JSON object per line, and answers them.
-// docs/fit.md has the format.
+// docs/orders.md has the format.
 package cases
 
 import (

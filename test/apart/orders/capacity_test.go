@@ -50,7 +50,7 @@ func TestFitInACluster(t *testing.T) {
 	config := harness.Configure(t, "commitLevels: {memory: 2}", `ip: {ranges: ["203.0.113.0/31"]}`)
 	fit := func(code int, file string, more ...string) harness.Result {
 		t.Helper()
-		return harness.Run(t.Context(), append([]string{"fit", "-f", file, "--config", config}, more...)...).Exits(t, code)
+		return harness.Run(t.Context(), append([]string{"order", "fit", "-f", file, "--config", config}, more...)...).Exits(t, code)
 	}
 	fit(4, ask(1, "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t, "dc does not fit: resource 1 needs a node, and the cluster has none")
 
@@ -103,7 +103,7 @@ func TestFitInACluster(t *testing.T) {
 
 	// The viewer's role shows no pods; that of capacity does.
 	fits := func(ctx context.Context) harness.Result {
-		return harness.Run(ctx, "fit", "-f", ask(1, fmt.Sprintf(gpu, 1)), "--config", config, "--as", "viewer")
+		return harness.Run(ctx, "order", "fit", "-f", ask(1, fmt.Sprintf(gpu, 1)), "--config", config, "--as", "viewer")
 	}
 	harness.Bind(t, "viewer", "akash-net-viewer", "ledger/akash-net-viewer")
 	harness.Eventually(t, "the viewer is told of the role", func(ctx context.Context) (bool, error) {

@@ -123,7 +123,7 @@ func TestKilledAtEachRequest(t *testing.T) {
 				case tt.won && (now.Bound.Provider != harness.Provider || now.Bound.Expires != ""):
 					t.Fatalf("cuts %d, and again: it is not the lease's: %+v", n, now)
 				}
-				harness.Run(t.Context(), "unreserve", "--order", order.String()).Exits(t, 0)
+				harness.Run(t.Context(), "order", "release", order.String()).Exits(t, 0)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 	explain(0, "--ignore-not-found").Prints(t, "order "+id.Order().String()+" has reserved nothing\n")
 	reserve(t, 0, id.Order(), file, "--expires", "5m")
 	explain(0).Prints(t, "has reserved 1 CPU, 1Gi memory, 1Gi disk, 1 nvidia/rtx4090, for a bid\n",
-		"  It stands since ", "  Node told-1: 1 CPU", "  It ends at ", "  Nothing of it is in use.\n", "unreserve --order")
+		"  It stands since ", "  Node told-1: 1 CPU", "  It ends at ", "  Nothing of it is in use.\n", "order release")
 	r := explain(1, "nobody.example.com", "endpoint/none", "-o", "json").Prints(t, "no IP endpoint named none")
 	if strings.Index(r.Stdout, order) > strings.Index(r.Stdout, "nobody.example.com") {
 		t.Errorf("the order of the arguments is another: %s", r)

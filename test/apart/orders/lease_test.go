@@ -173,7 +173,7 @@ func TestWhatCannotBeReadStopsItsOrder(t *testing.T) {
 	edit(t, order, map[string]any{reserved.AnnotationBound: `{"asked":"x","hold":{},"of":"a later version"}`})
 	reserve(t, 0, newOrder(t), file)
 	reserve(t, 1, order, file).Says(t, reserved.Name(order), "cannot be read", `unknown field "of"`, "kubectl akash-net repair UnreadableClaim/"+reserved.Name(order))
-	harness.Run(t.Context(), "fit", "-f", file).Exits(t, 0).Says(t, "Warning: reservation "+reserved.Name(order)+" does not count")
+	harness.Run(t.Context(), "order", "fit", "-f", file).Exits(t, 0).Says(t, "Warning: reservation "+reserved.Name(order)+" does not count")
 	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Unreadable")
 	harness.Run(t.Context(), "state").Exits(t, 0)
 	harness.Run(t.Context(), "repair", "UnreadableClaim/"+reserved.Name(order)).Exits(t, 0)

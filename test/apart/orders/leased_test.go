@@ -127,7 +127,7 @@ func TestOrdersAndLeasesForTheLastAddresses(t *testing.T) {
 	var runs [][]string
 	for i := range 2 * each {
 		order, id := newOrder(t), harness.LeaseOf(harness.NewOwner(t), uint64(i+1))
-		args := []string{"reserve", "--order", order.String(), "-f", file, "--config", cfg}
+		args := []string{"order", "reserve", order.String(), "-f", file, "--config", cfg}
 		if i < each {
 			releases(t, id, cfg)
 			args = []string{"reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0", "--config", cfg}

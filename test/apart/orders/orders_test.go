@@ -79,7 +79,7 @@ func leaseOf(o lease.Order) lease.ID {
 
 func reserve(t *testing.T, code int, order lease.Order, file string, more ...string) harness.Result {
 	t.Helper()
-	return harness.Run(t.Context(), append([]string{"reserve", "--order", order.String(), "-f", file}, more...)...).Exits(t, code)
+	return harness.Run(t.Context(), append([]string{"order", "reserve", order.String(), "-f", file}, more...)...).Exits(t, code)
 }
 
 // free gives up all reservations after the test.
@@ -110,11 +110,11 @@ func TestOrdersReserve(t *testing.T) {
 	harness.Run(t.Context(), "state", "orders", "-o", "custom-columns=O:.order,S:.state,GPU:.nodes.life-1.gpu,M:.gpuModels[*]", "--no-headers").Exits(t, 0).
 		Prints(t, first.String()+"   Reserved   1     nvidia/rtx4090\n")
 	harness.Run(t.Context(), "state", "resources", "-o", `jsonpath={.resources[?(@.resource=="gpu")].reserved}`).Exits(t, 0).Prints(t, "1 1")
-	harness.Run(t.Context(), "fit", "-f", gpu).Exits(t, 4)
+	harness.Run(t.Context(), "order", "fit", "-f", gpu).Exits(t, 4)
 	harness.Run(t.Context(), "state", "orders", "-o", "name").Exits(t, 0).Prints(t, "order/"+first.String()+"\n")
 	reserve(t, 0, first, gpu, "-o", "json").Prints(t, `"gpuModels": [`, `"order": "`+first.String()+`"`)
 	reserve(t, 0, first, gpu, "-o", "name").Prints(t, "order/"+first.String()+"\n")
-	harness.Run(t.Context(), "__complete", "unreserve", "--order", first.String()[:20]).Exits(t, 0).Prints(t, first.String())
+	harness.Run(t.Context(), "__complete", "order", "release", first.String()[:20]).Exits(t, 0).Prints(t, first.String())
 
 	// Other commands do not take it for a claim on a host.
 	harness.Run(t.Context(), "state").Exits(t, 0).Says(t, "Nothing is held.")
@@ -122,13 +122,13 @@ func TestOrdersReserve(t *testing.T) {
 	harness.Run(t.Context(), "uninstall").Exits(t, 1).Says(t, "the ledger has 1 reservation, ")
 
 	missing := newOrder(t)
-	harness.Run(t.Context(), "unreserve", "--order", first.String(), "--order", missing.String()).Exits(t, 1).
+	harness.Run(t.Context(), "order", "release", first.String(), missing.String()).Exits(t, 1).
 		Prints(t, "order/"+first.String()+" released\n").Says(t, "order "+missing.String()+" has reserved nothing")
-	harness.Run(t.Context(), "unreserve", "--order", first.String(), "--ignore-not-found").Exits(t, 0)
+	harness.Run(t.Context(), "order", "release", first.String(), "--ignore-not-found").Exits(t, 0)
 	reserve(t, 0, second, gpu)
 }
 
-// unreserve -l gives up what orders with the labels have reserved, and says so if there are none.
+// order release -l gives up what orders with the labels have reserved, and says so if there are none.
 func TestUnreserveBySelector(t *testing.T) {
 	free(t)
 	harness.Node(t, "select-1", nil, harness.Amounts("8", "8Gi"))
@@ -141,7 +141,7 @@ func TestUnreserveBySelector(t *testing.T) {
 	reserve(t, 0, other, file)
 	by := func(code int, selector string, more ...string) harness.Result {
 		t.Helper()
-		return harness.Run(t.Context(), append([]string{"unreserve", "-l", selector}, more...)...).Exits(t, code)
+		return harness.Run(t.Context(), append([]string{"order", "release", "-l", selector}, more...)...).Exits(t, code)
 	}
 	owner := lease.LabelOwner + "=" + bid.Owner
 	dseq := fmt.Sprintf("%s,%s=%d", owner, lease.LabelDSeq, bid.DSeq)
@@ -154,7 +154,7 @@ func TestUnreserveBySelector(t *testing.T) {
 	}
 	by(1, owner+",!"+lease.LabelProvider).Says(t, "no order that has reserved something has the labels "+owner, "looked at 2 reservations")
 	by(0, owner+",!"+lease.LabelProvider, "--ignore-not-found")
-	by(2, owner, "--order", other.String()).Says(t, "must specify one of --order and -l")
+	by(2, owner, other.String()).Says(t, "name the orders to release")
 	by(2, "a=(").Says(t, "--selector")
 	by(0, owner).Prints(t, "order/"+won.String()+" released\n")
 	harness.Run(t.Context(), "state", "orders", "-o", "name").Exits(t, 0).Prints(t, "order/"+other.String()+"\n")

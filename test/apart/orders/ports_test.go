@@ -33,8 +33,8 @@ func TestNodePorts(t *testing.T) {
 	first, second := newOrder(t), newOrder(t)
 	reserve(t, 0, first, ports(2), "--config", cfg).Prints(t, "2 node ports")
 	reserve(t, 4, second, ports(2), "--config", cfg).Says(t, "2 node ports wanted, 1 left")
-	harness.Run(t.Context(), "fit", "-f", ports(2), "--config", cfg).Exits(t, 4).Prints(t, "2 node ports wanted, 1 left")
-	harness.Run(t.Context(), "fit", "-f", ports(1), "--config", cfg).Exits(t, 0)
+	harness.Run(t.Context(), "order", "fit", "-f", ports(2), "--config", cfg).Exits(t, 4).Prints(t, "2 node ports wanted, 1 left")
+	harness.Run(t.Context(), "order", "fit", "-f", ports(1), "--config", cfg).Exits(t, 0)
 	figures := func(want string) {
 		t.Helper()
 		harness.Run(t.Context(), "state", "resources", "--config", cfg,

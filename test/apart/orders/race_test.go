@@ -43,7 +43,7 @@ func TestSixteenProcessesForTheLast(t *testing.T) {
 			cfg, file := harness.Configure(t, `ip: {ranges: ["203.0.113.0/31"]}`), sdl(t, tt.group)
 			var bids [][]string
 			for range 16 {
-				bids = append(bids, []string{"reserve", "--order", newOrder(t).String(), "-f", file, "--config", cfg, "--expires", "10m"})
+				bids = append(bids, []string{"order", "reserve", newOrder(t).String(), "-f", file, "--config", cfg, "--expires", "10m"})
 			}
 			won := 0
 			for _, r := range atOnce(t, bids...) {
@@ -81,7 +81,7 @@ func TestOneOrderInTwoProcesses(t *testing.T) {
 	files := []string{sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})}
 	var runs [][]string
 	for i := range 4 {
-		runs = append(runs, []string{"reserve", "--order", order.String(), "-f", files[i%2]})
+		runs = append(runs, []string{"order", "reserve", order.String(), "-f", files[i%2]})
 	}
 	for _, r := range atOnce(t, runs...) {
 		r.Exits(t, 0)

@@ -17,10 +17,10 @@ func TestRolesAndGuard(t *testing.T) {
 	order, cfg := newOrder(t), harness.Configure(t, `ip: {ranges: ["203.0.113.0/31"]}`)
 	file := sdl(t, group{resources: small, addresses: 1})
 	harness.Eventually(t, "the roles are known", func(ctx context.Context) (bool, error) {
-		return harness.Run(ctx, "reserve", "--order", order.String(), "-f", file, "--config", cfg, "--expires", "5m", "--as", "bidder").Code == 0, nil
+		return harness.Run(ctx, "order", "reserve", order.String(), "-f", file, "--config", cfg, "--expires", "5m", "--as", "bidder").Code == 0, nil
 	})
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 2, count: 2}), "--config", cfg, "--as", "bidder").Prints(t, "moved (2 CPU, 2Gi memory, 2Gi disk, 2 addresses")
 	reserve(t, 4, newOrder(t), file, "--config", cfg, "--as", "bidder").Says(t, "1 leased address wanted, none is left")
 	harness.Run(t.Context(), "state", "orders", "--as", "bidder").Exits(t, 0).Prints(t, "2 addresses")
-	harness.Run(t.Context(), "unreserve", "--order", order.String(), "--as", "bidder").Exits(t, 0)
+	harness.Run(t.Context(), "order", "release", order.String(), "--as", "bidder").Exits(t, 0)
 }

@@ -30,7 +30,7 @@ func TestWhatIsBoundIsCheckedAgain(t *testing.T) {
 
 	cordon(t, "stands-1", true)
 	reserve(t, 4, order, file).Says(t, "what order "+order.String()+" has reserved no longer fits the cluster",
-		"needs a node, and none takes pods of leases: node stands-1 is cordoned", "what it has reserved stays", "unreserve --order "+order.String())
+		"needs a node, and none takes pods of leases: node stands-1 is cordoned", "what it has reserved stays", "order release "+order.String())
 	reserve(t, 4, order, file, "--dry-run=server").Says(t, "no longer fits")
 	apply := func(code int) harness.Result {
 		return harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false").Exits(t, code)
@@ -81,7 +81,7 @@ func TestARangeThatIsReservedStays(t *testing.T) {
 		install(t, 4, cfg).Says(t, "3 reserved of", "order "+order.String()+": 3", "Nothing was changed")
 	}
 	install(t, 0, wide)
-	harness.Run(t.Context(), "unreserve", "--order", order.String()).Exits(t, 0)
+	harness.Run(t.Context(), "order", "release", order.String()).Exits(t, 0)
 	install(t, 0, narrow)
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 3}), "--config", wide)
 	install(t, 0, other) // it is no smaller than the one that is there

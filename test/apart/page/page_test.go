@@ -26,7 +26,7 @@ func TestShown(t *testing.T) {
 	b.visit(url)
 	b.shows("#tiles", "Problems", "4", "Hosts", "12")
 	b.shows("#problems", "NotServed", "cdn.example.net", "kubectl akash-net repair NotServed/cdn.example.net", "'BlockedHost/*.wild.example.dev'")
-	b.shows("#problems", "LeaseFails", "failed 4 times in a row", "kubectl akash-net history akash1")
+	b.shows("#problems", "LeaseFails", "failed 4 times in a row", "kubectl akash-net events akash1")
 	b.shows("#commands", "deploy@ci-7", "is at work")
 	b.shows("#hosts", "shop.example.com/cart", "Withheld", "without a claim")
 	b.shows("#addresses", "198.51.96.0", "443/tcp", "1–50 of 116")

@@ -1,4 +1,4 @@
-package show
+package orders
 
 import (
 	"bufio"
@@ -36,8 +36,8 @@ type fitFlags struct {
 	output string
 }
 
-// NewFit returns the command that shows whether groups of resources fit a cluster.
-func NewFit(c *session.Session) *cobra.Command {
+// newFit returns the command that shows whether groups of resources fit a cluster.
+func newFit(c *session.Session) *cobra.Command {
 	f := &fitFlags{}
 	cmd := &cobra.Command{
 		Use:   "fit -f FILE",
@@ -56,11 +56,11 @@ func NewFit(c *session.Session) *cobra.Command {
 			The exit code is 4 if something does not fit.`,
 		Example: `
 			# Whether a deployment fits the cluster, and on which nodes
-			kubectl akash-net fit -f deploy.yaml
+			kubectl akash-net order fit -f deploy.yaml
 
 			# Cases from a file, and why something does not fit
-			kubectl akash-net fit -f cases.jsonl
-			kubectl akash-net fit -f cases.jsonl -o text`,
+			kubectl akash-net order fit -f cases.jsonl
+			kubectl akash-net order fit -f cases.jsonl -o text`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(f.files.Files) == 0 {
@@ -92,7 +92,7 @@ func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
 	case err != nil:
 		return err
 	case len(documents) > 0 && run.read > 0:
-		return usage.Errorf("a file of cases describes its own cluster: run fit separately for cases and documents")
+		return usage.Errorf("a file of cases describes its own cluster: run it separately for cases and documents")
 	case len(documents) > 0:
 		if err := run.answerDocuments(ctx, documents); err != nil {
 			return err
@@ -149,7 +149,7 @@ type fitRun struct {
 
 func (r *fitRun) answerCases(ctx context.Context, in io.Reader, name string) error {
 	if r.ConfigFile != "" {
-		return usage.Errorf("--config: fit does not look at the provider's configuration where cases bring their commit levels")
+		return usage.Errorf("--config: order fit does not look at the provider's configuration where cases bring their commit levels")
 	}
 	for question, err := range cases.Read(in, name, document.DefaultSize) {
 		if err != nil {
