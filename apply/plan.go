@@ -226,6 +226,9 @@ func (e *UnprovedError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
+// ExitCode says how a command ends with the error.
+func (*UnprovedError) ExitCode() int { return report.ExitInvalid }
+
 // proof is the result for one host of one owner.
 type proof struct {
 	how string

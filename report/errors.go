@@ -14,6 +14,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
+// Exit codes of commands. Scripts rely on them; docs/commands.md has the table. An error whose type has ExitCode ends its command with
+// that, any other one with ExitFailed; an Advice follows its message.
+const (
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitInvalid = 3
+	ExitHeld    = 4
+	ExitTimeout = 5
+	// ExitDiff means that diff failed.
+	ExitDiff = 6
+)
+
 // HeldError reports that others hold what the lease wants. Nothing was changed.
 type HeldError struct {
 	Lease lease.ID
@@ -35,6 +47,9 @@ func (e *HeldError) Error() string {
 	}
 	return strings.Join(lines, "; ")
 }
+
+// ExitCode says how a command ends with the error.
+func (*HeldError) ExitCode() int { return ExitHeld }
 
 // Unclaimed reports whether nobody has claimed the thing: an object uses it, such as an Ingress that was made by hand, or a node.
 func (h HeldThing) Unclaimed() bool { return h.By.Object != "" }
@@ -95,6 +110,14 @@ func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("no address left in %s for IP endpoint %q", strings.Join(e.Ranges, ", "), e.Endpoint)
 }
 
+// ExitCode says how a command ends with the error.
+func (*ExhaustedError) ExitCode() int { return ExitHeld }
+
+// Advice says what follows of it.
+func (*ExhaustedError) Advice() string {
+	return "Nothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration."
+}
+
 // TimeoutError reports what had not happened when the wait timed out.
 type TimeoutError struct {
 	// After is how long the command waited; zero if it only checked once.
@@ -113,6 +136,14 @@ func (e *TimeoutError) Error() string {
 		return fmt.Sprintf("timed out after %s, before it was seen what is missing", e.After)
 	}
 	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(waiting, "\n  "))
+}
+
+// ExitCode says how a command ends with the error.
+func (*TimeoutError) ExitCode() int { return ExitTimeout }
+
+// Advice says what follows of it.
+func (*TimeoutError) Advice() string {
+	return "What was written is kept; run the same command again to continue waiting."
 }
 
 // ErrorOfHeld returns a HeldError, or nil if others hold nothing.

@@ -92,6 +92,9 @@ func (e *KeptError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// ExitCode says how a command ends with the error.
+func (*KeptError) ExitCode() int { return ExitHeld }
+
 // OperatorError reports that Akash's operators would stop at an object that was to be written, or ignore its lease from
 // then on.
 type OperatorError struct {

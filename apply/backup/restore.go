@@ -36,6 +36,9 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s was held by owner %s, and is %s now: it stays so", e.Record, e.Owner, e.By)
 }
 
+// ExitCode says how a command ends with the error.
+func (*HeldError) ExitCode() int { return report.ExitHeld }
+
 // Restorer brings the records of a backup back. It writes what is not there, and changes nothing that is: running it again finishes what
 // an earlier one has begun.
 type Restorer struct {

@@ -39,6 +39,9 @@ func (e *LedgerLeftError) Error() string {
 		e.New, e.Former, e.Claims, e.Reservations)
 }
 
+// ExitCode says how a command ends with the error.
+func (*LedgerLeftError) ExitCode() int { return report.ExitHeld }
+
 // checkConfig returns why a configuration must not replace that in the ConfigMap; nil is none.
 func (i *Installer) checkConfig(ctx context.Context, live *unstructured.Unstructured) error {
 	was := config.Default() // for one that cannot be read
@@ -186,6 +189,9 @@ func (e *StrandedError) Error() string {
 	}
 	return strings.Join(append(lines, "Nothing was changed: "+next+"."), "\n")
 }
+
+// ExitCode says how a command ends with the error.
+func (*StrandedError) ExitCode() int { return report.ExitHeld }
 
 // checkAddresses returns a StrandedError if the new configuration would strand addresses in use, and an UnservedError if it
 // leaves too few for what orders have reserved. It compares with the configuration in the ConfigMap; nil is none.

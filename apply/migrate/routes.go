@@ -220,6 +220,14 @@ func (e *SettlingError) Error() string {
 		e.Lease, len(e.Routes), e.Until.UTC().Format("15:04:05 UTC"), strings.Join(e.Routes, ", "))
 }
 
+// ExitCode says how a command ends with the error.
+func (*SettlingError) ExitCode() int { return report.ExitTimeout }
+
+// Advice says what follows of it.
+func (e *SettlingError) Advice() string {
+	return fmt.Sprintf("The same command removes them then; with --timeout=%s it waits for that now.", (e.After + time.Second).Round(time.Second))
+}
+
 func (e *SettlingError) add(c *crossing, now time.Time) {
 	e.Routes = append(e.Routes, c.name())
 	if c.stays.After(e.Until) {

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
@@ -31,6 +32,9 @@ func (e *AddressesError) Error() string {
 	return fmt.Sprintf("no address is left for lease %s: those that are free are reserved by %s; "+
 		"kubectl akash-net order release gives up what a bid that was lost has reserved", e.Lease, first(3, e.By, ", "))
 }
+
+// ExitCode says how a command ends with the error.
+func (*AddressesError) ExitCode() int { return report.ExitHeld }
 
 // rivalPatience is how long a lease waits for a run that has claimed addresses and may give them back. After that it
 // treats them as taken.

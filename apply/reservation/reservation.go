@@ -20,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
@@ -104,6 +105,9 @@ func (e *RefusedError) Error() string {
 	return s
 }
 
+// ExitCode says how a command ends with the error.
+func (*RefusedError) ExitCode() int { return report.ExitHeld }
+
 // TimeoutError reports that others were in the way for too long. What the run had announced or claimed was withdrawn.
 type TimeoutError struct {
 	// Undone is what was not done.
@@ -115,6 +119,14 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s: timed out after %s waiting for %s", e.Undone, e.After, e.What)
+}
+
+// ExitCode says how a command ends with the error.
+func (*TimeoutError) ExitCode() int { return report.ExitTimeout }
+
+// Advice says what follows of it.
+func (*TimeoutError) Advice() string {
+	return "Nothing was changed; try again."
 }
 
 // UnreadableError reports that what the order itself has reserved cannot be read.
@@ -217,6 +229,9 @@ func (e *UnservedError) Error() string {
 		"Nothing was changed: keep the addresses in ip.ranges, or give up what a bid that was lost has reserved: "+
 		"kubectl akash-net order release ORDER", e.Reserved, e.Left, first(20, e.By, "\n  "))
 }
+
+// ExitCode says how a command ends with the error.
+func (*UnservedError) ExitCode() int { return report.ExitHeld }
 
 // first joins the first names and the number of the others.
 func first(most int, names []string, separator string) string {

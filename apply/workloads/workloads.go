@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
+	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
@@ -143,6 +144,9 @@ func (e *TakenError) Error() string {
 	}
 	return strings.Join(append(lines, "Nothing was changed for the lease."), "\n")
 }
+
+// ExitCode says how a command ends with the error.
+func (*TakenError) ExitCode() int { return report.ExitHeld }
 
 // Message says why an object is left as it is.
 type Message struct {

@@ -10,15 +10,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/backup"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/install"
-	"github.com/akash-net/kubectl-akash-net/apply/migrate"
-	"github.com/akash-net/kubectl-akash-net/apply/reservation"
-	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -27,19 +21,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/report"
 )
 
-// Exit codes. Scripts rely on them; docs/commands.md has the table.
-const (
-	exitDone    = 0
-	exitFailed  = 1
-	exitUsage   = 2
-	exitInvalid = 3
-	exitHeld    = 4
-	exitTimeout = 5
-	// exitDiff means that diff failed.
-	exitDiff = 6
-	// exitInterrupted means that SIGINT ended the command. See interrupted.exitCode for other signals.
-	exitInterrupted = 130
-)
+// exitInterrupted means that SIGINT ended the command. See interrupted.exitCode for other signals.
+const exitInterrupted = 130
 
 // End prints the error of a command and returns the exit code.
 func (c *Console) End(ctx context.Context, err error) int {
@@ -52,12 +35,12 @@ func (c *Console) End(ctx context.Context, err error) int {
 	case err == nil:
 		if err = c.out.Err(); err == nil {
 			c.printTotal(stop{}, false)
-			return exitDone
+			return 0
 		}
 	case !c.running:
 		err = usage.Wrap(err)
 	}
-	code := exitFailed
+	code := report.ExitFailed
 	failures := report.Failures{err}
 	perLease := errors.As(err, &failures)
 	rest, stop := splitStop(failures)
@@ -72,7 +55,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 		code = max(code, c.printStop(stop))
 	}
 	if Is[*DiffError](err) {
-		code = exitDiff
+		code = report.ExitDiff
 	}
 	if printed || ctx.Err() == nil {
 		c.printTotal(stop, perLease)
@@ -137,7 +120,6 @@ func (c *Console) print(err error) int {
 	var half *report.HalfError
 	var held *report.HeldError
 	var unproved *apply.UnprovedError
-	var settling *migrate.SettlingError
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.ReportPanic(found)
 	}
@@ -145,45 +127,37 @@ func (c *Console) print(err error) int {
 	case errors.As(err, &problems):
 		c.printProblems(problems)
 		if slices.ContainsFunc(problems, func(p lease.Problem) bool { return p.Held }) {
-			return exitHeld
+			return report.ExitHeld
 		}
-		return exitInvalid
+		return report.ExitInvalid
 	case errors.As(err, &half):
 		c.say("Error: %v\nSome changes could not be undone:\n%v\n%s", half.Why, half.Left,
 			c.finishHint(half.Lease.Group().String(), []report.Rest{half.Rest}))
-		return exitFailed
+		return report.ExitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)
-		return exitHeld
-	case Is[*report.KeptError](err), Is[*install.StrandedError](err), Is[*install.LedgerLeftError](err), Is[*reservation.UnservedError](err), Is[*RefusedError](err), Is[*workloads.TakenError](err), Is[*backup.HeldError](err),
-		Is[*reservation.RefusedError](err), Is[*reservation.AddressesError](err):
-		c.say("Error: %v", err)
-		return exitHeld
 	case errors.As(err, &unproved):
 		c.printUnproved(unproved)
-		return exitInvalid
-	case Is[*report.ExhaustedError](err):
-		c.say("Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the "+
-			"provider's configuration.", err)
-		return exitHeld
-	case Is[*report.TimeoutError](err):
-		c.say("Error: %v\nWhat was written is kept; run the same command again to continue waiting.", err)
-		return exitTimeout
-	case Is[*reservation.TimeoutError](err):
-		c.say("Error: %v\nNothing was changed; try again.", err)
-		return exitTimeout
-	case errors.As(err, &settling):
-		c.say("Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.",
-			err, (settling.After + time.Second).Round(time.Second))
-		return exitTimeout
 	case Is[*ReportedError](err):
-		return exitFailed
 	case Is[*usage.Error](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee '%s --help' for usage.\n", err, cmp.Or(c.CommandPath, "kubectl akash-net"))
-		return exitUsage
+	default:
+		advice := ""
+		if a, ok := errors.AsType[interface {
+			error
+			Advice() string
+		}](err); ok {
+			advice = "\n" + a.Advice()
+		}
+		c.say("Error: %v%s", err, advice)
 	}
-	c.say("Error: %v", err)
-	return exitFailed
+	if e, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err); ok {
+		return e.ExitCode()
+	}
+	return report.ExitFailed
 }
 
 // Is reports whether err or an error that it wraps has type T.
@@ -252,7 +226,7 @@ func (c *Console) ReportPanic(recovered any) int {
 	} else {
 		fmt.Fprintf(c.ErrOut, "With the environment variable %s=1 the command prints where it failed.\n", debugVariable)
 	}
-	return exitFailed
+	return report.ExitFailed
 }
 
 // stop is an interrupt, or the loss of the API server, that stopped the processing of several leases. It is printed once.
@@ -350,7 +324,7 @@ func (c *Console) printStop(s stop) int {
 	} else {
 		fmt.Fprintln(c.ErrOut, "Run the same command again to finish.")
 	}
-	return exitFailed
+	return report.ExitFailed
 }
 
 // ReportedError ends a command with exit code 1. Standard output already shows the reason.
@@ -362,6 +336,9 @@ func (e *ReportedError) Error() string { return e.Message }
 type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// ExitCode says how a command ends with the error.
+func (*RefusedError) ExitCode() int { return report.ExitHeld }
 
 // DiffError is the error of a failed diff, for exit code 6.
 type DiffError struct{ Err error }

@@ -179,7 +179,7 @@ func TestEndings(t *testing.T) {
 		}
 	})
 	early := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &bytes.Buffer{}}}
-	if code := early.End(t.Context(), errors.New("unknown flag")); code != exitUsage {
+	if code := early.End(t.Context(), errors.New("unknown flag")); code != report.ExitUsage {
 		t.Errorf("an error before the command runs has exit code %d", code)
 	}
 	got.Check(t, "testdata/endings.golden")
@@ -259,7 +259,7 @@ func TestFault(t *testing.T) {
 		} {
 			out.Reset()
 			code := end()
-			if text := out.String(); code != exitFailed || !strings.Contains(text, "this is a fault of kubectl akash-net") || !strings.Contains(text, "/issues (version ") ||
+			if text := out.String(); code != report.ExitFailed || !strings.Contains(text, "this is a fault of kubectl akash-net") || !strings.Contains(text, "/issues (version ") ||
 				strings.Contains(text, "\x1b") || strings.Contains(text, "errors_test.go") != wantTrace || strings.Contains(text, "Error: other") != (other == "Error: other") {
 				t.Errorf("%s: exit code %d with %s=%q\n%s", other, code, debugVariable, debug, text)
 			}

@@ -4,10 +4,15 @@ package usage
 import (
 	"fmt"
 	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Error is an invalid command line.
 type Error struct{ error }
+
+// ExitCode says how a command ends with the error.
+func (*Error) ExitCode() int { return report.ExitUsage }
 
 // Errorf formats a usage error.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
