@@ -90,7 +90,7 @@ func NewBoard(s *Seen, q Query) *Board {
 		return []string{r.Host + r.Path, r.State, r.Lease, r.Owner, r.Namespace, r.Service, r.Target, r.Message}
 	}, func(r *view.HostRow) string { return r.State })
 	b.Addresses = section(&q, "addresses", s.Book.IPs, addressRow, func(r *view.IPRow) []string {
-		return []string{addressText(r), r.State, r.Lease, r.Owner, r.Namespace, r.Service, r.Pool, portText(r), r.Message}
+		return []string{addressText(r), r.State, r.Lease, r.Owner, r.Namespace, r.Service, r.Pool, r.PortText(), r.Message}
 	}, func(r *view.IPRow) string { return r.State })
 	b.Leases = section(&q, "leases", s.Book.Leases, leaseRow, func(r *view.LeaseRow) []string {
 		return slices.Concat([]string{r.Lease, r.Namespace, leaseState(r)}, r.Hosts, r.Addresses)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -54,7 +53,10 @@ func resources(q *Query, rows []view.ResourceRow) Resources {
 }
 
 func meter(r *view.ResourceRow) Meter {
-	amount := amountText(r.Resource)
+	amount := r.Amount
+	if r.Resource == "cpu" { // as people count CPUs
+		amount = func(n uint64) string { return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) }
+	}
 	m := Meter{Name: r.Resource}
 	if r.Of == view.OfClass {
 		m.Name = cmp.Or(r.Name, r.Resource)
@@ -76,17 +78,6 @@ func meter(r *view.ResourceRow) Meter {
 		m.Tone = "bad"
 	}
 	return m
-}
-
-// amountText returns the function that writes amounts of a resource.
-func amountText(resource string) func(uint64) string {
-	switch resource {
-	case "cpu":
-		return func(n uint64) string { return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) }
-	case "memory", "ephemeral-storage", "storage":
-		return func(n uint64) string { return inventory.Bytes(n, false) }
-	}
-	return func(n uint64) string { return strconv.FormatUint(n, 10) }
 }
 
 // maxCells is how many cells the map of a pool has at most, for each family of addresses.

@@ -91,7 +91,7 @@ type OrderRow struct {
 
 func orderRow(r *view.OrderRow) OrderRow {
 	out := OrderRow{
-		ID: "order/" + r.Order, Order: r.Order, Name: r.Order, Holds: r.Words(r.Models), State: r.State, By: clip(r.By), Message: clip(r.Message),
+		ID: "order/" + r.Order, Order: r.Order, Name: r.Order, Holds: r.Holds(), State: r.State, By: clip(r.By), Message: clip(r.Message),
 		Expires: r.Expires, Since: r.Since.Time,
 	}
 	if owner, rest, ok := strings.Cut(r.Order, "/"); ok {
@@ -115,28 +115,13 @@ type HostRow struct {
 
 func hostRow(r *view.HostRow) HostRow {
 	out := HostRow{
-		ID: "host/" + r.Host + r.Path, Name: r.Host + r.Path, Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.Port), Answers: answers(r.Endpoints), Routed: routed(r),
+		ID: "host/" + r.Host + r.Path, Name: r.Host + r.Path, Lease: tenantOf(r.Tenant), Backend: clip(view.Backend(r.Service, r.Port)), Answers: answers(r.Endpoints), Routed: r.RoutedBy(),
 		State: r.State, Message: clip(r.Message), Unclaimed: !r.Claimed, Since: r.Since.Time, Expires: r.Expires,
 	}
 	if r.Routed && len(validation.IsDNS1123Subdomain(r.Host)) == 0 && strings.Contains(r.Host, ".") {
 		out.URL = (&url.URL{Scheme: "http", Host: r.Host, Path: r.Path}).String()
 	}
 	return out
-}
-
-// routed returns the kind of the route that leads the host to its Service, "no" for one that does not, empty where there is none.
-func routed(r *view.HostRow) string {
-	if r.Target != "" && !r.Routed && r.State != view.StateTransferring {
-		return "no"
-	}
-	return r.Target
-}
-
-func backend(service string, port uint16) string {
-	if service == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", clip(service), port)
 }
 
 // Answers says what answers behind a Service: how many of its endpoints are ready. The zero value is for what is not known.
@@ -150,9 +135,9 @@ func answers(e *view.Endpoints) Answers {
 	case e == nil:
 		return Answers{}
 	case e.Missing != "":
-		return Answers{"no " + e.Missing, true}
+		return Answers{e.Text(), true}
 	}
-	return Answers{fmt.Sprintf("%d/%d ready", e.Ready, e.Total), e.Ready == 0}
+	return Answers{e.Text() + " ready", e.Ready == 0}
 }
 
 // AddressRow is a port of a leased address.
@@ -167,7 +152,7 @@ type AddressRow struct {
 
 func addressRow(r *view.IPRow) AddressRow {
 	out := AddressRow{
-		ID: "address/" + addressText(r), Address: addressText(r), Port: portText(r), Lease: tenantOf(r.Tenant), Backend: backend(r.Service, r.ContainerPort), Answers: answers(r.Endpoints),
+		ID: "address/" + addressText(r), Address: addressText(r), Port: r.PortText(), Lease: tenantOf(r.Tenant), Backend: clip(view.Backend(r.Service, r.ContainerPort)), Answers: answers(r.Endpoints),
 		Pool: r.Pool, State: r.State, Message: clip(r.Message), Unclaimed: !r.Claimed, Since: r.Since.Time, Expires: r.Expires,
 	}
 	if !r.Address.IsValid() {
@@ -181,13 +166,6 @@ func addressText(r *view.IPRow) string {
 		return r.Address.String()
 	}
 	return "none yet"
-}
-
-func portText(r *view.IPRow) string {
-	if r.Port == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
 }
 
 // ProblemRow is a problem, and what mends it.
