@@ -216,47 +216,73 @@ func (m *Migration) lacking() map[string]string {
 	return lacking
 }
 
-// findValues waits until the targets of the new routes are known.
-func (m *leaseMigration) findValues(ctx context.Context) error {
-	hosts, seen := m.hosts, map[*hostMove]bool{}
+// lack is what a host lacks: for what a command waits, and what a person is told of it.
+type lack struct{ waiting, told string }
+
+// awaitHosts waits until no host lacks anything: look says what one does. Hosts of which that fails, or that lack something when the time
+// is over, keep their old routes.
+func (m *leaseMigration) awaitHosts(ctx context.Context, look func(context.Context, *hostMove) ([]lack, error)) error {
 	var errs []error
+	lacks, seen := map[*hostMove][]lack{}, map[*hostMove]bool{}
 	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
-		known := true
-		for _, h := range hosts {
+		all := true
+		for _, h := range m.hosts {
 			if h.ended {
 				continue
 			}
-			found, err := records.At(ctx, m.x.Command, m.x.Snapshot, m.x.Request.Lease, h.host, h.part)
+			now, err := look(ctx, h)
 			switch {
 			case ctx.Err() != nil: // the deadline has ended the last read
 				return false, err
 			case err != nil:
 				h.stay()
-				errs = append(errs, fmt.Errorf("host %s: %w", h.host, err))
+				errs = append(errs, err)
 			}
-			h.records, seen[h] = found, true
-			h.values = valuesOf(h.host, recordsIn(found.Objects))
-			known = known && len(found.Unknown) == 0
+			lacks[h], seen[h] = now, true
+			all = all && len(now) == 0
 		}
-		return known, nil
+		return all, nil
 	})
 	if !errors.Is(err, report.ErrTimedOut) {
-		return errors.Join(append(errs, stayAll(hosts, err))...)
+		return errors.Join(append(errs, stayAll(m.hosts, err))...)
 	}
-	var waiting []string
-	for _, h := range hosts {
-		for _, u := range h.records.Unknown {
-			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.x.Command.Options.Config, u))
-			m.x.Event(report.Unconfirmed, "dns", "", h.host, published.Missing(m.x.Command.Options.Config, u))
+	timeout := &report.TimeoutError{After: m.x.Command.Options.Wait}
+	for _, h := range m.hosts {
+		if h.ended {
+			continue
 		}
-		if !h.ended && !seen[h] || len(h.records.Unknown) > 0 {
+		for _, l := range lacks[h] {
+			timeout.Waiting = append(timeout.Waiting, l.waiting)
+			m.x.Event(report.Unconfirmed, "dns", "", h.host, l.told)
+		}
+		if !seen[h] || len(lacks[h]) > 0 {
 			h.stay()
 		}
 	}
 	if m.x.Command.Options.Wait > 0 {
-		errs = append(errs, &report.TimeoutError{After: m.x.Command.Options.Wait, Waiting: waiting})
+		errs = append(errs, timeout)
 	}
 	return errors.Join(errs...)
+}
+
+// unknown is what a host lacks of which it is not known where it is reached.
+func (m *leaseMigration) unknown(h *hostMove, u render.UnknownHost) lack {
+	text := published.Missing(m.x.Command.Options.Config, u)
+	return lack{"host " + h.host + ": " + text, text}
+}
+
+// findValues waits until the targets of the new routes are known.
+func (m *leaseMigration) findValues(ctx context.Context) error {
+	return m.awaitHosts(ctx, func(ctx context.Context, h *hostMove) (lacks []lack, err error) {
+		if h.records, err = records.At(ctx, m.x.Command, m.x.Snapshot, m.x.Request.Lease, h.host, h.part); err != nil {
+			return nil, fmt.Errorf("host %s: %w", h.host, err)
+		}
+		h.values = valuesOf(h.host, recordsIn(h.records.Objects))
+		for _, u := range h.records.Unknown {
+			lacks = append(lacks, m.unknown(h, u))
+		}
+		return lacks, nil
+	})
 }
 
 // recordsIn returns the records in rendered objects.
@@ -326,7 +352,7 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, external bool, settle tim
 	if len(m.hosts) == 0 || !m.x.Command.Options.Config.DNS.Records() {
 		return nil
 	}
-	err := m.awaitRepointed(ctx, m.hosts)
+	err := m.awaitRepointed(ctx)
 	for _, h := range m.hosts {
 		m.settleHost(h, settle)
 	}
@@ -334,42 +360,17 @@ func (m *leaseMigration) awaitDNS(ctx context.Context, external bool, settle tim
 }
 
 // awaitRepointed waits until the records of the hosts are served with their new targets.
-func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
-	defer m.x.Waits("DNS controllers to serve the new targets of " + lease.Count(len(hosts), "host"))()
-	var errs []error
-	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
-		all := true
-		for _, h := range hosts {
-			if h.ended || !h.follows || !h.since.IsZero() {
-				continue
-			}
-			err := m.checkRecords(ctx, h)
-			switch {
-			case ctx.Err() != nil: // the deadline has ended the last read
-				return false, err
-			case err != nil:
-				h.stay()
-				errs = append(errs, err)
-			}
-			all = all && (h.ended || !h.since.IsZero())
+func (m *leaseMigration) awaitRepointed(ctx context.Context) error {
+	defer m.x.Waits("DNS controllers to serve the new targets of " + lease.Count(len(m.hosts), "host"))()
+	return m.awaitHosts(ctx, func(ctx context.Context, h *hostMove) ([]lack, error) {
+		if !h.follows || !h.since.IsZero() {
+			return nil, nil
 		}
-		return all, nil
+		if err := m.checkRecords(ctx, h); err != nil || !h.since.IsZero() {
+			return nil, err
+		}
+		return []lack{{h.missing, "its old routes stay; waiting for " + h.missing}}, nil
 	})
-	if !errors.Is(err, report.ErrTimedOut) {
-		return errors.Join(append(errs, stayAll(hosts, err))...)
-	}
-	var waiting []string
-	for _, h := range hosts {
-		if !h.ended && h.follows && h.since.IsZero() {
-			waiting = append(waiting, h.missing)
-			m.x.Event(report.Unconfirmed, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
-			h.stay()
-		}
-	}
-	if m.x.Command.Options.Wait > 0 {
-		errs = append(errs, &report.TimeoutError{After: m.x.Command.Options.Wait, Waiting: waiting})
-	}
-	return errors.Join(errs...)
 }
 
 // checkRecords sets what a host's records lack or, if nothing, since when they are served.

@@ -2,9 +2,7 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,9 +41,9 @@ func (m *leaseMigration) isHidden(c *crossing) bool {
 // findReached waits until the targets of the new routes are known: if external-dns ignored the old ones before, it
 // would delete the records. Then it finds the old routes with other targets.
 func (m *leaseMigration) findReached(ctx context.Context) error {
-	hosts, reached := m.hosts, map[*crossing]dns.Target{}
-	errs := []error{m.awaitReached(ctx, hosts, reached)}
-	for _, h := range hosts {
+	reached := map[*crossing]dns.Target{}
+	errs := []error{m.awaitReached(ctx, reached)}
+	for _, h := range m.hosts {
 		h.hides = map[*crossing]time.Duration{}
 		for _, c := range h.routes {
 			was, err := m.oldTarget(ctx, c)
@@ -71,45 +69,22 @@ func (m *leaseMigration) externalTTL(c *crossing) time.Duration {
 }
 
 // awaitReached waits until the targets of the new routes are known.
-func (m *leaseMigration) awaitReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
+func (m *leaseMigration) awaitReached(ctx context.Context, reached map[*crossing]dns.Target) error {
 	look := m.published(true)
-	unknown := func(h *hostMove) render.UnknownHost {
-		return render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Command.Options.Config.Target}
-	}
-	lacks := func(h *hostMove) bool {
-		return slices.ContainsFunc(h.routes, func(c *crossing) bool { return reached[c].Empty() })
-	}
-	err := m.x.Command.WaitUntil(ctx, m.x.Command.Options.Wait, func(ctx context.Context) (bool, error) {
-		for _, h := range hosts {
-			for _, c := range h.routes {
-				target := m.annotatedTarget(cluster.Rendered(c.main()))
-				if target.Empty() {
-					var err error
-					if target, err = look.Target(ctx, unknown(h)); err != nil {
-						return false, err // the last read may fail because of the deadline
-					}
+	return m.awaitHosts(ctx, func(ctx context.Context, h *hostMove) (lacks []lack, err error) {
+		unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Command.Options.Config.Target}
+		for _, c := range h.routes {
+			if reached[c] = m.annotatedTarget(cluster.Rendered(c.main())); reached[c].Empty() {
+				if reached[c], err = look.Target(ctx, unknown); err != nil {
+					return nil, err
 				}
-				reached[c] = target
+			}
+			if reached[c].Empty() {
+				lacks = []lack{m.unknown(h, unknown)}
 			}
 		}
-		return !slices.ContainsFunc(hosts, lacks), nil
+		return lacks, nil
 	})
-	if !errors.Is(err, report.ErrTimedOut) {
-		return stayAll(hosts, err)
-	}
-	timeout := &report.TimeoutError{After: m.x.Command.Options.Wait}
-	for _, h := range hosts {
-		if lacks(h) {
-			text := published.Missing(m.x.Command.Options.Config, unknown(h))
-			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
-			m.x.Event(report.Unconfirmed, "dns", "", h.host, text)
-			h.stay()
-		}
-	}
-	if m.x.Command.Options.Wait == 0 {
-		return nil
-	}
-	return timeout
 }
 
 // published returns a reader of where the lease's hosts are reached.
