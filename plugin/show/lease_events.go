@@ -190,6 +190,7 @@ func (f *eventFlags) show(
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(events, happened)
 	err = told(events)
 	if _, missing := errors.AsType[*session.MissingError](err); err != nil && !missing {
 		return err
@@ -238,6 +239,11 @@ func tellsOf(e leaseevents.Event, t thing.Thing) bool {
 	}
 	t.Path = "" // a claim is on a host with all its paths
 	return slices.Contains(history.Names(&e), t.Name())
+}
+
+// happened compares events by when they happened, to a second, and then by when they were written: some writers count seconds only.
+func happened(a, b leaseevents.Event) int {
+	return cmp.Or(a.Last.Truncate(time.Second).Compare(b.Last.Truncate(time.Second)), written(a, b))
 }
 
 // written compares events by when they were written. Their times are the clocks of several machines, as far as these know it to a second.

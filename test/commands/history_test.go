@@ -80,7 +80,6 @@ func TestHistory(t *testing.T) {
 
 	apply(0, blue, web("web", 80, shop), leased("game", "public", 7001))
 	apply(0, blue, web("web", 80, shop), leased("game", "public", 7001)) // changes nothing, and tells nothing
-	mustRun(t, 0, "events", blue.String()).Prints(t, "service/game-ip-7001-tcp   Assigned IP")
 	rows(t, mustRun(t, 0, "events", blue.String(), "--config", config),
 		"Normal Claimed "+lost+" address/"+subnet, "Normal Granted "+lost+" service/game-ip-7001-tcp ("+subnet)
 
