@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 var exhaustive = flag.Bool("exhaustive", false, "let something go wrong in each situation, and objects change while they are read: 20 minutes")

@@ -14,10 +14,10 @@ import (
 	netac "k8s.io/client-go/applyconfigurations/networking/v1"
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 // Published maps hosts to their targets, taken from the status of routes, Gateways and Services in the cluster.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/akash-net/kubectl-akash-net/emit"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/emit"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 

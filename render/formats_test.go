@@ -8,7 +8,7 @@ import (
 	netv1 "k8s.io/api/networking/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 // What the apply configurations say is what the API's own types understand.

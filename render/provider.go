@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 // providerHostSpec is the spec of Akash's ProviderHost (provider: pkg/apis/akash.network/v2beta2/provider_host.go).

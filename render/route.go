@@ -4,9 +4,9 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 // routeSpec is OpenShift's RouteSpec, but omits empty lists of header rules.

@@ -15,9 +15,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/engine"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 // An object is touched in the version that is there, unless it has another tenant by then, or is another one.

@@ -11,16 +11,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/backup"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
-	"github.com/akash-net/kubectl-akash-net/emit"
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // NewBackup returns the command that prints the ledger.

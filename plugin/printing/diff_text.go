@@ -10,11 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
-	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Actions are the actions that an apply reports for each planned action, the most common one first.

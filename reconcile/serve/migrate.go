@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // Owner is the header of a request to migrate that names the owner of the destination. Akash's gateway knows the owner by the tenant's

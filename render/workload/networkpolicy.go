@@ -10,9 +10,9 @@ import (
 	metaac "k8s.io/client-go/applyconfigurations/meta/v1"
 	netac "k8s.io/client-go/applyconfigurations/networking/v1"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 

@@ -15,9 +15,9 @@ import (
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 	rbacac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 	"github.com/akash-net/kubectl-akash-net/render"
 )

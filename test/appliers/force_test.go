@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 // doctored runs doctor with -o json, and returns the lines "RESULT TEXT -> MEND" by check.

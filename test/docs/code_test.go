@@ -56,9 +56,9 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 
 func TestActionsOfEventsAreDocumented(t *testing.T) {
 	text := read(t, "docs/commands.md")
-	actions := constants(t, "report/event.go", func(name string) bool { return !strings.HasPrefix(name, "Kind") })
+	actions := constants(t, "engine/report/event.go", func(name string) bool { return !strings.HasPrefix(name, "Kind") })
 	if len(actions) == 0 {
-		t.Fatal("report/event.go has no actions")
+		t.Fatal("engine/report/event.go has no actions")
 	}
 	for name, action := range actions {
 		if !strings.Contains(text, "| `"+action+"` |") {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/backup"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // While a host is restored, another owner claims the wildcard over it: the host is taken back, and what else was in the backup is restored.

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 	"github.com/akash-net/kubectl-akash-net/test/workgen"

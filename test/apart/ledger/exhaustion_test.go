@@ -12,7 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/akash-net/kubectl-akash-net/report"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 )
 
 // scarce is a range of few addresses; each holds the client that has it, and 1.

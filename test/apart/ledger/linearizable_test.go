@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/report"
 )
 
 // clients work at the same time, each for a deployment group of its own.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/akash-net/kubectl-akash-net/dnsproof"
+	"github.com/akash-net/kubectl-akash-net/apply/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/test/nameserver"
 )
 
-// The proofs, and the messages without one, are in testdata/zones.txt; `go test ./dnsproof -rewrite` writes it. Each block is a
+// The proofs, and the messages without one, are in testdata/zones.txt; `go test ./apply/dnsproof -rewrite` writes it. Each block is a
 // zone, and its argument the host. OWNER and OTHER are two owners, DOMAIN is the provider's ingress domain; with "domain=-" there
 // is none.
 func TestZones(t *testing.T) {

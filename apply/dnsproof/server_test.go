@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/dnsproof"
+	"github.com/akash-net/kubectl-akash-net/apply/dnsproof"
 )
 
 var servers = map[string]string{

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// Each error says what is the matter, with whom, and what to do next: testdata/errors.txt; `go test ./report -update` writes it.
+// Each error says what is the matter, with whom, and what to do next: testdata/errors.txt; `go test ./engine/report -update` writes it.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	group, conflict := statetest.Shop.Group(), errors.New("conflict on .spec.rules")
@@ -48,7 +48,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"somebody changes an object all the time", &report.MovingError{Done: "deleted", Kind: "ingress", Namespace: "ns", Name: "web", By: "argocd", Why: "it was modified"}},
 		{"it is not known who does", &report.MovingError{Done: "written", Kind: "namespace", Name: "ns", Why: "no try was first"}},
 		{"what failed could not be taken back", &report.HalfError{Lease: statetest.Shop, Why: errors.New("no answer"), Left: errors.New("host a.example.com is still claimed")}},
-		{"no address is left", &report.ExhaustedError{Endpoint: "public", Ranges: []string{"203.0.113.0/31", "198.51.100.1/32"}}},
+		{"no address is free", &report.ExhaustedError{Endpoint: "public", Ranges: []string{"203.0.113.0/31", "198.51.100.1/32"}}},
 		{"the time to wait was over", &report.TimeoutError{After: 90 * time.Second, Waiting: []string{"route a", "route b"}}},
 		{"the time to wait was over before a look", &report.TimeoutError{After: time.Second, Waiting: []string{""}}},
 		{"it was not waited for", &report.TimeoutError{Waiting: []string{"route a"}}},

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease/emit"
 )
 
-// The same objects in each format; each line of the input is an object. `go test ./emit -rewrite` writes testdata/formats.txt.
+// The same objects in each format; each line of the input is an object. `go test ./lease/emit -rewrite` writes testdata/formats.txt.
 func TestFormats(t *testing.T) {
 	datadriven.RunTest(t, "testdata/formats.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var out bytes.Buffer

@@ -14,7 +14,7 @@ import (
 )
 
 // testdata/plans.txt has the fields of live objects that an apply changes, and which plans are the same;
-// `go test ./plan -rewrite` writes it.
+// `go test ./engine/plan -rewrite` writes it.
 //
 //	fields     LIVE | WANT | MANAGER FIELDS; MANAGER FIELDS: objects and the fields that managers own, as YAML. The managers are
 //	           ours, former (of another deployment of the owner), rival (of another owner), and others by their names

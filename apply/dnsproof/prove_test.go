@@ -11,7 +11,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/akash-net/kubectl-akash-net/dnsproof"
+	"github.com/akash-net/kubectl-akash-net/apply/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/test/nameserver"
 )
 

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease/emit"
 )
 
 // drawText draws strings that some YAML reader takes for another value, and concatenations of their parts.
