@@ -247,7 +247,7 @@ func TestShortenLeases(t *testing.T) {
 		ann + "/5/1, " + east + "/6/1":        "akash1h24…9w3c9h/5/1, akash1nxq…vqw6y0/6/1",
 		"kubectl akash-net release " + ann + "/5/1 x.example.com":     "kubectl akash-net release akash1h24…9w3c9h/5/1 x.example.com",
 		"kubectl akash-net transfer x --to " + ann + "/5/1/1/" + east: "kubectl akash-net transfer x --to " + ann + "/5/1/1/" + east,
-		"kubectl akash-net order reserve=" + ann + "/5/1/1":           "kubectl akash-net order reserve=" + ann + "/5/1/1",
+		"kubectl akash-net order release " + ann + "/5/1/1":           "kubectl akash-net order release akash1h24…9w3c9h/5/1/1",
 		"lease/" + ann + "/5/1":                                       "lease/" + ann + "/5/1",
 		"providerleasedip/" + ann + "-ip-public-tcp-443 created":      "providerleasedip/" + ann + "-ip-public-tcp-443 created",
 		"akash-net-owner=" + ann:                                      "akash-net-owner=" + ann,

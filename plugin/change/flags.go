@@ -50,10 +50,15 @@ type leaseCommand struct {
 	unread error
 }
 
-// add adds the flags that all these commands have. note says more of --output, which has additional formats.
+// add adds the flags that all these commands have which write. note says more of --output, which has additional formats.
 func (f *leaseCommand) add(cmd *cobra.Command, note string, formats ...string) {
-	flags.AddEvents(cmd, &f.output, note, formats...)
 	flags.AddDryRun(cmd, &f.dryRun)
+	f.addShared(cmd, note, formats...)
+}
+
+// addShared adds those that one which only reads has, too.
+func (f *leaseCommand) addShared(cmd *cobra.Command, note string, formats ...string) {
+	flags.AddEvents(cmd, &f.output, note, formats...)
 	flags.AddOperators(cmd, &f.operators)
 	flags.AddConcurrency(cmd, &f.concurrency)
 }
@@ -268,8 +273,8 @@ func left(problems lease.Problems, cfg *config.ProviderConfig) (out lease.Proble
 			continue
 		}
 		said[name] = true
-		out = append(out, lease.Problem{Message: fmt.Sprintf("Manifest %s is left out: nothing is changed for its lease. The tenant's next manifest "+
-			"replaces it; to mend it yourself: kubectl -n %s edit manifests.akash.network %[1]s", name, cfg.ManifestNamespace)})
+		out = append(out, lease.Problem{Message: fmt.Sprintf("Manifest %s is skipped: nothing is changed for its lease. The tenant's next manifest "+
+			"replaces it; to fix it yourself: kubectl -n %s edit manifests.akash.network %[1]s", name, cfg.ManifestNamespace)})
 	}
 	return out
 }

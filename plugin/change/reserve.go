@@ -34,7 +34,7 @@ func (f *reserveFlags) add(cmd *cobra.Command, note string, formats ...string) {
 	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to claim, or 'auto' for the next free one of each family")
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint of the addresses of --address")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the same owner use without a claim")
-	f.leaseCommand.add(cmd, note, formats...)
+	f.addShared(cmd, note, formats...)
 	f.addBool(cmd, flagAssumeCrashed)
 }
 
@@ -71,6 +71,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 		},
 	}
 	f.add(cmd, "")
+	flags.AddDryRun(cmd, &f.dryRun)
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	cmd.Flags().DurationVar(&f.expires, "expires", 0, "How long to hold; without it the hold has no end")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds if it is not named and nothing serves it")

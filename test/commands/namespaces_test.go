@@ -87,6 +87,10 @@ func TestApplyBesideTheDeletionOfTheNamespace(t *testing.T) {
 				}
 			}, nil)
 			runAs(t.Context(), r.kubeconfig, "release", id.Group().String(), "--delete-namespace", "--concurrency", "1").Exits(t, at.code).Tells(t, at.says...)
+			eventually(t, "no namespace goes", func(context.Context) (bool, error) {
+				namespace := find(t, namespaces, "", id.Namespace())
+				return namespace == nil || namespace.GetDeletionTimestamp() == nil, nil
+			})
 			mustRun(t, 0, "apply", "-f", definition)
 			need(t, claims, ledger, host)
 			need(t, ingresses, id.Namespace(), host)
