@@ -81,7 +81,7 @@ func (v view) pick() Step {
 }
 
 // awaitPicks waits until the leases that are served before this one have picked their addresses: who gets which does not depend on
-// whose answers come first. One for which none is left is not waited for.
+// whose answers come first. One for which none is free is not waited for.
 func (v view) awaitPicks() Step {
 	for _, i := range v.earlier() {
 		if !v.f.yields && v.w.leases[i].outcome == nil && viewOf(v.w, v.t, i, v.all).picksNext() {
@@ -102,7 +102,7 @@ func (v view) picksNext() bool {
 }
 
 // nextAddress returns the address that an endpoint gets: one that its sharing key has, else the lowest free one that no
-// other lease of the transaction is to take. ok is false if none is left. What a refused lease was to take, and what was given up
+// other lease of the transaction is to take. ok is false if none is free. What a refused lease was to take, and what was given up
 // since, comes last, once all leases have ended that may give some up: so it does not matter when that was.
 func (v view) nextAddress(e state.EndpointWant, at slot) (a netip.Addr, ok bool) {
 	if a, ok = v.freeAddress(e, at, false); ok || v.giver() >= 0 || v.isListOld() {
@@ -201,7 +201,7 @@ func (v view) giver() int {
 	return -1
 }
 
-// missing returns an error for each IP endpoint for which no address is left.
+// missing returns an error for each IP endpoint for which no address is free.
 func (v view) missing() (errs []error) {
 	for at, e := range v.lacking(true) {
 		if _, ok := v.nextAddress(e, at); !ok {

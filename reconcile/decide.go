@@ -84,7 +84,7 @@ type ManyDeletesError struct {
 func (e *ManyDeletesError) Error() string {
 	within := "at once"
 	if e.Released > 0 {
-		within = fmt.Sprintf("within %s, in which %d were", duration.HumanDuration(e.Per), e.Released)
+		within = fmt.Sprintf("within %s, and %d were", duration.HumanDuration(e.Per), e.Released)
 	}
 	return fmt.Sprintf("source %s no longer names %s of %d, and at most %d may be released %s; "+
 		"if these leases are over, release them with --max-deletes=%d", e.Source, lease.Count(e.Gone, "lease"), e.Owned, e.MayBeReleased, within, e.Gone)
@@ -97,7 +97,7 @@ type TwiceError struct {
 }
 
 func (e *TwiceError) Error() string {
-	return fmt.Sprintf("lease %s is defined twice, at %s and at %s, and is left as it is: define it once", e.Group, e.At[0], e.At[1])
+	return fmt.Sprintf("lease %s is defined twice, at %s and at %s, and is not changed: define it once", e.Group, e.At[0], e.At[1])
 }
 
 // OtherSourceError says that a source names a lease that the ledger keeps for another one, which decides what becomes of it.

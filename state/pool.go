@@ -68,7 +68,7 @@ func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
 
 // Next returns the address that an owner's IP endpoint should get in a family: the one its sharing key already has,
 // else one that MetalLB has granted to the key, else the lowest free one of the ranges. It skips the addresses in skip.
-// ok is false if none is left.
+// ok is false if none is free.
 func (as *Addresses) Next(
 	owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool,
 ) (a netip.Addr, ok bool) {

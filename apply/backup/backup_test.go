@@ -138,7 +138,7 @@ func TestRestores(t *testing.T) {
 	}
 	did, err := restore()
 	want := []string{
-		"host/c.example.edu created", "host/moved.example.com unchanged it is there, and another one than in the backup", "host/new.example.com created",
+		"host/c.example.edu created", "host/moved.example.com unchanged it exists, and differs from the one in the backup", "host/new.example.com created",
 		"host/same.example.com unchanged", "definition/" + shop + "/7/1 created",
 	}
 	if diff := cmp.Diff(want, did); diff != "" {

@@ -134,7 +134,7 @@ func (r *Restorer) restore(ctx context.Context, x Record) error {
 	case reflect.DeepEqual(is.Object.Object, x.Object.Object):
 		r.report(report.Unchanged, x, "")
 	default:
-		r.report(report.Unchanged, x, "it is there, and another one than in the backup")
+		r.report(report.Unchanged, x, "it exists, and differs from the one in the backup")
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (r *Restorer) excluded(ctx context.Context, x Record) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s was written, and who has what is over it or below it could not be read: run the restore again: %w", x, err)
+		return fmt.Errorf("%s was written, but the claims above and below it could not be read: run the restore again: %w", x, err)
 	}
 	for _, c := range all {
 		if c.Owner == x.Claim.Owner || c.Deleting || x.Claim.Kind == state.Wildcard && state.WildcardOver(c.Thing) != x.Claim.Thing {

@@ -94,7 +94,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	got.Check(t, "testdata/errors.golden")
 }
 
-// Only a refusal by RBAC asks for an administrator; of several errors none is left out.
+// Only a refusal by RBAC asks for an administrator; of several errors none is free out.
 func TestRefused(t *testing.T) {
 	forbidden := apierrors.NewForbidden(cluster.Leases.GroupResource(), "a", errors.New("no role"))
 	policy := apierrors.NewForbidden(cluster.Leases.GroupResource(), "a", errors.New("ValidatingAdmissionPolicy 'p' denied request"))

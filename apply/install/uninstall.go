@@ -56,7 +56,7 @@ type AtWorkError struct {
 func (e *AtWorkError) Error() string {
 	next := "Wait until it has ended"
 	if e.Crashed {
-		next = "Mend what it has left (kubectl akash-net repair), or use --force"
+		next = "Repair that first (kubectl akash-net repair), or use --force"
 	}
 	return e.Run + ": nothing was removed. " + next
 }

@@ -288,7 +288,7 @@ func TestEndOfALease(t *testing.T) {
 	w.gone = true
 	w.mu.Unlock()
 	close(ended)
-	if err := <-done; err != nil || !strings.Contains(noted.String(), "What was followed has ended") {
+	if err := <-done; err != nil || !strings.Contains(noted.String(), "The logs have ended") {
 		t.Errorf("it ended with %v, and noted %q", err, noted)
 	}
 	if w.left["deployments"] >= 0 || w.left["statefulsets"] >= 0 {
@@ -302,7 +302,7 @@ func TestEndThatIsNotNoticed(t *testing.T) {
 	printed, noted, _, end := begins(t, w, leaselogs.Options{Streams: 5})
 	w.changes <- pod("a", 0, "running")
 	printed.awaits(t, "hello")
-	noted.awaits(t, "No end of the lease is noticed: ", "--clusterrole=akash-net-logs")
+	noted.awaits(t, "Cannot see whether the lease ends: ", "--clusterrole=akash-net-logs")
 	w.changes <- pod("b", 0, "running")
 	printed.awaits(t, "[pod/b/web] hello")
 	if err := end(); !errors.Is(err, context.Canceled) {

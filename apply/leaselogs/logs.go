@@ -170,7 +170,7 @@ func (r *reader) follow(ctx context.Context) error {
 	group.Go(func() error { return r.awaitClosed(ctx) })
 	err := group.Wait()
 	if errors.Is(err, errClosed) {
-		r.note("What was followed has ended: neither its pods nor what makes them are there any more.")
+		r.note("The logs have ended: the pods are gone, and so is what made them.")
 		return nil
 	}
 	return err
@@ -250,7 +250,7 @@ func (r *reader) awaitClosed(ctx context.Context) error {
 	case err == nil:
 		return errClosed
 	case ctx.Err() == nil:
-		r.note("No end of the lease is noticed: " + cluster.NeedsRoleIn(err, r.namespace, Role).Error())
+		r.note("Cannot see whether the lease ends: " + cluster.NeedsRoleIn(err, r.namespace, Role).Error())
 	}
 	return nil
 }

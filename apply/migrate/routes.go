@@ -57,7 +57,7 @@ func (m *leaseMigration) checkMovable() error {
 			refused = append(refused, report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
 		default:
 			if part := claim.Part(state.RouteKey(c.use.Path)); part == nil || part.Lease.Group() != m.x.Group {
-				c.why = "the lease does not hold " + lease.HostPath(c.use.Host, c.use.Path) + ": \"repair\" removes what was left behind"
+				c.why = "the lease does not hold " + lease.HostPath(c.use.Host, c.use.Path) + ": \"repair\" removes the routes that remain"
 			}
 		}
 	}

@@ -43,7 +43,7 @@ type Options struct {
 type Unmended struct{ Problems int }
 
 func (e *Unmended) Error() string {
-	return "not repaired: " + lease.Count(e.Problems, "problem") + "; the lines above say what mends each"
+	return "not repaired: " + lease.Count(e.Problems, "problem") + "; the lines above say how to fix each"
 }
 
 // Repair fixes problems independently of each other, and reports how to fix the remaining ones. It touches nothing that
@@ -149,7 +149,7 @@ func (r *repair) checkRepaired(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("worked on %s, and cannot see whether that mended: %w", lease.Count(len(r.repaired), "problem"), err)
+		return fmt.Errorf("worked on %s, and could not read whether that fixed it: %w", lease.Count(len(r.repaired), "problem"), err)
 	}
 	for _, m := range r.remaining {
 		if !slices.ContainsFunc(found, m.problem.Same) {

@@ -29,7 +29,7 @@ type AddressesError struct {
 }
 
 func (e *AddressesError) Error() string {
-	return fmt.Sprintf("no address is left for lease %s: those that are free are reserved by %s; "+
+	return fmt.Sprintf("no address is available for lease %s: the free ones are reserved by %s; "+
 		"kubectl akash-net order release gives up what a bid that was lost has reserved", e.Lease, first(3, e.By, ", "))
 }
 
@@ -72,7 +72,7 @@ func (l Leasing) waitsFor(mark string) bool {
 // claims back. A dry run does not wait.
 func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, l Leasing) error {
 	const shortest, longest = 20 * time.Millisecond, time.Second
-	const others = "those who are about to reserve or claim the addresses that are left, or have crashed"
+	const others = "commands that reserve or claim the remaining addresses, or have crashed"
 	o := New(c, cfg)
 	o.ledger = l.Ledger
 	l.begun, l.seen = time.Now(), map[string]time.Time{}

@@ -166,7 +166,7 @@ func (r *run) act(
 		part.Expires = end(now, pendingFor)
 		return false, r.announce(ctx, own, &part)
 	}
-	return r.wait("others that reserve now, or whose runs have crashed")
+	return r.wait("other commands that reserve now, or have crashed")
 }
 
 // readRoom reads the capacity, unless what was read is fresh enough.

@@ -107,7 +107,7 @@ type ExhaustedError struct {
 }
 
 func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf("no address left in %s for IP endpoint %q", strings.Join(e.Ranges, ", "), e.Endpoint)
+	return fmt.Sprintf("no address is free in %s for IP endpoint %q", strings.Join(e.Ranges, ", "), e.Endpoint)
 }
 
 // ExitCode says how a command ends with the error.

@@ -68,7 +68,7 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
-// addresses validates an allowlist. The router drops members that it cannot read and, if none is left, admits all
+// addresses validates an allowlist. The router drops members that it cannot read and, if none is free, admits all
 // clients. Therefore one invalid member makes the whole list invalid.
 func addresses(value string) error {
 	if strings.Trim(value, " \t") != value {

@@ -315,7 +315,7 @@ func readVendors(attributes, c document.Cursor) []resources.Attribute {
 	var out []resources.Attribute
 	for vendor, models := range vendors.Entries() {
 		if vendor.Key() != resources.VendorNVIDIA {
-			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of "+
+			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and without another wish any card of "+
 				"nvidia is asked for", vendor.Key())
 			continue
 		}

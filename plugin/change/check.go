@@ -42,7 +42,7 @@ func NewCheck(c *session.Session) *cobra.Command {
 		Long: `
 			Check whether host names, paths, wildcards and addresses can be reserved for a lease, without
 			writing. Exit code 0 means that all can be, 4 that another owner holds something or no address is
-			left. What another deployment of the same owner holds is reported and does not count, unless
+			free. What another deployment of the same owner holds is reported and does not count, unless
 			--fail-on-withheld is set: then the exit code is 4 too.
 
 			With --ledger FILE the answer is that of a cluster with the objects in these files, folders or a

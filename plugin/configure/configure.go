@@ -142,7 +142,7 @@ func newView(c *session.Session) *cobra.Command {
 			Show the configuration that applies, with every key: that of the cluster's ConfigMap or of the file that
 			--config names, and the defaults. It is a ProviderConfig, also of Akash's provider.yaml.
 
-			With --defaults show the default one, with a comment on each key. What is left out of a configuration
+			With --defaults show the default one, with a comment on each key. A key that a configuration does not have
 			means the same as what stands there.`,
 		Example: `
 			# What applies in the cluster

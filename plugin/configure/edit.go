@@ -229,7 +229,7 @@ const maxReasons = 20
 // header returns the lines above a text in the editor. Lines of places are counted with them.
 func header(place string, wrong []reason) string {
 	lines := []string{
-		"# Please edit the configuration below. These lines are left out, and an empty file will abort the edit.",
+		"# Please edit the configuration below. These lines are ignored, and an empty file will abort the edit.",
 		"# If an error occurs while saving, this file will be reopened with the relevant failures.",
 		"# \"kubectl akash-net config explain KEY\" explains a key.",
 		"#",

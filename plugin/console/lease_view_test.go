@@ -168,7 +168,7 @@ func TestProgressOnATerminal(t *testing.T) {
 			erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
 			erase + "1 of 6 leases (of a step with a long…" +
 			erase + "Warning: of the server\n" +
-			erase + "2 of 6 leases, 2.0/s, 2s left" +
+			erase + "2 of 6 leases, 2.0/s, 2s to go" +
 			erase + "Error: lease akash1owner/2/1: forbidden\n" +
 			"6 leases: 4 done, 1 live, 1 failed, 1s\n"
 		if diff := cmp.Diff(want, term.written.String()); diff != "" {

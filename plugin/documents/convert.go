@@ -95,7 +95,7 @@ func omittedPasswords(def *lease.Definition) lease.Problems {
 	var warnings lease.Problems
 	for _, w := range def.Workloads.Services {
 		if w.Credentials != nil && w.Credentials.Password != "" {
-			warnings.Warn(w.Credentials.At, "the password of service %q's registry is left out: --show-secrets writes it", w.Name)
+			warnings.Warn(w.Credentials.At, "the password of service %q's registry is omitted: --show-secrets writes it", w.Name)
 		}
 	}
 	return warnings

@@ -59,7 +59,7 @@ func NewRender(c *session.Session) *cobra.Command {
 			The lease's namespace is not among its objects, because Akash's provider or "apply" creates it.
 			Otherwise use --with-namespace, which prints it before them.
 
-			With --ledger a host, a path or a port that another deployment of the owner holds is left out, with a
+			With --ledger a host, a path or a port that another deployment of the owner holds is omitted, with a
 			warning; one that another owner holds is an error (exit code 4).
 
 			With --output-dir each lease has a file of its own, which is replaced as a whole or not at all: a lease

@@ -268,7 +268,7 @@ func (r *renderer) withWorkloads(routes []render.Object, def *lease.Definition) 
 		if left.NoPassword {
 			why = ": the definition has no password for it"
 		}
-		message := fmt.Sprintf("secret/%s of namespace %s is left out%s", left.Name, def.Lease.Namespace(), why)
+		message := fmt.Sprintf("secret/%s of namespace %s is omitted%s", left.Name, def.Lease.Namespace(), why)
 		r.omitted = append(r.omitted, lease.Problem{At: left.At, Message: message, Warning: true})
 	}
 	if err != nil {

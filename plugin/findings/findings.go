@@ -27,7 +27,7 @@ const (
 	Held  Rule = "Held"
 	InUse Rule = "InUse"
 	Rival Rule = "Rival"
-	// NoAddress: no address is left for an IP endpoint.
+	// NoAddress: no address is free for an IP endpoint.
 	NoAddress Rule = "NoAddress"
 	// Unproved: DNS does not prove that the tenant controls the host.
 	Unproved Rule = "Unproved"
@@ -41,7 +41,7 @@ const (
 
 // titles are those of the rules that are findings of a pipeline.
 var titles = map[Rule]string{
-	Held: "Held by another owner", InUse: "In use without a claim", Rival: "Wanted by two owners", NoAddress: "No address is left",
+	Held: "Held by another owner", InUse: "In use without a claim", Rival: "Wanted by two owners", NoAddress: "No address is free",
 	Withheld: "Withheld", Unproved: "Not proved by DNS", InvalidDefinition: "Invalid definition", InvalidLedger: "Invalid ledger",
 	Doubtful: "Warning", Refused: "Refused",
 }

@@ -51,7 +51,7 @@ func (f *Input) Add(cmd *cobra.Command) {
 func (f *Input) AddFiles(cmd *cobra.Command) {
 	AddFiles(cmd, &f.Names, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.Lease, "lease", "",
-		"OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]: the lease of an input without one (an SDL, a manifest); the provider may be left out if the configuration has it, and a short name will do if the cluster knows the lease")
+		"OWNER/DSEQ/GSEQ/OSEQ[/PROVIDER]: the lease of an input without one (an SDL, a manifest); the provider is optional if the configuration has it, and a short name will do if the cluster knows the lease")
 }
 
 // AddFiles adds -f and -R to a command. what describes the contents of the files.

@@ -43,10 +43,10 @@ func newFit(c *session.Session) *cobra.Command {
 		Use:   "fit -f FILE",
 		Short: "Show whether groups of resources fit a cluster",
 		Long: `
-			Show whether groups of resources fit a cluster, on which nodes, what is left, and what is missing if
+			Show whether groups of resources fit a cluster, on which nodes, what stays free, and what is missing if
 			one does not fit. The answers are those of the inventory of Akash's provider, node for node.
 
-			An SDL, a manifest or a lease definition is compared with what the cluster has left to lease out.
+			An SDL, a manifest or a lease definition is compared with what the cluster can still lease out.
 			Its groups are placed one after the other; nothing is reserved.
 
 			A file of cases, as JSON lines, describes its own cluster, and no other is read: each line has

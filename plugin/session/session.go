@@ -364,7 +364,7 @@ func redact(values []any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
 		if text, ok := v.(string); ok {
-			v = secretData.ReplaceAllString(lastApplied.ReplaceAllString(text, "$1<left out>"), "$1<left out>")
+			v = secretData.ReplaceAllString(lastApplied.ReplaceAllString(text, "$1<omitted>"), "$1<omitted>")
 		}
 		out[i] = v
 	}

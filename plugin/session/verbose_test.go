@@ -14,7 +14,7 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%s\nis logged as\n%s", secret[:n], text)
 		}
 	}
-	if got, want := redact([]any{secret})[0], `{"apiVersion":"v1","data":{<left out>},"kind":"Secret","stringData":{<left out>},"type":"Opaque"}`; got != want {
+	if got, want := redact([]any{secret})[0], `{"apiVersion":"v1","data":{<omitted>},"kind":"Secret","stringData":{<omitted>},"type":"Opaque"}`; got != want {
 		t.Errorf("it is logged as\n%s, want\n%s", got, want)
 	}
 	const other = `{"kind":"Lease","metadata":{"name":"data"},"spec":{"holderIdentity":"data"}}`
@@ -31,7 +31,7 @@ func TestLastAppliedIsNotLogged(t *testing.T) {
 			t.Errorf("%s\nis logged as\n%s", annotated[:n], text)
 		}
 	}
-	if got, want := redact([]any{annotated})[0], `{"kind":"Secret","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"<left out>","x":"y"}}}`; got != want {
+	if got, want := redact([]any{annotated})[0], `{"kind":"Secret","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"<omitted>","x":"y"}}}`; got != want {
 		t.Errorf("it is logged as\n%s, want\n%s", got, want)
 	}
 }

@@ -25,7 +25,7 @@ func NewDoctor(c *session.Session) *cobra.Command {
 		Short: "Check whether the cluster has what this program needs",
 		Long: `
 			Check whether the cluster has what this program needs, and print a line for each check, with the command
-			that mends what is wrong. Nothing is written.
+			that fixes what is wrong. Nothing is written.
 
 			The checks are: the version of Kubernetes, the clocks, the configuration, the namespaces, the resource
 			definitions, your rights, MetalLB with its pools and their advertisements, what serves routes, DNS records,

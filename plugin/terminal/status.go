@@ -130,7 +130,7 @@ func (p *Progress) Text(what string, done, all int) string {
 		rate, unit = rate*60, "min"
 	}
 	left := elapsed * time.Duration(all-done) / time.Duration(done)
-	return fmt.Sprintf("%s, %.1f/%s, %s left", s, rate, unit, left.Round(time.Second))
+	return fmt.Sprintf("%s, %.1f/%s, %s to go", s, rate, unit, left.Round(time.Second))
 }
 
 // Screen shows texts on the whole of a terminal, each in place of the one before. At the end the terminal shows what it did before.

@@ -159,10 +159,10 @@ func TestProgress(t *testing.T) {
 		}{
 			{0, 0, 120, "0 of 120 leases"},
 			{0, 1, 120, "1 of 120 leases"},
-			{10 * time.Second, 40, 120, "40 of 120 leases, 4.0/s, 20s left"},
-			{50 * time.Second, 30, 120, "30 of 120 leases, 30.0/min, 3m0s left"},
+			{10 * time.Second, 40, 120, "40 of 120 leases, 4.0/s, 20s to go"},
+			{50 * time.Second, 30, 120, "30 of 120 leases, 30.0/min, 3m0s to go"},
 			{time.Hour, 0, 8, "0 of 8 leases"}, // the next step
-			{4 * time.Second, 8, 8, "8 of 8 leases, 2.0/s, 0s left"},
+			{4 * time.Second, 8, 8, "8 of 8 leases, 2.0/s, 0s to go"},
 		} {
 			time.Sleep(step.passed) // of the bubble's clock
 			if got := p.Text("leases", step.done, step.all); got != step.want {

@@ -74,7 +74,7 @@ func (r *run) take(ctx, working context.Context, l line) {
 	opts := r.opts
 	if l.long {
 		r.acknowledge(failed(l.number, input.Event{}, lease.Problems{{
-			At: lease.Place{File: opts.Name, Line: l.number}, Message: fmt.Sprintf("the line is larger than %d bytes, and is left out", opts.Read.DocumentSize),
+			At: lease.Place{File: opts.Name, Line: l.number}, Message: fmt.Sprintf("the line is larger than %d bytes, and is skipped", opts.Read.DocumentSize),
 		}}))
 		return
 	}

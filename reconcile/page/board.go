@@ -187,7 +187,7 @@ func tiles(s *Seen, b *Board) []Tile {
 		}
 		return word, "bad"
 	}
-	detail, tone := trouble(b.Problems.Total, "to be mended")
+	detail, tone := trouble(b.Problems.Total, "to be fixed")
 	add(b.Problems.Known, Tile{Section: "problems", Name: "Problems", Number: number(b.Problems.Total), Detail: detail, Tone: tone})
 	detail, tone = statesText(b.Hosts.States, silent(s.Book.Hosts, (*view.HostRow).Silent))
 	add(b.Hosts.Known, Tile{Section: "hosts", Name: "Hosts", Number: number(b.Hosts.Total), Detail: detail, Tone: tone})

@@ -177,7 +177,7 @@ func SetOf(defs []*lease.Definition, problems lease.Problems, allowEmpty bool) S
 		group := def.Lease.Group()
 		if at, seen := first[group]; seen {
 			twice[group] = true
-			problems.Add(def.At, "deployment group %s is defined twice (first in %s), and left out", group, at)
+			problems.Add(def.At, "deployment group %s is defined twice (first in %s), and skipped", group, at)
 			continue
 		}
 		first[group] = def.At
@@ -185,7 +185,7 @@ func SetOf(defs []*lease.Definition, problems lease.Problems, allowEmpty bool) S
 	defs = slices.DeleteFunc(defs, func(def *lease.Definition) bool {
 		empty := def.Empty() && !allowEmpty
 		if empty {
-			problems.Add(def.At, "lease %s defines no host and no address, and is left out; --allow-empty takes it all the same", def.Lease)
+			problems.Add(def.At, "lease %s defines no host and no address, and is skipped; --allow-empty takes it all the same", def.Lease)
 		}
 		return empty || twice[def.Lease.Group()]
 	})

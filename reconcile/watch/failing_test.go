@@ -95,8 +95,8 @@ func TestDue(t *testing.T) {
 	now := time.Now()
 	held := &report.HeldError{Held: []report.HeldThing{{Kind: state.Host, Thing: "a.example.com"}}}
 	f.note(group(1), fmt.Errorf("lease: %w", held), now.Add(-time.Second))
-	f.note(group(2), errors.New("no address is left for b.example.net"), now.Add(-between/2))
-	f.note(group(4), errors.New("no address is left"), now.Add(-time.Minute))
+	f.note(group(2), errors.New("no address is free for b.example.net"), now.Add(-between/2))
+	f.note(group(4), errors.New("no address is free"), now.Add(-time.Minute))
 	golden.Rules{"due": func(line string) string {
 		leases, frees, _ := strings.Cut(line, "|")
 		var concerned []lease.Group

@@ -189,7 +189,7 @@ func (c *View) Lease(g lease.Group) Explanation {
 		}
 		x.merge(r.Host, y)
 		if !r.Claimed && r.State != view.StateWithheld {
-			x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
+			x.fact("%s: no claim; it remains of a former lease, or Akash's provider wrote it.", r.Host)
 		}
 	}
 	for _, r := range c.places().ipsOf[g] {
@@ -214,7 +214,7 @@ func (c *View) Lease(g lease.Group) Explanation {
 		}
 	}
 	if c.Suspended[g] {
-		x.fact("It is suspended: the reconciler leaves it as it is.")
+		x.fact("It is suspended: the reconciler does nothing for it.")
 		x.next("to let the reconciler go on with it: kubectl akash-net resume %s", g)
 	}
 	x.Summary = fmt.Sprintf("lease %s holds nothing", g)

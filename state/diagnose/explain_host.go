@@ -410,7 +410,7 @@ func lastOperation(o view.RecordObject) string {
 
 func ttlText(r dns.Record) string {
 	if r.TTL == 0 {
-		return "TTL left to whoever serves it"
+		return "TTL chosen by whoever serves it"
 	}
 	return fmt.Sprintf("TTL %d s", r.TTL)
 }

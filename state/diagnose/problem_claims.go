@@ -398,7 +398,7 @@ func (p *problems) findCrashedRuns() {
 		}
 		p.add(state.Problem{
 			Problem: state.CrashedRun, Thing: a.Name(), Lease: a.Groups[0].String(), Since: metav1.NewTime(a.Begun),
-			Message: a.String() + ", did not finish, and has left nothing",
+			Message: a.String() + ", did not finish, and nothing of it remains",
 			Plan:    "take its announcement away", Fix: &state.Fix{Do: state.EndAnnouncement, Of: a.Groups},
 		})
 	}

@@ -134,7 +134,7 @@ func (p *problems) findExhausted() {
 		if row.Free > 0 || row.Addresses == 0 || row.Mode == config.ModePool && slices.ContainsFunc(p.Contents.Pools, ours) {
 			continue
 		}
-		x := state.Problem{Problem: state.PoolExhausted, Thing: row.Name, Message: "no address is left"}
+		x := state.Problem{Problem: state.PoolExhausted, Thing: row.Name, Message: "no address is free"}
 		var freed []string
 		var leave []*state.Fix
 		for _, c := range p.Claims {

@@ -105,7 +105,7 @@ func run(t *testing.T, of string, checks []check) {
 	got.Check(t, "testdata/"+t.Name()+".golden")
 }
 
-// Everything that a cluster needs is there: nothing has to be mended.
+// Everything that a cluster needs is there: nothing has to be fixed.
 func TestHealthy(t *testing.T) {
 	for _, line := range Lines(healthy()) {
 		if line.Result != OK || line.Mend != "" {

@@ -79,9 +79,9 @@ func (r *Refusal) closedNodes() []string {
 func (l Lack) counted(one, many string) string {
 	wanted := plural(l.Wanted, one, many) + " wanted, "
 	if l.Left == 0 {
-		return wanted + "none is left"
+		return wanted + "none is free"
 	}
-	return wanted + strconv.FormatUint(l.Left, 10) + " left"
+	return wanted + strconv.FormatUint(l.Left, 10) + " free"
 }
 
 func (l Lack) inCluster() string {
@@ -97,7 +97,7 @@ func (l Lack) inCluster() string {
 		return fmt.Sprintf("the cluster has no storage of class %s, of which volume %s wants %s",
 			l.Class, l.Volume, Bytes(l.Wanted, true))
 	}
-	return fmt.Sprintf("storage of class %s has %s left, of which volume %s wants %s",
+	return fmt.Sprintf("storage of class %s has %s free, of which volume %s wants %s",
 		l.Class, Bytes(l.Left, false), l.Volume, Bytes(l.Wanted, true))
 }
 
@@ -133,9 +133,9 @@ func (l Lack) left(named bool) string {
 	}
 	switch l.What {
 	case LackCPU:
-		return "has " + CPUs(l.Left) + " left" + of
+		return "has " + CPUs(l.Left) + " free" + of
 	case LackMemory, LackEphemeral:
-		return "has " + Bytes(l.Left, false) + " left" + of
+		return "has " + Bytes(l.Left, false) + " free" + of
 	case LackClassHere:
 		if named {
 			return "lacks storage class " + l.Class
@@ -151,9 +151,9 @@ func (l Lack) left(named bool) string {
 	case l.What == LackGPU && l.There == 0:
 		return "has no such GPU" + of
 	default:
-		return "has none left" + of
+		return "has none free" + of
 	}
-	return "has " + strconv.FormatUint(l.Left, 10) + " left" + of
+	return "has " + strconv.FormatUint(l.Left, 10) + " free" + of
 }
 
 // Words describes the hold, the sum over all nodes: 2 CPU, 4Gi memory, 1 nvidia/a100. models are the models of the

@@ -100,7 +100,7 @@ func leaseListing() Listing {
 				reason = r.Workloads.Reason
 			}
 			if r.Suspended {
-				suspended = "suspended: the reconciler leaves it as it is"
+				suspended = "suspended: the reconciler does nothing for it"
 			}
 			return sentences(reason, suspended)
 		},

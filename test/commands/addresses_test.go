@@ -86,7 +86,7 @@ func TestReservedAddressIsUsed(t *testing.T) {
 	mustRun(t, 3, "reserve", "--config", configure(t, "{}"), "--lease", other.String(), "--address", "auto").Says(t, "ip.ranges")
 }
 
-// The next free address is taken, the same for the same endpoint; when none is left the exit code
+// The next free address is taken, the same for the same endpoint; when none is free the exit code
 // is 4 and nothing has changed.
 func TestNextAddress(t *testing.T) {
 	t.Parallel()
@@ -99,10 +99,10 @@ func TestNextAddress(t *testing.T) {
 	reserve(0, first).Prints(t, "address/"+subnet+"0 claimed")
 	reserve(0, first).Prints(t, "unchanged")
 	reserve(0, leaseOf(newOwner(t), 2)).Prints(t, "address/"+subnet+"1 claimed")
-	reserve(4, late, host).Says(t, "no address left in "+subnet+"0/31")
-	mustRun(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").Says(t, "no address left")
+	reserve(4, late, host).Says(t, "no address is free in "+subnet+"0/31")
+	mustRun(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").Says(t, "no address is free")
 	definition := defineParts(t, late, webPart(host), service("game", leasedPart("public", "UDP", 27015)), endpoint("public"))
-	mustRun(t, 4, "apply", "--config", config, "-f", definition).Says(t, "no address left in "+subnet+"0/31", `"public"`, "Nothing was changed")
+	mustRun(t, 4, "apply", "--config", config, "-f", definition).Says(t, "no address is free in "+subnet+"0/31", `"public"`, "Nothing was changed")
 	if got := append(objectsOf(t, late), claimsOf(t, late.Owner)...); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}

@@ -176,7 +176,7 @@ func TestFromCluster(t *testing.T) {
 	do(3, "repair", "-n", good.Namespace()).Says(t, "Nothing to repair.", "UPPER."+domain)
 
 	// A bad one alone is an error of its lease alone, and so are those in files.
-	do(3, "apply", "--lease", upper.String()).Says(t, "is not lower case", "is left out")
+	do(3, "apply", "--lease", upper.String()).Says(t, "is not lower case", "is skipped")
 	do(0, "apply", "--lease", good.String(), "--wait=false")
 	do(3, "apply", "--lease", leaseOf(good.Owner, 99).String()).Says(t, "no Manifest object")
 }

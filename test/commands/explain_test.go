@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 
 	remove(t, claims, ledger, shop)
 	explain(shop, shop+" has no claim, but objects use it", "ingress "+one.Namespace()+"/"+shop)
-	explain(group, shop+": no claim; it is left over")
+	explain(group, shop+": no claim; it remains of a former lease")
 
 	marked := "marked." + newDomain()
 	plant(t, state.HostWant{Host: marked}.Hold(leaseOf(newOwner(t), 1)), func(p *state.Part) { p.Run = "crashed" })

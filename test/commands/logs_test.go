@@ -210,7 +210,7 @@ func TestLogsEndWithTheLease(t *testing.T) {
 	}
 	gone(next)
 	for _, s := range []*stream{all, web} {
-		if code, errOut := s.wait(); code != 0 || !strings.Contains(errOut, "What was followed has ended") {
+		if code, errOut := s.wait(); code != 0 || !strings.Contains(errOut, "The logs have ended") {
 			t.Errorf("exit code %d, %s", code, errOut)
 		}
 	}

@@ -33,7 +33,7 @@ func TestSuspend(t *testing.T) {
 	routed(t, other, three, true)
 	routed(t, held, one, false)
 	harness.Run(t.Context(), "explain", name).Exits(t, 0).Prints(t, "It is suspended", "kubectl akash-net resume "+name)
-	harness.Run(t.Context(), "state", "leases", name).Exits(t, 0).Prints(t, "suspended: the reconciler leaves it as it is")
+	harness.Run(t.Context(), "state", "leases", name).Exits(t, 0).Prints(t, "suspended: the reconciler does nothing for it")
 
 	harness.Run(t.Context(), "apply", "-f", filepath.Join(dir.path, "1.yaml")).Exits(t, 0)
 	routed(t, held, one, true)

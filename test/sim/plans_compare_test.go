@@ -181,7 +181,7 @@ func (x *checking) circular() map[int]bool {
 		rank[i] = at
 	}
 	gives := func(k, i int) bool {
-		short := strings.Contains(x.planned.Leases[i].Refused, "no address left")
+		short := strings.Contains(x.planned.Leases[i].Refused, "no address is free")
 		return i != k && (short && wishes[k].GivesAddress() || state.Serve([]state.Wish{{Asks: wishes[i].Asks}, {Gives: wishes[k].Gives}}).Given[0])
 	}
 	for range wishes { // as long as one may follow from another

@@ -53,7 +53,7 @@ func TestPlansOfWhatLeasesGive(t *testing.T) {
 		"the last address comes from one that is later": {
 			before: []string{"a1 public:443 other:443", "c1 public:443 other:443"}, input: []string{"d1 public:443", "c1 public:443"},
 		},
-		"no address is left for the second endpoint": {
+		"no address is free for the second endpoint": {
 			before: []string{"a1 public:443 other:443", "c1 public:443"}, input: []string{"d1 public:443 other:443"}, refused: []string{"d1"},
 		},
 		"who was refused is in nobody's way": {
@@ -127,7 +127,7 @@ func TestPlanWithARefusedLeaseIsCarriedOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = apply.New(connect(s.server), s.options(1)).CarryOut(ctx, p, defs)
-		want := `lease ` + defs[0].Lease.Group().String() + `: no address left in 10.0.0.0/31, 10.0.1.0/31 for IP endpoint "public"`
+		want := `lease ` + defs[0].Lease.Group().String() + `: no address is free in 10.0.0.0/31, 10.0.1.0/31 for IP endpoint "public"`
 		if fmt.Sprint(err) != want {
 			t.Errorf("error %v, want %s", err, want)
 		}

@@ -19,7 +19,7 @@ type asks struct {
 	// releases: what the lease has is given up. transfers: the things are handed to the lease, whichever
 	// lease of its owner has them. moves: its routes move to another kind. all: everything is given up.
 	releases, transfers, moves, all bool
-	// named are the things whose problems are to be mended, whatever that takes.
+	// named are the things whose problems are to be fixed, whatever that takes.
 	named []string
 	// applies are the definitions that leases are to have, by group; keeps: what they leave out stays.
 	applies map[string]*definition

@@ -182,7 +182,7 @@ func problems() []state.Problem {
 		}.ByName(),
 		{
 			Problem: state.PoolExhausted, Thing: "akash-net-203-0-113-0-26", Since: since(12), Manual: true, Plan: "add addresses to the pool",
-			Message: "no address is left for 1 IP endpoint", Command: "kubectl akash-net config edit",
+			Message: "no address is free for 1 IP endpoint", Command: "kubectl akash-net config edit",
 		},
 	}
 }

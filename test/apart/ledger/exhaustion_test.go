@@ -28,7 +28,7 @@ type pickOp struct {
 
 const none = -1
 
-// scarceModel is what a client may be told: it has its address or a free one, and that none is left
+// scarceModel is what a client may be told: it has its address or a free one, and that none is free
 // only at a moment at which that is so.
 var scarceModel = porcupine.Model{
 	Init: func() any { return scarce{} },
@@ -51,7 +51,7 @@ var scarceModel = porcupine.Model{
 	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
 }
 
-// Clients want more addresses than there are: who is told that none is left is told the truth of one
+// Clients want more addresses than there are: who is told that none is free is told the truth of one
 // moment, and nobody is given another's.
 func TestExhaustionIsLinearizable(t *testing.T) {
 	const first = "10.204.0."
@@ -92,7 +92,7 @@ func TestExhaustionIsLinearizable(t *testing.T) {
 		t.Errorf("the history of %d operations is %s", len(ops), result)
 	}
 	if told == 0 {
-		t.Error("nobody was told that no address is left")
+		t.Error("nobody was told that no address is free")
 	}
 	t.Logf("%d operations, %d found no address left", len(ops), told)
 }

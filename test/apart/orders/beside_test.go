@@ -100,7 +100,7 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 			switch binds := tt.own || tt.looked; {
 			case binds && (err != nil || now == nil || now.Bound == nil):
 				t.Errorf("%v, and it has reserved %+v", err, now)
-			case !binds && (!ok || now != nil || !strings.Contains(refused.Error(), "1 leased address wanted, none is left")):
+			case !binds && (!ok || now != nil || !strings.Contains(refused.Error(), "1 leased address wanted, none is free")):
 				t.Errorf("%v, and it has reserved %+v", err, now)
 			}
 			var rival *reservation.AddressesError

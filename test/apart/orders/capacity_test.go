@@ -68,16 +68,16 @@ func TestFitInACluster(t *testing.T) {
 
 	gpu := "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}, gpu: {units: %d, attributes: {vendor: {nvidia: [{model: rtx4090}]}}}"
 	fit(0, ask(1, fmt.Sprintf(gpu, 1))).Prints(t, "dc fits: 1 on gpu-1 (nvidia/rtx4090)\n")
-	fit(4, ask(1, fmt.Sprintf(gpu, 2))).Prints(t, "dc does not fit: no node has 2 nvidia/rtx4090: node gpu-1 has 1 left, 1 other has none\n").
+	fit(4, ask(1, fmt.Sprintf(gpu, 2))).Prints(t, "dc does not fit: no node has 2 nvidia/rtx4090: node gpu-1 has 1 free, 1 other has none\n").
 		Says(t, "of 1 request 1 cannot be placed")
 	// Memory may be given out twice, what pods request of it but once: 8Gi and 15Gi are left.
 	fit(0, ask(2, "cpu: {units: 1}, memory: {size: 14Gi}, storage: {size: 1Gi}")).Prints(t, "dc fits: 1 on cpu-1 gpu-1\n")
 	fit(0, ask(3, "cpu: {units: 3}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t, "dc fits: 1 on cpu-1 gpu-1 ×2\n")
 	fit(4, ask(4, "cpu: {units: 3}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t,
-		"no node has 3 CPU for replica 4 of 4 of resource 1: node cpu-1 has 1 left, node gpu-1 has 1 left")
+		"no node has 3 CPU for replica 4 of 4 of resource 1: node cpu-1 has 1 free, node gpu-1 has 1 free")
 	disk := "cpu: {units: 1}, memory: {size: 1Gi}, storage: [{size: 1Gi}, {name: data, size: %s, attributes: {persistent: true, class: beta2}}]"
 	fit(0, ask(1, fmt.Sprintf(disk, "10Gi")))
-	fit(4, ask(1, fmt.Sprintf(disk, "11Gi"))).Prints(t, "storage of class beta2 has 10Gi left, of which volume data wants 11Gi")
+	fit(4, ask(1, fmt.Sprintf(disk, "11Gi"))).Prints(t, "storage of class beta2 has 10Gi free, of which volume data wants 11Gi")
 
 	out := fit(0, ask(1, fmt.Sprintf(gpu, 1)), "-o", "json")
 	out.Prints(t, `"scheduler_params":{"1":{"runtime_class":"nvidia","resources":{"gpu":{"vendor":"nvidia","model":"rtx4090","memory_size":"","interface":""}}}}`,

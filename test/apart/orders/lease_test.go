@@ -108,7 +108,7 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 	reserve(t, 1, id.Order(), file, "--expires", "5m").Says(t, "for good")
 	big := asked(t, sdl(t, group{resources: "cpu: {units: 64}, memory: {size: 1Gi}, storage: {size: 1Gi}"}), id)
 	_, err := reservation.Claim(t.Context(), connect(t), config.Default(), id, big, nil)
-	if err == nil || !strings.Contains(err.Error(), "node won-1 has 4 left; what it has reserved stays") {
+	if err == nil || !strings.Contains(err.Error(), "node won-1 has 4 free; what it has reserved stays") {
 		t.Errorf("of a lease that does not fit it is said: %v", err)
 	}
 	won := claimOf(t, id.Order())

@@ -47,7 +47,7 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	takes(t, 0, harness.LeaseOf(harness.NewOwner(t), 1), "auto", cfg)
 	late := harness.LeaseOf(harness.NewOwner(t), 2)
 	for _, address := range []string{"auto", "203.0.113.81"} {
-		takes(t, 4, late, address, cfg).Says(t, "no address is left for lease "+late.String(), "reserved by order "+order.String())
+		takes(t, 4, late, address, cfg).Says(t, "no address is free for lease "+late.String(), "reserved by order "+order.String())
 	}
 	if held := harness.List(t, leases, "net.akash.network/owner="+late.Owner); len(held) > 0 {
 		t.Errorf("the refused lease holds %d claims", len(held))
@@ -56,7 +56,7 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 		Exits(t, 4).Says(t, "reserved by order "+order.String())
 	definition := addressed(t, late)
 	harness.Run(t.Context(), "apply", "-f", definition, "--config", cfg).Exits(t, 4).Says(t, "reserved by order "+order.String())
-	harness.Run(t.Context(), "diff", "-f", definition, "--config", cfg).Exits(t, 1).Prints(t, "refused: no address is left")
+	harness.Run(t.Context(), "diff", "-f", definition, "--config", cfg).Exits(t, 1).Prints(t, "refused: no address is free")
 	own := leaseOf(order)
 	takes(t, 0, own, "auto", cfg)
 	takes(t, 0, own, "auto", cfg)
@@ -112,8 +112,8 @@ func TestALeaseLeavesWhatIsReservedOfAPool(t *testing.T) {
 	wants(0, first)
 	order := newOrder(t)
 	reserve(t, 0, order, file, "--config", cfg)
-	reserve(t, 4, newOrder(t), file, "--config", cfg).Says(t, "1 leased address wanted, none is left")
-	wants(4, late).Says(t, "no address is left for lease "+late.String(), "reserved by order "+order.String())
+	reserve(t, 4, newOrder(t), file, "--config", cfg).Says(t, "1 leased address wanted, none is free")
+	wants(4, late).Says(t, "no address is free for lease "+late.String(), "reserved by order "+order.String())
 	harness.Run(t.Context(), "release", first.String(), "--config", cfg).Exits(t, 0)
 	wants(0, late)
 }

@@ -32,8 +32,8 @@ func TestNodePorts(t *testing.T) {
 	ports := func(n int) string { return sdl(t, group{resources: small, ports: n}) }
 	first, second := newOrder(t), newOrder(t)
 	reserve(t, 0, first, ports(2), "--config", cfg).Prints(t, "2 node ports")
-	reserve(t, 4, second, ports(2), "--config", cfg).Says(t, "2 node ports wanted, 1 left")
-	harness.Run(t.Context(), "order", "fit", "-f", ports(2), "--config", cfg).Exits(t, 4).Prints(t, "2 node ports wanted, 1 left")
+	reserve(t, 4, second, ports(2), "--config", cfg).Says(t, "2 node ports wanted, 1 free")
+	harness.Run(t.Context(), "order", "fit", "-f", ports(2), "--config", cfg).Exits(t, 4).Prints(t, "2 node ports wanted, 1 free")
 	harness.Run(t.Context(), "order", "fit", "-f", ports(1), "--config", cfg).Exits(t, 0)
 	figures := func(want string) {
 		t.Helper()
@@ -42,7 +42,7 @@ func TestNodePorts(t *testing.T) {
 	}
 	figures("4 1 2 1")
 	reserve(t, 0, second, ports(1), "--config", cfg)
-	reserve(t, 4, newOrder(t), ports(1), "--config", cfg).Says(t, "1 node port wanted, none is left")
+	reserve(t, 4, newOrder(t), ports(1), "--config", cfg).Says(t, "1 node port wanted, none is free")
 	reserve(t, 0, newOrder(t), ports(0), "--config", cfg)
 
 	id := leaseOf(first)

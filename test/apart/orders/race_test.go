@@ -30,7 +30,7 @@ func TestSixteenProcessesForTheLast(t *testing.T) {
 		says  string
 	}{
 		"GPU":      {group{resources: oneGPU}, 1, "no node has 1 nvidia/rtx4090"},
-		"address":  {group{resources: small, addresses: 1}, 2, "1 leased address wanted, none is left"},
+		"address":  {group{resources: small, addresses: 1}, 2, "1 leased address wanted, none is free"},
 		"gibibyte": {group{resources: "cpu: {units: 100m}, memory: {size: 1Gi}, storage: {size: 5Mi}"}, 3, "no node has 1Gi of memory"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func TestRolesAndGuard(t *testing.T) {
 		return harness.Run(ctx, "order", "reserve", order.String(), "-f", file, "--config", cfg, "--expires", "5m", "--as", "bidder").Code == 0, nil
 	})
 	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 2, count: 2}), "--config", cfg, "--as", "bidder").Prints(t, "moved (2 CPU, 2Gi memory, 2Gi disk, 2 addresses")
-	reserve(t, 4, newOrder(t), file, "--config", cfg, "--as", "bidder").Says(t, "1 leased address wanted, none is left")
+	reserve(t, 4, newOrder(t), file, "--config", cfg, "--as", "bidder").Says(t, "1 leased address wanted, none is free")
 	harness.Run(t.Context(), "state", "orders", "--as", "bidder").Exits(t, 0).Prints(t, "2 addresses")
 	harness.Run(t.Context(), "order", "release", order.String(), "--as", "bidder").Exits(t, 0)
 }
