@@ -29,7 +29,7 @@ type AddressesError struct {
 }
 
 func (e *AddressesError) Error() string {
-	return fmt.Sprintf("no address is available for lease %s: the free ones are reserved by %s; "+
+	return fmt.Sprintf("no address is free for lease %s: the rest is reserved by %s; "+
 		"kubectl akash-net order release gives up what a bid that was lost has reserved", e.Lease, first(3, e.By, ", "))
 }
 

@@ -191,7 +191,7 @@ func (e *NotReservedError) Error() string {
 	if e.Provider != "" {
 		return fmt.Sprintf("what order %s has reserved is that of its lease with provider %s, and stays so", e.Lease.Order(), e.Provider)
 	}
-	return fmt.Sprintf("order %s has no reservation; reserve it: kubectl akash-net order reserve %[1]s -f FILE", e.Lease.Order())
+	return fmt.Sprintf("order %s has reserved nothing; reserve it: kubectl akash-net order reserve %[1]s -f FILE", e.Lease.Order())
 }
 
 // PendingError reports that another command is about to reserve for an order.

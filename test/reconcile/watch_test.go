@@ -280,7 +280,7 @@ func TestReleasesAreCountedAcrossKills(t *testing.T) {
 	released(t, first)
 	w.Kill()
 	dir.remove(t, second)
-	watch(t, "-f", dir.path, "--source", "counted", "--leader-elect=false").Says(t, "no longer names 2 leases of 3, and at most 1 may be released within 10m, in which 1 were")
+	watch(t, "-f", dir.path, "--source", "counted", "--leader-elect=false").Says(t, "no longer names 2 leases of 3, and at most 1 may be released within 10m, and 1 were")
 }
 
 // elected returns the name of the reconciler that is elected.

@@ -81,7 +81,7 @@ func TestALeaseWaitsForWhatIsPending(t *testing.T) {
 	edit(t, order, map[string]any{reserved.AnnotationBound: nil, reserved.AnnotationPending: encoded(t, part)})
 	id := harness.LeaseOf(harness.NewOwner(t), 1)
 	result := takes(t, 0, id, "auto", cfg)
-	if said := fmt.Sprintf("lease/%s waiting (for those who are about to reserve or claim", id.Group()); strings.Count(result.Stderr, said) != 1 {
+	if said := fmt.Sprintf("lease/%s waiting (for commands that reserve or claim", id.Group()); strings.Count(result.Stderr, said) != 1 {
 		t.Errorf("want once %q:\n%s", said, result.Stderr)
 	}
 	if claimOf(t, order) != nil {
