@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
-	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -87,7 +87,7 @@ func (h *history) judgeApplied(c *command, want engine.Want, o *engine.Outcome) 
 		k := engine.KeyOf(desired)
 		wanted[k] = true
 		h.rely(k.String())
-		if now := h.ledger.live(k); now == nil || !plan.Contains(now.Object, h.ledger.explored.rendered(desired).Object) {
+		if now := h.ledger.live(k); now == nil || !managed.Contains(now.Object, h.ledger.explored.rendered(desired).Object) {
 			h.wrong("%s is done, and %s is not as wanted", c.name, k)
 		}
 	}

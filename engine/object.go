@@ -239,7 +239,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	refused := func() (Step, error) {
 		failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
 		if live != nil {
-			failed.Differs = !plan.Contains(live.Object, render.Rendered(o).Object)
+			failed.Differs = !managed.Contains(live.Object, render.Rendered(o).Object)
 			failed.Fields = plan.Write(k.Kind.Singular, render.Rendered(o).Object, v.over(d, o, live), d.Manager).Conflicts()
 			failed.ByHand = v.byHand(d, live, managers)
 		}

@@ -197,6 +197,11 @@ func (v *View) Definition(g lease.Group) *lease.Definition {
 	return v.kept[g].Definition
 }
 
+// unnamed returns those of the deployment groups that no source names and of which nothing is kept.
+func (v *View) unnamed(groups []lease.Group) []lease.Group {
+	return slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return v.Definition(g) != nil })
+}
+
 // Groups returns all deployment groups of which something may be due.
 func (v *View) Groups() []lease.Group {
 	all := map[lease.Group]bool{}

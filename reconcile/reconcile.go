@@ -262,52 +262,69 @@ func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (faile
 	if err != nil {
 		return nil, err
 	}
-	unnamed := func(g lease.Group) bool { return view.Definition(g) == nil }
-	over := slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return !unnamed(g) })
-	if groups = slices.DeleteFunc(slices.Clone(groups), unnamed); len(groups) > 0 {
-		opts := r.options
-		opts.InTurn = true
-		failed, err = r.work(ctx, groups, opts)
+	alone := view.unnamed(groups)
+	if len(alone) > 0 {
+		c := command.New(r.cluster, r.options)
+		err = c.InTurn(ctx, alone, func(ctx context.Context, t *turn.Turn) ([]lease.Group, error) {
+			if _, err := t.Begin(ctx); err != nil {
+				return nil, err
+			}
+			return r.holding(ctx, alone, func(state.Part) bool { return true })
+		})
 	}
-	if len(over) == 0 {
+	if err != nil {
+		failed = FailAll(alone, err)
+		groups = slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return failed[g] != nil })
+	}
+	opts := r.options
+	opts.InTurn = true
+	worked, err := r.work(ctx, groups, opts)
+	if err != nil {
 		return failed, err
 	}
-	if failed == nil {
-		failed = map[lease.Group]error{}
-	}
-	ended := r.endAfter(ctx, over)
-	for _, g := range over {
-		if ended != nil {
-			failed[g] = ended
-		}
-	}
-	return failed, err
+	maps.Copy(worked, failed)
+	return worked, nil
 }
 
-// endAfter removes the announcements of another command, once that has ended or counts as crashed, for deployment groups that nobody
-// names and of which nothing is kept, and ends what it has claimed for them: no command will come after it.
-func (r *Reconciler) endAfter(ctx context.Context, groups []lease.Group) error {
-	c := command.New(r.cluster, r.options)
-	var unfinished []lease.Group
-	err := c.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) ([]lease.Group, error) {
-		unfinished = nil
-		if _, err := t.Begin(ctx); err != nil {
-			return nil, err
-		}
-		claims, err := c.Ledger.List(ctx)
-		for _, g := range groups {
-			if slices.ContainsFunc(claims, func(claim *state.Claim) bool { return len(claim.Entries(g)) > 0 }) {
-				unfinished = append(unfinished, g)
-			}
-		}
-		return unfinished, err
-	})
-	if err != nil || len(unfinished) == 0 {
-		return err
+// errUnfinished says that a deployment group that no source names holds something that can be neither finished nor given up yet.
+var errUnfinished = errors.New("a command has claimed something for the lease, which no source names, and has not finished")
+
+// finish ends what crashed commands have claimed for deployment groups that no source names and of which nothing is kept, and what half a
+// release has left of them: no other command will come after it. It returns those for which that is to be tried again.
+func (r *Reconciler) finish(ctx context.Context, groups []lease.Group) map[lease.Group]error {
+	left, err := r.holding(ctx, groups, func(p state.Part) bool { return p.Run != "" || p.Applied })
+	if err != nil {
+		return FailAll(groups, err)
+	}
+	if len(left) == 0 {
+		return nil
 	}
 	opts := r.options
 	opts.AssumeCrashed = false
-	return repair.Finish(ctx, apply.New(r.cluster, opts), crashedAfter, unfinished)
+	err = repair.Finish(ctx, apply.New(r.cluster, opts), crashedAfter, left)
+	_, half := errors.AsType[*repair.Unmended](err)
+	if err != nil && !half {
+		return FailAll(left, err)
+	}
+	again, err := r.holding(ctx, left, func(p state.Part) bool { return p.Run != "" || half && p.Applied })
+	if err != nil {
+		return FailAll(left, err)
+	}
+	return FailAll(again, errUnfinished)
+}
+
+// holding returns those of the deployment groups that have an entry of a kind on a claim.
+func (r *Reconciler) holding(ctx context.Context, groups []lease.Group, is func(state.Part) bool) (holding []lease.Group, err error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	claims, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).List(cluster.Early(ctx))
+	for _, g := range groups {
+		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.ContainsFunc(c.Entries(g), is) }) {
+			holding = append(holding, g)
+		}
+	}
+	return holding, err
 }
 
 func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {
@@ -327,6 +344,7 @@ func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts comman
 		}
 		r.share(failed, part, err)
 	}
+	maps.Copy(failed, r.finish(ctx, view.unnamed(groups)))
 	return failed, nil
 }
 

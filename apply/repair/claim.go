@@ -208,16 +208,20 @@ func (r *repair) discard(ctx context.Context, f *state.Fix) error {
 // Follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups: what Repair without names does
 // about that, and nothing else. What it could not do it has reported.
 func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
-	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
+	err := only(ctx, a, crashedAfter, func(p state.Problem) bool {
 		return p.Fix.Is(state.Follow) && (slices.Contains(groups, p.Fix.Parts.Group) || slices.Contains(groups, leaseOf(p).Group()))
 	})
+	if _, told := errors.AsType[*Unmended](err); told {
+		return nil
+	}
+	return err
 }
 
-// Finish ends what crashed commands have claimed for one of these deployment groups, as Repair without names does, and nothing else. What it
-// could not do it has reported.
+// Finish ends what crashed commands have claimed for one of these deployment groups, and gives up what they hold though their namespace is
+// gone, as Repair without names does, and nothing else. It returns Unmended if some of that remains.
 func Finish(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
 	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
-		return p.Problem == state.CrashedRun && slices.Contains(groups, leaseOf(p).Group())
+		return (p.Problem == state.CrashedRun || p.Problem == state.NamespaceGone) && slices.Contains(groups, leaseOf(p).Group())
 	})
 }
 
@@ -232,13 +236,9 @@ func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, cho
 	if err != nil {
 		return err
 	}
-	err = r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
+	return r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
 		return !chosen(p) || suspended[leaseOf(p).Group()] || p.Fix.Is(state.Follow) && suspended[p.Fix.Parts.Group]
 	}))
-	if _, told := errors.AsType[*Unmended](err); told {
-		return nil
-	}
-	return err
 }
 
 // followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's

@@ -16,10 +16,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -62,7 +62,7 @@ func (r *repair) write(ctx context.Context, o render.Object, live *unstructured.
 	switch _, _, err := r.command.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
 	case cluster.IsOwned(err):
 		return &report.ConflictError{
-			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !plan.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
+			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !managed.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
 		}
 	case err != nil && !cluster.IsOvertaken(err):
 		return fmt.Errorf("%s: %w", o, r.command.Cluster.Explain(err, "patch", o.Kind.Resource()))

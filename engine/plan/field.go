@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -155,12 +154,12 @@ type comparison struct {
 
 // compare adds the fields below path whose wanted value differs from the live one.
 func (c *comparison) compare(path Path, have, want any) {
-	if list, ok := want.([]any); ok && !Contains(have, want) && c.compareItems(path, have, list) {
+	if list, ok := want.([]any); ok && !managed.Contains(have, want) && c.compareItems(path, have, list) {
 		return
 	}
 	wanted, ok := want.(map[string]any)
 	if !ok {
-		if !Contains(have, want) {
+		if !managed.Contains(have, want) {
 			c.fields = append(c.fields, Field{Path: slices.Clone(path), Before: have, After: want})
 		}
 		return
@@ -210,36 +209,6 @@ func (c *comparison) compareItems(path Path, have any, want []any) bool {
 		}
 	}
 	return true
-}
-
-// Contains reports whether have has every field of want with the same value. Lists must have the same length. Further
-// fields of have count as defaults.
-func Contains(have, want any) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		have, ok := have.(map[string]any)
-		if !ok {
-			return false
-		}
-		for k, v := range want {
-			if !Contains(have[k], v) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		have, ok := have.([]any)
-		if !ok || len(have) != len(want) {
-			return false
-		}
-		for i := range want {
-			if !Contains(have[i], want[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(have, want)
 }
 
 // addDropped adds a field that the manager owns and that want does not have. An item of a list that is merged by keys

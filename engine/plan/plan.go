@@ -154,7 +154,7 @@ func (c Change) Same(other Change) bool {
 func (c Change) exists() bool { return c.UID != "" || c.Unpinned || c.Planned }
 
 // contains is Contains after a round trip of both values through JSON.
-func contains(have, want any) bool { return Contains(toData(have), toData(want)) }
+func contains(have, want any) bool { return managed.Contains(toData(have), toData(want)) }
 
 // equal reports whether two values have the same JSON.
 func equal(a, b any) bool { return reflect.DeepEqual(toData(a), toData(b)) }
@@ -333,7 +333,7 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 		return false
 	}
 	desired := render.Rendered(o).Object
-	if !Contains(live.Object, desired) {
+	if !managed.Contains(live.Object, desired) {
 		return false
 	}
 	entry, ok := managed.Applied(live, manager)

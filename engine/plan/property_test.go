@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
+
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // drawTree draws a value of an object: a map, a list, a list of named items, or a small scalar.
@@ -113,7 +115,7 @@ func manage(t *rapid.T, o map[string]any, managers ...string) *unstructured.Unst
 func has(have, want any) bool {
 	wanted, ok := want.(map[string]any)
 	if !ok {
-		return Contains(have, want)
+		return managed.Contains(have, want)
 	}
 	there, _ := have.(map[string]any)
 	for name, v := range wanted {
@@ -178,19 +180,19 @@ func TestWhatIsPlannedComesToBe(t *testing.T) {
 func TestContainsIsAnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawTree(t, 2), drawTree(t, 2), drawTree(t, 2)
-		if !Contains(a, a) {
+		if !managed.Contains(a, a) {
 			t.Errorf("%v does not contain itself", a)
 		}
-		if Contains(a, b) && Contains(b, c) && !Contains(a, c) {
+		if managed.Contains(a, b) && managed.Contains(b, c) && !managed.Contains(a, c) {
 			t.Errorf("%v contains %v, and that %v", a, b, c)
 		}
-		if Contains(a, b) && Contains(b, a) && !cmp.Equal(a, b) {
+		if managed.Contains(a, b) && managed.Contains(b, a) && !cmp.Equal(a, b) {
 			t.Errorf("%v and %v contain each other", a, b)
 		}
 		if m, ok := a.(map[string]any); ok {
 			more := maps.Clone(m)
 			more["other"] = b
-			if !Contains(more, a) || Contains(a, more) {
+			if !managed.Contains(more, a) || managed.Contains(a, more) {
 				t.Errorf("with more, %v", more)
 			}
 		}

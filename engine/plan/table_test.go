@@ -104,7 +104,7 @@ func fieldsOfChange(c Change) string {
 
 func containsInWords(t *testing.T, parts []string) string {
 	value := func(text string) any { return object(t, "{v: "+text+"}", nil).Object["v"] }
-	return fmt.Sprint(Contains(value(parts[0]), value(parts[1])))
+	return fmt.Sprint(managed.Contains(value(parts[0]), value(parts[1])))
 }
 
 func sameInWords(t *testing.T, parts []string) string {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -323,4 +324,34 @@ func (e Entry) Names(path ...string) map[string]bool {
 		}
 	})
 	return names
+}
+
+// Contains reports whether have has every field of want with the same value. Lists must have the same length. Further
+// fields of have count as defaults.
+func Contains(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		have, ok := have.(map[string]any)
+		if !ok {
+			return false
+		}
+		for k, v := range want {
+			if !Contains(have[k], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		have, ok := have.([]any)
+		if !ok || len(have) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !Contains(have[i], want[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(have, want)
 }

@@ -38,8 +38,11 @@ type queue struct {
 	// ended is told why nothing was done for a batch, and with nil that something was.
 	ended func(error)
 	now   func() time.Time
-	// afters has an item for each command that works after another one.
-	afters chan struct{}
+	// afters has an item for each command that works after another one. waiting has, by the nonce of that one, the groups that such a command
+	// is to work on: one at a time does, and what becomes due meanwhile is the next one's.
+	afters  chan struct{}
+	mu      sync.Mutex
+	waiting map[string][]lease.Group
 }
 
 // newQueue returns an empty queue.
@@ -47,7 +50,8 @@ func newQueue(work, after worker, failing *failures, ended func(error), now func
 	limiter := backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[lease.Group](time.Second, 5*time.Minute), failing}
 	return &queue{
 		due:  workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[lease.Group]{Name: "leases"}),
-		work: work, after: after, failing: failing, ended: ended, now: now, afters: make(chan struct{}, aftersAtOnce),
+		work: work, after: after, failing: failing, ended: ended, now: now,
+		afters: make(chan struct{}, aftersAtOnce), waiting: map[string][]lease.Group{},
 	}
 }
 
@@ -99,16 +103,49 @@ func (q *queue) batch(ctx context.Context, groups []lease.Group, under *sync.Wai
 		}
 		after[busy.by.Nonce] = append(after[busy.by.Nonce], g)
 	}
-	for _, groups := range after {
-		under.Go(func() {
-			q.afters <- struct{}{}
-			defer func() { <-q.afters }()
+	for nonce, groups := range after {
+		if q.wait(nonce, groups) {
+			under.Go(func() { q.follow(ctx, nonce) })
+		}
+	}
+}
+
+// wait lets deployment groups wait for the command that works after another one, and tells whether nobody follows that one yet.
+func (q *queue) wait(nonce string, groups []lease.Group) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting, followed := q.waiting[nonce]
+	q.waiting[nonce] = append(waiting, groups...)
+	return !followed
+}
+
+// follow works on what waits for another command, until nothing does.
+func (q *queue) follow(ctx context.Context, nonce string) {
+	for over := false; !over; {
+		q.afters <- struct{}{}
+		var groups []lease.Group
+		if groups, over = q.waitedFor(nonce); !over {
 			failed := q.do(ctx, q.after, groups)
 			for _, g := range groups {
 				q.end(g, failed[g])
 			}
-		})
+		}
+		<-q.afters
 	}
+}
+
+// waitedFor takes what waits for another command, at most what one announcement can name. Nothing waits for it any more when over is true.
+func (q *queue) waitedFor(nonce string) (groups []lease.Group, over bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := q.waiting[nonce]
+	if len(all) == 0 {
+		delete(q.waiting, nonce)
+		return nil, true
+	}
+	n := min(len(all), state.MaxAnnounced)
+	q.waiting[nonce] = all[n:]
+	return all[:n], false
 }
 
 // do works on deployment groups, and returns the error of each. A panic is the error of all, as is why nothing was done.

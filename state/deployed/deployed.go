@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -208,7 +207,7 @@ func meansSame(has, wanted []any, key func(map[string]any) string) bool {
 			return false
 		}
 		there, found := last[key(entry)]
-		if !found || !plan.Contains(there, entry) || valueOf(there) != valueOf(entry) {
+		if !found || !managed.Contains(there, entry) || valueOf(there) != valueOf(entry) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // The announcement of a command that has crashed goes with a reconciler also where nobody names its lease any more, and nothing is kept.
@@ -56,6 +58,27 @@ func TestClaimOfALeaseThatIsOver(t *testing.T) {
 			t.Fatalf("the problems are %q", got)
 		}
 		failed, err := reconcile.New(connected(t, s.server.RoundTrip), s.opts, reconcile.Limits{Heal: true}).WorkAfter(t.Context(), []lease.Group{id.Group()})
+		if err != nil || len(failed) > 0 {
+			t.Error(failed, err)
+		}
+		if got := s.problems(); len(got) > 0 {
+			t.Errorf("the problems are %q", got)
+		}
+	})
+}
+
+// What half a release has left goes as well: a claim of a lease whose namespace is gone, of which nothing is kept and nothing announced.
+func TestHalfAReleaseOfALeaseThatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, id := newScene(t), allLeases()[0]
+		s.apply(id, false, "a.example.com")
+		maps.DeleteFunc(s.server.objects, func(path string, _ *stored) bool {
+			return strings.HasSuffix(path, "/namespaces/"+id.Namespace()) || strings.Contains(path, "/"+id.Namespace()+"/") || strings.HasSuffix(path, "/"+kept.Name(id.Group()))
+		})
+		if got := s.problems(); !slices.ContainsFunc(got, func(p string) bool { return strings.HasPrefix(p, state.NamespaceGone+"/") }) {
+			t.Fatalf("the problems are %q", got)
+		}
+		failed, err := reconcile.New(connected(t, s.server.RoundTrip), s.opts, reconcile.Limits{Heal: true}).Work(t.Context(), []lease.Group{id.Group()})
 		if err != nil || len(failed) > 0 {
 			t.Error(failed, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -86,7 +87,7 @@ func (x *checking) compareObjects(after *Server) {
 		}
 		w := unstructured.Unstructured{Object: want}
 		switch {
-		case !plan.Contains(asData(o.object.Object["spec"]), asData(want["spec"])):
+		case !managed.Contains(asData(o.object.Object["spec"]), asData(want["spec"])):
 			x.fail("%s differs from the plan: %s", at, cmp.Diff(want["spec"], o.object.Object["spec"]))
 		case !reflect.DeepEqual(unmarked(w.GetAnnotations()), unmarked(o.object.GetAnnotations())):
 			x.fail("%s differs from the plan: %s", at, cmp.Diff(w.GetAnnotations(), o.object.GetAnnotations()))
