@@ -287,7 +287,8 @@ func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (faile
 }
 
 // errUnfinished says that a deployment group that no source names holds something that can be neither finished nor given up yet.
-var errUnfinished = errors.New("a command has claimed something for the lease, which no source names, and has not finished")
+var errUnfinished = errors.New("no source names the lease, and a command that claimed something for it has not finished; " +
+	"\"kubectl akash-net state --problems\" says what; this is tried again")
 
 // finish ends what crashed commands have claimed for deployment groups that no source names and of which nothing is kept, and what half a
 // release has left of them: no other command will come after it. It returns those for which that is to be tried again.
