@@ -82,3 +82,23 @@ func TestGuardTakesWhatIsWritten(t *testing.T) {
 	}
 	check(state.Part{Key: state.RouteKey("/"), Lease: id, HTTP: &lease.HTTPOptions{}})
 }
+
+// What reconcilers record is no claim: else the guard refuses the record, and with it what has to be recorded before.
+func TestGuardTakesWhatReconcilersRecord(t *testing.T) {
+	var is string
+	for _, o := range guard(t, config.Default(), false) {
+		if o.GetKind() != "ValidatingAdmissionPolicy" || o.GetName() != "akash-net-claims" {
+			continue
+		}
+		for _, c := range decode[admissionv1.ValidatingAdmissionPolicy](t, o).Spec.MatchConditions {
+			if c.Name == "is-no-claim" {
+				is = c.Expression
+			}
+		}
+	}
+	for _, annotation := range []string{state.AnnotationFailing, state.AnnotationReleased} {
+		if !strings.Contains(is, "'"+annotation+"'") {
+			t.Errorf("the guard takes a Lease with the annotation %s for a claim: %s", annotation, is)
+		}
+	}
+}
