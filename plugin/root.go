@@ -4,6 +4,7 @@ package plugin
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	"k8s.io/kubectl/pkg/util/templates"
@@ -122,8 +124,21 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	root.AddCommand(newTopics(c)...)
 	root.InitDefaultHelpCmd()
 	refuseUnknownTopics(root)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
+	root.SetFlagErrorFunc(flagError)
 	return root
+}
+
+// flagError is the error for a flag that a command does not have. What is no command has no flags: that is said first.
+func flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if unknown := cmd.Args(cmd, cmd.Flags().Args()); unknown != nil {
+			return unknown
+		}
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && cmd.Name() == "reserve" && unknown.GetSpecifiedName() == "order" {
+		return usage.Errorf("%w; did you mean this?\n  kubectl akash-net order reserve ORDER -f FILE", err)
+	}
+	return usage.Wrap(err)
 }
 
 // rareFlags are not in the help of commands; the shell completes them, and docs/commands.md lists them.
@@ -193,9 +208,9 @@ func newVersion(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 
-// kubectlWords maps commands of kubectl that this program does not have to what does it here. Commands that do exactly the same have
-// them as aliases.
-var kubectlWords = map[string]string{
+// otherWords maps commands of kubectl that this program does not have, and those that it had, to what does it here. Commands that do
+// exactly the same have those of kubectl as aliases.
+var otherWords = map[string]string{
 	"delete": "kubectl akash-net release LEASE",
 	"create": "kubectl akash-net apply -f FILE",
 	"edit":   "kubectl akash-net state lease LEASE -o yaml > FILE, then kubectl akash-net apply -f FILE",
@@ -206,6 +221,10 @@ var kubectlWords = map[string]string{
 	"patch":  "kubectl akash-net apply -f FILE",
 	"run":    "kubectl akash-net apply -f FILE --workloads",
 	"top":    "kubectl akash-net state resources",
+
+	"fit":       "kubectl akash-net order fit -f FILE",
+	"history":   "kubectl akash-net events (LEASE | HOST | ADDRESS)",
+	"unreserve": "kubectl akash-net order release ORDER",
 }
 
 // knownCommands is the cobra.PositionalArgs of the program itself: what is left there is no command.
@@ -214,7 +233,7 @@ func knownCommands(root *cobra.Command, args []string) error {
 		return nil
 	}
 	var likely []string
-	if here, ok := kubectlWords[args[0]]; ok {
+	if here, ok := otherWords[args[0]]; ok {
 		likely = append(likely, here)
 	} else {
 		for _, name := range root.SuggestionsFor(args[0]) {

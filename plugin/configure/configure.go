@@ -136,8 +136,9 @@ func newView(c *session.Session) *cobra.Command {
 	var output string
 	var defaults bool
 	cmd := &cobra.Command{
-		Use:   "view [--defaults]",
-		Short: "Show the configuration that applies, or the default one",
+		Use:        "view [--defaults]",
+		SuggestFor: []string{"example"},
+		Short:      "Show the configuration that applies, or the default one",
 		Long: `
 			Show the configuration that applies, with every key: that of the cluster's ConfigMap or of the file that
 			--config names, and the defaults. It is a ProviderConfig, also of Akash's provider.yaml.
