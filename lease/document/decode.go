@@ -306,7 +306,9 @@ func (d decoder) entries(c Cursor, v reflect.Value, f *field) {
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
 		item := v.Index(v.Len() - 1)
 		item.FieldByIndex(f.of.entry.index).SetString(key.Key())
-		d.mapping(at, key, item, f.of)
+		if !d.mapping(at, key, item, f.of) { // who checks the item says where it is
+			setPlaces(f.of, item, Mapping{Cursor: at}, key)
+		}
 	}
 }
 

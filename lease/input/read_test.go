@@ -91,6 +91,7 @@ func TestDocuments(t *testing.T) {
 		"ID", `"lease_id": {"owner": "akash1xqnd68gm", "dseq": "1", "gseq": 1, "oseq": 1, "provider": "akash1yqd7y67h"}`,
 		"SERVICES", `"services": [{"name": "web", "expose": [{"port": 80, "global": true}]}]`,
 		"OURS", `"apiVersion": "net.akash.network/v1alpha1", "kind": "LeaseDefinition", "metadata": {"name": "a"}`,
+		"RUNS", `"expose": [], "workload": {"image": "a", "resources": {"cpu": 1, "memory": "1Gi", "storage": [{"name": "data", "size": "1Gi"}]}`,
 		"THEIRS", `"apiVersion": "akash.network/v2beta2", "kind": "Manifest"`, ";;", "\n",
 	)
 	id, err := lease.ParseID("akash1xqnd68gm/1/1/1/akash1yqd7y67h")
@@ -113,7 +114,7 @@ func TestDocuments(t *testing.T) {
 					_ = said(def) // it fails never
 				}
 			} else {
-				opt := input.Options{}
+				opt := input.Options{Workloads: d.HasArg("workloads")}
 				if d.HasArg("lease") {
 					opt.Lease = &id
 				}
