@@ -45,8 +45,6 @@ type Reconciler struct {
 	limits  Limits
 	// Ran is told of each command that has ended; nil tells nobody.
 	Ran func(what Action, took time.Duration, err error)
-	// Watches is true for one that goes on: which leases of files it releases is recorded, so that whoever comes after it counts them.
-	Watches bool
 
 	mu sync.Mutex
 	// said is what each source has said last.
@@ -130,16 +128,13 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 // lately returns the leases that were released within the time of the limit, by this reconciler, or by others of the same sources.
 func (r *Reconciler) lately(ctx context.Context, said []Said) (map[lease.Group]string, error) {
 	recorded := map[lease.Group]string{}
-	for _, s := range said {
-		if !r.Watches || s.Source == "" || s.Source == OfManifests {
-			continue
-		}
-		groups, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Released(cluster.Early(ctx), s.Source)
+	for _, source := range r.limited(said) {
+		groups, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Released(cluster.Early(ctx), source)
 		if err != nil {
 			return nil, err
 		}
 		for _, g := range groups {
-			recorded[g] = s.Source
+			recorded[g] = source
 		}
 	}
 	r.mu.Lock()
@@ -160,6 +155,35 @@ func (r *Reconciler) lately(ctx context.Context, said []Said) (map[lease.Group]s
 	return out, nil
 }
 
+// limited returns the sources of which not more than so many leases may be released within a time.
+func (r *Reconciler) limited(said []Said) (names []string) {
+	for _, s := range said {
+		if r.limits.Per > 0 && s.Source != "" && s.Source != OfManifests {
+			names = append(names, s.Source)
+		}
+	}
+	return names
+}
+
+// Forget deletes the records of released leases of which none counts any more: whoever comes next would count them anew.
+func (r *Reconciler) Forget(ctx context.Context) error {
+	r.recording.Lock()
+	defer r.recording.Unlock()
+	r.mu.Lock()
+	sources := r.limited(r.said)
+	r.mu.Unlock()
+	var errs []error
+	for _, source := range sources {
+		errs = append(errs, ledger.New(r.cluster, r.options.Config.LedgerNamespace).ForgetReleased(cluster.Early(ctx), source, func(g lease.Group) bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			one, known := r.released[g]
+			return !known || time.Since(one.at) <= r.limits.Per
+		}))
+	}
+	return errors.Join(errs...)
+}
+
 // note records that leases of a source that are over are about to be given up. What was so longer ago is not recorded any more.
 func (r *Reconciler) note(ctx context.Context, source string, groups []lease.Group) error {
 	r.recording.Lock()
@@ -177,7 +201,7 @@ func (r *Reconciler) note(ctx context.Context, source string, groups []lease.Gro
 		}
 	}
 	r.mu.Unlock()
-	if !r.Watches {
+	if r.limits.Per == 0 {
 		return nil
 	}
 	slices.SortFunc(all, lease.Group.Compare)

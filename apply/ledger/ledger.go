@@ -255,6 +255,18 @@ func (l Ledger) RecordReleased(ctx context.Context, source string, groups []leas
 	return err
 }
 
+// ForgetReleased deletes the record of what was released of a source, unless something of it counts still.
+func (l Ledger) ForgetReleased(ctx context.Context, source string, counts func(lease.Group) bool) error {
+	meta, err := l.get(ctx, state.ReleasedName(source))
+	if meta == nil || err != nil || slices.ContainsFunc(state.ReadReleased(meta.Annotations[state.AnnotationReleased]), counts) {
+		return err
+	}
+	if err = l.delete(ctx, meta.Name, &meta.UID, &meta.ResourceVersion); errors.Is(err, ErrAgain) {
+		err = nil // somebody has recorded more
+	}
+	return err
+}
+
 // GoneError reports that the ledger's namespace does not exist.
 type GoneError struct {
 	Namespace string

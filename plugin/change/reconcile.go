@@ -164,7 +164,10 @@ func (f *reconcileFlags) run(ctx context.Context, watch Watch) error {
 	p := &printer{console: &f.c.Console, output: f.output, next: opts.Report, last: map[lease.ID]string{}}
 	unending := opts
 	unending.Report, unending.Progress = p.report, nil
-	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, TakeOver: f.takeOver, MaxDeletes: f.maxDeletes, Per: f.resync}
+	limits := reconcile.Limits{Heal: f.heal, Manifests: f.fromCluster, TakeOver: f.takeOver, MaxDeletes: f.maxDeletes}
+	if f.watch {
+		limits.Per = f.resync
+	}
 	in := input.Options{DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: opts.Workloads != nil}
 	bus, err := f.carrier(shown, p, unending, in)
 	if err != nil {

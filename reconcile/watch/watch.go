@@ -124,7 +124,7 @@ func prepare(
 	r.failing.changed = make(chan struct{}, 1)
 	r.memory = watching.Memory()
 	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
-	r.leases.Ran, r.leases.Watches = metrics.Ran, true
+	r.leases.Ran = metrics.Ran
 	r.sources, r.names = slices.Clone(opts.Sources), slices.Clone(opts.Names)
 	if opts.Manifests != nil {
 		r.sources, r.names = append(r.sources, sources.Changing{
@@ -246,7 +246,7 @@ func (r *reconciler) follow(ctx context.Context) {
 				return nil
 			case <-tick.C:
 				r.memory.Clear()
-				if err := r.watchAll(ctx); err != nil {
+				if err := errors.Join(r.watchAll(ctx), r.leases.Forget(ctx)); err != nil {
 					r.opts.Complain(err)
 				}
 				r.add(ctx, (*reconcile.View).Groups)

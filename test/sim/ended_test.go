@@ -100,7 +100,6 @@ func TestReleasesBeforeAKill(t *testing.T) {
 		// begin begins another reconciler, and lets it do what is due. It ends what it has begun, though the next may have to.
 		begin := func() (*reconcile.Reconciler, error) {
 			r := reconcile.New(connected(t, s.server.RoundTrip), s.opts, reconcile.Limits{MaxDeletes: -1, Per: time.Hour})
-			r.Watches = true
 			r.Says(0, said)
 			return r, r.Once(t.Context())
 		}
@@ -124,6 +123,16 @@ func TestReleasesBeforeAKill(t *testing.T) {
 		book := ledger.New(connect(s.server), s.opts.Config.LedgerNamespace)
 		if left, err := book.Released(t.Context(), "prod"); err != nil || !slices.Equal(left, []lease.Group{second}) {
 			t.Errorf("what counts still is %v, %v", left, err)
+		}
+		record := func() bool {
+			return slices.ContainsFunc(slices.Collect(maps.Keys(s.server.objects)), func(path string) bool { return strings.HasSuffix(path, "/"+state.ReleasedName("prod")) })
+		}
+		if err := successor.Forget(t.Context()); err != nil || !record() {
+			t.Errorf("what counts still is forgotten: %v", err)
+		}
+		time.Sleep(time.Hour + time.Second)
+		if err := successor.Forget(t.Context()); err != nil || record() {
+			t.Errorf("what counts no more is still recorded: %v", err)
 		}
 	})
 }
