@@ -117,6 +117,7 @@ func (e *OtherSourceError) Error() string {
 type View struct {
 	said   []Said
 	kept   map[lease.Group]Kept
+	unread map[string]bool
 	limits Limits
 	// over are the leases of each source that it does not name any more, owned is how many it owns: both without those that were
 	// emptied.
@@ -133,6 +134,8 @@ type View struct {
 type Seen struct {
 	Said []Said
 	Kept map[lease.Group]Kept
+	// Unread are the names of the kept definitions that cannot be read.
+	Unread map[string]bool
 	// Ended are the leases without a Manifest of which nothing else is left that Akash's provider has made (see Reconciler.Look).
 	Ended map[lease.Group]bool
 	// Released are the leases that were over within Limits.Per, with their sources, whoever released them.
@@ -142,7 +145,7 @@ type Seen struct {
 // NewView returns the view of what was seen.
 func NewView(seen Seen, limits Limits) *View {
 	said, kept, ended := seen.Said, seen.Kept, seen.Ended
-	v := &View{said: said, kept: kept, released: map[string]int{}, limits: limits, over: map[string][]lease.Group{}, stays: map[lease.Group]bool{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
+	v := &View{said: said, kept: kept, unread: seen.Unread, released: map[string]int{}, limits: limits, over: map[string][]lease.Group{}, stays: map[lease.Group]bool{}, owned: map[string]int{}, emptied: map[lease.Group]bool{}}
 	for g, k := range kept {
 		s := v.source(k.Source)
 		if k.Suspended || s == nil || !s.isOver(g, k) || s.Source == OfManifests && !ended[g] {
@@ -201,6 +204,14 @@ func (v *View) Definition(g lease.Group) *lease.Definition {
 // unnamed returns those of the deployment groups that no source names and of which nothing is kept.
 func (v *View) unnamed(groups []lease.Group) []lease.Group {
 	return slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return v.Definition(g) != nil })
+}
+
+// forgotten returns those of the deployment groups of which nobody says anything: no source, no Manifest though none is applied, and no
+// kept definition, not even one that cannot be read.
+func (v *View) forgotten(groups []lease.Group) []lease.Group {
+	return slices.DeleteFunc(v.unnamed(groups), func(g lease.Group) bool {
+		return v.unread[kept.Name(g)] || slices.ContainsFunc(v.said, func(s Said) bool { return s.Definitions[g] != nil })
+	})
 }
 
 // Groups returns all deployment groups of which something may be due.

@@ -116,13 +116,13 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	by, said := r.decode(all)
+	by, unread, said := r.decode(all)
 	ended, err := r.ended(ctx, said, by)
 	if err != nil {
 		return nil, err
 	}
 	released, err := r.lately(ctx, said)
-	return NewView(Seen{Said: said, Kept: by, Ended: ended, Released: released}, r.limits), err
+	return NewView(Seen{Said: said, Kept: by, Unread: unread, Ended: ended, Released: released}, r.limits), err
 }
 
 // lately returns the leases that were released within the time of the limit, by this reconciler, or by others of the same sources.
@@ -208,12 +208,12 @@ func (r *Reconciler) note(ctx context.Context, source string, groups []lease.Gro
 	return ledger.New(r.cluster, r.options.Config.LedgerNamespace).RecordReleased(ctx, source, all)
 }
 
-// decode returns what the ledger keeps of each deployment group, and what the sources have said last.
-func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, said []Said) {
+// decode returns what the ledger keeps of each deployment group, the names of what cannot be read, and what the sources have said last.
+func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, unread map[string]bool, said []Said) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := make(map[string]decoded, len(all))
-	by = make(map[lease.Group]Kept, len(all))
+	by, unread = make(map[lease.Group]Kept, len(all)), map[string]bool{}
 	for _, d := range all {
 		one := r.decoded[d.Name]
 		if one.version != d.ResourceVersion {
@@ -224,12 +224,15 @@ func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, sa
 			one = decoded{d.ResourceVersion, def}
 		}
 		known[d.Name] = one
-		if one.definition != nil && !d.Deleting {
+		switch {
+		case one.definition == nil:
+			unread[d.Name] = true
+		case !d.Deleting:
 			by[one.definition.Lease.Group()] = Kept{Source: d.Source, Definition: one.definition, Suspended: d.Suspended}
 		}
 	}
 	r.decoded = known
-	return by, slices.Clone(r.said)
+	return by, unread, slices.Clone(r.said)
 }
 
 // ended returns the leases that have no Manifest any more, and that are over: their namespace is gone, or is being deleted; or Akash's
@@ -369,7 +372,7 @@ func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts comman
 		}
 		r.share(failed, part, err)
 	}
-	maps.Copy(failed, r.finish(ctx, view.unnamed(groups)))
+	maps.Copy(failed, r.finish(ctx, view.forgotten(groups)))
 	return failed, nil
 }
 

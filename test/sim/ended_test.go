@@ -88,6 +88,37 @@ func TestHalfAReleaseOfALeaseThatIsOver(t *testing.T) {
 	})
 }
 
+// Nothing is given up of a lease of which somebody says something: a kept definition that this program cannot read, or a Manifest though
+// none is applied.
+func TestWhatIsNotForgottenIsKept(t *testing.T) {
+	id := allLeases()[0]
+	definition := "/apis/coordination.k8s.io/v1/namespaces/akash-net/leases/" + kept.Name(id.Group())
+	for _, what := range []string{"kept, and cannot be read", "a Manifest"} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t)
+				r := reconcile.New(connected(t, s.server.RoundTrip), s.opts, reconcile.Limits{Heal: true})
+				s.apply(id, false, "a.example.com")
+				if what == "kept, and cannot be read" {
+					s.send(http.MethodPatch, definition, `{"metadata":{"annotations":{"`+kept.AnnotationText+`":"x"}}}`)
+				} else {
+					s.send(http.MethodDelete, definition, "")
+					def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
+					r.Says(0, reconcile.Said{Source: reconcile.OfManifests, Definitions: map[lease.Group]*lease.Definition{id.Group(): def}})
+				}
+				s.send(http.MethodDelete, "/api/v1/namespaces/"+id.Namespace(), "")
+				before := s.holders()
+				if failed, err := r.Work(t.Context(), []lease.Group{id.Group()}); err != nil || len(failed) > 0 {
+					t.Error(failed, err)
+				}
+				if after := s.holders(); len(before) == 0 || !maps.Equal(before, after) {
+					t.Errorf("%v are held, and were %v", after, before)
+				}
+			})
+		})
+	}
+}
+
 // Files that vanish one by one while the reconciler is killed after each release count together; when the time of the limit is over, the
 // next may go.
 func TestReleasesBeforeAKill(t *testing.T) {
