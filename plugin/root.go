@@ -120,7 +120,9 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 		}
 		help(cmd, args)
 	})
-	root.AddCommand(newOptions(c), show.NewLeases(c))
+	fit := orders.NewFit(c)
+	fit.Hidden = true
+	root.AddCommand(newOptions(c), show.NewLeases(c), fit)
 	root.AddCommand(newTopics(c)...)
 	root.InitDefaultHelpCmd()
 	refuseUnknownTopics(root)
@@ -222,7 +224,6 @@ var otherWords = map[string]string{
 	"run":    "kubectl akash-net apply -f FILE --workloads",
 	"top":    "kubectl akash-net state resources",
 
-	"fit":       "kubectl akash-net order fit -f FILE",
 	"history":   "kubectl akash-net events (LEASE | HOST | ADDRESS)",
 	"unreserve": "kubectl akash-net order release ORDER",
 }

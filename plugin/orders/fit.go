@@ -36,8 +36,9 @@ type fitFlags struct {
 	output string
 }
 
-// newFit returns the command that shows whether groups of resources fit a cluster.
-func newFit(c *session.Session) *cobra.Command {
+// NewFit returns the command that shows whether groups of resources fit a cluster. It is also one of its own, which no help lists: what
+// compares inventories runs it by that name.
+func NewFit(c *session.Session) *cobra.Command {
 	f := &fitFlags{}
 	cmd := &cobra.Command{
 		Use:   "fit -f FILE",

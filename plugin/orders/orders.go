@@ -40,7 +40,7 @@ func New(c *session.Session) *cobra.Command {
 			See whether orders fit the cluster, and reserve what bids promise until the orders are won or lost.
 			"state orders" shows what is reserved.`,
 	}
-	flags.Group(cmd, newFit(c), newReserve(c), newRelease(c))
+	flags.Group(cmd, NewFit(c), newReserve(c), newRelease(c))
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 
