@@ -19,6 +19,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/reconcile"
+	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -152,6 +154,45 @@ func TestAfterOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nothing is decided before each source has been asked once: a lease may be one that a source names.
+func TestSourcesSpeakFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		worked, speaks := 0, make(chan struct{})
+		r := &reconciler{opts: reconcile.Watching{Resync: time.Hour}, watched: &watched{}, said: make(chan struct{}), sources: []sources.Source{speaking(speaks)}}
+		r.queue = newQueue(func(context.Context, []lease.Group) (map[lease.Group]error, error) {
+			worked++
+			return nil, nil
+		}, nil, &r.failing, new(complaints).note, time.Now)
+		r.queue.due.Add(group(1))
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := r.reconcile(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if worked > 0 {
+			t.Error("something is decided before the source has been asked")
+		}
+		close(speaks)
+		synctest.Wait()
+		if worked != 1 {
+			t.Errorf("%d batches are worked on, want 1", worked)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+// speaking is a source that says nothing until it ends.
+type speaking chan struct{}
+
+func (s speaking) Run(context.Context, func(sources.Set)) error {
+	<-s
+	return nil
 }
 
 // A reconciler does not look again at a lease because of what its own command has written for it. Whatever else becomes of that, and what

@@ -178,7 +178,8 @@ type reconciler struct {
 	said chan struct{}
 }
 
-// reconcile works on what is due until the context ends. It begins with all that is watched.
+// reconcile works on what is due until the context ends. It begins with all that is watched, once each source has been asked: what the
+// ledger has of a lease that no source names is given up.
 func (r *reconciler) reconcile(ctx context.Context) error {
 	for _, w := range r.watched.kinds {
 		if err := r.enqueue(w); err != nil {
@@ -188,7 +189,11 @@ func (r *reconciler) reconcile(ctx context.Context) error {
 	r.elected = true
 	var following sync.WaitGroup
 	following.Go(func() { r.follow(ctx) })
-	r.queue.run(ctx)
+	select {
+	case <-r.said:
+		r.queue.run(ctx)
+	case <-ctx.Done():
+	}
 	following.Wait()
 	return nil
 }
