@@ -100,14 +100,20 @@ func (r *Reconciler) Says(place int, said Said) (changed []lease.Group) {
 
 // Defined returns the definition with which a source names a deployment group, nil if none does.
 func (r *Reconciler) Defined(g lease.Group) *lease.Definition {
+	def, _ := r.DefinedBy(g)
+	return def
+}
+
+// DefinedBy returns the definition with which a source names a deployment group, and the name of the source; nil if none does.
+func (r *Reconciler) DefinedBy(g lease.Group) (def *lease.Definition, source string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, said := range r.said {
 		if def := said.Definitions[g]; def != nil {
-			return def
+			return def, said.Source
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // Look reads what the ledger keeps, and returns what is to be decided by.

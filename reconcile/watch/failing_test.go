@@ -253,7 +253,7 @@ func TestOver(t *testing.T) {
 	said := reconcile.Said{Source: "prod", Definitions: map[lease.Group]*lease.Definition{}}
 	r := &reconciler{leases: reconcile.New(nil, command.Options{}, reconcile.Limits{})}
 	owner := leasetest.Wallet("tenant")
-	of := func(n int, suspended string) *metav1.PartialObjectMetadata {
+	of := func(n int, source, suspended string) *metav1.PartialObjectMetadata {
 		def := &lease.Definition{Name: "shop", Lease: lease.ID{Owner: owner, DSeq: uint64(n), GSeq: 1, OSeq: 1, Provider: leasetest.Wallet("provider")}}
 		def.Hash = lease.Sum(def)
 		if n == 2 {
@@ -263,6 +263,7 @@ func TestOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		d.Source = source
 		ac := d.Configuration("akash-net", def.Lease.Group(), nil)
 		ac.Labels[kept.LabelSuspended] = suspended
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: *ac.Name, Labels: ac.Labels, Annotations: ac.Annotations}}
@@ -272,12 +273,14 @@ func TestOver(t *testing.T) {
 		was, is client.Object
 		want    bool
 	}{
-		{"it is kept no more", of(1, ""), nil, true},
-		{"a source defines it", of(2, ""), nil, false},
-		{"it is suspended", of(1, ""), of(1, "true"), true},
-		{"it is resumed", of(2, "true"), of(2, ""), true},
-		{"it is written again", of(1, ""), of(1, ""), false},
-		{"it is kept", nil, of(1, ""), false},
+		{"it is kept no more", of(1, "prod", ""), nil, true},
+		{"the source that names it has taken it back", of(2, "prod", ""), nil, false},
+		{"another source has released it", of(2, "stage", ""), nil, true},
+		{"another source has left it to the one that names it", of(2, "stage", ""), of(2, "prod", ""), true},
+		{"it is suspended", of(1, "prod", ""), of(1, "prod", "true"), true},
+		{"it is resumed", of(2, "prod", "true"), of(2, "prod", ""), true},
+		{"it is written again", of(1, "prod", ""), of(1, "prod", ""), false},
+		{"it is kept", nil, of(1, "prod", ""), false},
 		{"a claim is gone", &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a.example.com"}}, nil, false},
 	} {
 		r.leases.Says(0, said)

@@ -295,8 +295,9 @@ func (r *reconciler) inLedger(meta *metav1.ObjectMeta) []lease.Group {
 	return c.Writers()
 }
 
-// over returns the deployment group of a definition that is kept no more though no source defines the lease, or that a person has suspended
-// or resumed: what it failed with before is over. A command that is refused takes the definition back that it has written, which is not.
+// over returns the deployment group whose failure is over because of what became of its kept definition: it is kept no more, and none of the
+// source that names the lease, if one does; or it is another source's; or a person has suspended or resumed the lease. A command that is
+// refused takes the definition back that it has written, which is none of these.
 func (r *reconciler) over(resource schema.GroupVersionResource, was, is client.Object) (groups []lease.Group) {
 	meta, ok := was.(*metav1.PartialObjectMetadata)
 	if resource != cluster.Leases || !ok {
@@ -309,9 +310,10 @@ func (r *reconciler) over(resource schema.GroupVersionResource, was, is client.O
 	g, ok := r.leases.Kept(before)
 	if now, there := is.(*metav1.PartialObjectMetadata); there {
 		after, _ := kept.Read(&now.ObjectMeta)
-		ok = ok && after.Suspended != before.Suspended
+		ok = ok && (after.Suspended != before.Suspended || after.Source != before.Source)
 	} else {
-		ok = ok && r.leases.Defined(g) == nil
+		def, by := r.leases.DefinedBy(g)
+		ok = ok && (def == nil || by != before.Source)
 	}
 	if ok {
 		groups = append(groups, g)
