@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,9 @@ func (s *story) act(words []string) {
 	k := engine.Key{Kind: kind, Namespace: leaseOf(words[1]).Namespace(), Name: lease.RouteName(words[2], "")}
 	if slices.Contains(kinds.ClaimLike, kind) {
 		k.Namespace = l.cfg.ManifestNamespace
+	}
+	if endpoint, port, is := strings.Cut(words[2], ":"); is {
+		k.Name = lease.SharingKey(leaseOf(words[1]).Owner, endpoint) + "-tcp-" + port
 	}
 	switch words[0] {
 	case "write":

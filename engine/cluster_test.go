@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -194,7 +195,7 @@ func namespaceOf(id lease.ID) render.Object {
 
 // serve lets a lease have a route of a host, or a ProviderHost, as somebody has written it before or takes no lock.
 func (l *ledger) serve(host string, id lease.ID, of ...kinds.Kind) {
-	all, err := render.Lease(definition(id, []string{host}), l.cfg, nil)
+	all, err := render.Lease(definition(id, []string{host}), l.cfg, render.Addresses{"public": {netip.MustParseAddr("10.0.0.1")}})
 	if err != nil {
 		panic(err)
 	}

@@ -254,7 +254,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 		return Step{}, inVain(k, "written", live, now.why)
 	}
 	if v.want.Apply != nil && v.want.Apply.Limited {
-		if err := v.unplanned(*v.changeOver(d, live)); err != nil {
+		if err := v.unplanned(*v.changeOver(d, v.applies(d, o, live))); err != nil {
 			return Step{}, err
 		}
 	}
@@ -299,11 +299,14 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	if labelled {
 		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
 	}
-	kind := state.Host
-	if k.Kind == kinds.ProviderLeasedIP {
-		kind = state.Address
+	refusal := &report.HeldError{Lease: v.id}
+	for _, h := range v.things {
+		rests := v.w.Objects.Grounds(Object{Kind: k.Kind, Live: render.Rendered(o), Group: v.group}, []*state.Claim{h.Claim()})
+		if slices.ContainsFunc(rests, func(g Ground) bool { return g.Name == h.Name() }) {
+			refusal.Held = append(refusal.Held, report.HeldThing{Kind: h.Kind, Thing: h.Thing, By: holder, At: h.At})
+		}
 	}
-	return Step{}, &report.HeldError{Lease: v.id, Held: []report.HeldThing{{Kind: kind, Thing: k.Name, By: holder}}}
+	return Step{}, refusal
 }
 
 // staysDeclared reports whether a ProviderLeasedIP stays as Akash's provider has declared it for the lease, and so differs from the wanted.
@@ -322,7 +325,7 @@ func (v view) applied(d Desired) render.Object {
 func (v view) seize(d Desired, live *unstructured.Unstructured) Step {
 	on := v.applies(d, v.applied(d), live)
 	on.Force = true
-	return do(Request{Verb: PutObject, On: on, Why: "the lease takes it over"})
+	return do(Request{Verb: PutObject, On: on, Changes: v.changeOver(d, on), Why: "the lease takes it over"})
 }
 
 // seizeByHand applies an object by force that somebody has changed by hand, and tells what that overwrites.
@@ -333,7 +336,7 @@ func (v view) seizeByHand(d Desired, live *unstructured.Unstructured) Step {
 		taken = append(taken, report.Taken(f))
 	}
 	on.Force, on.Overwrites = true, "taken back: "+strings.Join(taken, "; ")
-	return do(Request{Verb: PutObject, On: on, Why: "somebody has changed it by hand"})
+	return do(Request{Verb: PutObject, On: on, Changes: v.changeOver(d, on), Why: "somebody has changed it by hand"})
 }
 
 // byHand reports whether fields of an object that other managers own are those that kubectl users have set on one that this

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -195,13 +192,6 @@ func (v view) keptRecords() (out []Key) {
 
 // recordHost returns the host of a rendered record.
 func recordHost(o render.Object) string { return status.RecordHost(render.Rendered(o)) }
-
-// changeOver returns the change of an object over the one that is there.
-func (v view) changeOver(d Desired, live *unstructured.Unstructured) *plan.Change {
-	return v.change(func() plan.Change {
-		return plan.Write(d.Object.Kind.Singular, render.Rendered(d.Object).Object, v.over(d, d.Object, live), d.Manager)
-	})
-}
 
 // Successors are the routes of a lease that replace others. An old route stays until its successor is known to serve.
 

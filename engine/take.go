@@ -22,7 +22,7 @@ func (v view) judge() state.Judge {
 
 // find returns who has a part of a claim.
 func (v view) find(h state.Hold, c *state.Claim, p state.Part) state.Finding {
-	f := v.w.Objects.Finding(v.judge(), h, p, v.settled(c), v.w.isClaimed)
+	f := v.w.Objects.Finding(v.judge(), h, p, v.settled(c), v.w.claimsOfEndpoint(h.SharingKey), v.w.isClaimed)
 	if f.Verdict == state.Held {
 		if at := v.rival(h.Name(), f.By); at != "" {
 			f.By = state.Holder{Owner: f.By.Owner, Lease: f.By.Lease, Input: at}

@@ -41,6 +41,19 @@ func (v view) applies(d Desired, o render.Object, live *unstructured.Unstructure
 	return on
 }
 
+// changeOver returns what an apply changes, over the object that was seen.
+func (v view) changeOver(d Desired, on OfRendered) *plan.Change {
+	return v.change(func() plan.Change {
+		over := on.over()
+		if isDeleting(over) { // a dry run takes it for gone
+			over = nil
+		}
+		c := plan.Write(d.Object.Kind.Singular, render.Rendered(on.Apply).Object, over, d.Manager)
+		c.ByHand = over != nil && v.byHand(d, over, c.Others())
+		return c
+	})
+}
+
 // over returns what it applies to, with the managed fields that this has then.
 func (on OfRendered) over() *unstructured.Unstructured {
 	if on.Taken != nil {

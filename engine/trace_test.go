@@ -22,7 +22,7 @@ import (
 // A block is a story that begins with an empty ledger:
 //
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
-//	command NAME OWNER/DSEQ apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [manifest] | OWNER/DSEQ heal [prune]
+//	command NAME OWNER/DSEQ apply HOST[/PATH]... ENDPOINT:PORT... [prune] [httproute] [timeout] [adopt] [runs] [manifest] | OWNER/DSEQ heal [prune]
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
 //	command NAME OWNER/DSEQ giveup HOST... [gone]
 //	command NAME OWNER/DSEQ serves HOST
@@ -166,7 +166,7 @@ func (s *story) obey(words []string) {
 	case "serve":
 		s.ledger.serve(words[2], leaseOf(words[1]), kinds.Ingress)
 	case "declare":
-		s.ledger.serve(words[2], leaseOf(words[1]), kinds.ProviderHost)
+		s.ledger.serve(words[2], leaseOf(words[1]), kinds.ClaimLike...)
 	case "manifest":
 		s.ledger.writeManifest(leaseOf(words[1]))
 	case "over":

@@ -202,10 +202,12 @@ func (l *ledger) reservation(want engine.Want, words []string) engine.Want {
 	return want
 }
 
-// definition is what a lease routes to its service: hosts with paths.
+// definition is what a lease routes to its service: hosts with paths, and ports as ENDPOINT:PORT.
 func definition(id lease.ID, words []string) *lease.Definition {
 	web := lease.Service{Name: "web"}
 	var options lease.HTTPOptions
+	var ports []lease.Expose
+	var endpoints []lease.IPEndpoint
 	name := ""
 	for _, word := range words {
 		switch word {
@@ -217,6 +219,15 @@ func definition(id lease.ID, words []string) *lease.Definition {
 		case "timeout":
 			options.ReadTimeout = 30 * time.Second
 		default:
+			if endpoint, port, isPort := strings.Cut(word, ":"); isPort {
+				as, err := strconv.ParseUint(port, 10, 16)
+				if err != nil {
+					panic(err)
+				}
+				ports = append(ports, lease.Expose{Port: 80, As: uint16(as), Protocol: lease.TCP, Global: true, IP: endpoint})
+				endpoints = append(endpoints, lease.IPEndpoint{Name: endpoint})
+				continue
+			}
 			host, path, below := strings.Cut(word, "/")
 			e := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
 			if below {
@@ -228,7 +239,8 @@ func definition(id lease.ID, words []string) *lease.Definition {
 	for i := range web.Expose {
 		web.Expose[i].HTTP = options
 	}
-	def := &lease.Definition{Name: name, Lease: id}
+	web.Expose = append(web.Expose, ports...)
+	def := &lease.Definition{Name: name, Lease: id, IPEndpoints: endpoints}
 	if len(web.Expose) > 0 {
 		def.Services = []lease.Service{web}
 	}

@@ -261,8 +261,8 @@ func (w *World) list(kind state.Kind) (out []*state.Claim) {
 type Objects interface {
 	// Closed reports whether an uninstall has closed the ledger.
 	Closed() bool
-	// Finding returns who has a part. claimed reports whether a claim with a name exists.
-	Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, claimed func(name string) bool) state.Finding
+	// Finding returns who has a part: c is the claim, of are those of its IP endpoint. claimed reports whether a claim with a name exists.
+	Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, of []*state.Claim, claimed func(name string) bool) state.Finding
 	// Below returns the uses of the hosts one label below a wildcard, by host.
 	Below(wildcard string) map[string][]state.Use
 	// Live returns the leases of a deployment group whose objects serve a claim.

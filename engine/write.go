@@ -134,16 +134,7 @@ func (v view) writeOne(d Desired) (Step, error) {
 		return Step{}, err
 	}
 	on.Overwrites = v.tookBack(on)
-	r, over := Request{Verb: PutObject, On: on, Why: "the lease wants it"}, on.over()
-	if isDeleting(over) { // a dry run takes it for gone
-		over = nil
-	}
-	r.Changes = v.change(func() plan.Change {
-		c := plan.Write(o.Kind.Singular, render.Rendered(o).Object, over, d.Manager)
-		c.ByHand = over != nil && v.byHand(d, over, c.Others())
-		return c
-	})
-	return do(r), nil
+	return do(Request{Verb: PutObject, On: on, Changes: v.changeOver(d, on), Why: "the lease wants it"}), nil
 }
 
 func isDeleting(o *unstructured.Unstructured) bool {

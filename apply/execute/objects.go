@@ -40,12 +40,12 @@ func Objects(s *observed.Snapshot, cfg *config.ProviderConfig) engine.Objects {
 func (o objects) Closed() bool { return o.snapshot.ClosedBy != "" }
 
 // Finding returns who has a part.
-func (o objects) Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, claimed func(string) bool) state.Finding {
+func (o objects) Finding(j state.Judge, h state.Hold, p state.Part, c *state.Claim, of []*state.Claim, claimed func(string) bool) state.Finding {
 	var uses []state.Use
 	if c == nil {
 		uses = o.snapshot.Uses(h, j.Group.Owner, claimed)
 	}
-	return o.snapshot.Decide(j, o.cfg, h, p, c, uses)
+	return o.snapshot.Decide(j, o.cfg, h, p, c, uses, of)
 }
 
 // Below returns the uses of the hosts one label below a wildcard.

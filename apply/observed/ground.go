@@ -280,22 +280,27 @@ func (s *Snapshot) Uses(h state.Hold, owner string, claimed func(name string) bo
 }
 
 // Decide returns who has a part of a claim; uses are those of Uses if there is no claim. An unclaimed port counts as claimed
-// by another deployment if Akash's provider keeps a ProviderLeasedIP of that deployment for it.
-func (s *Snapshot) Decide(j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
+// by another deployment if a ProviderLeasedIP of that deployment is there for it: unless the group adopts it, and that deployment
+// holds the port on none of the claims of the endpoint either.
+func (s *Snapshot) Decide(j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, uses []state.Use, of []*state.Claim) state.Finding {
 	f := j.Decide(h, p.Key, claim, uses)
 	if f.Verdict == state.Mine && !j.Adopt {
 		if by, moved := s.movedAway(j.Group, cfg, h, p, claim.Part(p.Key)); moved {
 			return state.Finding{Verdict: state.Held, By: by}
 		}
 	}
-	if f.Verdict != state.Free || !h.Kind.HasPorts() || j.Adopt {
+	if f.Verdict != state.Free || !h.Kind.HasPorts() {
 		return f
 	}
 	o, taken := s.declaredPort(j.Group, h.SharingKey, p.Key)
 	if !taken && j.OnePort {
 		o, taken = s.declaredPort(j.Group, h.SharingKey, state.OtherProtocol(p.Key))
 	}
-	if !taken {
+	holds := func(c *state.Claim) bool {
+		part := c.Part(state.PortKey(o.Protocol, o.Port))
+		return part != nil && part.Lease.Group() == o.Lease.Group()
+	}
+	if !taken || j.Adopt && o.HasLease && o.Lease.Owner == j.Group.Owner && !slices.ContainsFunc(of, holds) {
 		return f
 	}
 	by := state.Holder{

@@ -31,6 +31,8 @@ func TestPlansOfWhatLeasesGive(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		mode string
+		// adopt takes over what nobody has claimed.
+		adopt bool
 		// before are applied, one after the other; lost are objects that somebody deletes then. Leases are as defined reads them.
 		before, lost, input []string
 		// refused are the leases that are refused, withheld those that do not get something; gone are objects that are not
@@ -70,6 +72,16 @@ func TestPlansOfWhatLeasesGive(t *testing.T) {
 		"two get an address whose pool is there": {
 			mode: config.ModeDedicated, before: []string{"a1 public:443"}, lost: []string{"leases/ip--10-0-0-0"}, input: []string{"a1 public:443", "a2 public:444"},
 		},
+		"a port that another deployment has at another address is not adopted": {
+			adopt: true, before: []string{"a2 public:444@10.0.1.0"}, input: []string{"a1 public:443@10.0.1.1 public:444@10.0.1.1"}, withheld: []string{"a1"},
+		},
+		"a port that nobody has claimed is adopted": {
+			adopt: true, before: []string{"a2 public:444@10.0.1.0"}, lost: []string{"leases/ip--10-0-1-0"}, input: []string{"a1 public:444@10.0.1.1"},
+		},
+		"a port is claimed by one lease of the input, and not adopted by the next": {
+			adopt: true, before: []string{"a2 public:444@10.0.1.0"}, lost: []string{"leases/ip--10-0-1-0"},
+			input: []string{"a2 public:444@10.0.1.0", "a1 public:444@10.0.1.1"}, withheld: []string{"a1"},
+		},
 		"two get an address that has a pool of its own": {mode: config.ModeDedicated, input: []string{"a1 public:443", "a2 public:444"}},
 	} {
 		for _, concurrency := range []int{1, 8} {
@@ -77,6 +89,7 @@ func TestPlansOfWhatLeasesGive(t *testing.T) {
 				empty := furnished(t)
 				synctest.Test(t, func(t *testing.T) {
 					s := newSituation(empty)
+					s.adopt = tt.adopt
 					if tt.mode != "" {
 						s.cfg.IP.Mode = tt.mode
 					}
