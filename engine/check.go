@@ -98,7 +98,7 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 	declares := func(d Desired) bool { return slices.Contains(kinds.ClaimLike, d.Object.Kind) }
 	known := func(d Desired) bool { return v.w.Objects.At(d.key()) != nil }
 	own := slices.DeleteFunc(slices.Clone(due), declares)
-	asks = len(own) == 1 && !slices.ContainsFunc(due, known) && !v.w.Objects.Hostnames() && !v.w.Objects.LeasesIPs()
+	asks = len(own) == 1 && !slices.ContainsFunc(due, known) && !v.isOperated()
 	return slices.DeleteFunc(due[1:], declares), due[0].key(), asks
 }
 

@@ -275,11 +275,9 @@ func (v view) orGiveBack(s Step, err error) Step {
 	return s
 }
 
-// takeOff deletes what the lease has made for a thing that somebody else has got meanwhile. Where its object was refused, and nothing is
-// written but what declares the lease's claims, on which nobody acts, that goes too: the lease was refused as a whole.
+// takeOff deletes what the lease has made for a thing that somebody else has got meanwhile, and what it has only declared.
 func (v view) takeOff() Step {
-	operated := v.w.Objects.Hostnames() || v.w.Objects.LeasesIPs()
-	declared := !operated && slices.ContainsFunc(keysOf(v.f.refusals), func(k Key) bool { return !slices.Contains(kinds.ClaimLike, k.Kind) }) && v.onlyDeclared()
+	declared := v.onlyDeclared()
 	for _, k := range keysOf(v.f.made) {
 		live := v.f.made[k]
 		o := Object{Kind: k.Kind, Live: live, Group: v.group, Lease: v.id, Ours: true, Runs: v.runs(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})}

@@ -282,10 +282,14 @@ func (v view) mustTouch(o render.Object) bool {
 // Its namespace, and the pools of addresses, stay whatever becomes of it: others may rely on them at once.
 func (v view) hasWritten() bool { return v.hasWrittenBut(v.tookOff) }
 
-// onlyDeclared reports whether all that the lease has written are objects that declare its claims, and that it has made itself.
+// onlyDeclared reports whether an object of the lease was refused, and all that it has written are objects that declare its claims, that
+// it has made itself, and on which nobody acts: the lease was refused as a whole.
 func (v view) onlyDeclared() bool {
-	return !v.hasWrittenBut(func(k Key) bool { return slices.Contains(kinds.ClaimLike, k.Kind) && v.f.made[k] != nil })
+	return len(v.f.refusals) > 0 && !v.isOperated() && !v.hasWrittenBut(func(k Key) bool { return slices.Contains(kinds.ClaimLike, k.Kind) && v.f.made[k] != nil })
 }
+
+// isOperated reports whether operators of Akash act on what is declared.
+func (v view) isOperated() bool { return v.w.Objects.Hostnames() || v.w.Objects.LeasesIPs() }
 
 func (v view) hasWrittenBut(excepted func(Key) bool) bool {
 	for k, did := range v.f.done {
